@@ -41,7 +41,7 @@ def find_config(name: str) -> Path:
     known = configs()
     if name not in known:
         raise UserError(
-            f"there is no config '{name}'{suggest(name, list(known))}; `olbench configs` lists what ships"
+            f"there is no config '{name}'{suggest(name, list(known))}; `olbench list` shows what ships"
         )
     return known[name]
 
@@ -72,7 +72,7 @@ def find_run(folder: str | Path) -> Path:
             + (
                 f"`olbench run {path}` makes one"
                 if str(path) in configs()
-                else "`olbench configs` lists what ships"
+                else "`olbench list` shows what ships"
             )
         )
     return shipped[str(path)]

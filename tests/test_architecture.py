@@ -316,12 +316,12 @@ HEAVY = (
 )  # fmt: skip
 #: What each command imports of these, and nothing else. `{small}` is the folder of a run, `{table}` a table.
 IMPORTED = {
-    "configs": "rich",
+    "list": "rich",
     "data list": "numpy yaml rich",
     "data info ijcnn1": "numpy yaml",
     "algorithms": "numpy yaml rich scipy scipy.sparse",
     "algorithms scw1": "numpy yaml scipy scipy.sparse",
-    "schema": "numpy yaml scipy scipy.sparse",
+    "init --schema": "numpy yaml scipy scipy.sparse",
     "report scw": "numpy yaml rich scipy scipy.special scipy.sparse",
     "summary {small}": "numpy yaml rich scipy scipy.special scipy.sparse",
     "explain {small}": "numpy yaml scipy scipy.sparse numba",

@@ -184,7 +184,7 @@ def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
             ["data", "generate", "dense", "x", "--noise", "a"],
             "--noise must be a number, not 'a'; see ",
         ),
-        (["schema", "more"], "olbench: `python -m olbench schema` has no use for 'more'; see "),
+        (["list", "more"], "olbench: `python -m olbench list` has no use for 'more'; see "),
         (["bench", "--output", "nowhere/b.json"], "--output nowhere/b.json: there is no folder nowhere"),
     ],
 )

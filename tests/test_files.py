@@ -21,7 +21,7 @@ def test_a_report_to_a_device_or_pipe_does_not_replace_it(tmp_path, here):
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: received.append(pipe.read_text()), daemon=True)
     reader.start()
-    assert here("schema", "--output", pipe)[0] == 0
+    assert here("report", ROOT / "tests/report/small", "--format", "json", "--output", pipe)[0] == 0
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     reader.join(20)
     assert received[0].endswith("}\n")
@@ -70,7 +70,7 @@ def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_a_full_disk_behind_standard_output_is_one_sentence_with_code_2(tmp_path):
-    words = [sys.executable, "-m", "olbench", "configs"]
+    words = [sys.executable, "-m", "olbench", "list"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with open("/dev/full", "w") as full:
         done = subprocess.run(

@@ -24,6 +24,13 @@ def test_it_is_a_schema():
     assert json.loads(json.dumps(make_schema())) == make_schema()
 
 
+def test_init_prints_it_and_writes_nothing(here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = here("init", "--schema")
+    assert (code, json.loads(out)) == (0, make_schema())
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", [name for name in configs() if name != "forensics"])
 def test_every_config_that_ships_is_valid(name):
     errors = [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(configs()[name].read_text()))]

@@ -22,7 +22,7 @@ def test_names_stand_for_configs_and_runs():
     assert {"quick", "scw", "cw", "cw-synthetic", "advice", "shards"} <= shipped.configs().keys()
     assert {"scw", "cw", "cw-synthetic", "advice", "shards"} <= shipped.runs().keys()
     assert shipped.find_config("configs/my.yaml") == Path("configs/my.yaml")
-    with pytest.raises(UserError, match=r"no config 'quik' \(did you mean 'quick'\?\); `olbench configs`"):
+    with pytest.raises(UserError, match=r"no config 'quik' \(did you mean 'quick'\?\); `olbench list`"):
         shipped.find_config("quik")
 
 
@@ -85,9 +85,17 @@ def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811
     assert here("report", "results/quick", "--format", "csv", "--output", "own.csv")[0] == 0
     assert here("report", "scw", "--format", "csv", "--output", "scw.csv")[0] == 0
     assert "scw1" in Path("scw.csv").read_text()
-    code, out, _ = here("configs")
+    Path("results/broken").mkdir()
+    Path("results/broken/run.json").write_text("{}")
+    code, out, _ = here("list")
     assert code == 0
     assert "olbench report scw" in out
+    [own] = out.partition("Runs in results/")[2].splitlines()[3:]
+    assert re.fullmatch(r"quick +20\d\d-\d\d-\d\d \d\d:\d\d +8 of 8 +perceptron on 4 of 4 data sets", own)
+
+
+def test_an_empty_folder_has_no_runs_to_list(here, own_folder):  # noqa: F811
+    assert here("list")[1].endswith("There are no runs below results/ yet; `olbench run quick` makes one.\n")
 
 
 def test_ones_own_run_comes_before_the_one_that_ships(own_folder):  # noqa: F811

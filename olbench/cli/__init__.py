@@ -26,6 +26,7 @@ GROUPS = {
         "report": "Turn a run into tables, figures, verdicts and an HTML page.",
         "check": "Compare the counts of an experiment with a baseline, for CI.",
         "init": "Write a commented config to start from.",
+        "list": "List the configs and runs that ship, and your own runs.",
         "data": "List, fetch, verify and generate data sets.",
         "algorithms": "List the algorithms, or describe one.",
     },
@@ -50,8 +51,6 @@ GROUPS = {
         "train": "Keep the learner of a run as a model.",
         "predict": "Predict new rows with a model.",
         "merge": "Put parts of one experiment together.",
-        "configs": "List the configs and runs that ship with olbench.",
-        "schema": "Print the JSON schema of configs, for editors.",
         "advice": "Show rules as inequalities, and what they cover.",
         "bench": "Compare the speed of the kernels with that of other libraries.",
         "completion": "Let the shell complete verbs, options and names.",
@@ -65,7 +64,7 @@ class Actions(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the help page."""
-        return list(self.commands)
+        return [*self.commands]  # not list(...), which is the verb here once its file is imported
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Suggest a command for a mistyped one."""

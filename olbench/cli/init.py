@@ -91,13 +91,18 @@ MOST_FULL = 500
 
 
 @click.command("init")
-@click.argument("file", default="experiment.yaml", type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--label", metavar="NAME", default="", help="Heading or number of the label column of FILE.")
 @click.option("--positive", multiple=True, metavar="LABEL", help="A label that counts as +1.")
 @click.option("--delimiter", metavar="CHAR", default="", help="Separator of columns [default: detected].")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, force: bool) -> None:
+@click.option("--schema", is_flag=True, help="Print the JSON schema of configs and write nothing.")
+def command(
+    file: Path | None, label: str, positive: tuple[str, ...], delimiter: str, force: bool, schema: bool
+) -> None:
     """Write a commented config: to FILE if its name ends in .yaml, or for your own data FILE.
+
+    Without FILE, it writes experiment.yaml.
 
     Editors complete and check it with olbench.schema.json, which is written beside it.
 
@@ -108,10 +113,15 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
     Examples:
       olbench init my.yaml && olbench run my.yaml
       olbench init my.csv && olbench run my.yaml && olbench report results/my
+      olbench init --schema > olbench.schema.json
     """
-    from olbench.config.schema import FILE
+    from olbench.config.schema import FILE, make_schema
     from olbench.data.readers.compressed import base_name
 
+    if schema:
+        click.echo(json.dumps(make_schema(), indent=1))
+        return
+    file = file or Path("experiment.yaml")
     if file.suffix in (".yaml", ".yml"):
         if label or positive or delimiter:
             raise UserError("--label, --positive and --delimiter go with a data file; leave them out")

@@ -253,7 +253,7 @@ def refuse_unknown(name: str) -> None:
     if name not in catalog():
         hint = suggest(name, [*configs(), *catalog()])
         raise UserError(
-            f"there is no config, data set or file '{escape_controls(name)}'{hint}; `olbench configs` and "
+            f"there is no config, data set or file '{escape_controls(name)}'{hint}; `olbench list` and "
             "`olbench data list` show the names"
         )
 

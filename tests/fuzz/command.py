@@ -16,7 +16,7 @@ from olbench.errors import UserError
 from tests.fuzz.harness import Difference, expect_sentence
 
 #: Verbs that take neither a network nor long.
-VERBS = ("run", "report", "summary", "check", "explain", "rerun", "configs", "schema", "init",
+VERBS = ("run", "report", "summary", "check", "explain", "rerun", "list", "init",
          "algorithms", "conform", "data list", "data info", "data verify", "advice show")  # fmt: skip
 #: What goes on until it is stopped, or starts processes.
 LEFT_OUT = ("cluster", "help", "memory", "program", "survey", "all_data")
