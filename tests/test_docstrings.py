@@ -1,4 +1,4 @@
-"""The docstrings of the estimators say what the estimators have."""
+"""The public API is documented, and the docstrings of the estimators say what the estimators have."""
 
 import ast
 import inspect
@@ -7,6 +7,10 @@ import re
 import numpy as np
 import pytest
 
+import olbench
+import olbench.estimators
+import olbench.plot
+from olbench.cli import cli
 from olbench.estimators import ESTIMATORS
 from olbench.learn.docstrings import PAPERS
 from olbench.papers import load_paper, paper_ids
@@ -45,3 +49,30 @@ def test_references_are_those_of_the_papers():
         assert full.startswith(authors)
         assert paper.title.casefold()[:20] in full.casefold()
         assert all(word in full for word in rest.partition(", pages")[0].split()[-2:])
+
+
+def describe_members(name, item):
+    """Yield name and docstring of a public object and, if it is a class, of its public members."""
+    yield name, item.__doc__
+    if inspect.isclass(item):
+        for attribute, member in inspect.getmembers(
+            item, lambda each: callable(each) or isinstance(each, property)
+        ):
+            function = member.fget if isinstance(member, property) else member
+            if not attribute.startswith("_") and getattr(function, "__module__", "").startswith("olbench"):
+                yield f"{name}.{attribute}", inspect.getdoc(member)
+
+
+def test_what_users_import_is_documented():
+    described = dict(
+        pair
+        for module in (olbench, olbench.estimators, olbench.plot)
+        for name in module.__all__
+        for pair in describe_members(f"{module.__name__}.{name}", getattr(module, name))
+    )
+    assert [name for name, text in described.items() if not text] == []
+
+
+def test_every_verb_has_help():
+    context = cli.make_context("olbench", ["run"], resilient_parsing=True)
+    assert [verb for verb in cli.list_commands(context) if not cli.get_command(context, verb).help] == []
