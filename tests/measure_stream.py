@@ -19,8 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.data.generators.synthetic import TextStream
-
 POOL, FEATURES, WORDS = 30_000, 10_000_000, 150
 
 
@@ -33,11 +31,18 @@ def anonymous_memory(process):
         return 0
 
 
+def document(random):
+    """Return a line of LIBSVM text: counts of words whose frequencies follow Zipf's law."""
+    words = random.zipf(1.05, 1 + random.poisson(WORDS - 1)) % FEATURES + 1
+    columns, counts = np.unique(words, return_counts=True)
+    entries = " ".join(f"{c}:{k}" for c, k in zip(columns.tolist(), counts.tolist(), strict=True))
+    return f"{random.choice([-1, 1]):+d} {entries}\n".encode()
+
+
 def pieces(size):
     """Yield LIBSVM text of at least `size` bytes, a few megabytes at a time."""
-    documents = TextStream(features=FEATURES, words=WORDS, exponent=1.05)
-    pool = "".join(documents.lines(POOL)).encode().splitlines(True)
     random, made = np.random.default_rng(0), 0
+    pool = [document(random) for _ in range(POOL)]
     while made < size:
         text = b"".join([pool[k] for k in random.integers(0, POOL, 2000)])
         made += len(text)

@@ -75,7 +75,7 @@ def test_no_line_of_any_help_is_wider_than_a_terminal():
     pages = {
         words: CliRunner().invoke(cli, [*words, "--help"], terminal_width=80) for words in walk_commands(cli)
     }
-    assert {("run",), ("data", "generate")} <= pages.keys()
+    assert {("run",), ("data", "fetch")} <= pages.keys()
     wide = [line for page in pages.values() for line in page.output.splitlines() if len(line) > 80]
     assert wide == []
 
@@ -176,14 +176,6 @@ def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
         (["run", "quick", "--jobs", "0"], "olbench: --jobs must be a whole number from 1, not '0'; see "),
         (["run", "quick", "--jobs", "two"], "olbench: --jobs must be a whole number from 1, not 'two'; see "),
         (["run", "quick", "--jobs"], "olbench: --jobs needs a value; see "),
-        (
-            ["data", "generate", "dense", "x", "--rows", "1e3"],
-            "--rows must be a whole number, not '1e3'",
-        ),
-        (
-            ["data", "generate", "dense", "x", "--noise", "a"],
-            "--noise must be a number, not 'a'; see ",
-        ),
         (["list", "more"], "olbench: `python -m olbench list` has no use for 'more'; see "),
         (["bench", "--output", "nowhere/b.json"], "--output nowhere/b.json: there is no folder nowhere"),
     ],

@@ -16,7 +16,6 @@ from olbench.bench.floors import find_floors
 from olbench.bench.parts import diagonal_parts, fetch_rows
 from olbench.bench.peers import Pass
 from olbench.bench.plain_c import IDS, SECOND_ORDER, plain_c
-from olbench.data.generators.synthetic import DenseStream, write_stream
 from olbench.data.load import load_dataset
 from olbench.data.readers.compressed import is_compressed
 from olbench.data.readers.libsvm import read_libsvm
@@ -181,9 +180,13 @@ def several_classes(classes: int) -> Callable[[int, int], Contestants]:
 
 def reading(n: int, d: int) -> Contestants:
     """Return the contestants that read the same LIBSVM text from a temporary file."""
+    from sklearn.datasets import dump_svmlight_file
+
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name) / "examples.libsvm"
-    write_stream(DenseStream(features=d), n, path)
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((n, d)), random.choice([-1, 1], n)
+    dump_svmlight_file(X, y, str(path), zero_based=False)
     return readers(path, folder)
 
 

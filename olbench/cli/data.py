@@ -1,5 +1,6 @@
-"""olbench data: list, fetch, verify and generate data sets."""
+"""olbench data: list, fetch and verify data sets."""
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +11,9 @@ import click
 
 from olbench.cli import Actions
 from olbench.cli.flags import complete_datasets, own_data
-from olbench.cli.output import ignore_closed_output, say, show_parts
+from olbench.cli.output import say, show_parts
 from olbench.display import can_redraw, make_bar
-from olbench.errors import UserError, count, expand_home, is_file
+from olbench.errors import UserError, expand_home, is_file
 
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
@@ -26,7 +27,7 @@ MIRROR = click.option(
 
 @click.group("data", cls=Actions)
 def command() -> None:
-    """List, fetch, verify and generate data sets.
+    """List, fetch and verify data sets.
 
     \b
     Examples:
@@ -94,9 +95,12 @@ def _format_size(count: float) -> str:
 @command.command("info")
 @click.argument("name", metavar="NAME|FILE", shell_complete=complete_datasets)
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "croissant"]), default="text",
-    help="text; json: the entry of the catalogue; croissant: Croissant 1.1, as data platforms exchange it.",
-)  # fmt: skip
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="json: the entry of the catalogue.",
+)
 @MIRROR
 @own_data
 def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...], **reading: Any) -> None:
@@ -105,7 +109,7 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
     \b
     Examples:
       olbench data info splice
-      olbench data info splice --format croissant
+      olbench data info splice --format json
       olbench data info my.csv
       zcat my.csv.gz | olbench data info -
       olbench data info my.csv --label class --positive yes --missing mean
@@ -116,15 +120,15 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
 
     given = {key: value for key, value in reading.items() if value is not None}
     if name not in catalog() and (is_pipe(name) or is_file(expand_home(name))):
-        if form != "text":
-            raise UserError(f"--format {form} is for data sets of the catalogue, and {name} is a file")
+        if form == "json":
+            raise UserError(f"--format json is for data sets of the catalogue, and {name} is a file")
         _describe_file(_keep_pipe(name, given) if is_pipe(name) else expand_home(name), positive, given)
         return
     if given or positive:
         raise UserError("the options are for your own file; the catalogue says how its data sets are read")
     entry = find(name)
-    if form != "text":
-        _print_json(entry, form, mirror)
+    if form == "json":
+        click.echo(json.dumps(entry.plain(), indent=1, ensure_ascii=False))
         return
     state, origin = _describe_state(entry, mirror), entry.origin
     facts = {
@@ -157,21 +161,6 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
     for key, value in facts.items():
         if value:
             say(f"{key:13}{value}", indent=13)
-
-
-def _print_json(entry: "CatalogEntry", form: str, mirror: str | None) -> None:
-    """Print an entry as JSON, or as Croissant with the hashes of the files that are on this machine."""
-    import json
-
-    from olbench.data.croissant import describe_croissant, unhashed
-    from olbench.data.fetch import fetch_command, local_files
-
-    copies = local_files(entry, mirror)
-    content = describe_croissant(entry, copies) if form == "croissant" else entry.plain()
-    click.echo(json.dumps(content, indent=1, ensure_ascii=False))
-    if form == "croissant" and (files := unhashed(content)):
-        why = "the copy here is compressed otherwise" if copies else f"run `{fetch_command([entry.name])}`"
-        say(f"olbench: the SHA-256 of {', '.join(files)} is not known; {why}", err=True)
 
 
 def _keep_pipe(name: str, given: dict[str, Any]) -> Path:
@@ -390,37 +379,3 @@ def clean(downloads: bool) -> None:
 
     freed = remove(downloads)
     say(f"{_format_size(freed)} removed from {cache_folder()}")
-
-
-@command.command("generate", short_help="Generate a LIBSVM file of any size.")
-@click.argument("kind", type=click.Choice(["dense", "text"]))
-@click.argument("output", type=click.Path(path_type=Path))
-@click.option("--rows", type=int, default=100_000, show_default=True)
-@click.option("--features", type=int, help="[default: 100 dense, 50,000 text]")
-@click.option("--noise", type=float, help="Share of flipped labels [default: 0.1 dense, 0.05 text].")
-@click.option("--words", type=int, help="Mean length of a text [default: 80].")
-@click.option("--exponent", type=float, help="Exponent of the Zipf law of word frequencies [default: 1.1].")
-@click.option("--seed", type=int, default=0, show_default=True)
-def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> None:
-    """Write generated examples, as many as wanted, to the LIBSVM file OUTPUT, or to a pipe with -.
-
-    `dense` draws normal features and a random hyperplane, `text` word counts with Zipf frequencies.
-
-    \b
-    Examples:
-      olbench data generate dense big.libsvm --rows 1000000
-      olbench data generate text - | olbench run - --covariance diag
-    """
-    from olbench.data.generators.synthetic import DenseStream, TextStream, pipe_stream, write_stream
-
-    given = {key: value for key, value in options.items() if value is not None}
-    if kind == "dense" and {"words", "exponent"} & set(given):
-        raise UserError("--words and --exponent apply only to `text`")
-    stream: DenseStream | TextStream
-    stream = DenseStream(seed=seed, **given) if kind == "dense" else TextStream(seed=seed, **given)
-    if str(output) == "-":
-        with ignore_closed_output():
-            pipe_stream(stream, rows, sys.stdout.buffer)
-        return
-    size = write_stream(stream, rows, output)
-    say(f"{output}: {count(rows, 'row')}, {count(stream.features, 'feature')}, {_format_size(size)}")

@@ -48,7 +48,7 @@ def load_dataset(
 ) -> Dataset:
     """Return a data set of the catalogue by its name, your own file by its path, or a frame.
 
-    Files are LIBSVM text or tables: .csv, .tsv, .arff and .parquet. A pipe, or "-" for standard input, has
+    Files are LIBSVM text or tables: .csv, .tsv and .parquet. A pipe, or "-" for standard input, has
     LIBSVM text of any size or a table of separated values. A frame is a pandas frame with a label column, a
     pair (X, y), or what scikit-learn's load_* and fetch_* functions return.
 

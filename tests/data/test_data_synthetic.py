@@ -1,14 +1,10 @@
-"""Made-up examples: reproducible, of the shape the papers describe, and of any size."""
-
-import gzip
-import os
-from pathlib import Path
+"""Made-up examples: reproducible and of the shape the papers describe."""
 
 import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset, make_algorithm, online_pass
-from olbench.data.generators.synthetic import DenseStream, RotatedGaussian, TextStream, write_stream
+from olbench.data.generators.synthetic import RotatedGaussian
 from olbench.data.load import load_run
 
 
@@ -109,35 +105,6 @@ def test_the_rows_of_table_3_come_out(name, id, parameters, rate, updates):
     assert np.mean([p.updates for p in passes]) == pytest.approx(updates, rel=0.12)
 
 
-@pytest.mark.parametrize("stream", [DenseStream(features=5), TextStream(features=100, words=10)])
-def test_a_stream_is_a_libsvm_file_that_can_be_learnt(tmp_path, stream):
-    path = tmp_path / "data.txt"
-    write_stream(stream, 10_000, path)
-    data = load_dataset(path)
-    assert data.X.shape == (10_000, stream.features)
-    assert data.storage == ("dense" if isinstance(stream, DenseStream) else "sparse")
-    X = data.X if data.storage == "dense" else data.X.toarray()
-    learnt = online_pass(make_algorithm("arow", r=1.0), X, data.y)
-    assert learnt.mistake_rate < stream.noise + 0.15
-    assert [file.name for file in tmp_path.glob("*data*")] == ["data.txt"]
-
-
-def test_the_first_rows_do_not_depend_on_how_many_follow(tmp_path):
-    for stream in (DenseStream(features=3), TextStream(features=50, words=5)):
-        write_stream(stream, 100, tmp_path / "short")
-        write_stream(stream, 9000, tmp_path / "long.gz")
-        long = gzip.decompress((tmp_path / "long.gz").read_bytes())
-        assert long.startswith((tmp_path / "short").read_bytes())
-
-
-def test_words_have_zipf_frequencies(tmp_path):
-    write_stream(TextStream(features=1000, words=50, exponent=1.0), 4000, tmp_path / "text")
-    data = load_dataset(tmp_path / "text")
-    counts = np.asarray(data.X.sum(axis=0)).ravel()
-    assert counts[0] / counts[9] == pytest.approx(10, rel=0.15)
-    assert data.X.sum() / 4000 == pytest.approx(50, rel=0.02)
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -145,19 +112,8 @@ def test_words_have_zipf_frequencies(tmp_path):
         lambda: RotatedGaussian(features=1),
         lambda: RotatedGaussian(flips=1.5),
         lambda: RotatedGaussian(short_axis=0.0),
-        lambda: DenseStream(noise=-0.1),
-        lambda: TextStream(words=0),
-        lambda: TextStream(exponent=-1),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(make):
     with pytest.raises(UserError):
         make()
-
-
-def test_a_stream_that_cannot_be_written_leaves_nothing(tmp_path):
-    with pytest.raises(UserError, match="cannot write"):
-        write_stream(DenseStream(), 10, Path(os.devnull) / "data")
-    with pytest.raises(UserError, match="0 rows"):
-        write_stream(DenseStream(), 0, tmp_path / "data")
-    assert list(tmp_path.iterdir()) == []

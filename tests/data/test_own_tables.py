@@ -1,7 +1,6 @@
 """One's own tables: labels of text, gaps, separators, formats, frames; every refusal has a remedy."""
 
 import doctest
-import gzip
 from pathlib import Path
 
 import hypothesis
@@ -157,6 +156,7 @@ def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
         ("a.XLS", "a.XLS is an Excel workbook"),
         ("a.npy", r"a.npy is a NumPy array, and is not read; pass \(X, y\) to load_dataset"),
         ("a.npz", "an archive of NumPy arrays"),
+        ("a.arff", "a.arff is an ARFF file, and is not read; open it with scipy.io.arff.loadarff"),
         ("a.mat", "a.mat is a MATLAB file, and is not read; open it with scipy.io.loadmat"),
         ("a.pkl", "a.pkl is a pickle, which can run code, and is not read; write a CSV file"),
         ("a.feather", "an Arrow file, and is not read; read it with pandas"),
@@ -172,26 +172,8 @@ def test_files_of_other_kinds_are_refused_by_name(table, name, message):
         look_at(path, Reading())
 
 
-ARFF = """\
-% a comment
-@RELATION shop
-@attribute sold {yes, no}
-@attribute 'size' REAL
-@attribute colour {red,'blue','dark green'}
-@attribute weight integer
-@DATA
-yes, 1.5, red, 10
-no, ?, 'blue', 20
-yes, 2.5, red, ?
-{0 no, 1 3.5, 2 'dark green', 3 40}
-"""
-
-
-def test_arff_and_parquet_give_what_csv_gives(table, tmp_path):
+def test_parquet_gives_what_csv_gives(table, tmp_path):
     expected = load_dataset(table(SHOP), **HOW)
-    arff = load_dataset(table(gzip.compress(ARFF.encode()), "shop.arff.gz"), **HOW)
-    assert (arff.fingerprint, arff.name) == (expected.fingerprint, "shop")
-    assert arff.about.features[2] == "colour=dark green"
     pytest.importorskip("pyarrow")
     pd.read_csv(table(SHOP)).to_parquet(tmp_path / "shop.parquet")
     assert load_dataset(tmp_path / "shop.parquet", **HOW).fingerprint == expected.fingerprint
@@ -199,24 +181,6 @@ def test_arff_and_parquet_give_what_csv_gives(table, tmp_path):
         load_dataset(table("no", "bad.parquet"))
     with pytest.raises(UserError, match="so leave out --delimiter"):
         load_dataset(tmp_path / "shop.parquet", delimiter=";")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("REAL", "relational"), ":4: the type 'relational' is not read"),
-        (("no, ?", "maybe, ?"), ":9: attribute 'sold' does not declare the value 'maybe'"),
-        (("1.5", "1_5"), ":8: attribute 'size' is numeric, but has '1_5'"),
-        (("red, 10", "red, '10"), ":8: cannot read "),
-        (("{0 no, 1", "{0 no, 7"), ":11: '7 3.5' must be the number of an attribute"),
-        (("yes, 1.5, red, 10", "yes, 1.5"), ":8: 2 fields, but the first line has 4"),
-        (("@DATA", "DATA"), ":7: 'DATA' is neither @relation, @attribute nor @data"),
-    ],
-)
-def test_a_broken_arff_file_is_refused_with_its_line(table, change, message):
-    with pytest.raises(UserError) as refused:
-        load_dataset(table(ARFF.replace(*change), "bad.arff"), **HOW)
-    assert message in str(refused.value)
 
 
 def test_frames_pairs_and_bunches(table):
@@ -315,10 +279,6 @@ def test_the_mean_of_numbers_whose_sum_overflows_is_finite(table):
 def test_a_column_number_of_thousands_of_digits_is_refused(table):
     with pytest.raises(UserError, match=r"there is no column 999.*; it has 3; correct --label"):
         load_dataset(table("1,2,0\n3,4,1\n"), label="9" * 5000)
-    path = table("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n{%s 1}\n" % ("9" * 5000))
-    arff = path.rename(path.with_suffix(".arff"))
-    with pytest.raises(UserError, match=r"arff:5: '9+\.\.\.' must be the number of an attribute"):
-        load_dataset(arff)
 
 
 def test_headings_with_line_breaks_stay_inside_the_comments_of_a_config(table):
@@ -338,21 +298,6 @@ def test_a_quote_that_is_never_closed_swallows_no_rows(table):
         load_dataset(table('y,c\n1,a\n0,b\n1,"a\n0,b\n1,a\n'), label="y", categorical="onehot")
     with pytest.raises(UserError, match=r"shop\.csv:2: not a CSV file"):
         load_dataset(table('a,y\n"1"2,0\n3,1\n'))
-
-
-def test_a_line_of_spaces_in_an_arff_file_is_refused_at_once(table):
-    head = "@relation r\n@attribute a numeric\n@attribute y {a,b}\n@data\n"
-    for line in (
-        f"1,{' ' * 40_000}{{",
-        f"1{' ' * 40_000}{{",
-        f"{{0 {' ' * 40_000}{{}}",
-        "{0 '" + "\\'" * 20_000 + "}",
-    ):
-        with pytest.raises(UserError, match=r"big\.arff:5: "):
-            load_dataset(table(f"{head}{line}\n2,b\n", "big.arff"))
-    data = load_dataset(table(f"{head}{{0 3, 1 b}}\n{{ 1 'a' }}\n{{}}\n", "sparse.arff"))
-    assert data.X.ravel().tolist() == [3, 0, 0]
-    assert data.y.tolist() == [1, -1, -1]
 
 
 def test_labels_of_many_digits_are_shown_in_full_or_refused(table):

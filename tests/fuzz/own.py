@@ -1,4 +1,4 @@
-"""One's own tables, CSV and ARFF, under every reading, and the config that `olbench init` makes of them."""
+"""One's own tables under every reading, and the config that `olbench init` makes of them."""
 
 import json
 import math
@@ -38,7 +38,6 @@ NAMES = (
     "{h}",
 )
 LABELS = (("0", "1"), ("yes", "no"), ("1", "2", "3"), ("a", "1"), ("null", "x"), ("1.0", "1"), ("~", "[b"))
-KINDS = ("numeric", "real", "string", "date", "{red,blue}", "{0,1}", "{yes,no}", "relational", "{'a, b',?}")
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "label": ("", "label", "first", "1", "-1", 2, "9" * 5000, "-", "size", "é", "0"),
     "time": ("", "", "date", "size", "label", 1, "colour", -2),
@@ -66,9 +65,7 @@ class OwnTableFuzzer:
         about = {name: value for name, value in about.items() if random.random() < common.get(name, 0.6)}
         about["positive"] = random.choice(POSITIVE)
         about["multiclass"] = random.random() < 0.2
-        about["suffix"] = random.choice((".csv", ".csv", ".arff"))
-        make = _arff if about["suffix"] == ".arff" else _csv
-        content = make(random, bool(about.get("categorical"))).encode()
+        content = _csv(random, bool(about.get("categorical"))).encode()
         if random.random() < 0.2:
             content = random.choice((change_bytes, change_lines))(random, content)
         return json.dumps(about).encode() + b"\n" + content
@@ -77,12 +74,12 @@ class OwnTableFuzzer:
         """Read the table and check what the reading promises; what `init` writes must be a config."""
         head, _, content = content.partition(b"\n")
         about = json.loads(head)
-        suffix, positive, multiclass = (about.pop(name) for name in ("suffix", "positive", "multiclass"))
-        path = folder / f"own{suffix}"
+        positive, multiclass = about.pop("positive"), about.pop("multiclass")
+        path = folder / "own.csv"
         path.write_bytes(content)
         reading = Reading(**about)
         try:
-            table = read_table_file(path, suffix[1:], reading.delimiter)
+            table = read_table_file(path, "csv", reading.delimiter)
             X, y, found, arrivals = prepare_table(
                 table, None if multiclass else positive and tuple(positive), None, reading, multiclass
             )
@@ -157,30 +154,3 @@ def _cell(random: random.Random, is_text: bool) -> str:
     if random.random() < 0.03:
         return random.choice(CELLS)
     return random.choice(("red", "blue", '"a, b"')) if is_text else random.choice(PLAIN)
-
-
-def _arff(random: random.Random, has_text: bool) -> str:
-    width = random.choice((1, 2, 3))
-    usual = KINDS[:6] if has_text else KINDS[:2]
-    kinds = [random.choice(usual if random.random() < 0.95 else KINDS) for _ in range(width)]
-    lines = ["@relation r", *(f"@attribute {random.choice(NAMES)!r} {kind}" for kind in kinds)]
-    labels = random.choice(LABELS[:3])
-    lines += [f"@attribute class {{{','.join(labels)}}}", random.choice(("@data", "@DATA", "% x\n@data"))]
-    for _ in range(random.choice((1, 4, 6, 8))):
-        fields = [_value(random, kind) for kind in kinds] + [random.choice(labels)]
-        if random.random() < 0.2:
-            kept = [f"{k} {field}" for k, field in enumerate(fields) if random.random() < 0.8]
-            lines.append("{" + ", ".join(kept + ["9" * 5000 + " 1"] * (random.random() < 0.05)) + "}")
-        else:
-            lines.append(",".join(fields))
-    return "\n".join(lines) + "\n"
-
-
-def _value(random: random.Random, kind: str) -> str:
-    if random.random() < 0.06:
-        return random.choice(CELLS)
-    if kind in ("numeric", "real"):
-        return random.choice(PLAIN)
-    return (
-        random.choice(kind.strip("{}").split(",")) if kind.startswith("{") else random.choice(("a", "'b c'"))
-    )

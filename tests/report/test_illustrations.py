@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import mutual_info_score
 
-from olbench.data.generators.synthetic import TextStream, write_stream
 from olbench.data.load import load_dataset, load_run
 from olbench.errors import UserError
 from olbench.papers import load_paper
@@ -54,7 +54,10 @@ def marks(panel) -> dict:
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("text") / "text.libsvm"
-    write_stream(TextStream(features=2000, words=40), 300, path)
+    random = np.random.default_rng(0)
+    words = random.zipf(1.1, (300, 40)) % 2000
+    counts = np.array([np.bincount(row, minlength=2000) for row in words])
+    dump_svmlight_file(counts, random.choice([-1, 1], 300), str(path), zero_based=False)
     return str(path)
 
 

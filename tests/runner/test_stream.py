@@ -341,17 +341,3 @@ def test_python_reads_a_pipe_and_the_folder_of_an_entry():
     assert load_dataset(folder).fingerprint == data.fingerprint
     with pytest.raises(UserError, match="its labels were chosen when it was read"):
         load_dataset(folder, positive=1)
-
-
-def test_the_page_on_large_data_shows_what_is_printed(olbench):
-    text = olbench("data", "generate", "text", "-", "--rows", "20000").stdout
-    code, out, _ = pipe(text, "-", "--algorithms", "arow,perceptron", "--covariance", "diag")
-    page = Path(__file__).resolve().parents[2] / "docs" / "large-data.md"
-    assert code == 0
-    assert "".join(f"    {line}\n" for line in out.splitlines()) in page.read_text(encoding="utf-8")
-
-
-def test_generated_text_goes_through_a_pipe(olbench):
-    words = ("data", "generate", "text", "-", "--rows", "300", "--features", "50")
-    assert olbench(*words).stdout == olbench(*words).stdout
-    assert olbench(*words).stdout.count("\n") == 300

@@ -149,33 +149,6 @@ def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
     assert load_paper(config.paper).algorithms == load_paper(str(paper)).algorithms
 
 
-def test_the_description_is_a_crate_of_all_files(bundle):
-    members = read_all(bundle)
-    crate = json.loads(members["ro-crate-metadata.json"])
-    entities = {each["@id"]: each for each in crate["@graph"]}
-    assert len(entities) == len(crate["@graph"])
-    assert entities["ro-crate-metadata.json"]["about"] == {"@id": "./"}
-    root = entities["./"]
-    assert {"name", "description", "datePublished", "hasPart"} <= root.keys()
-    assert "license" not in root  # nobody has said
-    parts = {each["@id"] for each in root["hasPart"]}
-    assert parts == members.keys() - {"ro-crate-metadata.json", "manifest.json"}
-    assert all(entities[name]["@type"] == "File" for name in parts)
-    assert entities["#data-breast-cancer"]["license"] == "CC BY 4.0"
-
-    def references(value):
-        if isinstance(value, dict):
-            yield from ([value["@id"]] if value.keys() == {"@id"} else [])
-            for each in value.values():
-                yield from references(each)
-        elif isinstance(value, list):
-            for each in value:
-                yield from references(each)
-
-    known = entities.keys() | {"https://w3id.org/ro/crate/1.1"}
-    assert set(references(crate["@graph"])) <= known
-
-
 def test_the_config_of_a_bundle_can_be_run(bundle, tmp_path):
     from olbench.config.reading import read_config
 

@@ -24,6 +24,7 @@ FOREIGN = {
     ".ods": ("a spreadsheet", "save the sheet as CSV"),
     ".npy": ("a NumPy array", _ARRAY),
     ".npz": ("an archive of NumPy arrays", _ARRAY),
+    ".arff": ("an ARFF file", "open it with scipy.io.arff.loadarff, and write a CSV file"),
     ".mat": ("a MATLAB file", f"open it with scipy.io.loadmat and {_ARRAY}"),
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), ("a pickle, which can run code", "write a CSV file")),
     **dict.fromkeys((".feather", ".arrow"), ("an Arrow file", _FRAME)),
