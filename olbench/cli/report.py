@@ -171,9 +171,6 @@ def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     from olbench.report.sections.comparison import comparison_document
 
     runs = [load_results(choose_run(folder)) for folder in folders]
-    if get_format(form).single:
-        others = [name for name in format_names() if not get_format(name).single]
-        raise UserError(f"several folders have no {form} report; use {', '.join(others)}")
     deliver(render(comparison_document(runs), form, output), output)
 
 

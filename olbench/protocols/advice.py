@@ -89,16 +89,6 @@ class AdviceProtocol(Protocol):
         "headline", "verdicts", "evidence", "results", "curves", "claims", "advice", "tuning",
         "statistics", "costs", "algorithms", "datasets", "provenance",
     )  # fmt: skip
-    orders_text = (
-        "Up to {} random training sets of each data set in random order, the same for every algorithm; all "
-        "other rows are tested. Missing values, scales and parameters come from the training rows alone. "
-        "Where these have fewer than two rows of a class, parameters keep their defaults."
-    )
-    measures_text = (
-        "Accuracy: the share of the test rows that are classified rightly after the last training example. "
-        "Balanced accuracy: the mean of this share in both classes. Early: the same after the first few "
-        "examples. Mean and sample standard deviation (n - 1) over the training sets."
-    )
 
     def refuse_data(self, spec: DatasetSpec) -> str:
         """Return why rules would not fit the data: they refer to features in the units of the file."""

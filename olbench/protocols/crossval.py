@@ -124,14 +124,6 @@ class CrossValidation(Protocol):
     }
     followed = ("cw-var", "cw", "pa")  # cw2012, Figures 3 and 4
     fitted_on = TRAINING_ROWS
-    orders_text = (
-        "{} folds: random divisions of the rows, the same for every algorithm. Where a data set comes with a "
-        "split of its own, that split is used. Every epoch takes a new random order of the training rows."
-    )
-    measures_text = (
-        "Test error: the share of the held-out rows that are classified wrongly. Mean and sample standard "
-        "deviation (n - 1) over the folds."
-    )
 
     def repeats(self, config: Config) -> int:
         """Return how many folds an online learner is tested on."""

@@ -154,11 +154,6 @@ class Protocol(ABC):
     )  # fmt: skip
     #: The rows that decide how features of the user's own data are scaled; empty where none may.
     fitted_on: ClassVar[str] = ""
-    #: How its checklist describes splits, orders and measures.
-    orders_text: ClassVar[str] = ""
-    measures_text: ClassVar[str] = ""
-    #: What it adds for data whose every label is a class.
-    classes_text: ClassVar[str] = ""
 
     @abstractmethod
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
@@ -207,11 +202,6 @@ class Protocol(ABC):
     def lacks(self, config: Config, record: Record) -> bool:
         """Return whether a record lacks what a config wants of its trial."""
         return any(name not in record for name in self.wanted(config, record["role"]))
-
-    def describe_measures(self, config: Config) -> str:
-        """Return how the checklist of a run describes its measures."""
-        several = self.classes_text and any(spec.labels for spec in config.datasets)
-        return f"{self.measures_text} {self.classes_text}" if several else self.measures_text
 
     def repeats(self, config: Config) -> int:
         """Return how many trials report a cell, at most; by default the value of the key `numbered` + "s"."""
@@ -308,10 +298,6 @@ class Protocol(ABC):
     def name_order(self, setting: Mapping[str, Any]) -> str:
         """Return the noun for the number of a trial with this setting, such as fold."""
         return self.numbered
-
-    def describe_orders(self, config: Config, settings: Sequence[Mapping[str, Any]]) -> str:
-        """Return how a checklist describes splits and orders, given the settings of the trials."""
-        return self.orders_text.format(self.repeats(config))
 
     def facts(self, source: Source) -> Mapping[str, Any]:
         """Return the facts on a data set that trials need besides its examples, as plain values.

@@ -56,15 +56,6 @@ class Fresh(Protocol):
         Series("updates", "cumulative number of updates", UPDATES),
     )
     curved = True
-    orders_text = (
-        "{} runs, each with a random sample of its own, the same for every algorithm: one pass over its "
-        "training rows, then a test on the others. Tuning uses other samples."
-    )
-    measures_text = (
-        "Mistakes: training rows that are predicted wrongly before they are learnt. Test error: the share of "
-        "the test rows that the last weights classify wrongly. Mean and sample standard deviation (n - 1) "
-        "over the runs."
-    )
 
     refuse = refuse_batch
 

@@ -1,6 +1,6 @@
 """The protocol `online`: tune on orders of their own, then one pass for each permutation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.algorithms.definition import Definition
@@ -32,8 +32,6 @@ from olbench.trials.trial import Outcome, Trial
 BLOCK_BYTES, WINDOW_BLOCKS = 4 << 20, 8
 #: The memory for a window: its rows, what they are copied from, and their norms.
 WINDOW_BYTES = 3 * BLOCK_BYTES * WINDOW_BLOCKS
-#: How a checklist calls them.
-WINDOWED = "windowed orders (random blocks of neighbouring rows, shuffled within windows)"
 #: The rows of data larger than memory that an estimate of the time may read.
 PROBED_ROWS = 20_000
 
@@ -80,21 +78,6 @@ class Online(Measuring):
     )
     curved = True
     fitted_on = ALL_ROWS
-    orders_text = (
-        "{} random permutations of each data set, the same for every algorithm. There is no test set: each "
-        "example is predicted before it is learnt. Tuning uses other orders."
-    )
-    measures_text = (
-        "Mistake rate: the share of rounds in which the sign of the margin before the update is wrong. "
-        "Updates: rounds with a loss above zero. Mean and sample standard deviation (n - 1) over the "
-        "permutations."
-    )
-    classes_text = (
-        "Data sets with `labels: all` have one learner per class (one-vs-rest), which all see every example: "
-        "the predicted class is that of the highest margin, of equals the first; a mistake is a wrong class, "
-        "and updates are summed over the classes. With `multiclass: native`, one learner compares the true "
-        "class and the wrong class with the highest score, and an update is a round."
-    )
 
     refuse = refuse_batch
 
@@ -119,16 +102,6 @@ class Online(Measuring):
     def name_order(self, setting: Mapping[str, Any]) -> str:
         """Return "windowed order" for orders that are no permutations of all rows."""
         return "windowed order" if _is_windowed(setting) else self.numbered
-
-    def describe_orders(self, config: Config, settings: Sequence[Mapping[str, Any]]) -> str:
-        """Return how orders are drawn; those of data larger than memory are drawn in windows."""
-        text, windowed = super().describe_orders(config, settings), [_is_windowed(each) for each in settings]
-        if not any(windowed):
-            return text
-        kind = (
-            WINDOWED if all(windowed) else f"random permutations or, for data larger than memory, {WINDOWED}"
-        )
-        return text.replace("random permutations", kind)
 
     def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
         """Return the bytes of what a trial holds; with windows, its order takes none for the other rows.

@@ -86,17 +86,6 @@ class Shards(Protocol):
         "headline", "verdicts", "evidence", "results", "shards", "claims", "tuning", "statistics", "costs",
         "algorithms", "datasets", "provenance",
     )  # fmt: skip
-    orders_text = (
-        "{} random splits of each data set into training and test rows, the same for every algorithm. The "
-        "training rows are learnt in one pass in random order; a shard is one of n consecutive parts of it. "
-        "Parameters are tuned on other rows, which no split trains or tests on."
-    )
-    measures_text = (
-        "Accuracy: the share of the test rows that are classified rightly. Balanced accuracy: the mean of "
-        "this share in both classes. Average: the mean over the models of the shards, each tested by itself. "
-        "L2: the mean of the models. KL: their mean weighted by precision. Mean and sample standard "
-        "deviation (n - 1) over the splits."
-    )
 
     def refuse(self, definition: Definition) -> str:
         """Return why the models of an algorithm cannot be combined, or an empty text."""

@@ -173,15 +173,6 @@ class Stream(Measuring):
         "headline", "results", "curves", "drifts", "tuning", "statistics", "costs", "algorithms",
         "datasets", "provenance",
     )  # fmt: skip
-    orders_text = (
-        "The rows in the order of their file, one pass, {} per cell. Each example is predicted before its "
-        "label is learnt. Tuning uses the first rows, which are not scored."
-    )
-    measures_text = (
-        "Accuracy: the share of the scored examples whose sign of the margin is right. Kappa M and kappa "
-        "temporal: 1 minus the mistakes, divided by those of the more frequent label so far and of the last "
-        "label, both under the same delay. Updates: rounds with a loss above zero."
-    )
 
     refuse = refuse_batch
 

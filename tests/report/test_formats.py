@@ -26,7 +26,7 @@ from tests.report.pages import render
 HERE = Path(__file__).parent
 SMALL = HERE / "small"
 GOLDEN = {"text": "report.txt", "md": "report.md", "latex": "tables.tex", "csv": "results.csv",
-          "json": "report.json", "checklist": "CHECKLIST.md"}  # fmt: skip
+          "json": "report.json"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

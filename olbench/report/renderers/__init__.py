@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from olbench.report.document import Document
 
 #: The formats that lists show first; the other files of this folder follow by name.
-FIRST = ("text", "md", "latex", "csv", "json", "html", "checklist")
+FIRST = ("text", "md", "latex", "csv", "json", "html")
 
 
 class Screen(NamedTuple):
@@ -30,8 +30,6 @@ class Format:
     file: str
     content: str
     render: "Callable[[Document[Any], Screen], str]"
-    #: Whether only the report on one run has it.
-    single: bool = False
 
 
 def format_names() -> list[str]:
