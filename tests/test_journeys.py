@@ -104,7 +104,6 @@ def test_a_regression_check_from_a_baseline_to_a_change(walk, tmp_path):
         (("run", "quik"), "did you mean 'quick'"),
         (("run", "breast-cancer", "--algorithms", "arw"), "did you mean 'arow'"),
         (("report", "quick", "--highlight", "arw"), "olbench run quick"),
-        (("run",), "olbench run --help"),
         (("run", "book.xlsx"), "save the sheet as CSV"),
     ],
 )
@@ -116,7 +115,7 @@ def test_a_slip_gets_one_sentence_with_its_remedy(walk, tmp_path, words, remedy)
     assert sorted(path.name for path in tmp_path.iterdir()) in (["book.xlsx"], ["book.xlsx", "cache"])
 
 
-@pytest.mark.parametrize("words", [(), ("data",), ("completion",)])
+@pytest.mark.parametrize("words", [(), ("data",)])
 def test_a_group_alone_shows_its_help(walk, words):
     out = walk(*words)
     assert out.startswith("Usage: ")

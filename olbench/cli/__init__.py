@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 import click
 
 from olbench import __version__
-from olbench.cli.usage import describe_usage
 from olbench.discovery import PackageWarning
 from olbench.display import wrap
 from olbench.errors import UserError, escape_controls, suggest
@@ -53,7 +52,6 @@ GROUPS = {
         "merge": "Put parts of one experiment together.",
         "advice": "Show rules as inequalities, and what they cover.",
         "bench": "Compare the speed of the kernels with that of other libraries.",
-        "completion": "Let the shell complete verbs, options and names.",
     },
 }
 VERBS = [verb for group in GROUPS.values() for verb in group]
@@ -111,7 +109,6 @@ def cli(debug: bool) -> None:
       olbench algorithms          the algorithms
       olbench algorithms scw1     one algorithm in detail
       olbench bench               how fast it runs on this machine
-      olbench completion install  let bash, zsh or fish complete all this
     """
 
 
@@ -153,7 +150,9 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2; before, a group alone shows its help
             click.echo(error.message)
             leave("", 0)
-        leave(describe_usage(error), error.exit_code)
+        with suppress(OSError):
+            error.show()
+        leave("", error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         leave("stopped", 130)
 

@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import complete_datasets
-
 if TYPE_CHECKING:
     from olbench.report.advice import Account
 
@@ -27,7 +25,7 @@ def command() -> None:
 @command.command("show", short_help="Show rules as inequalities, and what they cover.")
 @click.argument("rules", metavar="RULES")
 @click.option(
-    "--data", "data", required=True, metavar="DATA", shell_complete=complete_datasets,
+    "--data", "data", required=True, metavar="DATA",
     help="A data set of `olbench data list`, or a LIBSVM or CSV file.",
 )  # fmt: skip
 @click.option("--positive", "positive", multiple=True, type=float, help="Label(s) of the positive class.")

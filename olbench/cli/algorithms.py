@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import complete_algorithms
 from olbench.errors import UserError, count
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ TRAITS = (
 
 
 @click.command("algorithms")
-@click.argument("id", required=False, shell_complete=complete_algorithms)
+@click.argument("id", required=False)
 @click.option(
     "--plugin", "plugins", multiple=True, type=click.Path(), help="Python file with more algorithms."
 )
@@ -28,7 +27,6 @@ TRAITS = (
     "--conform-to",
     "other",
     metavar="ID",
-    shell_complete=complete_algorithms,
     help="Tell whether the rule named first is this algorithm.",
 )
 def command(id: str | None, plugins: tuple[str, ...], other: str | None) -> None:

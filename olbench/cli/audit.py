@@ -17,23 +17,9 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "md")
 
 
-def complete_papers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the papers that begin like this."""
-    from olbench.audit import papers
-
-    return [paper for paper in papers() if paper.startswith(incomplete)]
-
-
-def complete_checks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the checks, of the paper that is named before, that begin like this."""
-    from olbench.audit import checks
-
-    return [each.id for each in checks(ctx.params.get("paper")) if each.id.startswith(incomplete)]
-
-
 @click.command("audit")
-@click.argument("paper", required=False, shell_complete=complete_papers)
-@click.option("--check", "id", metavar="ID", shell_complete=complete_checks, help="Run only this check.")
+@click.argument("paper", required=False)
+@click.option("--check", "id", metavar="ID", help="Run only this check.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and run none.")
 @format_flag(*FORMATS)
 @OUTPUT

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import OUTPUT, complete_algorithms, complete_datasets, format_flag
+from olbench.cli.flags import OUTPUT, format_flag
 from olbench.cli.output import deliver, say
 from olbench.errors import UserError
 from olbench.files import write_text
@@ -21,9 +21,7 @@ FORMATS = ("text", "json", "github", "md", "html")
 
 @click.command("conform")
 @click.argument("spec", metavar="MODULE:OBJECT", required=False)
-@click.option(
-    "--as", "id", metavar="ID", shell_complete=complete_algorithms, help="The algorithm it should be."
-)
+@click.option("--as", "id", metavar="ID", help="The algorithm it should be.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the algorithm.")
 @click.option(
     "--map",
@@ -46,7 +44,6 @@ FORMATS = ("text", "json", "github", "md", "html")
     "--data",
     "names",
     multiple=True,
-    shell_complete=complete_datasets,
     help="Compare on this data set as well, up to --rounds rows of it.",
 )
 @click.option("--all-data", is_flag=True, help="Compare on every data set that is downloaded.")

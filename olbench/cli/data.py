@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli import Actions
-from olbench.cli.flags import complete_datasets, own_data
+from olbench.cli.flags import own_data
 from olbench.cli.output import say, show_parts
 from olbench.display import can_redraw, make_bar
 from olbench.errors import UserError, expand_home, is_file
@@ -93,7 +93,7 @@ def _format_size(count: float) -> str:
 
 
 @command.command("info")
-@click.argument("name", metavar="NAME|FILE", shell_complete=complete_datasets)
+@click.argument("name", metavar="NAME|FILE")
 @click.option(
     "--format",
     "form",
@@ -207,7 +207,7 @@ def _format_text(entry: "CatalogEntry") -> str:
 
 
 @command.command("fetch", short_help="Fetch data sets, and verify them.")
-@click.argument("names", nargs=-1, shell_complete=complete_datasets)
+@click.argument("names", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every data set of the catalogue.")
 @click.option("--config", "configs", multiple=True, type=click.Path(), help="The data sets of a config.")
 @click.option("--force", is_flag=True, help="Fetch files again that are already downloaded.")
@@ -310,7 +310,7 @@ def _progress() -> "Iterator[Progress | None]":
 
 
 @command.command("verify", short_help="Compare data sets with the catalogue.")
-@click.argument("names", nargs=-1, shell_complete=complete_datasets)
+@click.argument("names", nargs=-1)
 @MIRROR
 def verify(names: tuple[str, ...], mirror: str | None) -> None:
     """Read the data sets NAMES again and compare them with the catalogue.

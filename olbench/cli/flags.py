@@ -84,18 +84,3 @@ def own_data(command: Callable[..., Any]) -> Callable[..., Any]:
     for flag in reversed(READING):
         command = flag(command)
     return command
-
-
-def complete_algorithms(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete an id, or the last id of a list."""
-    from olbench.algorithms import definitions
-
-    before, comma, last = incomplete.rpartition(",")
-    return [before + comma + each.id for each in definitions() if each.id.startswith(last)]
-
-
-def complete_datasets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the name of a data set in the catalogue."""
-    from olbench.data.catalog import catalog
-
-    return [name for name in catalog() if name.startswith(incomplete)]

@@ -13,7 +13,6 @@ from olbench.cli.flags import (
     FIRST_ALGORITHMS,
     MEMORY,
     OUT,
-    complete_algorithms,
     experiment,
     own_data,
 )
@@ -39,7 +38,7 @@ CONFIG_HAS_KEYS = (
 @click.argument("what", metavar="CONFIG|DATA", type=click.Path())
 @OUT
 @click.option(
-    "--algorithms", shell_complete=complete_algorithms,
+    "--algorithms",
     help="With DATA: ids, separated by commas, or all "
     f"[default: {','.join(FIRST_ALGORITHMS)}].",
 )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import OUTPUT, complete_algorithms, complete_datasets, format_flag, own_data
+from olbench.cli.flags import OUTPUT, format_flag, own_data
 from olbench.cli.output import deliver, screen_size
 from olbench.errors import UserError
 
@@ -22,10 +22,8 @@ FEW = 10
 
 
 @click.command("trace")
-@click.argument("data", metavar="DATA", shell_complete=complete_datasets)
-@click.option(
-    "--algorithm", "id", required=True, metavar="ID", shell_complete=complete_algorithms, help="The learner."
-)
+@click.argument("data", metavar="DATA")
+@click.option("--algorithm", "id", required=True, metavar="ID", help="The learner.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the algorithm.")
 @click.option(
     "--plugin", "plugins", multiple=True, type=click.Path(), help="Python file with more algorithms."

@@ -1,7 +1,6 @@
 """olbench audit: verdicts, exit codes, formats."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +52,7 @@ def test_a_wrong_statement_without_its_counter_example_gives_exit_code_1(here, m
             ("audit", "cw2008", "--check", "theorem-5"),
             "there is no check 'theorem-5' (did you mean 'theorem-",
         ),
-        (("audit", "--trials", "0"), "--trials must be a whole number from 1"),
+        (("audit", "--trials", "0"), "0 is not in the range"),
         ((*FAST, "--output", "/proc/none/audit.md"), "cannot write /proc/none/audit.md"),
     ],
 )
@@ -115,23 +114,6 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_the_shell_completes_papers_and_checks():
-    for words, offered in (
-        ("olbench audit cw", ["cw2008", "cw2012"]),
-        ("olbench audit scw2012 --check prop", ["proposition-1", "proposition-2", "proposition-2-libol"]),
-    ):
-        asked = {
-            "_OLBENCH_COMPLETE": "bash_complete",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(words.count(" ")),
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", "import olbench.cli; olbench.cli.cli(prog_name='olbench')"],
-            capture_output=True, text=True, check=True, env=os.environ | asked,
-        )  # fmt: skip
-        assert [line.split(",", 1)[1] for line in done.stdout.splitlines()] == offered
 
 
 # --- what a check is
