@@ -25,9 +25,9 @@ help:
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
 	@echo "make survey     tell which learners of public libraries are the algorithms of their papers (installs them)"
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
-	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
+	@echo "make fuzz       give many made-up inputs to every reader"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
-	@echo "make mutants    change the code in $(MUTANTS) places, one at a time, and see which changes no test notices"
+	@echo "make mutants    change $(MODULE) in one place at a time and show the changes that no test notices"
 	@echo "make clean      remove $(VENV) and caches"
 
 $(VENV)/.ready: pyproject.toml
@@ -141,21 +141,29 @@ survey: $(VENV)/.ready
 reference: $(VENV)/.ready
 	$(BIN)/python -m tests.reference
 
-SECONDS ?= 60
-SEED ?= 0
+# Inputs that failed are kept in .hypothesis and tried first the next time.
+fuzz: $(VENV)/.ready
+	$(BIN)/python -m pytest --hypothesis-profile=long -m fuzz tests
+
 KILLS ?= 1000
 
-fuzz: $(VENV)/.ready
-	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
-
 torture: $(VENV)/.ready
-	$(BIN)/python -m tests.fuzz.torture --kills $(KILLS)
+	$(BIN)/python -m tests.torture --kills $(KILLS)
 
-# An hour or so. A second run goes on from the outcomes of the first, and tries survivors again if tests changed.
-MUTANTS ?= 330
+# Changes are made in a clone of what is committed. A second run goes on where the first stopped.
+MODULE ?= olbench/stats.py
+TESTS ?= tests/test_stats.py
+CLONE := $(abspath $(VENV))/mutants
 
+mutants: export PATH := $(abspath $(BIN)):$(PATH)
+mutants: export PYTHONPATH := $(CLONE)
+mutants: export TESTS := $(TESTS)
 mutants: $(VENV)/.ready
-	$(BIN)/python -m tests.mutants --seed $(SEED) --count $(MUTANTS) --outcomes $(VENV)/mutants.jsonl
+	$(BIN)/python -m pip install --quiet cosmic-ray
+	test -d $(CLONE) || git clone --quiet . $(CLONE)
+	cd $(CLONE) && git checkout --quiet --force HEAD && sed -i 's|^module-path = .*|module-path = "$(MODULE)"|' pyproject.toml
+	cd $(CLONE) && { test -f $(notdir $(MODULE)).sqlite || { cosmic-ray init pyproject.toml $(notdir $(MODULE)).sqlite && cr-filter-operators $(notdir $(MODULE)).sqlite pyproject.toml; }; }
+	cd $(CLONE) && cosmic-ray exec pyproject.toml $(notdir $(MODULE)).sqlite && cr-report $(notdir $(MODULE)).sqlite --surviving-only --show-diff
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .pytest_cache .ruff_cache .mypy_cache .hypothesis site

@@ -22,8 +22,11 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olb
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
-settings.register_profile("olbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("olbench")
+#: The quick profile draws the same examples every time; `--hypothesis-profile=long` draws others, many more.
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+settings.register_profile("quick", max_examples=100, derandomize=True, **COMMON)
+settings.register_profile("long", max_examples=5000, print_blob=True, **COMMON)
+settings.load_profile("quick")
 
 
 @pytest.fixture

@@ -9,10 +9,17 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
+from olbench.config.specs import Reading
+from olbench.data.prepare.encode import encode
 from olbench.data.prepare.preprocess import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.readers import tables
 from olbench.data.readers.idx import read_idx, read_images
-from tests.fuzz.table import read_csv
+
+
+def read_csv(path, label="last"):
+    """Return the features and labels of a file in which every feature is a number."""
+    X, labels, *_ = encode(tables.csv.read_table(path), Reading(label=label))
+    return X, labels
 
 
 def idx(array, kind=0x08):

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from libsvm_reference import rows_of
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
@@ -19,6 +19,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from olbench import UserError, load_dataset
 from olbench.data.dataset import fingerprint
 from olbench.data.readers.libsvm import read_libsvm
+from tests.changes import examples
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +149,7 @@ def numbers():
     ]
 )
 @example(texts=["1.00000000000000011102230246251565404236316680908203125", "2.2250738585072011e-308"])
-@settings(max_examples=150, deadline=None)
+@examples(100)
 def test_numbers_are_rounded_as_python_rounds_them(scratch, texts):
     path = scratch
     path.write_text("1 " + " ".join(f"{k + 1}:{text}" for k, text in enumerate(texts)))
@@ -177,7 +178,7 @@ ROWS = st.lists(
 
 
 @given(rows=ROWS, zero_based=st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(50)
 def test_it_agrees_with_scikit_learn_on_files_that_scikit_learn_writes(scratch, rows, zero_based):
     path = scratch
     X = sp.lil_matrix((len(rows), 31))
@@ -213,13 +214,15 @@ PIECES = st.sampled_from([*LABELS, *ENTRIES, *VALUED, *SPACES])
 
 
 @given(content=st.lists(PIECES, max_size=30).map("".join).map(str.encode) | st.binary(max_size=60))
-@settings(max_examples=800, deadline=None)
+@pytest.mark.fuzz
+@examples(300)
 def test_fuzzed_files_are_read_as_the_plain_reader_does_or_refused(scratch, content):
     _compare(scratch, content)
 
 
 @given(data=st.data(), rows=ROWS)
-@settings(max_examples=250, deadline=None)
+@pytest.mark.fuzz
+@examples(150)
 def test_damaged_files_are_read_as_the_plain_reader_does_or_refused(scratch, data, rows):
     text = "".join(
         f"{label} {' '.join(f'{j}:{v:g}' for j, v in sorted(entries.items()))}\n" for label, entries in rows

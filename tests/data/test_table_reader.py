@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from olbench import UserError
 from olbench.data.readers import cells
 from olbench.data.readers.tables import csv
+from tests.changes import examples
 from tests.data.table_reference import GAPS, read_reference
 
 WHOLE = st.integers(-(10**6), 10**6).map(str)
@@ -63,7 +64,8 @@ def tables(draw):
     ), separator
 
 
-@hypothesis.settings(max_examples=400)
+@pytest.mark.fuzz
+@examples(200)
 @hypothesis.given(tables(), st.sampled_from([1, 40, 1 << 16]), st.sampled_from([1, 10, 1 << 19]))
 def test_the_fast_reader_agrees_with_a_slow_one(tmp_path_factory, table, block, at_once):
     text, separator = table

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import torture
 from tests.runner.conftest import ROOT
 
 LONG = """\
@@ -454,3 +455,20 @@ def test_bench_parallel_shares_one_copy_of_the_data(here):
     assert "speed-up" in out
     added = [float(line.split(" MiB")[0].split()[-1]) for line in out.splitlines()[:2]]
     assert max(added) < 7.6, "the data has 7.7 MiB; no worker may hold a copy"
+
+
+def write_records(folder, *records):
+    folder.mkdir()
+    lines = [f'{{"key": "{key}", "status": "ok", "mistakes": {count}}}\n' for key, count in records]
+    (folder / "trials.jsonl").write_text("".join(lines))
+    return folder
+
+
+def test_torture_notices_what_is_lost_doubled_or_changed(tmp_path):
+    whole = write_records(tmp_path / "whole", ("a", 1), ("b", 2), ("c", 3))
+    losses = torture.Losses("kills")
+    losses.compare(whole, whole)
+    assert losses.is_clean
+    losses.compare(write_records(tmp_path / "bad", ("a", 1), ("a", 1), ("b", 7)), whole)
+    assert (losses.lost, losses.doubled, losses.changed) == (1, 1, 1)
+    assert not losses.is_clean

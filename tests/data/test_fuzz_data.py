@@ -1,0 +1,223 @@
+"""Tables under every reading, and the answers of web servers: taken, or refused in one sentence."""
+
+import io
+import math
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import NewConnectionError
+
+from olbench.cli.init import make_config
+from olbench.config.reading import read_config
+from olbench.config.specs import Reading
+from olbench.data import fetch
+from olbench.data.load import load_spec
+from olbench.data.prepare.encode import prepare_table
+from olbench.data.readers.tables import read_table_file
+from olbench.errors import UserError
+from tests.changes import damaged, examples, expect_sentence
+
+pytestmark = pytest.mark.fuzz
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz")
+
+
+NUMBERS = st.sampled_from(["0", "1", "-2.5", "1e3", "1e-200", "1e200", "-1e308", "1e308", "7"])
+TEXTS = st.sampled_from(["red", "blue", '"a, b"'])
+CELLS = st.sampled_from(
+    ["?", "", "NA", '"a\nb"', "'", "x: y", "# z", "é", "2020-01-31", "2020-01-31T10:00Z", "red"]
+)
+HEADINGS = st.sampled_from([
+    "size", "date", "known", "colour", "label", "y", "a b", '"c,d"', '"e\nf"', "size", "# g",
+    "9" * 50, "é", "{h}",
+])  # fmt: skip
+LABELS = [("0", "1"), ("yes", "no"), ("1", "2", "3"), ("a", "1"), ("null", "x"), ("1.0", "1"), ("~", "[b")]
+READINGS = st.fixed_dictionaries({}, optional={
+    "label": st.sampled_from(["", "label", "first", "1", "-1", 2, "9" * 5000, "-", "size", "é", "0"]),
+    "time": st.sampled_from(["", "", "date", "size", "label", 1, "colour", -2]),
+    "arrival": st.sampled_from(["", "", "", "known", "date", 2]),
+    "delimiter": st.sampled_from(["", ",", ";", "tab", " "]),
+    "missing": st.sampled_from(["", "drop", "zero", "mean"]),
+    "categorical": st.sampled_from(["", "onehot", "drop"]),
+    "scale": st.sampled_from(["", "unit", "minmax", "standard"]),
+    "bias": st.booleans(),
+})  # fmt: skip
+POSITIVE = st.sampled_from([*[None] * 20, (1.0,), ("yes",), ("x", "y"), (1.0, "yes"), (1e308,)])
+#: How far from 1 a length or a deviation may be.
+ROUNDING = 1e-6
+
+
+@st.composite
+def tables(draw):
+    """Draw a CSV file with gaps, text and labels of several kinds, damaged now and then."""
+    comma, labels = draw(st.sampled_from([",", ",", ";", "\t"])), draw(st.sampled_from(LABELS))
+    kinds = draw(st.lists(st.sampled_from([NUMBERS, NUMBERS, TEXTS]), min_size=1, max_size=4))
+    rows = draw(st.lists(st.tuples(*kinds, st.sampled_from(labels)), min_size=1, max_size=8))
+    if draw(st.booleans()):
+        at = draw(st.integers(0, len(rows) - 1))
+        rows[at] = (draw(CELLS), *rows[at][1:])
+    names = [draw(HEADINGS) for _ in range(len(kinds) + 1)]
+    if draw(st.integers(0, 4)) == 0:
+        rows = [(f"2020-01-{day:02}", *row) for day, row in enumerate(rows, start=1)]
+        names.insert(0, "date")
+    text = "\n".join(comma.join(row) for row in ([names] if draw(st.booleans()) else []) + rows) + "\n"
+    return draw(damaged(text.encode())) if draw(st.integers(0, 4)) == 0 else text.encode()
+
+
+@examples(100)
+@given(content=tables(), reading=READINGS, positive=POSITIVE, multiclass=st.booleans())
+def test_a_table_gives_what_its_reading_promises_or_is_refused(
+    scratch, content, reading, positive, multiclass
+):
+    path, reading = scratch / "own.csv", Reading(**reading)
+    path.write_bytes(content)
+    try:
+        table = read_table_file(path, "csv", reading.delimiter)
+        X, y, found, arrivals = prepare_table(
+            table, None if multiclass else positive, None, reading, multiclass
+        )
+    except UserError as error:
+        expect_sentence(error)
+    else:
+        X = X if isinstance(X, np.ndarray) else X.toarray()
+        assert np.isfinite(X).all()
+        assert 0 < len(X) == len(y) <= len(table.numbers)
+        classes = set(y.tolist())
+        assert len(classes) > 1
+        assert classes == (set(range(len(classes))) if multiclass else {-1.0, 1.0})
+        assert arrivals is None or (arrivals > np.arange(len(y))).all()
+        assert len(found.features) == X.shape[1]
+        check_scale(X[:, :-1] if reading.bias else X, reading.scale)
+    check_config(path, reading)
+
+
+def check_scale(X, scale):
+    """Check what each scale promises, in exact sums."""
+    if scale == "unit":
+        lengths = [math.hypot(*row) for row in X.tolist()]
+        assert all(length == 0 or abs(length - 1) < ROUNDING for length in lengths)
+    if scale == "minmax":
+        assert X.min() >= -ROUNDING
+        assert X.max() <= 1 + ROUNDING
+    if scale == "standard":
+        for column in X.T.tolist():
+            mean = math.fsum(column) / len(column)
+            deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in column) / len(column))
+            assert abs(mean) <= ROUNDING
+            assert min(abs(deviation - 1), deviation) <= ROUNDING
+
+
+def check_config(path, reading):
+    """Let `init` look at the file; the config that it writes must be read, and load the same file."""
+    config = path.with_suffix(".yaml")
+    try:
+        text, _ = make_config(path, config, str(reading.label), (), reading.delimiter)
+    except UserError as error:
+        expect_sentence(error)
+        return
+    config.write_text(text, encoding="utf-8")
+    [spec] = read_config(config).datasets
+    load_spec(spec)
+
+
+LIMIT = 5000
+STATUS = st.sampled_from([
+    *["HTTP/1.1 200 OK"] * 20, "HTTP/1.0 200", "HTTP/1.1 206 Partial", "HTTP/1.1 204 No", "HTTP/1.1 304 Same",
+    "HTTP/1.1 404 Not Found", "HTTP/1.1 500 Oops", "HTTP/1.1 429 Wait", "HTTP/1.1 401 Who",
+    "HTTP/1.1 100 Continue",
+    "HTTP/1.1 999 ²", "HTTP/9.9 200 OK", "ICY 200 OK", "HTTP/1.1 x OK", "HTTP/1.1", "",
+])  # fmt: skip
+REDIRECTS = st.sampled_from(["301 Moved", "302 Found", "307 Elsewhere", "300 Many"])
+LENGTHS = st.sampled_from(
+    ["²", "9" * 5000, "-1", "1e3", "", "0", "10", "10, 11", "999999999999", "0x10", "١", "+5"]
+)
+PLACES = st.sampled_from([
+    "http://[::1", "http://[::1]/x", "//other/x", "/x", "x y", "", "ftp://host/x",
+    "file:///etc/passwd", "http://",
+    "http:///x", "http://host:99999/", "http://host:x/", "http://a@b@c/", "http://é/x",
+    "http://xn--/", "\xff\xfe",
+    "http://host/%zz", "javascript:1", "http://" + "a" * 300 + "/", "https://host/x",
+    "http://.../x", "http://*/x",
+    "?", "#", "http://host/" + "a" * 70_000, "http://\u2100/", "data:,x", "HTTP://HOST/X", "http:host",
+])  # fmt: skip
+HEADERS = st.sampled_from([
+    "Content-Encoding: gzip", "Content-Encoding: br", "Content-Encoding: x", "Transfer-Encoding: chunked",
+    "Transfer-Encoding: gzip, chunked", "Connection: close", "Content-Type: text/html; charset=²",
+    "Set-Cookie: a=b; expires=never", "Set-Cookie: =", "Retry-After: x", "Retry-After: 0",
+    "X: " + "y" * 70_000,
+    ": empty", "no colon", " folded", "Content-Range: bytes x/y", "WWW-Authenticate: Basic",
+    "Location: http://host/x",
+])  # fmt: skip
+
+
+@st.composite
+def answers(draw):
+    """Draw what a server sends to one request after another: perhaps a redirect, and an answer."""
+    body = draw(st.binary(max_size=200) | st.just(b"x" * (LIMIT + 10)))
+    head, headers = draw(STATUS) + "\r\n", draw(st.lists(HEADERS, max_size=3))
+    if any("chunked" in header for header in headers):
+        size = draw(
+            st.sampled_from([f"{len(body):x}"] * 4 + [f"{len(body):x};x=y", "zz", "-1", "f" * 40, ""])
+        )
+        end = draw(st.sampled_from([b"0\r\n\r\n", b"0\r\n\r\n", b"", b"0\r\nX: y\r\n\r\n"]))
+        body = size.encode() + b"\r\n" + body + b"\r\n" + end
+    if draw(st.integers(0, 3)):
+        headers.append(f"Content-Length: {draw(st.just(str(len(body))) | LENGTHS)}")
+    sent = [(head + "".join(f"{header}\r\n" for header in headers) + "\r\n").encode() + body]
+    if draw(st.booleans()):
+        place = f"HTTP/1.1 {draw(REDIRECTS)}\r\nLocation: {draw(PLACES)}\r\nContent-Length: 0\r\n\r\n"
+        sent.insert(0, place.encode())
+    return [draw(damaged(answer)) if draw(st.integers(0, 4)) == 0 else answer for answer in sent]
+
+
+class Socket:
+    """A connection on which the answer is already there."""
+
+    def __init__(self, answer, null):
+        self.answer, self.null = answer, null
+
+    def makefile(self, *_, **__):
+        return io.BytesIO(self.answer)
+
+    def fileno(self):
+        return self.null
+
+    def sendall(self, *_):
+        pass
+
+    settimeout = close = shutdown = sendall
+
+
+@examples(100)
+@given(sent=answers())
+def test_a_download_is_what_the_server_sent_or_a_sentence_and_no_file(scratch, sent):
+    path, asked = scratch / "toy.bz2", []
+    path.unlink(missing_ok=True)
+    with open(os.devnull) as null, pytest.MonkeyPatch.context() as patch:
+
+        def connect(connection):
+            if isinstance(connection, HTTPSConnection):
+                raise NewConnectionError(connection, "no one answers")
+            asked.append(connection)
+            return Socket(sent[min(len(asked), len(sent)) - 1], null.fileno())
+
+        patch.setattr(HTTPConnection, "_new_conn", connect)
+        patch.setattr(fetch, "PAUSE", 0.0)
+        try:
+            fetch.download("http://me:secret@mirror.example/data/toy.bz2", path, LIMIT)
+        except (fetch.MissingError, fetch.FailedError) as error:
+            expect_sentence(error, lacks="secret")
+            left = [each.name for each in scratch.iterdir() if each.name.startswith(("toy", "tmp"))]
+            assert left == []
+            return
+    content = path.read_bytes()
+    assert len(content) <= LIMIT
+    if not any(b"encoding" in answer.lower() for answer in sent):
+        assert any(content in answer for answer in sent)
