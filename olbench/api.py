@@ -149,13 +149,19 @@ def measure(plan: Plan, quiet: bool = True) -> tuple[Run, Baseline]:
 
 
 def compare(
-    plan: Plan, before: Baseline, now: Baseline, *, tolerance: float = 0.0, partly: bool = False,
+    plan: Plan,
+    before: Baseline,
+    now: Baseline,
+    *,
+    tolerance: float = 0.0,
+    only: Sequence[str] = (),
+    partly: bool = False,
     allow_better: bool = False,
-) -> regression.Comparison:  # fmt: skip
+) -> regression.Comparison:
     """Compare a plan's baseline with an earlier one.
 
     The plan may leave out what is not downloaded. With `partly`, it may leave out any data set. With
-    `allow_better`, results that became better are no failures.
+    `allow_better`, results that became better are no failures. `only` names the quantities to compare.
     """
     present = {source.name for source in plan.sources}
     kept = [
@@ -164,7 +170,7 @@ def compare(
         if row["dataset"] in present or not (partly or row["dataset"] in plan.skipped)
     ]
     before = replace(before, rows=tuple(kept))
-    comparison = regression.compare(before, now, tolerance, plan.cells[0].protocol)
+    comparison = regression.compare(before, now, plan.cells[0].protocol, tolerance, only)
     return replace(comparison, allows_better=allow_better)
 
 

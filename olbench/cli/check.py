@@ -29,28 +29,38 @@ MAX_LINES = 20
 )  # fmt: skip
 @click.option(
     "--tolerance", default=0.0, show_default=True, type=click.FloatRange(0, 1),
-    help="How much a count may change, as a fraction of the number of examples.",
+    help="How much a number may change, in its own unit; a count, as a fraction of the examples.",
 )  # fmt: skip
+@click.option("--only", default="", metavar="NAMES", help="Comma-separated quantities, such as mistake_rate.")
 @click.option("--allow-better", is_flag=True, help="Pass if all that changed became better.")
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
 @format_flag("text", "json", "junit", "github", help="github: annotations for a workflow of GitHub Actions.")
 @experiment_flags
 def command(
-    config: Path, given: Path | None, tolerance: float, allow_better: bool, update: bool, form: str,
-    jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
+    config: Path,
+    given: Path | None,
+    tolerance: float,
+    only: str,
+    allow_better: bool,
+    update: bool,
+    form: str,
+    jobs: int | None,
+    overrides: tuple[str, ...],
+    skip_missing: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Run CONFIG and compare every trial with a baseline; report what changed and why.
 
     Changed data, another seed and other parameters are named as such.
 
-    Exit codes: 1 if anything changed, for better or worse; 3 if trials failed, 4 if nothing was compared.
+    Exit codes: 1 if anything changed, for better or worse; 3 if trials failed; 4 if nothing was compared.
 
     \b
     Examples:
       olbench check configs/ci.yaml --against results/ci-baseline.json
       olbench check configs/ci.yaml --update
       olbench check configs/ci.yaml --allow-better
+      olbench check configs/ci.yaml --only mistake_rate --tolerance 0.001
       olbench check configs/ci.yaml --format github
       olbench check scw --set 'datasets=[synthetic]'
     """
@@ -79,7 +89,13 @@ def command(
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
     comparison = api.compare(
-        plan, before, now, tolerance=tolerance, partly=against.is_dir(), allow_better=allow_better
+        plan,
+        before,
+        now,
+        tolerance=tolerance,
+        only=[name.strip() for name in only.split(",")] if only else (),
+        partly=against.is_dir(),
+        allow_better=allow_better,
     )
     click.echo(render(comparison, run, form, path), nl=False)
     if advice := regression.advise(comparison, can_update=not against.is_dir()):
@@ -147,10 +163,8 @@ def _relative(file: str) -> str:
 
 def verdict(run: "Run", comparison: "Comparison") -> int:
     """Return the exit code."""
-    if run.failed and not comparison.compared:
-        return 3
+    if not comparison.compared:
+        return 3 if run.failed else 4
     if comparison.changes:
         return 1
-    if run.failed:
-        return 3
-    return 0 if comparison.compared else 4
+    return 3 if run.failed else 0

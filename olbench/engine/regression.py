@@ -2,11 +2,11 @@
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from olbench.errors import UserError, suggest
 from olbench.protocols import Protocol
-from olbench.quantities import Quantity
 from olbench.trials.baseline import ABOUT, Baseline, Row
 
 #: Kinds of findings that say that the experiment is another one; the code may be as it was.
@@ -83,8 +83,13 @@ class Comparison:
         return sum(finding.kind == kind for finding in self.findings)
 
 
-def compare(before: Baseline, now: Baseline, tolerance: float, protocol: Protocol) -> Comparison:
-    """Compare the counts of all cells; the tolerance is a fraction of the number of examples."""
+def compare(
+    before: Baseline, now: Baseline, protocol: Protocol, tolerance: float = 0.0, only: Sequence[str] = ()
+) -> Comparison:
+    """Compare the numbers of all cells, or only these quantities.
+
+    The tolerance is in the unit of each quantity. Counts are compared as fractions of the number of examples.
+    """
     for kind, old, new, why in (
         ("protocol", before.protocol, now.protocol, "another protocol measures other things"),
         ("seed", before.seed, now.seed, "other orders give other counts"),
@@ -92,7 +97,27 @@ def compare(before: Baseline, now: Baseline, tolerance: float, protocol: Protoco
         if old not in ("", None) and old != new:
             message = f"the {kind} changed: {old} -> {new}; {why}, so nothing was compared"
             return Comparison(0, 0, (Remark(kind, message),))
+    if only:
+        names = [_find_compared(name, protocol) for name in only]
+        before, now = _select(before, names), _select(now, names)
     return _Comparer(before, now, tolerance, protocol).compare()
+
+
+def _find_compared(name: str, protocol: Protocol) -> str:
+    known = {each.name: each.compared for each in protocol.quantities if each.exact}
+    if name not in known:
+        raise UserError(
+            f"there is no '{name}' to compare{suggest(name, known)}; there are {', '.join(known)}"
+        )
+    return known[name]
+
+
+def _select(baseline: Baseline, names: Sequence[str]) -> Baseline:
+    """Return the rows with these numbers only, without the rows that have none of them."""
+    rows = [
+        {key: value for key, value in row.items() if key in ABOUT or key in names} for row in baseline.rows
+    ]
+    return replace(baseline, rows=tuple(row for row in rows if row.keys() - set(ABOUT)))
 
 
 class _Comparer:
@@ -100,6 +125,7 @@ class _Comparer:
 
     def __init__(self, before: Baseline, now: Baseline, tolerance: float, protocol: Protocol):
         self.before, self.now, self.tolerance, self.protocol = before, now, tolerance, protocol
+        self.quantities = {each.compared: each for each in protocol.quantities}
         self.old, self.new = by_cell(before), by_cell(now)
         self.compared = self.changed = 0
 
@@ -152,7 +178,9 @@ class _Comparer:
         for name in (name for name in old if name not in ABOUT):
             pairs = list(zip(old[name], new.get(name, []), strict=False))
             lacking = max(lacking, len(old[name]) - len(pairs))
-            allowed = self.tolerance * old.get("n", 1)
+            quantity = self.quantities.get(name)  # None if the config no longer measures it
+            is_count = quantity is not None and bool(quantity.ratio or quantity.whole)
+            allowed = self.tolerance * (old.get("n", 1) if is_count else 1.0)
             apart = [place for place, (first, after) in enumerate(pairs) if abs(after - first) > allowed]
             self.compared += len(pairs)
             self.changed += len(apart)
@@ -173,19 +201,16 @@ class _Comparer:
         n: int | None,
         m: int | None,
     ) -> Shift:
-        quantity = self._quantity(name)
+        quantity = self.quantities[name]
         before, now = (statistics.fmean(side) for side in zip(*pairs, strict=True))
-        is_rate = quantity is not None and quantity.ratio is not None and quantity.ratio[1] == "n" and n and m
+        is_rate = quantity.ratio is not None and quantity.ratio[1] == "n" and n and m
         if is_rate and n and m:
             before, now = before / n, now / m
-        title = quantity.title if quantity and (is_rate or not quantity.ratio) else name.replace("_", " ")
-        percent = bool(is_rate) or bool(quantity and quantity.percent and not quantity.ratio)
+        title = quantity.title if is_rate or not quantity.ratio else name.replace("_", " ")
+        percent = bool(is_rate) or (quantity.percent and not quantity.ratio)
         return Shift(
             name, title.removesuffix(" (%)"), before, now, len(apart), len(pairs), percent, tuple(apart)
         )
-
-    def _quantity(self, name: str) -> Quantity | None:
-        return next((each for each in self.protocol.quantities if each.compared == name), None)
 
     def _judge(self, old: Row, new: Row, shifts: Sequence[Shift]) -> tuple[str, str]:
         """Return the kind and the message of a change: its cause if the config is it, else its direction."""
@@ -203,7 +228,7 @@ class _Comparer:
 
     def _direction(self, shift: Shift) -> str:
         """Return worse or better for the quantity that ranks algorithms, changed for any other."""
-        headline, quantity = self.protocol.headline, self._quantity(shift.quantity)
+        headline, quantity = self.protocol.headline, self.quantities[shift.quantity]
         if quantity is not headline or headline.better == "neither" or shift.now == shift.before:
             return "changed"
         return BETTER if headline.is_better(shift.now, shift.before) else WORSE

@@ -1,5 +1,6 @@
 """check names the cause: other data, another seed, other parameters, or the code."""
 
+import copy
 import json
 import sys
 from pathlib import Path
@@ -84,11 +85,35 @@ def test_a_rule_that_became_worse_is_a_regression(check):
     assert check("--tolerance", 1)[0] == 0
 
 
+def test_a_tolerance_is_in_the_unit_of_each_quantity(check):
+    measured = ("--set", "measures=[auc, f1, mistake_rate]")
+    assert check(*measured, "--update")[0] == 0
+    baseline = json.loads(Path("base.json").read_text())
+    for name, tolerated, allowed in (("auc", 0.01, 0.02), ("f1", 0.01, 0.02), ("mistakes", 1, 1 / 89)):
+        altered = copy.deepcopy(baseline)
+        altered["rows"][0][name][0] -= tolerated
+        Path("base.json").write_text(json.dumps(altered))
+        assert check(*measured, "--tolerance", allowed)[0] == 0, name
+        assert check(*measured, "--tolerance", allowed / 3)[0] == 1, name
+
+
+def test_only_some_quantities_are_compared(check):
+    baseline = json.loads(Path("base.json").read_text())
+    baseline["rows"][0]["updates"][0] += 1
+    Path("base.json").write_text(json.dumps(baseline))
+    assert check()[0] == 1
+    assert check("--only", "mistake_rate")[:2] == (0, "6 counts compared, 0 changed\n")
+    assert check("--only", "updates, mistake_rate")[0] == 1
+    code, _, err = check("--only", "mistake-rate")
+    assert code == 2
+    assert "there is no 'mistake-rate' to compare (did you mean 'mistake_rate'?)" in err
+
+
 def test_changed_data_is_said_to_be_that(check):
     write_data(flipped=10)
     write_rule(tau="-p[0]")
     code, out, _ = check()
-    assert code == 1
+    assert code == 4
     line, summary = out.splitlines()
     assert line.startswith("ok: the data changed (fingerprint ")
     assert line.endswith("; 2 results not compared")
@@ -97,7 +122,7 @@ def test_changed_data_is_said_to_be_that(check):
 
 def test_another_seed_is_said_to_be_that(check):
     code, out, _ = check("--set", "seed=4")
-    assert code == 1
+    assert code == 4
     cause = "the seed changed: 3 -> 4; other orders give other counts, so nothing was compared\n"
     assert out == cause + "0 counts compared, 0 changed\n"
 
