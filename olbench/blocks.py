@@ -1,10 +1,7 @@
 """How sure a difference between two learners is on one stream, whose rounds depend on each other.
 
-A stream comes once, in one order, so there is nothing to average over, and neighbouring mistakes go together.
-A moving-block bootstrap draws blocks of neighbouring rounds, the same for both learners, so that whatever
-holds rounds together within a block is kept (Künsch 1989; Liu and Singh 1992). Twenty blocks make each of
-them as long as the stream allows; the difference is divided by its deviation, estimated by leaving out one
-block at a time, because a percentile interval of so few blocks would be too short.
+A moving-block bootstrap draws blocks of neighbouring rounds, the same for both learners (Künsch 1989; Liu and
+Singh 1992). The difference is studentised, because a percentile interval of twenty blocks would be too short.
 """
 
 import math
@@ -26,11 +23,7 @@ POWER_QUANTILE = 0.8416
 
 @dataclass(frozen=True)
 class BlockDifference:
-    """A measure of one learner minus that of another, its 95% interval and its p-value.
-
-    `above`, `equal` and `below` count the blocks of the stream in which it is positive, zero and negative.
-    `detectable` is the smallest difference that the test finds with a probability of 80%.
-    """
+    """`above`, `equal` and `below` count blocks; `detectable` is found with a probability of 80%."""
 
     value: float
     low: float
@@ -88,7 +81,6 @@ def compare_counts(
 
 
 def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0) -> BlockDifference:
-    """Compare the AUC of two learners on the same stream; each array is a result of `count_pairs`."""
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
     first, second = map(_expand_pairs, (one, other))
     # How often each block is in a resample.
@@ -105,11 +97,9 @@ def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 
 
 
 def count_pairs(labels: Floats, margins: Floats) -> NDArray[np.int64]:
-    """Return the pairs of a positive and a negative round that margins order rightly, by their blocks.
+    """Row b, column c: twice the rightly ordered pairs, positive in block b, negative in c; ties count one.
 
-    Row b, column c is twice the pairs with the positive one in block b and the negative one in block c, so
-    that ties, which count half, are whole. The last two rows are the positive and the negative rounds of the
-    blocks.
+    The last two rows are the positive and the negative rounds of the blocks.
     """
     block = np.minimum(np.arange(labels.size) * BLOCKS // max(1, labels.size), BLOCKS - 1)
     order = np.argsort(margins, kind="stable")
@@ -127,12 +117,10 @@ def count_pairs(labels: Floats, margins: Floats) -> NDArray[np.int64]:
 
 
 def _expand_pairs(counts: NDArray[np.int64]) -> Floats:
-    """Return the rightly ordered pairs and all pairs, by their blocks."""
     return np.stack([0.5 * counts[:BLOCKS], np.multiply.outer(*counts[BLOCKS:]).astype(np.float64)])
 
 
 def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
-    """Return the AUC of resamples, one row each, and those without one of their blocks."""
     forth, back = times @ pairs, times @ pairs.transpose(0, 2, 1)
     total = (forth * times).sum(axis=-1)
     left = total[..., None] - forth - back + np.einsum("...ii->...i", pairs)[:, None, :]
@@ -158,7 +146,6 @@ def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
 def _studentise(
     value: float, deviation: float, errors: Floats, deviations: Floats, parts: Floats
 ) -> BlockDifference:
-    """Return a difference with the interval that resamples give it, and its sign in each block."""
     signs = tuple(int(np.count_nonzero(each)) for each in (parts > 0, parts == 0, parts < 0))
     if deviation == 0.0:  # the two agree in every block, or differ by a constant
         return BlockDifference(value, value, value, 1.0 if value == 0.0 else 0.0, 0.0, *signs)

@@ -15,7 +15,6 @@ class PackageWarning(UserWarning):
 
 
 def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
-    """Import every module of a package; return their full names, those of `first` first, others by name."""
     folder = importlib.import_module(package).__path__
     found = sorted(each.name for each in pkgutil.iter_modules(folder))
     names = [f"{package}.{name}" for name in [*first, *(name for name in found if name not in first)]]
@@ -27,10 +26,7 @@ def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
 def load_entry_points(
     group: str, what: str, take: Callable[[str, Any], None] = lambda name, loaded: None
 ) -> None:
-    """Load what other packages add to a registry; warn about what cannot be loaded.
-
-    `take` gets the name of each entry point and what it has loaded; it may refuse it with a UserError.
-    """
+    """`take` gets the name of each entry point and what it has loaded; it may refuse it with a UserError."""
     from importlib.metadata import entry_points
 
     for point in entry_points(group=group):
@@ -45,7 +41,6 @@ def load_entry_points(
 
 
 def folder_of(module: Any) -> Path:
-    """Return the folder of a module, or of a package, that an entry point has loaded."""
     file = getattr(module, "__file__", None)
     place = Path(file).parent if file else next(iter(getattr(module, "__path__", ())), None)
     if place is None:

@@ -30,17 +30,12 @@ def facts_html(title: str, facts: Mapping[str, str]) -> str:
 
 
 def can_redraw(stream: Any = None) -> bool:
-    """Return whether a stream, standard error by default, is a terminal with styles and a cursor."""
     stream = sys.stderr if stream is None else stream
     return bool(stream.isatty()) and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def wrap(text: str, stream: Any, indent: int = 0) -> str:
-    """Return a text as a stream shows it: on a terminal, lines that are too wide end between words.
-
-    Logs and scripts keep one line per message. A command in backticks stays in one line if it fits. Lines
-    after the first are indented by `indent`; a paragraph with a line that is too wide is filled anew.
-    """
+    """On a terminal, too wide lines end between words; a command in backticks stays whole if it fits."""
     if not stream.isatty():
         return text
     width = _width(stream)
@@ -59,7 +54,6 @@ def wrap(text: str, stream: Any, indent: int = 0) -> str:
 
 
 def _width(stream: Any) -> int:
-    """Return the columns of a terminal: COLUMNS, or what the terminal says, or 80."""
     with suppress(KeyError, ValueError):
         return int(os.environ["COLUMNS"])
     with suppress(OSError, ValueError):
@@ -75,8 +69,6 @@ def make_bar() -> Any:
 
     @dataclass
     class Bar:
-        """A bar in brackets: hashes for what is done, dots for what is left."""
-
         share: float
 
         def __rich_measure__(self, console: Any, options: Any) -> Measurement:
@@ -88,10 +80,7 @@ def make_bar() -> Any:
             yield Text(f"[{'#' * done}{'.' * (width - done)}]")
 
     class BarColumn(ProgressColumn):
-        """Bars that are narrower where the words beside them need the room."""
-
         def render(self, task: Task) -> Any:
-            """Return the bar; it stays empty where the total is not known."""
             return Bar(min(1.0, task.completed / task.total) if task.total else 0.0)
 
     return BarColumn()

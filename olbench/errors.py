@@ -7,20 +7,17 @@ from pathlib import Path
 class UserError(ValueError):
     """The user's input is wrong; the message says what, where, and what to do about it.
 
-    The command line prints it without a traceback and exits with code 2. It is a ValueError because that is
-    what scikit-learn and NumPy users catch for a bad argument.
+    A ValueError, because that is what scikit-learn and NumPy users catch for a bad argument.
     """
 
     #: The exit code of the command line.
     exit_code = 2
 
     def __str__(self) -> str:
-        """Return the message in one line, whatever names it holds."""
         return escape_controls(super().__str__())
 
 
 def suggest(word: str, known: list[str]) -> str:
-    """Return ' (did you mean ...?)' when one of the known words is close to this one, else nothing."""
     from difflib import get_close_matches
 
     if len(word) > 100:  # the comparison takes time that grows with the square of the length
@@ -49,7 +46,6 @@ def find_names(wanted: str, known: Mapping[str, Iterable[str]], what: str, where
 
 
 def shorten(text: str, most: int = 60) -> str:
-    """Return a text that fits into a sentence: its beginning, where it is long."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
 
 
@@ -74,7 +70,6 @@ def escape_controls(text: str) -> str:
 
 
 def show_name(name: str) -> str:
-    """Return a user's name as messages show it: in quotes, in one line, and not too long."""
     return f"'{escape_controls(shorten(name))}'"
 
 
@@ -87,7 +82,6 @@ def is_file(path: str | Path) -> bool:
 
 
 def expand_home(path: str | Path) -> Path:
-    """Return a path with ~ and ~user at its beginning replaced by a home folder."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -96,7 +90,6 @@ def expand_home(path: str | Path) -> Path:
 
 
 def find_line(error: BaseException, file: str) -> int:
-    """Return the last line of a file that an error has passed through, or zero."""
     if isinstance(error, SyntaxError):
         return error.lineno or 0
     line, trace = 0, error.__traceback__

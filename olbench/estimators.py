@@ -26,7 +26,6 @@ from olbench.learn.docstrings import describe_estimator
 
 
 def _make_estimator(definition: Definition) -> type[OnlineClassifier]:
-    """Return the estimator of an algorithm: its parameters are fields beside those of the base."""
     estimator = make_dataclass(
         definition.estimator_name,
         [_make_field(definition, parameter) for parameter in definition.parameters],

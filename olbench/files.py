@@ -1,7 +1,4 @@
-"""Files in one piece: what is written appears whole or not at all, and a device is never replaced.
-
-And the folder of the files that can be recreated.
-"""
+"""Files in one piece: what is written appears whole or not at all, and a device is never replaced."""
 
 import os
 from collections.abc import Iterator
@@ -28,11 +25,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[Path]:
-    """Yield where to write a file, which is moved to its name at the end; missing folders are created.
-
-    A link is followed. A device or a pipe is written to directly: replacing /dev/null with a file would harm
-    everybody on the machine.
-    """
+    """A link is followed; a device or a pipe is written to directly, never replaced."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if is_special(path) or path.is_relative_to("/dev/fd") or path in STREAMS:
@@ -62,5 +55,4 @@ def write_text(path: Path, content: str, durable: bool = False) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Return whether a path exists and is not a plain file: a folder, a device or a pipe."""
     return path.exists() and not path.is_file()

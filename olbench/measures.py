@@ -1,7 +1,6 @@
 """Measures of predictions: by the counts of a confusion matrix, by margins, and for several classes.
 
-Where a measure is undefined, the conventions are those of scikit-learn: a share of nothing is 0, a balanced
-accuracy is over the classes that occur, and Cohen's kappa and AUC are NaN if there is nothing to compare.
+Undefined ones are as in scikit-learn: a share of nothing is 0, Cohen's kappa and AUC are NaN.
 """
 
 import math
@@ -24,7 +23,6 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, n: ArrayLike, mistakes: ArrayLike, positives: ArrayLike, false_alarms: ArrayLike) -> "Counts":
-        """Return the counts from those that records and curves keep."""
         n, mistakes, positives, alarms = (
             np.asarray(each, np.float64) for each in (n, mistakes, positives, false_alarms)
         )
@@ -33,18 +31,15 @@ class Counts(NamedTuple):
 
     @property
     def n(self) -> Floats:
-        """All predictions."""
         return self.hits + self.false_alarms + self.misses + self.rejections
 
 
 def _share(part: Floats, whole: Floats, otherwise: float = 0.0) -> Floats:
-    """Return part / whole, and `otherwise` where the whole is zero."""
     part, whole = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(whole, np.float64))
     return np.asarray(np.divide(part, whole, out=np.full(part.shape, otherwise), where=whole != 0))
 
 
 def accuracy(counts: Counts) -> Floats:
-    """Return the share of right predictions."""
     return _share(counts.hits + counts.rejections, counts.n, math.nan)
 
 
@@ -54,17 +49,14 @@ def sensitivity(counts: Counts) -> Floats:
 
 
 def specificity(counts: Counts) -> Floats:
-    """Return the share of the negative examples that are predicted as such."""
     return _share(counts.rejections, counts.rejections + counts.false_alarms)
 
 
 def precision(counts: Counts) -> Floats:
-    """Return the share of the positive predictions that are right."""
     return _share(counts.hits, counts.hits + counts.false_alarms)
 
 
 def f1(counts: Counts) -> Floats:
-    """Return the harmonic mean of precision and sensitivity."""
     return _share(2.0 * counts.hits, 2.0 * counts.hits + counts.false_alarms + counts.misses)
 
 
@@ -78,7 +70,6 @@ def balanced_accuracy(counts: Counts) -> Floats:
 
 
 def g_mean(counts: Counts) -> Floats:
-    """Return the geometric mean of sensitivity and specificity."""
     return np.sqrt(sensitivity(counts) * specificity(counts))
 
 
@@ -99,8 +90,6 @@ def mcc(counts: Counts) -> Floats:
 
 
 def cost(missed: float, false_alarm: float) -> Callable[[Counts], Floats]:
-    """Return a measure: the mean cost of a prediction, given what a mistake of either kind costs."""
-
     def measure(counts: Counts) -> Floats:
         return _share(missed * counts.misses + false_alarm * counts.false_alarms, counts.n, math.nan)
 
@@ -132,21 +121,16 @@ def auc(labels: Floats, margins: Floats) -> float:
 
 
 def hinge_loss(labels: Floats, margins: Floats) -> float:
-    """Return the mean of (1 - y f)_+."""
     return _mean(np.maximum(0.0, 1.0 - labels * margins))
 
 
 def squared_loss(labels: Floats, margins: Floats) -> float:
-    """Return the mean of (y - f)^2."""
     with np.errstate(over="ignore"):
         return _mean(np.square(labels - margins))
 
 
 def log_loss(labels: Floats, probabilities: Floats) -> float:
-    """Return the mean negative logarithm of the probability of the true class.
-
-    As in scikit-learn, probabilities are kept a rounding error away from 0 and 1.
-    """
+    """As in scikit-learn, probabilities are kept a rounding error away from 0 and 1."""
     tiny = np.finfo(np.float64).eps
     clipped = np.clip(probabilities, tiny, 1.0 - tiny)
     return _mean(-np.log(np.where(labels > 0, clipped, 1.0 - clipped)))
@@ -187,7 +171,6 @@ def of_matrix(confusion: ArrayLike) -> dict[str, float]:
 
 
 def count_predictions(labels: Any, positive: Any) -> Counts:
-    """Return the counts of predictions, which are true for the positive class."""
     truth, positive = np.asarray(labels) > 0, np.asarray(positive)
     return Counts(*(
         np.asarray(np.count_nonzero(each), np.float64)

@@ -56,7 +56,6 @@ def show_size(size: float) -> str:
 
 @contextmanager
 def limit_memory(size: int | None) -> Iterator[None]:
-    """Set the limit that `memory_limit` returns; None leaves it to the machine."""
     token = _user_limit.set(size)
     try:
         yield
@@ -79,7 +78,6 @@ def machine_limit() -> int:
 
 
 def available_memory() -> int:
-    """Return how many bytes are available without swapping, on this machine and within its cgroups."""
     return max(0, min([_host_memory(), *_cgroup_memory()]))
 
 
@@ -120,7 +118,6 @@ def _cached_bytes(folder: Path, name: str) -> int:
 
 
 def _cgroup_folders() -> Iterator[Path]:
-    """Yield the folders of the memory cgroups that this process is in, version 1 or 2."""
     try:
         lines = (PROC / "self" / "cgroup").read_text().splitlines()
     except OSError:

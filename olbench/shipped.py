@@ -21,12 +21,10 @@ def find_folder(name: str) -> Path:
 
 
 def configs() -> dict[str, Path]:
-    """Return the configs that ship, by name."""
     return {path.stem: path for path in sorted(find_folder("configs").glob("*.yaml"))}
 
 
 def runs() -> dict[str, Path]:
-    """Return the runs that ship, by the names of their configs."""
     more = find_spec(MORE)
     roots = [*map(Path, (more and more.submodule_search_locations) or ()), find_folder("results")]
     folders = (folder for root in roots for folder in root.glob(f"*/{REFERENCE}") if folder.is_dir())
@@ -34,7 +32,6 @@ def runs() -> dict[str, Path]:
 
 
 def find_config(name: str) -> Path:
-    """Return the path of a config: a file, or the name of one that ships."""
     path = Path(name)
     if path.is_file() or path.suffix or path.parent != Path():
         return path
@@ -47,10 +44,7 @@ def find_config(name: str) -> Path:
 
 
 def find_run(folder: str | Path) -> Path:
-    """Return the folder of a run: as given if it is there, results/NAME, or the run that ships as NAME.
-
-    NAME/reference is always the one that ships.
-    """
+    """A folder that is there, results/NAME, or the run that ships as NAME; NAME/reference always ships."""
     path, shipped = Path(folder), runs()
     if path.exists():
         return path
@@ -99,7 +93,6 @@ def find_baseline(config: str) -> Path:
 
 
 def describe(path: Path) -> str:
-    """Return the first sentence of the comment at the head of a config."""
     head = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):

@@ -1,11 +1,6 @@
-"""Statistics of a comparison: within one data set over its permutations, and across data sets.
-
-The two are kept apart. Permutations of one data set are the same examples in another order, so statistics
-over them are conditional on that data set: they tell nothing about other data. Across data sets, the unit is
-the data set, with one number each; permutations never count as data sets.
+"""Statistics within one data set, over its permutations, and across data sets, with one number each.
 
 Arrays of one data set are aligned: position p is permutation p, and NaN marks a missing one.
-`better` says whether lower or higher numbers are better.
 """
 
 import math
@@ -45,8 +40,6 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A paired t-test: the mean difference with its 95% interval, and the two-sided p-value."""
-
     mean: float
     low: float
     high: float
@@ -57,12 +50,9 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class Difference:
-    """An algorithm against the best one on a data set, over the permutations that both have.
+    """An algorithm minus the best one on a data set, over the permutations that both have.
 
-    The mean of (this - best) with its 95% interval: the bootstrap's or, where trials share training rows,
-    that of the corrected t-test. The number of permutations on which this one is better (wins), equal (ties)
-    and worse (losses); the p-value of the paired t-test; and the smallest difference that the test could have
-    detected. With fewer than two permutations, interval, p and that difference are NaN.
+    The interval is the bootstrap's or, where trials share training rows, that of the corrected t-test.
     """
 
     label: str
@@ -100,11 +90,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class ControlTest:
-    """An algorithm against the control over all data sets.
-
-    The difference of the average ranks in standard errors, with its p-value, raw and with Holm's correction
-    over all algorithms but the control (Demšar 2006, 3.2.2).
-    """
+    """The difference of average ranks in standard errors, with p raw and after Holm (Demšar 2006, 3.2.2)."""
 
     label: str
     z: float
@@ -117,8 +103,6 @@ class ControlTest:
 
 @dataclass(frozen=True)
 class Control:
-    """All algorithms against one over data sets, in the order of their ranks."""
-
     label: str
     #: Half the width of the region of practical equivalence, or None if the quantity has no such region.
     rope: float | None
@@ -150,9 +134,7 @@ def not_worse(
 ) -> set[str]:
     """Return the best algorithm and all not significantly worse: those in bold in scw2012, Table 3.
 
-    Significantly worse means a worse mean over the permutations shared with the best, and a paired two-sided
-    t-test that rejects equality, corrected for the overlap. One shared permutation allows no test: then only
-    exact ties join the best.
+    One shared permutation allows no test: then only exact ties join the best.
     """
     losses = _orient(values, better)
     best = _best(losses)
@@ -164,27 +146,23 @@ def not_worse(
 
 
 def _orient(values: Mapping[str, Floats], better: str) -> dict[str, Floats]:
-    """Return the values turned so that lower is better."""
     return {label: -array if better == "higher" else array for label, array in values.items()}
 
 
 def paired_t(first: Floats, second: Floats, overlap: float = 0.0) -> tuple[float, float]:
     """Return the mean of (first - second) over the shared permutations, and p of the two-sided t-test.
 
-    If all differences are zero, p is 1; if they are equal but not zero, p is 0 (the limits of the test as the
-    variance vanishes); with fewer than two permutations it is NaN.
+    If all differences are equal, p is 1 if they are zero, else 0. With fewer than two, it is NaN.
     """
     found = resampled_t(first, second, overlap)
     return found.mean, found.p
 
 
 def resampled_t(first: Floats, second: Floats, overlap: float, level: float = LEVEL) -> PairedTest:
-    """Return the corrected resampled t-test of Nadeau and Bengio, Machine Learning 52 (2003), section 3.
+    """The corrected resampled t-test of Nadeau and Bengio, Machine Learning 52 (2003), section 3.
 
-    Folds and random splits train on rows that they share, so their results are correlated, and the ordinary
-    test finds too much. With k of them, the variance of the mean is taken as (1/k + overlap) times that of a
-    difference. `overlap` is n_test / n_train, such as 1/9 for ten folds, repeated or not; zero gives the
-    ordinary paired t-test. Where there is no variance or no test, it is as in `paired_t`.
+    Folds share training rows, so the variance of the mean of k is (1/k + overlap) times that of a difference;
+    `overlap` is n_test / n_train. Zero gives the ordinary paired t-test.
     """
     apart = _paired_differences(first, second)
     if not apart.size:
@@ -211,11 +189,7 @@ def _effective(count: int, overlap: float) -> float:
 def smallest_detectable(
     count: int, deviation: float, overlap: float = 0.0, power: float = POWER, level: float = LEVEL
 ) -> float:
-    """Return the smallest true difference that a paired t-test detects with this power.
-
-    The statistic of a two-sided test of `count` pairs, whose differences have this deviation, then has a
-    noncentral t distribution. Two algorithms that do not differ significantly may differ by about as much.
-    With fewer than two pairs nothing can be detected, and the result is NaN.
+    """Return the smallest true difference that a paired t-test detects with this power (noncentral t).
 
     >>> round(smallest_detectable(20, 1.0), 3)
     0.66
@@ -253,10 +227,7 @@ def within(
 ) -> tuple[str, list[Difference]]:
     """Return the best algorithm on a data set and the difference of every other one from it.
 
-    All of it is conditional on that data set. The interval is a percentile bootstrap of the mean paired
-    difference that resamples whole permutations. With few permutations it is somewhat too short: with 20, it
-    covers about 93% instead of 95%. Trials that overlap are no sample to draw from again: their interval is
-    that of `resampled_t`.
+    The percentile bootstrap of whole permutations is somewhat too short: with 20, it covers about 93%.
     """
     losses = _orient(values, better)
     best = _best(losses)
@@ -269,7 +240,6 @@ def within(
 
 
 def _turn_back(each: Difference) -> Difference:
-    """Return a difference of losses as a difference of the values themselves."""
     return replace(each, mean=-each.mean, low=-each.high, high=-each.low)
 
 
@@ -278,8 +248,7 @@ def across(
 ) -> Across | str:
     """Compare algorithms over data sets, from `means[dataset][label]`, or return a text that says why not.
 
-    Only data sets with a number for every algorithm count. The data set is the unit: its mean over
-    permutations is one observation. Wilcoxon's test ranks the raw differences of the means.
+    Only data sets with a number for every algorithm count.
     """
     found = _tabulate(means, better)
     return found if isinstance(found, str) else _test_all(*found, level)
@@ -292,11 +261,7 @@ def against_control(
     rope: float | None = None,
     level: float = LEVEL,
 ) -> Control | str:
-    """Compare all algorithms with one over data sets, or return a text that says why not.
-
-    The control is by default the algorithm with the best average rank. Choosing it by the same data makes the
-    p-values somewhat too small. Data sets count as in `across`.
-    """
+    """The default control, with the best average rank, makes p somewhat too small."""
     found = _tabulate(means, better)
     if isinstance(found, str):
         return found
@@ -326,13 +291,11 @@ def against_control(
 def bayesian_signed_rank(
     differences: Floats, rope: float, prior: float = PRIOR, samples: int = 10_000, seed: int = 0
 ) -> list[Posterior]:
-    """Return the posterior of the Bayesian signed-rank test for each row of differences over data sets.
+    """Benavoli, Corani, Demšar and Zaffalon, JMLR 18(77), 2017, as in baycomp: a Dirichlet process.
 
-    After Benavoli, Corani, Demšar and Zaffalon, JMLR 18(77), 2017, as in baycomp: a Dirichlet process whose
-    prior is one pseudo-observation at zero of this strength. A sample of weights, one for each observation,
-    gives a probability that the mean of two observations is below -rope, in between, or above rope (on the
-    border, half of it counts). The posterior is how often each of the three is the largest; ties share.
-    All rows use the same samples, so a probability has a standard error of at most 0.5 / sqrt(samples).
+    The prior is one pseudo-observation at zero. A sample of weights gives a probability that the mean of two
+    observations is below -rope, in between, or above rope (on the border, half); the posterior is how often
+    each of the three is the largest, ties shared. All rows use the same samples.
     """
     rows, n = differences.shape
     observed = np.concatenate([np.zeros((rows, 1)), differences], axis=1)
@@ -367,10 +330,7 @@ def average_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower
 def rank_intervals(
     means: Mapping[str, Mapping[str, float]], better: str = "lower", seed: int = 0, resamples: int = 10_000
 ) -> dict[str, tuple[float, float]]:
-    """Return the 95% interval of each average rank: a percentile bootstrap that resamples whole data sets.
-
-    Empty with fewer data sets than a comparison with a control needs.
-    """
+    """95% percentile bootstrap that resamples whole data sets; empty with too few of them."""
     found = _tabulate(means, better)
     if isinstance(found, str) or len(found[1]) < FEWEST_FOR_CONTROL:
         return {}
@@ -382,7 +342,6 @@ def rank_intervals(
 def _tabulate(
     means: Mapping[str, Mapping[str, float]], better: str
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]] | str:
-    """Return the losses, their data sets and labels, or a text that says why they cannot be compared."""
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
     datasets = tuple(name for name, row in means.items() if _is_complete(row, labels))
     if len(labels) < 3:
@@ -402,10 +361,7 @@ def _average_ranks(table: Floats, labels: tuple[str, ...]) -> dict[str, float]:
 
 
 def _rank(table: Floats, ties: str = "average") -> Floats:
-    """Return the rank of each number in its row; equals share the average or the smallest ("min") rank.
-
-    As scipy.stats.rankdata, whose module takes longer to import than a report to make.
-    """
+    """As scipy.stats.rankdata, whose module takes longer to import than a report to make."""
     order = np.argsort(table, axis=-1, kind="stable")
     ordered = np.take_along_axis(table, order, axis=-1)
     places = np.arange(1.0, table.shape[-1] + 1)
@@ -451,17 +407,14 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def wilcoxon(differences: Floats) -> tuple[float, int]:
-    """Return the two-sided p-value of the signed-rank test, and how many differences are not zero.
+    """Return the exact two-sided p-value of the signed-rank test, and how many differences are not zero.
 
-    Zeros are dropped, as Wilcoxon did; ties share their average rank. The p-value is exact, with ties or not:
-    it comes from the distribution of the rank sum over all 2^n signs, built up rank by rank (ranks are
-    doubled to make them whole numbers).
+    Zeros are dropped, as Wilcoxon did; ties share their average rank (ranks are doubled to make them whole).
     """
     return _test_signed_ranks(differences, _rank(np.abs(differences)))
 
 
 def _test_signed_ranks(differences: Floats, ranks: Floats) -> tuple[float, int]:
-    """Return p and the number of differences that are not zero, from the ranks of all of them."""
     apart = differences != 0
     if not apart.any():
         return 1.0, 0
@@ -474,11 +427,7 @@ def _test_signed_ranks(differences: Floats, ranks: Floats) -> tuple[float, int]:
 
 
 def _rank_sum_tail(ranks: NDArray[np.int64], bound: int) -> float:
-    """Return the probability that ranks, each with probability one half, sum to at most a bound.
-
-    Sums above the bound do not matter and are not computed. Small ranks come first, so that there are few
-    sums for as long as possible.
-    """
+    """Sums above the bound are not computed; small ranks come first, so that there are few sums for long."""
     counts = np.zeros(bound + 1)
     counts[0] = 1.0
     largest, halved = 0, 0
@@ -493,10 +442,7 @@ def _rank_sum_tail(ranks: NDArray[np.int64], bound: int) -> float:
 
 
 def mean_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> dict[str, float]:
-    """Return the mean rank of each label over the data sets that have all of them; 1 is the best.
-
-    Equals share the smallest of their ranks, as in cw2012, Table 2; `across` has average ranks, which its
-    tests need. Without such a data set there are no ranks.
+    """Equals share the smallest of their ranks, as in cw2012, Table 2; `across` has average ranks.
 
     >>> mean_ranks({"a": {"x": 0.1, "y": 0.2}, "b": {"x": 0.3, "y": 0.3}})
     {'x': 1.0, 'y': 1.5}
@@ -513,8 +459,6 @@ def mean_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") 
 
 @dataclass(frozen=True)
 class McNemar:
-    """Two classifiers on the same examples: how often one alone is wrong, and p if both are equally good."""
-
     first_alone: int
     second_alone: int
     p: float
@@ -523,12 +467,10 @@ class McNemar:
 
 
 def mcnemar(first_wrong: Bools, second_wrong: Bools) -> McNemar:
-    """Return McNemar's test (1947) on the errors of two classifiers on the same examples.
+    """McNemar's test (1947) on the errors of two classifiers on the same examples.
 
-    Only examples on which one alone is wrong say anything. If both are equally good, either is as likely to
-    be the one, so that their counts are binomial with one half. Below FEW_DISCORDANT such examples p is exact
-    (two-sided: twice the smaller tail); from there on it is that of the chi-square with one degree of freedom
-    and Edwards' continuity correction, (|b - c| - 1)^2 / (b + c).
+    Exact below FEW_DISCORDANT examples on which one alone is wrong; from there the chi-square with Edwards'
+    continuity correction, (|b - c| - 1)^2 / (b + c).
     """
     if first_wrong.shape != second_wrong.shape:
         raise ValueError("McNemar's test needs the errors of both on the same examples")
@@ -565,7 +507,6 @@ def _best(rates: Mapping[str, Floats]) -> str:
 
 
 def _paired_differences(first: Floats, second: Floats) -> Floats:
-    """Return the differences over the shared permutations, without rounding noise."""
     shared = ~(np.isnan(first) | np.isnan(second))
     first, second = first[shared], second[shared]
     scale = max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
@@ -590,7 +531,6 @@ def _difference(
 
 
 def _bootstrap(apart: Floats, seed: int, resamples: int) -> tuple[float, float]:
-    """Return the 95% percentile interval of the mean."""
     if apart.size < 2:
         return math.nan, math.nan
     few = _distinct_weights(apart.size, seed, resamples)
@@ -606,7 +546,6 @@ def _bootstrap(apart: Floats, seed: int, resamples: int) -> tuple[float, float]:
 
 
 def _quantile(values: Floats, ends: NDArray[np.int64], share: float) -> float:
-    """Return a quantile, between two neighbours, of sorted values that end at these places."""
     place = share * float(ends[-1] - 1)
     below, above = (values[np.searchsorted(ends, int(each), "right")] for each in (place, math.ceil(place)))
     return float(below + (above - below) * (place - int(place)))
@@ -718,8 +657,7 @@ def derangements(size: int, most: int) -> NDArray[np.int64]:
 def assign(costs: Floats) -> NDArray[np.int64]:
     """Return a column for each row of a square matrix, all different, so that their costs sum to the least.
 
-    By shortest augmenting paths (Jonker and Volgenant, Computing 38, 1987), as
-    scipy.optimize.linear_sum_assignment, whose module takes longer to import than a report to make.
+    Jonker and Volgenant, Computing 38, 1987; importing scipy's takes longer than a report.
 
     >>> assign(np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]])).tolist()
     [1, 0, 2]

@@ -33,8 +33,6 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a mapping: how its value is read, its default and what it is for."""
-
     name: str
     read: Reader[Any]
     #: MISSING if the key must be given.
@@ -43,7 +41,6 @@ class Key:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The schema of the key, as far as its reader has one."""
         about: dict[str, Any] = {"description": self.doc} if self.doc else {}
         if self.default is not MISSING and self.default not in (None, "", {}):
             about["default"] = list(self.default) if isinstance(self.default, tuple) else self.default
@@ -58,24 +55,20 @@ class Flat:
 
 
 def make_keys(required: Mapping[str, Reader[Any]], **optional: Reader[Any]) -> tuple[Key, ...]:
-    """Return keys by name, for a mapping without a struct."""
     needed = (Key(name, read, MISSING) for name, read in required.items())
     return (*needed, *(Key(name, read, None) for name, read in optional.items()))
 
 
 def with_schema(read: ReaderT, schema: Mapping[str, Any]) -> ReaderT:
-    """Return a reader with the JSON schema of the values that it takes."""
     read.schema = schema  # type: ignore[attr-defined]
     return read
 
 
 def schema_of(read: Reader[Any]) -> dict[str, Any]:
-    """Return the JSON schema of a reader; one without a schema takes anything."""
     return dict(getattr(read, "schema", {}))
 
 
 def anything(node: Node, name: str) -> Any:
-    """Return the value and what is below it without their places."""
     if isinstance(node.value, dict):
         return {key: anything(item, name) for key, item in node.value.items()}
     return [anything(item, name) for item in node.value] if isinstance(node.value, list) else node.value
@@ -96,8 +89,6 @@ def is_number(value: Any) -> bool:
 def checked(
     kind: Callable[[Any], T], is_right: Callable[[Any], bool], words: str, schema: Mapping[str, Any]
 ) -> Reader[T]:
-    """Return a reader of values of a kind that pass a check; `words` say what they must be."""
-
     def read(node: Node, name: str) -> T:
         if not is_right(node.value):
             raise node.fail(f"{name} must be {words}, not {node.shown()}")
@@ -115,20 +106,16 @@ number = checked(float, is_number, "a number", {"type": "number"})
 
 
 def name_text(node: Node, name: str) -> str:
-    """Return a text that is not empty and can be written to a file."""
     if not is_unicode(text(node, name)):
         raise node.fail(f"{name} is not valid Unicode: {node.shown()}")
     return text(node, name)
 
 
 def line(node: Node, name: str) -> str:
-    """Return a text that is not empty, in one line."""
     return " ".join(text(node, name).split())
 
 
 def whole(low: int, most: int = LARGEST) -> Reader[int]:
-    """Return a reader of whole numbers from `low` to `most`."""
-
     def read(node: Node, name: str) -> int:
         if isinstance(node.value, bool) or not isinstance(node.value, int) or node.value < low:
             raise node.fail(f"{name} must be a whole number from {low}, not {node.shown()}")
@@ -143,8 +130,6 @@ def whole(low: int, most: int = LARGEST) -> Reader[int]:
 
 
 def choice(*words: str) -> Reader[str]:
-    """Return a reader of one of some words."""
-
     def read(node: Node, name: str) -> str:
         if node.value not in words:
             hint = suggest(node.value, list(words)) if isinstance(node.value, str) else ""
@@ -156,8 +141,6 @@ def choice(*words: str) -> Reader[str]:
 
 
 def many(read: Reader[T], least: int = 1) -> Reader[tuple[T, ...]]:
-    """Return a reader of a list."""
-
     def read_items(node: Node, name: str) -> tuple[T, ...]:
         if node.value == [] and not least:
             return ()
@@ -167,7 +150,6 @@ def many(read: Reader[T], least: int = 1) -> Reader[tuple[T, ...]]:
 
 
 def one_or_many(read: Reader[T], least: int = 1) -> Reader[tuple[T, ...]]:
-    """Return a reader of one value or a list of them."""
     read_all = many(read, least)
 
     def read_items(node: Node, name: str) -> tuple[T, ...]:
@@ -177,13 +159,10 @@ def one_or_many(read: Reader[T], least: int = 1) -> Reader[tuple[T, ...]]:
 
 
 def wholes(low: int) -> Reader[tuple[int, ...]]:
-    """Return a reader of a whole number or a list of them, from `low`."""
     return one_or_many(whole(low))
 
 
 def mapping(read: Reader[T]) -> Reader[dict[str, T]]:
-    """Return a reader of a mapping with any keys."""
-
     def read_items(node: Node, name: str) -> dict[str, T]:
         content = node.mapping(name)
         return {key: read(item, f"{name}.{key}") for key, item in content.items()}
@@ -192,8 +171,6 @@ def mapping(read: Reader[T]) -> Reader[dict[str, T]]:
 
 
 def signs(read: Reader[T]) -> Reader[dict[int, T]]:
-    """Return a reader of a mapping from the classes 1 and -1."""
-
     def read_items(node: Node, name: str) -> dict[int, T]:
         return {int(sign): read(item, name) for sign, item in node.mapping(name, ["1", "-1"]).items()}
 
@@ -206,7 +183,6 @@ def as_node(node: Node, name: str) -> Node:
 
 
 def read_keys(keys: Iterable[Key], node: Node, what: str) -> dict[str, Any]:
-    """Return the values of the keys that are given; refuse an unknown or missing key and a wrong value."""
     known = {key.name: key for key in keys}
     content = node.mapping(what, list(known))
     for name, key in known.items():
@@ -216,12 +192,10 @@ def read_keys(keys: Iterable[Key], node: Node, what: str) -> dict[str, Any]:
 
 
 def select(keys: Iterable[Key], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given values that belong to some keys."""
     return {key.name: given[key.name] for key in keys if key.name in given}
 
 
 def read_struct(cls: Callable[..., T], node: Node, what: str) -> T:
-    """Return the struct that a mapping describes."""
     kind: Any = cls
     flat, keys = _flat_fields(kind), list(keys_of(kind))
     field_of = {key.name: field for field, (_, below) in flat.items() for key in below}
@@ -239,10 +213,7 @@ def read_struct(cls: Callable[..., T], node: Node, what: str) -> T:
 
 
 def from_struct(struct: Any) -> dict[str, Any]:
-    """Return a struct as plain values that `read_struct` reads back; its empty fields are left out.
-
-    So are fields that do not count when structs are compared.
-    """
+    """`read_struct` reads it back; empty fields and those not compared are left out."""
     content: dict[str, Any] = {}
     kind: Any = type(struct)
     for field in [field for field in fields(kind) if field.compare]:
@@ -259,13 +230,11 @@ def from_struct(struct: Any) -> dict[str, Any]:
 
 
 def read_plain(cls: Callable[..., T], content: Any, name: str) -> T:
-    """Return the struct that plain values describe, such as those of a JSON file."""
     return read_struct(cls, from_plain(content, name, paths=True), name)
 
 
 @cache
 def keys_of(cls: Any, *without: str) -> tuple[Key, ...]:
-    """Return the keys of a dataclass: its fields, in their order, but for flat ones and some others."""
     found = []
     hints = get_type_hints(cls, include_extras=True)
     for field in fields(cls):
@@ -280,7 +249,6 @@ def keys_of(cls: Any, *without: str) -> tuple[Key, ...]:
 
 @cache
 def _flat_fields(cls: Any) -> dict[str, tuple[Callable[..., Any], tuple[Key, ...]]]:
-    """Return the type and the keys of each flat field; no keys means all unknown ones."""
     found: dict[str, tuple[Callable[..., Any], tuple[Key, ...]]] = {}
     for name, hint in get_type_hints(cls, include_extras=True).items():
         for note in getattr(hint, "__metadata__", ()):
@@ -295,7 +263,6 @@ def _is_struct(kind: Any) -> bool:
 
 
 def reader_of(hint: Any) -> Reader[Any]:
-    """Return the reader for the annotation of a field."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         own = next((note for note in hint.__metadata__ if callable(note)), None)

@@ -35,7 +35,6 @@ class Node:
     keys: dict[str, str] = field(default_factory=dict)
 
     def fail(self, reason: str) -> UserError:
-        """Return an error that starts with the place."""
         return UserError(f"{self.place}: {reason}")
 
     def mapping(self, what: str, known: list[str] | None = None) -> "dict[str, Node]":
@@ -49,7 +48,6 @@ class Node:
         return self.value
 
     def items(self, what: str) -> "list[Node]":
-        """Return the list, or refuse another type or an empty one."""
         if not isinstance(self.value, list):
             raise self.fail(f"{what} must be a list, not {self.shown()}")
         if not self.value:
@@ -57,7 +55,6 @@ class Node:
         return self.value
 
     def shown(self) -> str:
-        """Return the value as an error shows it."""
         if isinstance(self.value, dict):
             return "a mapping"
         if isinstance(self.value, list):
@@ -66,7 +63,6 @@ class Node:
 
 
 def read_yaml(path: Path, loader: Any = LOADER) -> Node:
-    """Return the content of a YAML file."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(MOST_CHARACTERS + 1)
@@ -114,18 +110,14 @@ def from_plain(value: Any, place: str, paths: bool = False) -> Node:
 
 
 class _Converter:
-    """Converts one YAML document."""
-
     def __init__(self, loader: yaml.SafeLoader, place_of_line: Callable[[int], str]):
         self.loader, self.place_of_line = loader, place_of_line
         self.count = 0
 
     def place(self, node: yaml.Node) -> str:
-        """Return the place of a node."""
         return self.place_of_line(node.start_mark.line)
 
     def convert(self, node: yaml.Node, above: tuple[int, ...]) -> Node:
-        """Return a node with everything below it; `above` are the ids of its ancestors."""
         if id(node) in above:
             raise UserError(f"{self.place(node)}: an alias may not contain itself")
         self.count += 1

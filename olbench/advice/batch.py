@@ -53,7 +53,6 @@ class KnowledgeClassifier:
     advised=True,
 )
 def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> KnowledgeClassifier:
-    """Return a knowledge-based support vector machine; without advice, a linear one."""
     return KnowledgeClassifier(advice, lam, mu, loss)
 
 

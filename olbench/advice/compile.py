@@ -37,11 +37,9 @@ def compile_rules(
     domain: bool = False,
     sources: Sequence[str] = (),
 ) -> Advice:
-    """Compile rules for the data that `names` describes.
+    """A condition on a feature that the data lacks is refused, or with missing="drop" left out.
 
-    A condition on a feature that the data lacks is refused, or with missing="drop" left out; a rule of which
-    nothing is left is left out too. `domain` adds 0 <= x <= 1 for 0/1 features to every set. A rule that no
-    example can satisfy is refused.
+    `domain` adds 0 <= x <= 1 for 0/1 features to every set. A rule that no example can satisfy is refused.
     """
     sets = []
     for rule, source in zip(rules, sources or [""] * len(rules), strict=True):
@@ -62,18 +60,14 @@ def compile_rules(
 
 
 def list_missing(names: Names, condition: Condition) -> list[Feature]:
-    """Return the features of a condition that the data lacks."""
     return [feature for feature in condition.features if names.column(feature.spellings) is None]
 
 
 class _Compiler:
-    """Compiles one rule."""
-
     def __init__(self, rule: Rule, names: Names, missing: str):
         self.rule, self.names, self.missing = rule, names, missing
 
     def compile(self, source: str) -> AdviceSet | None:
-        """Return the advice set; None if the rule is empty or does not apply here."""
         z = self.sign()
         kept = [condition for condition in self.rule.conditions if self._is_kept(condition)]
         if z is None or not kept:
@@ -165,7 +159,6 @@ class _Compiler:
             yield -total, -float(presence.low)
 
     def _check_binary(self, presence: Presence, columns: list[int]) -> None:
-        """Refuse a feature listed twice under two spellings, or one that holds other values than 0 and 1."""
         for k, (feature, column) in enumerate(zip(presence.features, columns, strict=True)):
             if column in columns[:k]:
                 raise self.rule.source.fail(feature.start, f"'{feature.name}' is listed twice")

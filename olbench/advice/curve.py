@@ -32,7 +32,6 @@ class TestCurve:
 
     @property
     def accuracy(self) -> Floats:
-        """The share of the test examples predicted rightly."""
         return (self.right_negatives + self.right_positives) / (self.negatives + self.positives)
 
     @property
@@ -96,7 +95,6 @@ def merge_equal(X: Any, y: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
-    """Set row t of `hits` to the right negatives and positives after t examples, in compiled code."""
     from olbench.kernels.follow import follower
     from olbench.kernels.trace import Address
 
@@ -107,7 +105,6 @@ def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Fl
 
 
 def _score_slices(learner: Learner, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
-    """Do the same for any learner with linear weights, one example per slice."""
     from olbench.kernels.follow import score_once
 
     if isinstance(learner, ObjectLearner):

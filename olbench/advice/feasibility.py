@@ -37,9 +37,5 @@ def conflicts(advice: Advice) -> list[tuple[int, int]]:
 
 
 def unsatisfiable(advice: Advice) -> list[int]:
-    """Return the sets, by number from 0, that no weights can satisfy: they contain the origin.
-
-    There d >= 0, so -d'u <= 0 < 1 for every u >= 0; w.x is zero at the origin whatever w is. A constant
-    feature moves the examples away from the origin, and the set's own rows say so.
-    """
+    """Sets that contain the origin: there d >= 0, so -d'u <= 0 < 1 for every u >= 0."""
     return [i for i, each in enumerate(advice) if (each.d >= 0.0).all()]

@@ -25,7 +25,6 @@ def _read_features(node: Node, name: str) -> tuple[str, ...]:
 
 
 def _read_classes(node: Node, name: str) -> dict[str, int]:
-    """Return the signs of the classes that the file names: a mapping from 1 and -1 to names."""
     return {title: sign for sign, title in signs(text)(node, name).items()}
 
 
@@ -44,11 +43,7 @@ RULE_KEYS = make_keys({"rule": text}, source=line, note=line)
 
 @dataclass(frozen=True)
 class RuleFile:
-    """The rules of a file or of a part of a config, and its settings.
-
-    `missing` is "refuse" or "drop", `domain` adds 0 <= x <= 1 for 0/1 features, `features` and `classes`
-    name what the data itself does not.
-    """
+    """`missing` is "refuse" or "drop"; `features` and `classes` name what the data itself does not."""
 
     rules: tuple[Rule, ...]
     sources: tuple[str, ...]
@@ -60,7 +55,6 @@ class RuleFile:
     note: str = ""
 
     def names(self, known: Names) -> Names:
-        """Return the names that hold for these rules: the file's own where it has them, else the data's."""
         if self.features and len(self.features) != len(known.features):
             raise UserError(
                 f"{self.rules[0].source.place.rpartition(':')[0]}: 'features' names {len(self.features)} "
@@ -73,12 +67,10 @@ class RuleFile:
         )
 
     def compile(self, known: Names, domain: bool | None = None) -> Advice:
-        """Compile the rules for the data that `known` describes; `domain` overrides the file's setting."""
         chosen = self.domain if domain is None else domain
         return compile_rules(self.rules, self.names(known), self.missing, chosen, self.sources)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as plain values that `from_plain` reads back."""
         return {
             "rules": [rule.source.text for rule in self.rules],
             "places": [rule.source.place for rule in self.rules],
@@ -91,7 +83,6 @@ class RuleFile:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RuleFile":
-        """Read the values that `plain` wrote; places and sources may be left out."""
         texts = content["rules"]
         places = content.get("places") or [f"rule {k + 1}" for k in range(len(texts))]
         return cls(
@@ -115,7 +106,6 @@ class RuleFile:
 
 
 def read_rules(name_or_path: str | Path) -> RuleFile:
-    """Return the rules of a file, or of one that ships with olbench by its name."""
     path, name = expand_home(name_or_path), str(name_or_path)
     if not is_file(path):
         known = shipped_rules()
@@ -130,12 +120,10 @@ def read_rules(name_or_path: str | Path) -> RuleFile:
 
 
 def shipped_rules() -> dict[str, Path]:
-    """Return the rule files that ship with olbench by name: in the package when installed, else beside it."""
     return {path.stem: path for path in sorted((find_folder("datasets") / "rules").glob("*.yaml"))}
 
 
 def parse_rules(root: Node, text: str = "") -> RuleFile:
-    """Return the rules of a tree of nodes; `text` is the file's, for the columns in its messages."""
     if isinstance(root.value, list):
         root = Node({"rules": root}, root.place, {"rules": root.place})
     given = read_keys(KEYS, root, "a rule file")
@@ -147,7 +135,6 @@ def parse_rules(root: Node, text: str = "") -> RuleFile:
 
 
 def _read_rule(item: Node, lines: list[str]) -> tuple[Rule, str]:
-    """Return a rule and where it comes from: the item is its text, or a mapping with the key `rule`."""
     if not isinstance(item.value, dict):
         item = Node({"rule": item}, item.place, {"rule": item.place})
     given = read_keys(RULE_KEYS, item, "a rule")

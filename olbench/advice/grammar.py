@@ -29,32 +29,25 @@ NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature as a rule names it, in the spellings to look for, and where."""
-
     spellings: tuple[str, ...]
     start: int = field(compare=False)
 
     @property
     def name(self) -> str:
-        """The feature as the rule writes it."""
         return self.spellings[0]
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A sum of multiples of features and a constant."""
-
     terms: Mapping[Feature, float]
     constant: float
     start: int
 
     def times(self, factor: float) -> "Linear":
-        """Return the sum times a number."""
         terms = {feature: factor * value for feature, value in self.terms.items()}
         return Linear(terms, factor * self.constant, self.start)
 
     def plus(self, other: "Linear") -> "Linear":
-        """Return the sum of two sums."""
         terms = dict(self.terms)
         for feature, value in other.terms.items():
             terms[feature] = terms.get(feature, 0.0) + value
@@ -62,7 +55,6 @@ class Linear:
 
     @property
     def is_constant(self) -> bool:
-        """Whether no feature is left in it."""
         return not any(self.terms.values())
 
 
@@ -77,10 +69,7 @@ class Inequality:
 
 @dataclass(frozen=True)
 class Presence:
-    """Features that take the values 0 and 1, of which `low` to `high` are one.
-
-    Where the rule counts them that is a bound on their sum; otherwise each of them has a bound of its own.
-    """
+    """0/1 features of which `low` to `high` are one: bounds on their sum or, without a count, on each."""
 
     features: tuple[Feature, ...]
     low: int
@@ -90,15 +79,12 @@ class Presence:
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition of a rule: its text, and the inequalities or the count that it stands for."""
-
     text: str
     start: int
     content: tuple[Inequality, ...] | Presence
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """The features that it names, in order."""
         if isinstance(self.content, Presence):
             return self.content.features
         return tuple(dict.fromkeys(f for each in self.content for f in each.difference.terms))
@@ -115,8 +101,6 @@ class Head:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule as it is written."""
-
     source: RuleText
     conditions: tuple[Condition, ...]
     head: Head
@@ -133,8 +117,6 @@ def parse_rule(source: RuleText) -> Rule:
 
 
 class _Parser:
-    """Reads the tokens of one rule from left to right."""
-
     def __init__(self, source: RuleText):
         self.source, self.tokens, self.at = source, split(source), 0
         self.depth = 0
@@ -144,16 +126,13 @@ class _Parser:
         return self.tokens[self.at]
 
     def next_is(self, *texts: str) -> bool:
-        """Return whether the next token is one of these signs or keywords."""
         return self.token.kind in ("sign", "keyword") and self.token.text in texts
 
     def take(self) -> Token:
-        """Return the next token and go past it."""
         self.at += 1
         return self.tokens[self.at - 1]
 
     def accept(self, *texts: str) -> Token | None:
-        """Return the next token and go past it where it is one of these signs or keywords."""
         return self.take() if self.next_is(*texts) else None
 
     def fail(self, reason: str, start: int | None = None) -> UserError:
@@ -169,7 +148,6 @@ class _Parser:
         return Rule(self.source, tuple(conditions), self.head())
 
     def _check_arrows(self) -> None:
-        """Refuse what no other message would explain: `or`, an arrow that is missing, another, or two."""
         for token in self.tokens:
             if (token.kind, token.text) == ("keyword", "or"):
                 raise self.fail(
@@ -184,7 +162,6 @@ class _Parser:
             raise self.fail("'=>' comes once, before the class; 'at least' is written >=", arrow.start)
 
     def head(self) -> Head:
-        """Return the class behind the arrow, as text: a class may have any name."""
         text = self.source.text[self.token.end :]
         start = self.token.end + len(text) - len(text.lstrip())
         name = text.strip()
@@ -236,7 +213,6 @@ class _Parser:
         return Presence(features, low, high, is_counted=quantity is not None)
 
     def quantity(self) -> tuple[str, int, int] | None:
-        """Return (least, most or exactly, k, where) of a count of features, if there is one here."""
         start = self.token.start
         if self.accept("at"):
             if not self.next_is("least", "most"):
@@ -272,7 +248,6 @@ class _Parser:
         return int(token.text)
 
     def _bounds(self, quantity: tuple[str, int, int] | None, n: int) -> tuple[int, int]:
-        """Return how many features have to be in the state at least and at most."""
         if quantity is None:
             return n, n
         kind, k, start = quantity
@@ -283,7 +258,6 @@ class _Parser:
         return (0 if kind == "most" else k), (n if kind == "least" else k)
 
     def features(self) -> tuple[Feature, ...]:
-        """Return the features of a list, or none if there is no list of features here."""
         found: list[Feature] = []
         while self.token.kind == "name":
             found += self.feature()
@@ -292,7 +266,6 @@ class _Parser:
         return tuple(found)
 
     def feature(self) -> list[Feature]:
-        """Return the feature or the numbered features that the next tokens name."""
         token = self.take()
         if self.accept("("):
             numbers = self.ranges()
@@ -351,7 +324,6 @@ class _Parser:
         )
 
     def _check_chain(self, sums: list[Linear], signs: list[Token], start: int) -> None:
-        """Refuse chains that have no one direction, or whose ends leave no value between them."""
         directions = {sign.text[0] for sign in signs}
         if len(signs) > 2 or (len(signs) == 2 and (len(directions) > 1 or "=" in directions)):
             raise self.fail(

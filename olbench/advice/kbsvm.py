@@ -2,14 +2,8 @@
 
 adviceptron2010, eq. (4): minimise P(w) + lam L(xi) + mu sum_i L(eta_i, zeta_i) subject to
 y (X w - b) + xi >= 1, D_i'u_i + z_i w + eta_i = 0, -d_i'u_i - z_i b + zeta_i >= 1 and xi, u, zeta >= 0.
-Eq. (4) leaves P and L open. The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, as eq. (5)
-has. The linear form has absolute values throughout, as the batch version that the paper refers to (Fung,
-Mangasarian and Shavlik, NIPS 2003). The hinge form has P(w) = |w|^2 / 2 and absolute values for L, as the
-usual SVM has.
-
-Clarabel solves the quadratic and the hinge form: an interior-point solver, which CVXPY takes by default.
-HiGHS, which comes with SciPy, solves the linear one. docs/advice.md has the times of this choice and of
-others.
+The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, the linear form absolute values (Fung,
+Mangasarian and Shavlik, NIPS 2003), the hinge form P(w) = |w|^2 / 2 and absolute values for L.
 """
 
 from collections import OrderedDict
@@ -38,15 +32,12 @@ KEPT = 128
 
 @dataclass(frozen=True)
 class KBSVM:
-    """A solution: the plane w.x = b, the advice vectors u, and the value of the objective."""
-
     w: Floats
     b: float
     u: list[Floats]
     objective: float
 
     def decide(self, X: Any) -> Floats:
-        """Return w.x - b for each row of X."""
         return np.asarray(X @ self.w).ravel() - self.b
 
 
@@ -97,10 +88,7 @@ _Constraints = tuple[Any, Any, Floats]
 
 
 class _Problem:
-    """The constraints of eq. (4) as sparse matrices over (w, b, u, xi, eta, zeta).
-
-    `ridge` is the least price of |u|^2 / 2, relative to mu.
-    """
+    """Eq. (4) over (w, b, u, xi, eta, zeta); `ridge` times mu is the least price of |u|^2 / 2."""
 
     def __init__(self, X: Floats, y: Floats, advice: Advice, bias: bool = True, ridge: float = 0.0):
         self.n, self.t, self.m, self.ridge = advice.n, y.size, len(advice), ridge
@@ -138,10 +126,7 @@ class _Problem:
         return entries.matrix(self.t + self.m, self.size)
 
     def bound_sizes(self, *parts: slice) -> _Constraints:
-        """Return the constraints with a further variable per entry of some parts, at the end.
-
-        Each of these variables is at least the absolute value of its entry.
-        """
+        """Each of the further variables, one per entry of the parts, bounds the entry's absolute value."""
         if not parts:
             return self.equal, self.below, -np.ones(self.below.shape[0])
         selected = sp.vstack([_select(part, self.size) for part in parts])
@@ -156,7 +141,6 @@ class _Problem:
         return equal, below, np.repeat([-1.0, 0.0], [self.below.shape[0], 2 * count])
 
     def solution(self, x: Floats, objective: float) -> KBSVM:
-        """Return the parts of the variables that matter."""
         u = np.maximum(x[: self.u.stop], 0.0)
         parts = np.split(u, self.columns)[1:]
         return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
@@ -169,23 +153,19 @@ class _Entries:
         self.parts: list[tuple[Any, Any, Any]] = []
 
     def add_block(self, block: Floats, row: int, column: int) -> None:
-        """Add a dense block with its upper left corner at (row, column); its zeros are left out."""
         rows, columns = np.nonzero(block)
         self.parts.append((rows + row, columns + column, block[rows, columns]))
 
     def add_diagonal(self, count: int, row: int, column: int, value: float) -> None:
-        """Add a value times the identity with its upper left corner at (row, column)."""
         places = np.arange(count)
         self.parts.append((places + row, places + column, np.full(count, value)))
 
     def matrix(self, height: int, width: int) -> Any:
-        """Return all entries as one matrix."""
         rows, columns, values = (np.concatenate(each) for each in zip(*self.parts, strict=True))
         return sp.csr_matrix((values, (rows, columns)), shape=(height, width))
 
 
 def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
-    """Solve the quadratic form."""
     squares, prices = np.zeros((2, problem.size))
     squares[problem.w], squares[problem.xi] = 1.0, lam
     squares[problem.eta], squares[problem.zeta] = mu, mu
@@ -193,7 +173,6 @@ def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, 
 
 
 def _solve_hinge(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
-    """Solve the hinge form, with bounds on |eta| as further variables."""
     constraints = problem.bound_sizes(problem.eta)
     squares, prices = np.zeros((2, constraints[0].shape[1]))
     squares[problem.w] = 1.0
@@ -233,7 +212,6 @@ def _run_clarabel(
 
 
 def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
-    """Solve the linear form as a linear program, with bounds on |w| and |eta| as further variables."""
     from scipy.optimize import linprog
 
     equal, below, limits = problem.bound_sizes(problem.w, problem.eta)
@@ -251,5 +229,4 @@ def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, flo
 
 
 def _select(part: slice, size: int) -> Any:
-    """Return rows that times `size` variables are those of a part."""
     return sp.eye(part.stop - part.start, size, part.start)

@@ -51,12 +51,10 @@ class AdviceLearner(KernelLearner):
 
     @property
     def weights(self) -> Floats:
-        """The weight vector w."""
         return self.w.copy()
 
     @property
     def advice_vectors(self) -> list[Floats]:
-        """The vector u of every advice set."""
         ends = np.cumsum([each.d.size for each in self.advice])
         return [part.copy() for part in np.split(self.u, ends[:-1])] if ends.size else []
 
@@ -69,10 +67,7 @@ def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:
 
 @lru_cache(maxsize=128)
 def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
-    """Return the advice as the kernels read it (olbench.kernels.advice_sets, SETS).
-
-    Kept, since a tuning starts many learners with the same advice and mu; kernels only read it.
-    """
+    """Kept, since a tuning starts many learners with the same advice and mu; kernels only read it."""
     from olbench.kernels.advice import prepare
 
     sizes = [each.d.size for each in advice]

@@ -21,11 +21,9 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True)
 class Names:
-    """The features of the data in the order of their columns, the classes, and what values features take.
+    """`classes` gives the sign of every name of a class; of several, the one told from the rest is +1.
 
-    `classes` gives the sign of every name that a class has; with more than two classes, the one that is told
-    from the rest is +1 and all others are -1. `binary` and `whole` are the columns known to hold only 0 and
-    1, and only whole numbers; None where no data was looked at.
+    `binary` and `whole` are the columns known to hold only 0 and 1, and only whole numbers.
     """
 
     features: tuple[str, ...]
@@ -48,17 +46,13 @@ class Names:
         return {**numbered, **{fold(name): j for j, name in enumerate(self.features)}}
 
     def column(self, spellings: Sequence[str]) -> int | None:
-        """Return the column of the first spelling that the data has, or None."""
         for name in spellings:
             if fold(name) in self.columns:
                 return self.columns[fold(name)]
         return None
 
     def sign(self, name: str, negated: bool) -> int | None:
-        """Return the sign of a class, or of its negation; None if that does not determine the sign.
-
-        A name that is not a class raises a KeyError.
-        """
+        """None if that does not determine the sign; a name that is not a class raises a KeyError."""
         signs = {_fold_class(known): sign for known, sign in self.classes.items()}
         whole = f"not {name}" if negated else name
         if _fold_class(whole) in signs:
@@ -81,7 +75,6 @@ class Names:
         return next((name for name, known in self.classes.items() if known == sign), f"{sign:+d}")
 
     def with_values(self, X: Any) -> "Names":
-        """Return the names with what the columns of a matrix of examples hold."""
         import scipy.sparse as sp
 
         columns = sp.csc_matrix(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
@@ -111,7 +104,6 @@ def _is_number(name: str) -> bool:
 
 
 def default_features(d: int) -> tuple[str, ...]:
-    """Return x1, x2, ..., xd."""
     return tuple(f"x{j + 1}" for j in range(d))
 
 

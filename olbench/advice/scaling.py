@@ -13,17 +13,13 @@ from olbench.learn.examples import Floats
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """x = mean + scale x', after zeros that stand for missing values were filled in.
-
-    `fill` holds the value that replaces a zero, and NaN for features whose zeros are zeros.
-    """
+    """x = mean + scale x'; `fill` replaces zeros that mean missing, and is NaN where zeros are zeros."""
 
     mean: Floats
     scale: Floats
     fill: Floats
 
     def apply(self, X: Any) -> Floats:
-        """Return the examples x' of a matrix of examples x."""
         rows = _dense(X)
         return (_fill(rows, self.fill) - self.mean) / self.scale
 
@@ -33,11 +29,7 @@ class Scaling:
 
 
 def fit_scaling(X: Any, missing_zeros: Sequence[int] = (), standardise: bool = True) -> Scaling:
-    """Fit a scaling on training rows: medians for missing values, then means and deviations.
-
-    A feature that is constant in these rows is only centred. Without `standardise` nothing is moved, and
-    zeros that stand for missing values are all that changes.
-    """
+    """A feature that is constant in these rows is only centred; without `standardise` nothing is moved."""
     rows = _dense(X)
     if not rows.shape[0]:
         raise UserError("there are no rows to fit a scaling on")

@@ -20,8 +20,7 @@ ROUNDING = 1e-9
 class AdviceSet:
     """One rule: every x with D x <= d has the sign z (adviceptron2010, eq. 1).
 
-    `text`, `place` and `source` say where it comes from, `dropped` lists the conditions that were left out
-    because the data lacks their features. The first `written` rows are the rule's own; the others were added.
+    `dropped` lists conditions on features that the data lacks; the first `written` rows are the rule's own.
     """
 
     D: Floats
@@ -62,10 +61,7 @@ class AdviceSet:
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """The advice sets of a learner, all over the same n features.
-
-    `constant` is the column of a feature that is one in every example, where there is one.
-    """
+    """Sets over the same n features; `constant` is the column of a feature that is one in every example."""
 
     sets: tuple[AdviceSet, ...]
     n: int
@@ -98,10 +94,7 @@ class Advice:
         return replace(self, sets=tuple(each for each in self.sets if each.z > 0))
 
     def transform(self, mean: ArrayLike, scale: ArrayLike) -> "Advice":
-        """Return the advice for features x' with x = mean + S x': (D, d) becomes (D S, d - D mean).
-
-        `scale` is the diagonal of S, or S itself.
-        """
+        """For x = mean + S x', (D, d) becomes (D S, d - D mean); `scale` is S or its diagonal."""
         m, S = np.asarray(mean, dtype=np.float64), np.asarray(scale, dtype=np.float64)
         sets = tuple(
             replace(each, D=each.D @ S if S.ndim == 2 else each.D * S, d=each.d - each.D @ m)

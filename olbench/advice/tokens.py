@@ -39,14 +39,11 @@ class Token:
 
 @dataclass(frozen=True)
 class RuleText:
-    """The text of one rule and the place it was read from; `column` is where the text begins in its line."""
-
     text: str
     place: str
     column: int | None = None
 
     def fail(self, position: int, reason: str) -> UserError:
-        """Return an error that begins with the place of a position in the text."""
         reason = shorten(" ".join(reason.split()), 400)
         if self.column is None:
             return UserError(f"{self.place}: {reason} (in '{shorten(' '.join(self.text.split()), 200)}')")

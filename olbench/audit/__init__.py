@@ -15,21 +15,18 @@ FIRST = ("cw2008", "cw2012", "scw2012", "adviceptron2010")
 
 @cache
 def _load() -> None:
-    """Import the checks of every paper that has a file of them."""
     for paper in paper_ids():
         if module := find_part(paper, "audit"):
             import_module(module)
 
 
 def papers() -> list[str]:
-    """Return the papers that have checks, in the order of lists."""
     _load()
     known = dict.fromkeys(paper for paper, _ in REGISTRY)
     return sorted(known, key=lambda paper: FIRST.index(paper) if paper in FIRST else len(FIRST))
 
 
 def checks(paper: str | None = None, id: str | None = None) -> list[Check]:
-    """Return the checks of a paper, or of all; with an id, those of that name."""
     order = papers()
     if paper is not None and paper not in order:
         raise UserError(

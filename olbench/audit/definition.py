@@ -1,7 +1,4 @@
-"""What a check is: a statement of a paper, checked numerically as printed and as corrected.
-
-A paper's checks are functions in the file `audit.py` of its folder, under the decorator `check`.
-"""
+"""What a check is: a statement of a paper, checked numerically as printed and as corrected."""
 
 import math
 import zlib
@@ -27,11 +24,7 @@ POINTS = 25
 
 
 class Instance:
-    """By how much an instance violates the printed form and the corrected one, and what it is.
-
-    A violation is a number or, where a form just holds or not, whether it is violated; None where an instance
-    is no test of that form. What is shown may be numbers, arrays of them and words.
-    """
+    """By how much the printed and the corrected form are violated; None where it is no test of a form."""
 
     def __init__(
         self, printed: SupportsFloat | None, corrected: SupportsFloat | None = None, /, **shown: Any
@@ -42,7 +35,6 @@ class Instance:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number or an array without its type."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return float(value) if isinstance(value, Decimal) else value
@@ -55,11 +47,7 @@ Examine = Callable[[np.random.Generator, int], Instances]
 
 @dataclass
 class Evidence:
-    """What came of trying one form of a statement.
-
-    `worst` is the largest violation in `unit`; a negative one says by how much the nearest instance stayed on
-    the right side. `example` is the first instance that violates the statement.
-    """
+    """`worst` is the largest violation in `unit`, negative if none; `example` the first that violates."""
 
     tolerance: float = 0.0
     unit: str = ""
@@ -80,14 +68,11 @@ class Evidence:
 
     @property
     def holds(self) -> bool:
-        """Whether the form was tried and nothing violated it."""
         return self.tried > 0 and self.violations == 0
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What a check found: the printed form, the corrected one where there is one, and a remark."""
-
     printed: Evidence
     corrected: Evidence | None = None
     note: str = ""
@@ -107,10 +92,7 @@ class Check:
     corrected_within: Within
 
     def run(self, seed: int = SEED, trials: int = TRIALS) -> "Result":
-        """Examine the statement; the result depends on the seed and the trials, not on the other checks.
-
-        Decimals have fifty digits. One thread is far faster than several that share matrices of a few rows.
-        """
+        """Decimals have fifty digits. One thread is far faster than several for matrices of a few rows."""
         rng = np.random.default_rng((seed, zlib.crc32(f"{self.paper} {self.id}".encode())))
         printed, corrected, note = Evidence(*self.within), Evidence(*self.corrected_within), ""
         with threadpool_limits(1), localcontext(prec=50):
@@ -126,8 +108,6 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """A check with its outcome."""
-
     check: Check
     outcome: Verification
     seed: int
@@ -135,12 +115,10 @@ class Result:
 
     @property
     def printed(self) -> Verdict:
-        """The verdict on the printed form."""
         return "holds" if self.outcome.printed.holds else "wrong"
 
     @property
     def corrected(self) -> Verdict:
-        """The verdict on the corrected form."""
         if self.outcome.corrected is None:
             return "not needed"
         return "holds" if self.outcome.corrected.holds else "wrong"
@@ -155,7 +133,6 @@ class Result:
 
     @property
     def command(self) -> str:
-        """The command that repeats this check alone."""
         words = ["olbench audit", self.check.paper, "--check", self.check.id]
         words += [f"--seed {self.seed}"] if self.seed != SEED else []
         words += [f"--trials {self.trials}"] if self.trials != TRIALS else []
@@ -175,12 +152,9 @@ def check(
     within: Within = (0.0, ""),
     corrected_within: Within | None = None,
 ) -> Callable[[Examine], Examine]:
-    """Make a check of a function (rng, trials) that yields instances.
+    """Make a check of a function (rng, trials) that yields instances; its name gives the id.
 
-    `where` names the place in the paper, `statement` what it says there and `correction` what is true
-    instead, if it is not. The id defaults to the name of the function: theorem_4 becomes theorem-4. `within`
-    is the largest violation that is still rounding, and the unit of violations; those of the corrected form
-    are the same unless `corrected_within` says otherwise.
+    `within` is the largest violation that is still rounding, and the unit of violations.
     """
 
     def register(examine: Examine) -> Examine:

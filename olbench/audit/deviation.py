@@ -1,7 +1,4 @@
-"""The step of the deviation form: the quadratic for alpha and its closed form, which three papers share.
-
-cw2008 has them in section 3.2, cw2012 in section 5.2 and scw2012 in Proposition 1.
-"""
+"""The quadratic for alpha: cw2008, section 3.2, cw2012, section 5.2 and scw2012, Proposition 1."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +18,6 @@ def larger_root(m: float, v: float, phi: float) -> float:
 
 
 def quadratic_roots(m: float, v: float, phi: float) -> list[float]:
-    """Return the roots of the quadratic for alpha, the smaller one first."""
     xi = 1.0 + phi * phi
     roots = np.roots([v * v * xi, 2.0 * m * v * (1.0 + phi * phi / 2.0), m * m - v * phi * phi])
     return sorted(float(root) for root in roots)
@@ -45,11 +41,7 @@ def least_margin(v: float, phi: float) -> float:
 def compare_smaller_root(
     rng: np.random.Generator, trials: int, least_margin: Callable[[float, float], float]
 ) -> Instances:
-    """Compare the smaller root with "always negative", and with negative where m > -least_margin(v, phi).
-
-    Where it is not negative, the corrected form wants another reason to refuse it: the root belongs to the
-    equation with the other sign of the square root, and leaves the margin below phi sqrt(u).
-    """
+    """Where it is not negative, it belongs to the other sign of the square root: the margin < phi sqrt(u)."""
     cases = [(-2.0, 1.0, 1.0)]
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
@@ -68,7 +60,6 @@ def compare_smaller_root(
 def compare_trigger(
     rng: np.random.Generator, trials: int, step: OfMargin, least_margin: Callable[[float, float], float]
 ) -> Instances:
-    """Compare the sign of a step with the printed m < phi v and with m < least_margin(v, phi)."""
     cases = [(0.2, 0.1, 1.0)]
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)

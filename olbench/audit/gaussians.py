@@ -1,7 +1,4 @@
-"""The papers' optimisation problems over Gaussians, solved by a general-purpose optimiser.
-
-Nothing here uses a closed form: the closed forms are what is checked against these solutions.
-"""
+"""The papers' problems over Gaussians, solved by a general-purpose optimiser, never by a closed form."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -20,12 +17,10 @@ NEAR = (1e-5, "(largest difference)")
 
 
 def inverse_of(matrix: Floats) -> Floats:
-    """Return the inverse of a matrix."""
     return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 def divergence(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> float:
-    """Return the Kullback-Leibler divergence of N(mean, covariance) from N(other_mean, other_covariance)."""
     inverse = np.linalg.inv(other_covariance)
     log_ratio = np.linalg.slogdet(other_covariance)[1] - np.linalg.slogdet(covariance)[1]
     shift = other_mean - mean
@@ -34,8 +29,6 @@ def divergence(mean: Floats, covariance: Floats, other_mean: Floats, other_covar
 
 @dataclass(frozen=True)
 class Example:
-    """An example (x, y) and the Gaussian N(mean, covariance) that meets it."""
-
     mean: Floats
     covariance: Floats
     x: Floats
@@ -43,12 +36,10 @@ class Example:
 
     @property
     def m(self) -> float:
-        """The signed margin before the update."""
         return self.y * float(self.mean @ self.x)
 
     @property
     def v(self) -> float:
-        """The variance of the margin before the update."""
         return float(self.x @ self.covariance @ self.x)
 
     def step(self, alpha: float, beta: float) -> tuple[Floats, Floats]:
@@ -61,8 +52,7 @@ class Example:
 class Problem(Example):
     """Stay as near as possible to N(mean, covariance) and reach phi sqrt(x' Sigma x) <= y mu.x.
 
-    `constraint` "variance" drops the square root. With `price`, violations are allowed: "linear" adds C xi
-    to the divergence (scw2012, eq. 4) and "squared" C xi^2 (eq. 5). `diagonal` restricts Sigma.
+    `constraint` "variance" drops the root. `price` "linear" adds C xi (scw2012, eq. 4), "squared" C xi^2.
     """
 
     phi: float
@@ -73,7 +63,6 @@ class Problem(Example):
 
     @property
     def shown(self) -> dict[str, float]:
-        """The problem as a counter-example shows it."""
         return {"m": self.m, "v": self.v, "phi": self.phi, **({} if self.price == "none" else {"C": self.C})}
 
     def shortfall(self, mean: Floats, covariance: Floats) -> float:
@@ -83,12 +72,10 @@ class Problem(Example):
         return self.phi * wanted - self.y * float(mean @ self.x)
 
     def value(self, mean: Floats, covariance: Floats) -> float:
-        """Return the objective: the divergence, and the price of the shortfall."""
         cost, _ = self.cost(max(0.0, self.shortfall(mean, covariance)))
         return divergence(mean, covariance, self.mean, self.covariance) + cost
 
     def cost(self, slack: float) -> tuple[float, float]:
-        """Return the price of a slack, and its slope."""
         if self.price == "none":
             return 0.0, 0.0
         if self.price == "linear":
@@ -96,11 +83,7 @@ class Problem(Example):
         return self.C * slack * slack, 2.0 * self.C * slack
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the optimal mean and covariance, from sequential quadratic programming.
-
-        The variables are a step and a triangular factor in coordinates where the old Gaussian is standard;
-        there objective and constraint are convex.
-        """
+        """Quadratic programming over a step and a triangular factor, where the old Gaussian is standard."""
         root = np.linalg.cholesky(self.covariance)
         d, x = len(self.x), root.T @ self.x
         where = np.diag_indices(d) if self.diagonal else np.tril_indices(d)
@@ -117,20 +100,16 @@ class Problem(Example):
 
 
 class _Functions:
-    """Objective and constraint of a problem in standard coordinates, with their gradients."""
-
     def __init__(self, problem: Problem, x: Floats, where: tuple[Any, ...]):
         self.problem, self.x, self.where, self.d = problem, x, where, len(x)
 
     @property
     def bounds(self) -> list[tuple[float | None, float | None]]:
-        """Factors have a positive diagonal, slack is not negative."""
         limits: list[tuple[float | None, float | None]] = [(None, None)] * self.d
         limits += [(1e-9 if row == column else None, None) for row, column in zip(*self.where, strict=True)]
         return limits if self.problem.price == "none" else [*limits, (0.0, None)]
 
     def unpack(self, variables: Floats) -> tuple[Floats, Floats, float]:
-        """Return the step, the factor and the slack."""
         factor = np.zeros((self.d, self.d))
         count = len(self.where[0])
         factor[self.where] = variables[self.d : self.d + count]
@@ -138,7 +117,6 @@ class _Functions:
         return variables[: self.d], factor, slack
 
     def objective(self, variables: Floats) -> tuple[float, Floats]:
-        """Return divergence plus price, and the gradient."""
         step, factor, slack = self.unpack(variables)
         diagonal = np.maximum(np.diag(factor), 1e-12)
         value = 0.5 * float(step @ step + (factor * factor).sum() - self.d) - float(np.log(diagonal).sum())
@@ -155,7 +133,6 @@ class _Functions:
         return self.problem.m + self.problem.y * float(step @ self.x) + slack - self.problem.phi * wanted
 
     def margin_slope(self, variables: Floats) -> Floats:
-        """Return the gradient of `margin`."""
         _, factor, _ = self.unpack(variables)
         image = factor.T @ self.x
         size = max(float(np.linalg.norm(image)), 1e-150)
@@ -166,7 +143,6 @@ class _Functions:
 
 
 def random_gaussian(rng: np.random.Generator, d: int, diagonal: bool = False) -> tuple[Floats, Floats]:
-    """Return a mean and a well-conditioned covariance."""
     factor = np.diag(rng.lognormal(sigma=0.5, size=d))
     if not diagonal:
         factor = factor + 0.5 * np.tril(rng.normal(size=(d, d)), -1)
@@ -176,7 +152,6 @@ def random_gaussian(rng: np.random.Generator, d: int, diagonal: bool = False) ->
 def draw_problem(
     rng: np.random.Generator, constraint: Constraint = "deviation", diagonal: bool = False
 ) -> Problem:
-    """Return a problem with up to three features."""
     d = int(rng.integers(1, 4))
     mean, covariance = random_gaussian(rng, d, diagonal)
     x, y = rng.normal(size=d) * rng.lognormal(sigma=0.7), float(rng.choice([-1.0, 1.0]))
@@ -184,7 +159,6 @@ def draw_problem(
 
 
 def violated_problems(draw: Callable[[], Problem], count: int) -> Iterator[Problem]:
-    """Yield drawn problems whose constraint does not hold already."""
     while count:
         problem = draw()
         if problem.shortfall(problem.mean, problem.covariance) > 0.05 * math.sqrt(problem.v):
@@ -195,7 +169,6 @@ def violated_problems(draw: Callable[[], Problem], count: int) -> Iterator[Probl
 def compare_optimum(
     problems: Iterable[Problem], update: Callable[[Problem], tuple[Floats, Floats]]
 ) -> Instances:
-    """Yield how far the Gaussians of a closed form are from the optima that the optimiser finds."""
     for problem in problems:
         yield Instance(distance(problem, *update(problem), problem.solve()), **problem.shown)
 

@@ -20,7 +20,6 @@ NARROWEST = 80
 
 
 def title(paper: str) -> str:
-    """Return authors, title and year of a paper: the first line of its file."""
     doc = importlib.import_module(find_part(paper, "audit")).__doc__ or paper
     return doc.strip().splitlines()[0]
 
@@ -39,7 +38,6 @@ def number(value: Plain) -> str:
 
 
 def evidence(result: Result) -> list[str]:
-    """Return the findings as sentences: the printed form, the corrected one, the remark."""
     outcome = result.outcome
     parts = [f"As printed, {_count(outcome.printed)}."]
     if outcome.printed.example:
@@ -70,7 +68,6 @@ def _count(finding: Evidence) -> str:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """Return how many statements hold, and which results are not as they should be."""
     wrong = sum(result.printed == "wrong" for result in results)
     repaired = sum(result.corrected == "holds" for result in results)
     text = (
@@ -87,7 +84,6 @@ def _by_paper(results: Iterable[Result]) -> Iterator[tuple[str, list[Result]]]:
 
 
 def render_text(results: Sequence[Result], width: int = 120, colour: bool = False) -> str:
-    """Return one table per paper for a terminal of this width."""
     console = Console(
         file=io.StringIO(), width=max(width, NARROWEST), force_terminal=colour, no_color=not colour,
         highlight=False, color_system="standard" if colour else None,
@@ -125,7 +121,6 @@ def _story(result: Result) -> Text:
 
 
 def render_markdown(results: Sequence[Result]) -> str:
-    """Return one table per paper in Markdown."""
     parts = []
     for paper, rows in _by_paper(results):
         lines = [f"## {paper}", "", title(paper), ""]
@@ -140,14 +135,12 @@ def render_markdown(results: Sequence[Result]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Keep signs of formulas from becoming markup."""
     for sign in ("\\", "|", "*", "_", "`", "<", "["):
         text = text.replace(sign, "\\" + sign)
     return text
 
 
 def render_json(results: Sequence[Result]) -> str:
-    """Return everything with full precision."""
     rows = [
         {
             "paper": result.check.paper,
@@ -182,5 +175,4 @@ def _finding(verdict: str, finding: Evidence | None) -> dict[str, object] | None
 
 
 def _finite(value: Plain) -> Plain:
-    """Return a number for JSON, where an infinite one is a word."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

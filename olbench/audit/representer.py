@@ -35,11 +35,7 @@ def scalar_step(id: str, constants: tuple[float, ...]) -> Step:
 
 @dataclass(frozen=True)
 class Coefficients:
-    """The recursion of nu and pi in one round, given w = pi k, where k holds the inner products with x_i.
-
-    `new_mean` is nu_i, `old_block` what is subtracted from pi over the older examples, `border` pi_{p,i} and
-    `corner` pi_{i,i}; (alpha, beta, y, a) and the Gram matrix of the older examples are at hand.
-    """
+    """One round, for w = pi k with inner products k: nu_i, the change of older pi, pi_{p,i} and pi_{i,i}."""
 
     new_mean: Callable[[float, float, float], float]
     old_block: Callable[[Floats, Floats, Floats], Floats]
@@ -64,8 +60,6 @@ DERIVED = Coefficients(
 
 @dataclass(frozen=True)
 class Expansion:
-    """The coefficients after every round, and the decisions taken on the way."""
-
     nu: list[Floats]
     pi: list[Floats]
     mistakes: int
@@ -73,7 +67,6 @@ class Expansion:
 
 
 def expand(gram: Floats, y: Floats, a: float, step: Step, form: Coefficients) -> Expansion:
-    """Run a second-order rule through inner products alone."""
     n = len(y)
     nu, pi = np.zeros(n), np.zeros((n, n))
     means, covariances, mistakes, updates = [nu.copy()], [pi.copy()], 0, 0
@@ -98,7 +91,6 @@ def expand(gram: Floats, y: Floats, a: float, step: Step, form: Coefficients) ->
 
 
 def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -> float:
-    """Return the largest relative difference of an expansion from the Gaussians of a run."""
     means = [_relative(X.T @ nu, mean) for nu, mean in zip(expansion.nu, run.means, strict=True)]
     pairs = zip(expansion.pi, run.covariances, strict=True)
     ridge = a * np.eye(X.shape[1])
@@ -109,7 +101,6 @@ def compare_forms(
     run: Replay, data: tuple[Floats, Floats, float], step: Step,
     coefficients: tuple[Coefficients, Coefficients], **shown: Any,
 ) -> Instance:  # fmt: skip
-    """Compare a run on (X, y, a) with its expansions by the printed and by the corrected coefficients."""
     X, y, a = data
     expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
     printed, corrected = (largest_difference(expansion, X, a, run) for expansion in expansions)

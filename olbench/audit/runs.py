@@ -27,8 +27,7 @@ class NotSeparableError(ValueError):
 class Update:
     """A round that changed the state: z = y x, margin m and variance v before, step alpha, and what is left.
 
-    `gain` is zeta = alpha phi / sqrt(u), which the precision grows by along x; `margin` is y mu_{i+1}.x and
-    `variance` u = x' Sigma_{i+1} x.
+    `gain` is zeta = alpha phi / sqrt(u), `margin` y mu_{i+1}.x and `variance` u = x' Sigma_{i+1} x.
     """
 
     z: Floats
@@ -41,14 +40,11 @@ class Update:
 
     @property
     def square(self) -> float:
-        """The term alpha^2 v of the bounds."""
         return self.alpha * self.alpha * self.v
 
 
 @dataclass(frozen=True)
 class Replay:
-    """One pass of a second-order learner: every Gaussian on the way, the updates and the mistakes."""
-
     means: list[Floats]
     covariances: list[Floats]
     updates: list[Update]
@@ -57,12 +53,10 @@ class Replay:
 
     @property
     def squares(self) -> float:
-        """The sum of alpha^2 v over the updates."""
         return math.fsum(update.square for update in self.updates)
 
     @property
     def rows(self) -> Floats:
-        """The updated examples, each times its label."""
         return np.array([update.z for update in self.updates])
 
     @property
@@ -75,12 +69,10 @@ class Replay:
 
 
 def confident(id: str, phi: float, **settings: float | str) -> Algorithm:
-    """Return an algorithm that takes its confidence as eta, for this phi."""
     return make_algorithm(id, eta=NormalDist().cdf(phi), **settings)
 
 
 def replay(algorithm: Algorithm, X: Floats, y: Floats) -> Replay:
-    """Run a learner over the rows in order and note its Gaussian before and after each of them."""
     examples = as_examples(X)
     learner = algorithm.start(examples.d)
     assert isinstance(learner, SecondOrderLearner)
@@ -107,13 +99,11 @@ def _update(
 
 
 def separable(rng: np.random.Generator, n: int, d: int) -> tuple[Floats, Floats]:
-    """Return Gaussian rows and the labels that a random hyperplane gives them."""
     X = rng.normal(size=(n, d)) * rng.lognormal(sigma=0.5, size=(n, 1))
     return X, np.where(X @ rng.normal(size=d) >= 0.0, 1.0, -1.0)
 
 
 def is_separable(z: Floats) -> bool:
-    """Whether some mu has mu.z > 0 for every row."""
     return _is_feasible(_unit(z), np.ones(len(z)))
 
 
@@ -127,7 +117,6 @@ def _is_feasible(A: Floats, b: Floats) -> bool:
 
 
 def nearest_point(precision: Floats, A: Floats, b: Floats) -> Floats:
-    """Return the mu of least mu' P mu with A mu >= b."""
     for slack in SLACKS:
         point = _least_distance(precision, A, b + slack * np.abs(b))
         if np.all(A @ point >= b):
@@ -149,10 +138,9 @@ def _least_distance(precision: Floats, A: Floats, b: Floats) -> Floats:
 
 
 def nearest_covariance(z: Floats, limits: Floats) -> Floats:
-    """Return the Sigma of least -log det Sigma + Tr Sigma with z' Sigma z <= limit for every row.
+    """The Sigma of least -log det Sigma + Tr Sigma with z' Sigma z <= limit for every row.
 
-    The dual has Sigma = (I + sum lambda z z')^-1 and is maximised over lambda >= 0; scaling Sigma down makes
-    it feasible whatever the optimiser left.
+    The dual has Sigma = (I + sum lambda z z')^-1; scaling Sigma down makes it feasible.
     """
     rows = z / np.sqrt(limits)[:, None]
 
@@ -173,10 +161,7 @@ def nearest_covariance(z: Floats, limits: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Comparator:
-    """A Gaussian (mu*, Sigma*) that satisfies cw2008, eq. (18), on a run.
-
-    `cost` is the bracket of (19): -log det Sigma* + Tr Sigma* + mu*' Sigma_{n+1}^-1 mu* - d.
-    """
+    """Satisfies cw2008, eq. (18), on a run; `cost` is the bracket of (19)."""
 
     mean: Floats
     covariance: Floats
@@ -184,10 +169,9 @@ class Comparator:
 
 
 def tightest_comparator(run: Replay) -> Comparator:
-    """Return the comparator for which the bound on this run is smallest, or refuse.
+    """The bound on this run is smallest: mu* and Sigma* are solutions of two convex problems.
 
-    mu* and Sigma* enter the bracket apart, so each is the solution of a convex problem of its own. A run so
-    ill-conditioned that rounding hides them raises an ArithmeticError.
+    A run so ill-conditioned that rounding hides them raises an ArithmeticError.
     """
     margins = np.array([update.margin for update in run.updates])
     sizes = np.linalg.norm(run.rows, axis=1)
@@ -206,7 +190,6 @@ def tightest_comparator(run: Replay) -> Comparator:
 
 
 def find_comparator(run: Replay) -> Comparator | None:
-    """Return the tightest comparator, or None where there is none or rounding hides it."""
     try:
         return tightest_comparator(run)
     except (NotSeparableError, ArithmeticError, np.linalg.LinAlgError):

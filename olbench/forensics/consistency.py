@@ -21,8 +21,6 @@ COMPARED = (MISTAKE_RATE, UPDATES)
 
 @dataclass(frozen=True)
 class Target:
-    """What a paper reports for one row on one data set: a number for each of COMPARED."""
-
     dataset: str
     row: str
     where: str
@@ -30,7 +28,6 @@ class Target:
 
 
 def targets(paper: Paper) -> dict[tuple[str, str], Target]:
-    """Return the rows of a paper that report all of COMPARED, by data set and row."""
     found = {}
     for dataset, row in dict.fromkeys((number.dataset, number.row) for number in paper.numbers):
         numbers = paper.of(dataset, row)
@@ -53,7 +50,6 @@ class Tolerance:
     by_ours: bool = True
 
     def allowed(self, reported: Reported, own: float) -> float:
-        """Return the difference that is allowed to a mean whose own deviation is known."""
         least = reported.half_unit if self.unrounded else 0.0
         deviation = max(reported.deviation or 0.0, own if self.by_ours else 0.0, least)
         share = self.shares[reported.quantity] * reported.mean
@@ -69,16 +65,12 @@ NEAR = Tolerance(6.0, {MISTAKE_RATE.name: 0.1, UPDATES.name: 0.1}, unrounded=Tru
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean and a deviation over permutations."""
-
     mean: float
     deviation: float
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a setting measures on a data set over some permutations."""
-
     permutations: int
     #: By quantity.
     spreads: Mapping[str, Spread]
@@ -87,12 +79,10 @@ class Observed:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> "Observed":
-        """Summarise the records of one setting."""
         spreads = {each.name: Spread(*mean_and_deviation(map(each.of, records))) for each in COMPARED}
         return cls(len(records), spreads, sum(BREAKDOWNS.of(record) > 0 for record in records))
 
     def spread(self, quantity: Quantity) -> Spread:
-        """Return mean and deviation of a quantity."""
         return self.spreads[quantity.name]
 
 

@@ -1,9 +1,6 @@
-"""Forensics: which settings, variants and scalings could have produced the numbers that a paper reports.
+"""Which settings, variants and scalings could have produced the numbers that a paper reports.
 
-Every setting of a grid is screened with one pass over the first tuning order; the passes of a tuning on all
-rows are the same trials. Settings near the reported pair (consistency.NEAR), the NEAREST ones in any case,
-and the one that the tuning picks are then run on the reported permutations and judged
-(consistency.CONSISTENT).
+One pass over the first tuning order screens every setting; near ones are run on the reported permutations.
 """
 
 import math
@@ -41,15 +38,12 @@ SEARCHES = ("coordinate", "grid")
 
 @dataclass(frozen=True)
 class Suspect(Cell):
-    """An algorithm on a data set, with its whole grid, to compare with one row of the paper."""
-
     target: Target
     #: How it differs from what the paper says it ran; empty for the algorithm and data set themselves.
     variant: str
 
     @cached_property
     def whole_grid(self) -> dict[str, tuple[Value, ...]]:
-        """The grid values of the papers and the config, for all parameters that the config does not fix."""
         # A parameter that the config searches in place of another, such as phi for eta, drops that one.
         instead = [name for name in self.spec.grid if name not in self.definition.grid]
         names = {**self.definition.grid_beside((*self.spec.params, *instead)), **self.spec.grid}
@@ -61,7 +55,6 @@ class Suspect(Cell):
 
     @cached_property
     def settings(self) -> tuple[Choice, ...]:
-        """Every combination of the grid, with the other parameters at their values."""
         return tuple({**self.start, **params} for params in tuning.products(self.whole_grid))
 
     @cached_property
@@ -77,7 +70,6 @@ class Suspect(Cell):
         return self.plan(params, "report", self.repeats, part=seeds.ALL)
 
     def trials(self, known: Known) -> Iterator[Trial]:
-        """Yield the passes of the screening and of the tuning, then those of the settings to judge."""
         yield from self._screening
         for params in self.step(known).asked:
             yield from self.tuning_trials(params)
@@ -85,11 +77,9 @@ class Suspect(Cell):
             yield from self.report_trials(params)
 
     def planned(self, known: Known) -> int:
-        """Return how many trials there will be, as far as is known."""
         return len({trial.key for trial in self.trials(known)})
 
     def judged(self, known: Known) -> list[Choice]:
-        """Return the settings to judge; none before all are screened."""
         if any(trial.key not in known for trial in self._screening):
             return []
         distances = [self._screen(trial, known) for trial in self._screening]
@@ -107,7 +97,6 @@ class Suspect(Cell):
         return distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
 
     def picked(self, search: str, known: Known) -> Choice | None:
-        """Return the choice of a search over the whole grid, from the screening passes."""
         ties = self.config.tuning.ties
         score = self.protocol.score
 
@@ -127,7 +116,6 @@ def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, 
 
 
 def suspects(config: Config, sources: list[Source], permutations: int) -> list[Suspect]:
-    """Return every algorithm and data set of the config that can be compared with a row of the paper."""
     paper, protocol = load_paper(config.paper), get_protocol(config.protocol)
     lean = config.with_settings(permutations=permutations, curve=1)
     reported = targets(paper)
@@ -144,11 +132,7 @@ def suspects(config: Config, sources: list[Source], permutations: int) -> list[S
 
 
 def match_dataset(paper: Paper, source: Source) -> tuple[str, str]:
-    """Return the paper's data set that a source is compared with, and how it differs, or an empty text.
-
-    A data set of the catalogue that the paper does not report is compared as a variant of another one, if the
-    catalogue says so.
-    """
+    """The paper's data set, and how the source differs: the catalogue may call it a variant."""
     name, entry = source.spec.name, None if source.spec.path else catalog().get(source.spec.name)
     if entry is not None and name not in paper.datasets:
         name = entry.variant_of or name
@@ -156,10 +140,7 @@ def match_dataset(paper: Paper, source: Source) -> tuple[str, str]:
 
 
 def match_row(paper: Paper, spec: AlgorithmSpec) -> tuple[str, str]:
-    """Return the paper's row that an algorithm is compared with, and how it differs; no row if there is none.
-
-    It is the row that lists it among the paper's variants, or its own row if it has the usual options.
-    """
+    """The row that lists the algorithm among the paper's variants, or its own with the usual options."""
     for row, variants in paper.variants.items():
         for variant in variants:
             same = all(spec.options.get(name) == value for name, value in variant.options.items())
@@ -184,8 +165,6 @@ def _usual_options(spec: AlgorithmSpec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting that was judged, and how it compares with the reported pair."""
-
     params: Choice
     observed: Observed
     #: In units of the tolerance.
@@ -195,7 +174,6 @@ class Setting:
 
     @property
     def consistent(self) -> bool:
-        """Whether it could have produced the reported pair."""
         return self.distance <= 1.0
 
     @property
@@ -206,8 +184,6 @@ class Setting:
 
 @dataclass(frozen=True)
 class Finding:
-    """The result for one suspect."""
-
     suspect: Suspect
     #: The settings that were judged, the best explanation first.
     settings: tuple[Setting, ...]
@@ -217,58 +193,47 @@ class Finding:
 
     @property
     def variant(self) -> str:
-        """How it differs from what the paper says it ran."""
         return self.suspect.variant
 
     @property
     def consistent(self) -> tuple[Setting, ...]:
-        """The settings that could have produced the reported pair."""
         return tuple(setting for setting in self.settings if setting.consistent)
 
     @property
     def tuned(self) -> Setting | None:
-        """The setting that the tuning picks, if it was run."""
         return next((setting for setting in self.settings if setting.params == self.chosen), None)
 
     @property
     def by_tuning(self) -> bool:
-        """Whether the setting that the tuning picks is consistent."""
         return self.tuned is not None and self.tuned.consistent
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """A row of the paper, and the findings about everything that it is compared with."""
-
     target: Target
     findings: tuple[Finding, ...]
 
     @property
     def reached(self) -> tuple[Finding, ...]:
-        """The findings with a consistent setting."""
         return tuple(finding for finding in self.findings if finding.consistent)
 
     @property
     def only_variant(self) -> bool:
-        """Whether a variant reaches the pair and the plain algorithm, which was tried, does not."""
         plain = [finding for finding in self.findings if not finding.variant]
         return bool(self.reached and plain) and not any(finding.consistent for finding in plain)
 
     @property
     def only_wide(self) -> bool:
-        """Whether every setting that reaches the pair does so by our larger spread only."""
         return bool(self.reached) and all(s.wide for finding in self.reached for s in finding.consistent)
 
     @property
     def shown(self) -> Finding:
-        """The finding to show: the first one that reaches the pair, or else the nearest."""
         if self.reached:
             return self.reached[0]
         return min(self.findings, key=lambda f: f.settings[0].distance if f.settings else math.inf)
 
 
 def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
-    """Return the rows of the paper that something was compared with, in the order of the config."""
     findings: dict[str, list[Finding]] = {}
     for suspect in cells:
         finding = judge(suspect, known)
@@ -283,7 +248,6 @@ def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
 
 
 def judge(suspect: Suspect, known: Known) -> Finding:
-    """Return the finding about a suspect from the trials known so far."""
     settings = []
     for params in suspect.judged(known):
         records = [known.get(trial.key) for trial in suspect.report_trials(params)]
@@ -301,7 +265,6 @@ def judge(suspect: Suspect, known: Known) -> Finding:
 
 
 def summary(inquiries: list[Inquiry]) -> str:
-    """Return how many pairs are reached, and by what, in one sentence."""
     reached = sum(bool(inquiry.reached) for inquiry in inquiries)
     tuned = sum(inquiry.shown.by_tuning for inquiry in inquiries)
     variants = sum(inquiry.only_variant for inquiry in inquiries)

@@ -1,8 +1,4 @@
-"""What the papers report: one folder per paper, each number as it is printed, with its table and place.
-
-The head of `scw2012/numbers.yaml` explains the keys. Numbers are tidy: one `Reported` per number, which says
-where it is printed and what it is about.
-"""
+"""What the papers report: one folder per paper; the head of `scw2012/numbers.yaml` explains the keys."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -55,7 +51,6 @@ ENTRY_POINTS = "olbench.papers"
 
 @cache
 def paper_modules() -> dict[str, tuple[str, Path]]:
-    """Return the module and the file of each paper by id: those that ship, then those of packages."""
     shipped = sorted(FOLDER.glob(f"*/{NUMBERS}"))
     found = {path.parent.name: (f"{__name__}.{path.parent.name}", path) for path in shipped}
 
@@ -72,12 +67,10 @@ def paper_modules() -> dict[str, tuple[str, Path]]:
 
 
 def paper_ids() -> list[str]:
-    """Return the ids of the papers that ship with olbench or come with an installed package."""
     return sorted(paper_modules())
 
 
 def find_part(id: str, part: str) -> str:
-    """Return the module of a paper's folder that has its audit or illustrations, or an empty text."""
     module = paper_modules()[id][0] if id in paper_modules() else f"{__name__}.{id}"
     try:
         return f"{module}.{part}" if find_spec(f"{module}.{part}") else ""
@@ -86,7 +79,6 @@ def find_part(id: str, part: str) -> str:
 
 
 def is_path(id_or_path: str) -> bool:
-    """Return whether this is the path of a paper's file, and not the id of a paper."""
     return id_or_path.endswith((".yaml", ".yml"))
 
 
@@ -96,7 +88,6 @@ def load_paper(id_or_path: str) -> Paper:
 
 
 def find_paper(id_or_path: str) -> Path:
-    """Return the file of a paper; an unknown id is refused with those that there are."""
     if is_path(id_or_path):
         return Path(id_or_path)
     if id_or_path not in paper_modules():
@@ -109,7 +100,6 @@ def find_paper(id_or_path: str) -> Path:
 
 
 def read_paper(path: Path) -> Paper:
-    """Return the paper of a YAML file, also of one in a bundle; what is wrong is refused with its line."""
     if is_bundle(path.parent):
         text = read_member(path.parent, path.name).decode(errors="replace")
         return PaperFile(parse_yaml(text, str(path))).paper()

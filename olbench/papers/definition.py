@@ -48,12 +48,10 @@ class Reported:
 
     @property
     def dataset(self) -> str:
-        """The data set."""
         return self.at["dataset"]
 
     @property
     def row(self) -> str:
-        """The row of the table, which stands for an algorithm."""
         return self.at["algorithm"]
 
 
@@ -129,14 +127,11 @@ class Statement:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every algorithm that has to be there for the statement to be checked."""
         return tuple(dict.fromkeys((*self.algorithms, *self.than, *self.ranked)))
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim that a paper makes about its experiments, in our words."""
-
     id: str
     text: str
     where: str
@@ -146,8 +141,6 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    """The numbers of a paper, and what it concludes from them."""
-
     id: str
     title: str
     citation: str
@@ -176,17 +169,14 @@ class Paper:
     also: Mapping[str, "Paper"] = field(default_factory=dict)
 
     def under(self, protocol: str) -> "Paper":
-        """Return the reported experiments under a protocol; by default, the main one."""
         return self.also.get(protocol, self)
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The data sets with reported numbers, in the paper's order."""
         return tuple(dict.fromkeys(number.dataset for number in self.numbers))
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """The rows with reported numbers, in the paper's order."""
         return tuple(dict.fromkeys(number.row for number in self.numbers))
 
     def row_spec(self, row: str) -> RowSpec:
@@ -194,7 +184,6 @@ class Paper:
         return self.rows.get(row) or RowSpec(row, {})
 
     def of(self, dataset: str, row: str) -> dict[str, Reported]:
-        """Return the reported numbers for a row on a data set, by quantity."""
         return self._numbers_of.get((dataset, row), {})
 
     @cached_property

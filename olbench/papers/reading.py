@@ -47,7 +47,6 @@ _PERCENT = re.compile(rf"{_NUMBER}%")
 
 
 def _read_level(node: Node, name: str) -> float | None:
-    """Return the level of a mark of significance."""
     if node.value is None:
         return None
     if not isinstance(node.value, float) or not 0 < node.value < 1:
@@ -64,7 +63,6 @@ def _read_share(node: Node, name: str) -> float:
 
 
 def _read_row(node: Node, name: str) -> RowSpec:
-    """Return the algorithm of a row: its id, or a mapping with that and its options."""
     if not isinstance(node.value, dict):
         return RowSpec(text(node, "the id of an algorithm"), {})
     content = anything(node, name)
@@ -74,7 +72,6 @@ def _read_row(node: Node, name: str) -> RowSpec:
 
 
 def _read_facts(node: Node, name: str) -> tuple[dict[str, Any], str]:
-    """Return facts by name and where they are printed."""
     given = read_keys(_FACTS, node, name)
     return given["of"], given["where"]
 
@@ -108,8 +105,6 @@ _SHARED = ("id", "title", "citation")
 
 
 class PaperFile:
-    """Reads the file of one paper."""
-
     def __init__(self, root: Node):
         self.root = root
         self.given = read_keys(_FILE, root, "the file of a paper")
@@ -119,7 +114,6 @@ class PaperFile:
         self.marks: dict[str, float | None] = self.given.get("marks", {})
 
     def paper(self) -> Paper:
-        """Return everything in the file."""
         tables = [self._table(node) for node in self.given["tables"]]
         numbers = self._explain(self._numbers(tables))
         datasets = tuple(dict.fromkeys(number.dataset for number in numbers))
@@ -146,19 +140,16 @@ class PaperFile:
         )
 
     def _names(self, node: Node, name: str) -> tuple[str, ...]:
-        """Return one name or several, those of groups replaced by their members."""
         names = one_or_many(text)(node, name)
         return tuple(member for name in names for member in self.groups.get(name, (name,)))
 
     def _quantity(self, node: Node, name: str) -> str:
-        """Return the name of a quantity that the protocol measures."""
         try:
             return self.protocol.quantity(text(node, "a quantity")).name
         except UserError as error:
             raise node.fail(str(error)) from None
 
     def _other(self, id: str, node: Node) -> Paper:
-        """Return the experiments under another protocol: the same keys, one level below."""
         own = [key.name for key in _FILE if key.name not in (*_SHARED, "protocol", "also")]
         shared = {key: self.root.value[key] for key in _SHARED}
         content = {**shared, "protocol": Node(id, node.place), **node.mapping(f"also.{id}", own)}
@@ -220,14 +211,12 @@ class PaperFile:
         return read_keys(keys, node, "a table")
 
     def _compared(self, node: Node, name: str) -> tuple[tuple[str, ...], ...]:
-        """Return the rows that marks compare, those they are compared with, and those that only we test."""
         given = read_keys(
             make_keys({"of": self._names, "against": self._names}, also=self._names), node, name
         )
         return given["of"], given["against"], given.get("also", ())
 
     def _cells(self, table: Mapping[str, Any]) -> Iterator[tuple[Node, Reported]]:
-        """Yield the numbers of a table, each with its place in the file."""
         by = table.get("by", ("dataset", "algorithm"))
         if not {"dataset", "algorithm"} <= set(by):
             raise table["numbers"].fail("the keys of a table, 'by', must include dataset and algorithm")
@@ -260,7 +249,6 @@ class PaperFile:
         return Claim(id, given["text"], given["where"], parts)
 
     def _statement(self, node: Node, datasets: Sequence[str]) -> Statement:
-        """Return a statement; it is about all data sets unless it names some."""
         names = self._names
         required = {"kind": choice(*KINDS), "quantity": self._quantity, "algorithms": names, "for": as_node}
         keys = make_keys(
@@ -303,7 +291,6 @@ def _leaves(node: Node, depth: int) -> Iterator[tuple[tuple[str, ...], Node]]:
 
 
 def _sample(content: Mapping[str, Node], at: Mapping[str, str]) -> int | None:
-    """Return the n of a number: that of its table or, in a mapping, of its data set."""
     node = content.get("n")
     if node is not None and isinstance(node.value, dict):
         node = node.value.get(at["dataset"])
@@ -313,7 +300,6 @@ def _sample(content: Mapping[str, Node], at: Mapping[str, str]) -> int | None:
 def _reported(
     node: Node, where: str, at: Mapping[str, str], quantity: str, n: int | None, unit: float
 ) -> tuple[Reported, str]:
-    """Return a printed number, and the mark before it."""
     printed = str(node.value)
     match = _PRINTED.fullmatch(printed)
     if match is None or isinstance(node.value, float):
@@ -328,7 +314,6 @@ def _reported(
 
 
 def _quantifier(node: Node, kind: str) -> str:
-    """Return on how many data sets a statement is said to hold: a word, or "11 of 12"."""
     counts = _COUNTS.fullmatch(node.value) if isinstance(node.value, str) else None
     if counts and 0 < int(counts[1]) <= int(counts[2]):
         return str(node.value)

@@ -17,8 +17,6 @@ from olbench.learn.examples import Floats
 
 @dataclass(frozen=True)
 class Coverage:
-    """One compiled rule and what it is worth on the data: rows covered, and how many have its class."""
-
     text: str
     title: str
     rows: tuple[str, ...]
@@ -31,8 +29,6 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Account:
-    """The rules of a file compared with a data set."""
-
     headline: str
     n: int
     entries: tuple[Coverage, ...]
@@ -43,13 +39,11 @@ class Account:
 def make_account(
     rules: str, data: str, positive: Labels = None, negative: Labels = None, domain: bool | None = None
 ) -> Account:
-    """Compile a rule file for a data set and look at what it covers."""
     file = read_rules(rules)
     return describe_rules(file, load_named(data, positive, negative, file.features), domain)
 
 
 def describe_rules(file: RuleFile, named: NamedDataset, domain: bool | None = None) -> Account:
-    """Compile rules for a data set and look at what they cover."""
     names = file.names(named.names)
     advice = file.compile(named.names, domain)
     X, y = named.data.X, np.asarray(named.data.y)
@@ -84,7 +78,6 @@ def _coverage(each: AdviceSet, mask: Any, y: Floats, names: Names) -> Coverage:
 
 
 def _short(place: str) -> str:
-    """Return a place without the folders of its file."""
     return place.rpartition("/")[2]
 
 
@@ -104,7 +97,6 @@ def describe_row(row: Floats, bound: float, names: Names) -> str:
 
 
 def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
-    """Say how much of the data the rules speak about at all, and where they disagree."""
     z = np.array([each.z for each in advice])
     # Of no rows, any is False in every column.
     yes, no = (masks[z == sign].any(axis=0) for sign in (1, -1))

@@ -70,7 +70,6 @@ def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list
 
 
 def best_rows(report: Report, room: int, again: str) -> Grid:
-    """Return all rows, if there is room for them, or the best on each data set; `again --full` has more."""
     rows = list(filter(report.results.is_contestant, report.rows))
     return all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room, again)
 
@@ -84,7 +83,6 @@ def _describe_claims(report: Report) -> list[str]:
 
 
 def all_rows(report: Report, rows: list[Entry]) -> Grid:
-    """Return every algorithm, the best on each data set first."""
     headline, places = report.headline, report.results.datasets
     body = []
     for entry in sorted(rows, key=lambda e: (places.index(e.dataset), headline.loss(e.mean(headline)))):
@@ -96,7 +94,6 @@ def all_rows(report: Report, rows: list[Entry]) -> Grid:
 
 
 def best_on_each(report: Report, rows: list[Entry], room: int, again: str) -> Grid:
-    """Return the best algorithm on each data set, those as good, and the paper's number."""
     headline, results, body = report.headline, report.results, []
     alone = all(entry.exclusive for entry in rows)
     times = [each for each in report.protocol.quantities if alone and is_time(each)]
@@ -119,7 +116,6 @@ def best_on_each(report: Report, rows: list[Entry], room: int, again: str) -> Gr
 
 
 def describe_flags(report: Report) -> str:
-    """Return which rows break down, by data set, or an empty text."""
     found = notes(report)
     more = (
         f" And on {count(len(found) - NAMED, 'more data set')}: --full has them."
@@ -130,7 +126,6 @@ def describe_flags(report: Report) -> str:
 
 
 def describe_ranks(report: Report) -> str:
-    """Return the mean ranks in one sentence, or an empty text if there are none to compare."""
     ranks = rank_algorithms(report)
     if len(ranks) < 2 or report.complete < 2:
         return ""
@@ -140,7 +135,6 @@ def describe_ranks(report: Report) -> str:
 
 
 def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
-    """Return commands that make sense now, each with what it gives."""
     results, steps = report.results, []
     if results.folder.resolve().name == run_file.REFERENCE or is_bundle(results.folder):
         pass  # it shipped, or came as a bundle: the user has no run to repeat
@@ -158,7 +152,6 @@ def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
 
 
 def _is_tunable(spec: AlgorithmSpec) -> bool:
-    """Return whether an entry leaves a parameter at its default that the papers tune."""
     try:
         grid = get_definition(spec.id).grid
     except UserError:  # an algorithm of the user's own that is not loaded

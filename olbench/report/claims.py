@@ -61,8 +61,6 @@ class ClaimVerdict:
 
 @dataclass(frozen=True)
 class Weighed:
-    """What comes of a statement: the verdict, the evidence, and the data sets where it could be checked."""
-
     verdict: str
     evidence: str
     datasets: tuple[str, ...] = ()
@@ -70,8 +68,6 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Numbers:
-    """One quantity on one data set: the mean of each algorithm, and the p-value between any two of them."""
-
     quantity: Quantity
     means: Mapping[str, float]
     test: Callable[[str, str], float]
@@ -86,19 +82,15 @@ class Numbers:
     detectable: Callable[[str, str], float] = lambda one, other: math.nan
 
     def loss(self, algorithm: str) -> float:
-        """Return a mean, negated if higher is better."""
         return float(self.quantity.loss(self.means[algorithm]))
 
     def is_better(self, one: str, other: str) -> bool:
-        """Return whether one mean is better than the other."""
         return self.loss(one) < self.loss(other)
 
     def is_clearly_better(self, one: str, other: str) -> bool:
-        """Return whether one mean is significantly better than the other."""
         return self.is_better(one, other) and self.test(one, other) < LEVEL
 
     def is_clearly_steadier(self, one: str, other: str) -> bool:
-        """Return whether one deviation is significantly smaller, by the F-test of two variances."""
         if not {one, other} <= self.trials.keys() or self.deviations[other] <= self.deviations[one]:
             return False
         freedom = self.trials[other] - 1, self.trials[one] - 1
@@ -113,14 +105,11 @@ class Numbers:
         return worse / better - 1 if better else math.nan
 
     def text(self, *algorithms: str) -> str:
-        """Return the means as evidence shows them."""
         return ", ".join(f"{each} {self.quantity.text(self.means[each], self.digits)}" for each in algorithms)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """Whether a statement is true on one data set, the numbers that decide it, and ratios of means."""
-
     true: bool
     numbers: str
     ratios: tuple[float, ...] = ()
@@ -132,7 +121,6 @@ class Observation:
 
 
 def check_claims(attempt: Attempt) -> list[ClaimVerdict]:
-    """Return the verdict on each claim of a paper."""
     return [_check(attempt, claim) for claim in attempt.paper.claims]
 
 
@@ -157,7 +145,6 @@ def _check(attempt: Attempt, claim: Claim) -> ClaimVerdict:
 
 
 def combine(verdicts: Iterable[str]) -> str:
-    """Return the verdict on a claim from those on its parts, or from several runs."""
     decided = [each for each in verdicts if each != OPEN]
     if not decided:
         return OPEN
@@ -189,7 +176,6 @@ def _weigh_ours(attempt: Attempt, statement: Statement) -> Weighed:
 
 
 def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
-    """Return the verdict on a statement by the numbers that the paper prints, and the evidence."""
     quantity = get_protocol(paper.protocol).quantity(statement.quantity)
     return _weigh(
         statement, {name: printed_numbers(paper, name, statement, quantity) for name in statement.datasets}
@@ -199,8 +185,7 @@ def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
 def chances(attempt: Attempt) -> dict[str, Counter[str]]:
     """Return how often each claim has each outcome if every algorithm gets the results of another one.
 
-    A claim that any data would satisfy holds for most such derangements. Only rows that the run has on all
-    data sets of the claim change places; a claim that cannot be checked so is left out.
+    Only rows that the run has on all data sets of the claim change places.
     """
     claims = attempt.paper.claims
     named = [_row(name) for claim in claims for part in claim.parts for name in part.names]
@@ -213,7 +198,6 @@ def chances(attempt: Attempt) -> dict[str, Counter[str]]:
 def _derange(
     attempt: Attempt, claim: Claim, rows: Sequence[str], numbers: Callable[..., Numbers]
 ) -> Counter[str]:
-    """Return the outcomes of a claim over derangements; none if it cannot be checked so."""
     named = {_row(name) for part in claim.parts for name in part.names}
     datasets = dict.fromkeys(name for part in claim.parts for name in part.datasets)
     checked = [name for name in datasets if all(attempt.choose(name, row).usable for row in named)]
@@ -239,8 +223,6 @@ def _derange(
 
 
 def _rename(statement: Statement, rows: Mapping[str, str]) -> Statement:
-    """Return a statement about other rows, at the same points of their curves."""
-
     def rename(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(rows[_row(name)] + name.removeprefix(_row(name)) for name in names)
 
@@ -249,12 +231,10 @@ def _rename(statement: Statement, rows: Mapping[str, str]) -> Statement:
 
 
 def _row(name: str) -> str:
-    """Return the row of a name like "pa@5"."""
     return name.partition("@")[0]
 
 
 def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity: Quantity) -> Numbers:
-    """Return what a run has for some rows; the test is that of bold."""
     found = {name: pair for name in names if (pair := attempt.find(dataset, name, quantity))}
     size = max((entry.planned for entry, _ in found.values()), default=0)
 
@@ -312,14 +292,12 @@ def printed_test(one: Reported, other: Reported) -> float:
 
 
 def _variance(reported: Reported) -> float:
-    """Return the variance of a printed mean."""
     if reported.deviation is None:
         return max(standard_error(reported), reported.half_unit) ** 2
     return max(reported.deviation, reported.half_unit) ** 2 / (reported.n or 1)
 
 
 def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
-    """Return the verdict over the data sets where a statement can be checked, and the evidence."""
     lacking = {name: _lacking(statement, each) for name, each in numbers.items()}
     whole = {name: each for name, each in numbers.items() if not lacking[name]}
     if not whole:
@@ -332,7 +310,6 @@ def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
 
 
 def _decide(on: str, found: Mapping[str, Observation]) -> str:
-    """Return the verdict on a statement from what is seen on each data set."""
     true = sum(each.true for each in found.values())
     against = sum(each.is_reversed for each in found.values())
     needed, weaker = _needed(on, len(found))
@@ -350,7 +327,6 @@ def _lacking(statement: Statement, numbers: Numbers) -> list[str]:
 
 
 def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
-    """Return the verdict on what is said of mean ranks; two algorithms are tested by Wilcoxon's test."""
     losses = {
         dataset: {name: each.loss(name) for name in statement.names} for dataset, each in numbers.items()
     }
@@ -364,10 +340,7 @@ def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighe
 
 
 def _needed(on: str, n: int) -> tuple[int, int]:
-    """Return on how many of n data sets a statement must be true, and on how many to hold partly.
-
-    "11 of 12" is the same share of the data sets that could be checked; weaker than a majority is "most".
-    """
+    """A share like "11 of 12" is of the data sets that could be checked; below a majority is "most"."""
     if on in NEEDED:
         words = list(NEEDED)
         weaker = words[min(words.index(on) + 1, len(words) - 1)]
@@ -379,10 +352,7 @@ def _needed(on: str, n: int) -> tuple[int, int]:
 def _evidence(
     statement: Statement, observations: Mapping[str, Observation], numbers: Mapping[str, Numbers]
 ) -> str:
-    """Return on how many data sets a statement is true, and the numbers where it is not.
-
-    A statement about "some" data sets, or about one, shows the numbers where it is true.
-    """
+    """A statement about "some" data sets, or one, shows numbers where it is true; others where it is not."""
     true = [name for name, each in observations.items() if each.true]
     false = [name for name, each in observations.items() if not each.true]
     text = f"on {len(true)} of {count(len(observations), 'data set')}"
@@ -404,7 +374,6 @@ def _evidence(
 
 
 def find(statement: Statement, numbers: Numbers) -> Observation:
-    """Return whether a statement is true on a data set that has all of its algorithms."""
     return _FINDERS[statement.kind](numbers, statement)
 
 
@@ -416,10 +385,7 @@ def _pairs(statement: Statement) -> list[tuple[str, str]]:
 
 
 def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
-    """Return a finder for what must be true of every pair; it shows the first pair of which it is not.
-
-    It is reversed if at least half of the pairs differ significantly the other way.
-    """
+    """Shows the first pair that fails; reversed if half of the pairs differ significantly the other way."""
 
     def finder(numbers: Numbers, statement: Statement) -> Observation:
         pairs, means = _pairs(statement), numbers.means
@@ -434,12 +400,10 @@ def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
 
 
 def _is_opposed(numbers: Numbers, pairs: Sequence[tuple[str, str]]) -> bool:
-    """Return whether the second is significantly better in at least half of the pairs."""
     return 2 * sum(numbers.is_clearly_better(b, a) for a, b in pairs) >= len(pairs)
 
 
 def _better(numbers: Numbers, statement: Statement) -> Observation:
-    """Find whether each is better than each other, by a share where one is given."""
     plain = _all(Numbers.is_better)(numbers, statement)
     if statement.by is None:
         return plain
@@ -450,7 +414,6 @@ def _better(numbers: Numbers, statement: Statement) -> Observation:
 
 
 def _not_clearly_worse(numbers: Numbers, statement: Statement) -> Observation:
-    """Find whether none is significantly worse, and which differences the tests could have detected."""
     found = _all(lambda numbers, a, b: not numbers.is_clearly_better(b, a))(numbers, statement)
     shares = (numbers.detectable(a, b) / (numbers.means[b] or math.nan) for a, b in _pairs(statement))
     return replace(found, detectable=tuple(share for share in shares if not math.isnan(share)))
@@ -484,7 +447,6 @@ def _best_or_joint(numbers: Numbers, statement: Statement) -> Observation:
 
 
 def _steadier(numbers: Numbers, statement: Statement) -> Observation:
-    """Find whether the deviation over trials is smaller."""
     deviations = numbers.deviations
     pairs = _pairs(statement)
     wrong = [(a, b) for a, b in pairs if deviations[a] >= deviations[b]]
@@ -495,8 +457,6 @@ def _steadier(numbers: Numbers, statement: Statement) -> Observation:
 
 
 def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
-    """Return a finder for means on one side of a value; it shows those on the other side, or all."""
-
     def finder(numbers: Numbers, statement: Statement) -> Observation:
         value = statement.value
         assert value is not None

@@ -1,7 +1,4 @@
-"""Which entry of a run is compared with a row of a paper's table, and why it may not be comparable.
-
-What a comparable run must be is data: the keys `requires`, `rows` and `unavailable` of the paper's file.
-"""
+"""Which entry of a run is compared with a row of a paper's table, and why it may not be comparable."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -35,24 +32,17 @@ class Choice(NamedTuple):
 
     @property
     def usable(self) -> Entry | None:
-        """The entry whose trials can be compared with those of others, if there is one."""
         return self.sound if self.reason else self.entry
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A run as an attempt to reproduce a paper."""
-
     results: Results
     paper: Paper
 
     @cached_property
     def choose(self) -> Callable[[str, str], Choice]:
-        """The entry to compare with a row of the paper on a data set: `choose(dataset, row)`.
-
-        A config may list an algorithm several times. The entry that meets the paper's requirements is taken;
-        if several do, the one in the algorithm's default form. Variants are never judged.
-        """
+        """`choose(dataset, row)`: what meets the paper's requirements; of several, the default form."""
         return cache(self._choose)
 
     def _choose(self, dataset: str, row: str) -> Choice:
@@ -92,7 +82,6 @@ class Attempt:
         return Choice(entry, reason, entry.drop_flagged() if 2 * entry.flagged <= entry.done else None)
 
     def quantity(self, name: str) -> Quantity:
-        """Return a quantity of the paper's protocol by its name."""
         return get_protocol(self.paper.protocol).quantity(name)
 
     def find(self, dataset: str, name: str, quantity: Quantity) -> tuple[Entry, Floats] | None:
@@ -123,7 +112,6 @@ class Attempt:
         return "" if same else "the data differs from the catalogue's data set of this name"
 
     def _check_settings(self) -> str:
-        """Return which key of the protocol is not as the paper requires."""
         for name, wanted in self.paper.requires.settings.items():
             given = self.results.protocol.setting_of(self.results.config, name)
             allowed = wanted if isinstance(wanted, list) else [wanted]
@@ -132,7 +120,6 @@ class Attempt:
         return ""
 
     def find_other_size(self, dataset: str) -> str:
-        """Return how the size of a data set, or the share of its classes, differs from what is printed."""
         facts, printed = self.results.run.data.get(dataset), self.paper.shapes.get(dataset, {})
         if facts is None:
             return ""
@@ -150,7 +137,6 @@ class Attempt:
 
 
 def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
-    """Return why an entry is not the paper's algorithm, or an empty text."""
     for name, wanted in paper.items():
         # An algorithm without the option cannot differ in it.
         given = options.get(name, wanted)
@@ -160,14 +146,12 @@ def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
 
 
 def _find_other_tuning(given: str, requires: Requirements) -> str:
-    """Return the tuning of an entry if it is not one that counts."""
     if not requires.search or given in requires.search:
         return ""
     return f"its tuning is {given}; only {' or '.join(requires.search)} is compared"
 
 
 def _find_other_search(entry: Entry, requires: Requirements, row: str, spec: RowSpec) -> str:
-    """Return how the search for parameters differs from what is required, if it does."""
     definition = get_definition(entry.algorithm)
     # A parameter that the row names is fixed in the paper.
     grid = {name: set(values) for name, values in definition.grid.items() if name not in spec.options}

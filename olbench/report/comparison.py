@@ -37,17 +37,14 @@ class MeanChange:
 
     @property
     def text(self) -> str:
-        """The difference with its sign."""
         return self.quantity.text(self.difference, sign="+")
 
     @property
     def significant(self) -> bool:
-        """Whether a test finds the means different."""
         return self.p is not None and self.p < LEVEL
 
     @property
     def outcome(self) -> str:
-        """Whether the change is better, worse, or not significant; UNTESTED where no test is legal."""
         if self.p is None:
             return UNTESTED
         if not self.significant:
@@ -59,13 +56,10 @@ class MeanChange:
 
 @dataclass(frozen=True)
 class ComparedRuns:
-    """Several runs; the others are compared with the first."""
-
     runs: Sequence[Results]
 
     @cached_property
     def titles(self) -> list[str]:
-        """A short, unique name for each run: that of its folder, with parent folders if needed."""
         parts = [run.folder.resolve().parts for run in self.runs]
         for depth in range(1, max(map(len, parts)) + 1):
             ends = ["/".join(part[-depth:]) for part in parts]
@@ -75,7 +69,6 @@ class ComparedRuns:
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
-        """What is compared: the quantities that are judged, or the first; times are never compared."""
         protocols = list(dict.fromkeys(run.config.protocol for run in self.runs))
         if len(protocols) > 1:
             raise UserError(f"the runs have different protocols ({', '.join(protocols)}): nothing to compare")
@@ -84,12 +77,10 @@ class ComparedRuns:
 
     @property
     def numbered(self) -> str:
-        """What the numbers of the trials count."""
         return self.runs[0].protocol.numbered
 
     @property
     def test_name(self) -> str:
-        """The test of paired differences."""
         return self.runs[0].test_name
 
     @cached_property
@@ -106,7 +97,6 @@ class ComparedRuns:
 
     @cached_property
     def changes(self) -> dict[str, dict[Key, list[MeanChange | None]]]:
-        """The changes by quantity and row, one for each other run; None where one of the two is missing."""
         return {
             each.name: {key: self._compare(entries, each) for key, entries in self.rows.items()}
             for each in self.quantities
@@ -120,7 +110,6 @@ class ComparedRuns:
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the comparison as flat records."""
         records = []
         for (dataset, label), entries in self.rows.items():
             record: dict[str, Any] = {"dataset": dataset, "label": label}
@@ -134,7 +123,6 @@ class ComparedRuns:
 
     @property
     def notes(self) -> list[str]:
-        """What could not be compared: rows that no test may compare, and those of one run only."""
         return [*self._explain_untested(), *self._count_alone()]
 
     def _count_alone(self) -> Iterator[str]:
@@ -144,7 +132,6 @@ class ComparedRuns:
                 yield f"{title}: {count(alone, 'row')} that no other run has"
 
     def _explain_untested(self) -> list[str]:
-        """Return one sentence for everything that no test may compare, with the reason."""
         reasons: dict[tuple[str, str], dict[str, None]] = {}
         first, *runs = self.runs
         for place, (title, run) in enumerate(zip(self.titles[1:], runs, strict=True), 1):
@@ -166,7 +153,6 @@ class ComparedRuns:
 
 
 def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) -> str:
-    """Return why trials of the same number saw other examples, or an empty text if they saw the same."""
     facts = [run.run.data.get(before.dataset) for run in (first, other)]
     if len({each.fingerprint for each in facts if each}) > 1:
         return OTHER_DATA
@@ -181,7 +167,6 @@ def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) ->
 
 
 def _why_other_rows(first: Results, other: Results) -> str:
-    """Return why the trials of two runs see other rows, such as half of them, or an empty text."""
     free = {name: value for name, value in first.config.settings.items() if name in first.protocol.order_free}
     ours = first.protocol.setting(first.config, "report")
     theirs = first.protocol.setting(other.config.with_settings(**free), "report")
@@ -197,7 +182,6 @@ def _order_keys(config: Config, entry: Entry) -> dict[str, Any]:
 
 
 def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> MeanChange:
-    """Return the change of a quantity, tested in pairs where the orders are shared."""
     difference = after.mean(quantity) - before.mean(quantity)
     if why_unpaired(first, before, other, after):
         return MeanChange(difference, None, quantity)
@@ -208,7 +192,6 @@ def change(first: Results, before: Entry, other: Results, after: Entry, quantity
 
 
 def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
-    """Return every key in which the configs differ, with what each of them says."""
     flat = [flatten(run.config.plain()) for run in runs]
     keys = dict.fromkeys(key for each in flat for key in each)
     told = {key: [each.get(key, NOTHING) for each in flat] for key in keys}
@@ -237,7 +220,6 @@ def flatten(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _flatten_list(noun: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield the keys of entries; one that is listed again has a number."""
     seen: dict[str, int] = {}
     for entry in entries:
         name = str(entry.get("name") or entry.get("id"))
@@ -273,5 +255,4 @@ def describe(value: Any) -> str:
 
 
 def _nest(value: Any) -> str:
-    """Return a value within a mapping, where a list needs brackets."""
     return f"[{describe(value)}]" if isinstance(value, (list, tuple)) else describe(value)

@@ -39,13 +39,11 @@ class Costs:
 
 
 def find_costs(results: "Results", entry: "Entry") -> Costs:
-    """Return the costs of an entry."""
     state, origin = _find_state(results, entry)
     return Costs(state, origin, _find_peak(results, entry, state), _find_rate(entry))
 
 
 def _find_state(results: "Results", entry: "Entry") -> tuple[int | None, str]:
-    """Return the bytes of the learner and where they are from."""
     recorded = entry.columns[STATE_BYTES.name]
     if entry.done and not np.isnan(recorded).any():
         return round(float(recorded.mean())), RECORDED

@@ -1,7 +1,4 @@
-"""The critical-difference diagram of Demšar (2006): ranks on an axis, names beside it, bars over groups.
-
-`lay_out` says what goes where; figures draw that in inches, and the page in pixels.
-"""
+"""The critical-difference diagram of Demšar (2006); figures draw the layout in inches, the page in pixels."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -36,10 +33,7 @@ class RankDiagram(NamedTuple):
 
 
 def lay_out(ranks: Mapping[str, float], groups: Iterable[Iterable[str]]) -> RankDiagram:
-    """Return the places of names and bars; the better half is named on the left.
-
-    The worst algorithm gets the shortest line on the right, as the best does on the left.
-    """
+    """The better half is named on the left; best and worst have the shortest lines."""
     ordered = order_ranks(ranks)
     half = (len(ordered) + 1) // 2
     spans = [[ranks[label] for label in group] for group in groups]
@@ -56,14 +50,12 @@ def lay_out(ranks: Mapping[str, float], groups: Iterable[Iterable[str]]) -> Rank
 
 
 def order_ranks(ranks: Mapping[str, float]) -> list[str]:
-    """Return the labels, best first."""
     return sorted(ranks, key=lambda label: (ranks[label], label))
 
 
 def critical_difference(
     ranks: Mapping[str, float], groups: Iterable[Iterable[str]], difference: float
 ) -> dict[str, Any]:
-    """Return the pixels of axis, labels and bars."""
     names, bars, height = lay_out(ranks, groups)
     highest = len(ranks)
 
@@ -95,17 +87,13 @@ def critical_difference(
 
 
 def fits_beside(ranks: Mapping[str, float]) -> bool:
-    """Return whether the names are short and few enough to stand on both sides of the axis."""
     return len(ranks) <= MOST_DRAWN and all(len(label) <= LETTERS_BESIDE for label in ranks)
 
 
 def stack_ranks(
     ranks: Mapping[str, float], groups: Iterable[Iterable[str]], difference: float
 ) -> dict[str, Any]:
-    """Return the diagram with one row per algorithm, best first, for a narrow screen or long names.
-
-    A group is a bar beside the rows of its algorithms. Of very many algorithms, the best are drawn.
-    """
+    """One row per algorithm, best first, for narrow screens or long names; of very many, the best."""
     ordered = order_ranks(ranks)[:MOST_DRAWN]
     highest = max(2.0, *(ranks[label] for label in ordered))
     # At least the width of the caption of the ruler, "CD 12.34".

@@ -17,8 +17,6 @@ MANY_ROWS = 2000
 
 @dataclass(frozen=True)
 class Document(Generic[Subject]):
-    """A subject with the sections that apply to it, and with what the formats need besides."""
-
     subject: Subject
     sections: Sequence[Section[Subject]]
     #: The tables and paragraphs of text, Markdown and LaTeX.
@@ -42,7 +40,6 @@ class Document(Generic[Subject]):
 
 
 def report_document(report: Report) -> Document[Report]:
-    """Return the report on one run."""
     results, large = report.results, len(report.rows) > MANY_ROWS
     # A large page leaves out LaTeX, which no one would print.
     files = {"csv.gz": "csv"} if large else {"csv": "csv", "tex": "latex"}
@@ -65,7 +62,6 @@ def report_document(report: Report) -> Document[Report]:
 
 
 def all_parts(report: Report) -> Iterable[Part]:
-    """Yield the tables and paragraphs of all sections that apply, in order."""
     for section in sections_of(report):
         yield from highlight(section.parts(report), report.results.highlighted)
 

@@ -1,9 +1,4 @@
-"""What the verdicts on a paper's table prove: what wrong learners would score, and whom numbers identify.
-
-A tolerance that the right learner meets proves little if other learners meet it as well. Two statistics of
-the same run say how much it proves. The *control* puts other learners in a row and counts its verdicts again.
-The *identification* forgets the name of a printed row and asks which learner of the run explains it best.
-"""
+"""What verdicts prove: which hold for other learners (control), and whom a row names (identification)."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,8 +25,6 @@ DERANGED = 10_000
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """What a paper prints for one algorithm on one data set, and the learners that may explain it."""
-
     dataset: str
     row: str
     #: The label of our entry for the row.
@@ -43,7 +36,6 @@ class PrintedCell:
     learners: Mapping[str, Entry]
 
     def is_reproduced(self, label: str, quantity: Quantity) -> bool:
-        """Return whether a learner of the run would reproduce what is printed."""
         if quantity not in self.numbers:
             return False
         mean, deviation = self.learners[label].spread(quantity)
@@ -51,14 +43,11 @@ class PrintedCell:
         return verdict(number, mean, deviation, self.error(label, quantity)) == REPRODUCED
 
     def error(self, label: str, quantity: Quantity) -> float:
-        """Return the standard error of a learner's mean."""
         return own_error(self.results, self.learners[label], quantity, self.numbers[quantity])
 
 
 @dataclass(frozen=True)
 class RowControl:
-    """How many numbers of a row the other learners of the run would reproduce."""
-
     row: str
     #: Our verdicts: how many are reproduced, and of how many.
     reproduced: int
@@ -68,19 +57,15 @@ class RowControl:
 
     @property
     def median(self) -> float:
-        """What a typical wrong learner would reproduce."""
         return median(self.others.values()) if self.others else math.nan
 
     @property
     def best(self) -> str:
-        """The wrong learner that would reproduce most; empty if there is no other."""
         return next(iter(self.others), "")
 
 
 @dataclass(frozen=True)
 class WrongLearners:
-    """What wrong learners would reproduce of a quantity: row by row, and with all rows deranged."""
-
     quantity: str
     rows: tuple[RowControl, ...]
     #: How many numbers are reproduced when each row gets the learner of another row: fewest, median, most.
@@ -88,19 +73,15 @@ class WrongLearners:
 
     @property
     def reproduced(self) -> int:
-        """How many numbers are reproduced by the right learners."""
         return sum(row.reproduced for row in self.rows)
 
     @property
     def total(self) -> int:
-        """How many numbers are compared."""
         return sum(row.total for row in self.rows)
 
 
 @dataclass(frozen=True)
 class NamedRow:
-    """Which learner explains a row, or a cell, of a paper best, blind to its name."""
-
     row: str
     right: str
     #: The learner with the highest likelihood.
@@ -110,24 +91,19 @@ class NamedRow:
 
     @property
     def is_right(self) -> bool:
-        """Whether the right learner comes first."""
         return self.named == self.right
 
     @property
     def is_identified(self) -> bool:
-        """Whether the right learner comes first by a decisive margin."""
         return self.margin >= DECISIVE
 
     @property
     def is_mistaken(self) -> bool:
-        """Whether another learner comes first by a decisive margin."""
         return self.margin <= -DECISIVE
 
 
 @dataclass(frozen=True)
 class Identification:
-    """Blind matching of a paper's rows and cells with the learners of a run."""
-
     rows: tuple[NamedRow, ...]
     #: The cells one by one, as (data set, row).
     cells: Mapping[tuple[str, str], NamedRow]
@@ -136,7 +112,6 @@ class Identification:
 
 
 def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[PrintedCell]:
-    """Return the cells of a paper that a run can be compared with, without unexplained numbers."""
     quantity = {each.name: each for each in results.protocol.judged}
     numbers: dict[tuple[str, str, str], dict[Quantity, Reported]] = {}
     for each in judgements:
@@ -179,7 +154,6 @@ def mark_weak(results: Results, judgements: Sequence[Judgement]) -> list[Judgeme
 
 
 def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
-    """Return how many numbers of a quantity wrong learners would reproduce."""
     cells = [cell for cell in cells if quantity in cell.numbers]
     labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
     right = {cell.row: cell.right for cell in cells}
@@ -204,10 +178,7 @@ def _count_row(cells: Sequence[PrintedCell], labels: Sequence[str], quantity: Qu
 
 
 def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:
-    """Return the fewest, median and most numbers reproduced when no row keeps its learner.
-
-    The median of many rows is that of random derangements; the extremes are exact.
-    """
+    """Fewest, median (of many rows: of a sample) and most numbers reproduced if no row keeps its learner."""
     size = len(matrix)
     if size < 2:
         return None
@@ -223,7 +194,6 @@ def _extreme(matrix: NDArray[np.float64], sign: int) -> float:
 
 
 def identify(cells: Sequence[PrintedCell]) -> Identification:
-    """Return which learner of the run explains each printed row and cell best."""
     likelihoods = {(cell.dataset, cell.row): log_likelihoods(cell) for cell in cells}
     right = {cell.row: cell.right for cell in cells}
     rows = []
@@ -275,7 +245,6 @@ def log_likelihoods(cell: PrintedCell) -> dict[str, float]:
 
 
 def describe_control(found: WrongLearners) -> str:
-    """Return what wrong learners would reproduce, in a few words; empty if there are none to try."""
     if found.deranged is None:
         return ""
     fewest, middle, most = found.deranged
@@ -283,13 +252,11 @@ def describe_control(found: WrongLearners) -> str:
 
 
 def describe_range(found: WrongLearners) -> str:
-    """Return the median and the range with all rows deranged."""
     fewest, middle, most = found.deranged or (math.nan, math.nan, math.nan)
     return f"{middle:.0f} ({fewest:.0f} to {most:.0f})"
 
 
 def describe_identification(found: Identification) -> str:
-    """Return how well the rows name their learners, in one sentence; empty without rows."""
     if not found.rows:
         return ""
     right = sum(row.is_right for row in found.rows)
@@ -304,7 +271,6 @@ def describe_identification(found: Identification) -> str:
 
 
 def restrict(cells: Iterable[PrintedCell], quantity: Quantity) -> list[PrintedCell]:
-    """Return cells with the numbers of one quantity alone."""
     return [
         replace(cell, numbers={quantity: cell.numbers[quantity]})
         for cell in cells
@@ -313,7 +279,6 @@ def restrict(cells: Iterable[PrintedCell], quantity: Quantity) -> list[PrintedCe
 
 
 def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantity]) -> str:
-    """Return how many cells are reproduced in all quantities at once; empty if there is only one."""
     joint = list(joint_verdicts(judgements).values())
     if len(quantities) < 2 or not joint:
         return ""

@@ -15,7 +15,6 @@ HEADINGS = (
 
 
 def parts(inquiries: list[Inquiry]) -> list[Part]:
-    """Return a table with one row per row of the paper, and the summary."""
     rows = tuple(boxes(*_row(inquiry)) for inquiry in inquiries)
     return [
         Grid("Settings that reach the reported mistakes and updates", left(*HEADINGS), rows),
@@ -40,7 +39,6 @@ def _row(inquiry: Inquiry) -> tuple[str, ...]:
 
 
 def reached_by(inquiry: Inquiry) -> str:
-    """Return who reaches a row and with how many settings: "plain (3), scw2-libol (1)"."""
     if not inquiry.reached:
         return "none"
     names = ", ".join(
@@ -50,7 +48,6 @@ def reached_by(inquiry: Inquiry) -> str:
 
 
 def notes(setting: Setting) -> str:
-    """Return the caveats about a setting."""
     words = []
     if setting.wide:
         words.append("by our spread")
@@ -60,7 +57,6 @@ def notes(setting: Setting) -> str:
 
 
 def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
-    """Return the compared quantities as the paper prints them: 0.294 ± 0.011, 702.6 ± 13.5."""
     texts = []
     for each in COMPARED:
         value, digits = values[each.name], each.digits if each.digits < 2 else each.digits - 1
@@ -69,7 +65,6 @@ def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
 
 
 def findings_document(inquiries: list[Inquiry]) -> Document[list[Inquiry]]:
-    """Return the findings as a document."""
     return Document(
         inquiries,
         (),
@@ -80,7 +75,6 @@ def findings_document(inquiries: list[Inquiry]) -> Document[list[Inquiry]]:
 
 
 def records(inquiries: list[Inquiry]) -> list[dict[str, Any]]:
-    """Return one flat record per setting that was judged."""
     return [
         {
             "dataset": inquiry.target.dataset,
@@ -107,7 +101,6 @@ def _flat(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def content(inquiries: list[Inquiry]) -> dict[str, Any]:
-    """Return all findings as plain values."""
     return {"summary": summary(inquiries), "rows": [_inquiry(inquiry) for inquiry in inquiries]}
 
 

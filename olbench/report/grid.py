@@ -16,8 +16,6 @@ COST, PAPER, TIME, DETAIL, KEPT = 4, 3, 2, 1, 0
 
 @dataclass(frozen=True)
 class Box:
-    """A text in a table; bold marks the best."""
-
     text: str
     bold: bool = False
     #: Whether it names an algorithm that the user highlights.
@@ -26,8 +24,6 @@ class Box:
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, and the alignment of its boxes."""
-
     heading: str
     side: Side = "right"
     #: Whether a printed page, which is narrow, leaves it out.
@@ -42,21 +38,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a title and, if needed, a note below."""
-
     title: str
     columns: tuple[Column, ...]
     rows: Sequence[tuple[Box, ...]]
     note: str = ""
 
     def keep(self, numbers: list[int]) -> "Grid":
-        """Return the table with these columns only."""
         columns = tuple(self.columns[number] for number in numbers)
         rows = tuple(tuple(row[number] for number in numbers) for row in self.rows)
         return replace(self, columns=columns, rows=rows)
 
     def texts_by_column(self) -> list[list[str]]:
-        """Return the texts of each column."""
         return [[row[number].text for row in self.rows] for number in range(len(self.columns))]
 
 
@@ -68,7 +60,6 @@ Part = Grid | str
 
 
 def highlight(parts: Iterable[Part], labels: Container[str]) -> Iterator[Part]:
-    """Yield parts whose tables have some algorithms highlighted, where they name a row or a column."""
     for part in parts:
         if isinstance(part, str):
             yield part
@@ -85,22 +76,18 @@ def highlight(parts: Iterable[Part], labels: Container[str]) -> Iterator[Part]:
 
 
 def left(*headings: str, optional: bool = False, drop: int = KEPT) -> tuple[Column, ...]:
-    """Return columns of words."""
     return tuple(Column(heading, "left", optional, drop) for heading in headings)
 
 
 def right(*headings: str, optional: bool = False, drop: int = KEPT) -> tuple[Column, ...]:
-    """Return columns of numbers."""
     return tuple(Column(heading, "right", optional, drop) for heading in headings)
 
 
 def boxes(*cells: str | Box) -> tuple[Box, ...]:
-    """Return a row; a text becomes a plain box."""
     return tuple(cell if isinstance(cell, Box) else Box(cell) for cell in cells)
 
 
 def short(value: object) -> str:
-    """Return the value of a parameter without trailing zeros."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -115,7 +102,6 @@ def compact(value: float) -> str:
 
 
 def list_settings(values: Mapping[str, object] | None) -> str:
-    """Return parameters as C=1, eta=0.9."""
     return ", ".join(f"{name}={short(value)}" for name, value in (values or {}).items())
 
 
@@ -129,5 +115,4 @@ def shorten(name: str, most: int) -> str:
 
 
 def capitalise(text: str) -> str:
-    """Return a text that begins with a capital letter; the others stay."""
     return text[:1].upper() + text[1:]

@@ -10,7 +10,6 @@ Guesses = dict[str, tuple[float, list[Entry]]]
 
 
 def majority_share(results: Results, dataset: str) -> float | None:
-    """Return the share of the more frequent class, from the record or the catalogue; None if unknown."""
     facts = results.run.data.get(dataset)
     if facts is None or not facts.rows:
         return None
@@ -23,7 +22,6 @@ def majority_share(results: Results, dataset: str) -> float | None:
 
 
 def find_guesses(results: Results) -> Guesses:
-    """Return the entries that are no better than guessing, in the order of the results."""
     headline = results.protocol.headline
     found: Guesses = {}
     for dataset in results.datasets:
@@ -36,7 +34,6 @@ def find_guesses(results: Results) -> Guesses:
 
 
 def describe_guesses(found: Guesses, quantity: Quantity, most: int = 6) -> str:
-    """Return a sentence that lists results no better than guessing, by data set, or an empty text."""
     listed = [
         f"{list_some([entry.label for entry in entries], most)} on {dataset} ({quantity.text(guess)})"
         for dataset, (guess, entries) in found.items()

@@ -1,9 +1,4 @@
-"""The illustrations of the papers: figures that need no run of the user's.
-
-They are drawn from formulas, from data sets, and from the runs that ship.
-
-Those of a paper are in `illustrations.py` of its folder, under ILLUSTRATIONS by the name of the file.
-"""
+"""Figures of the papers that need no run: ILLUSTRATIONS in `illustrations.py` of a paper's folder."""
 
 import importlib
 import pkgutil
@@ -26,14 +21,12 @@ PART = "illustrations"
 
 
 def illustrated_papers() -> list[str]:
-    """Return the papers that have illustrations, by name."""
     folders = sorted(each.name for each in pkgutil.iter_modules(olbench.papers.__path__) if each.ispkg)
     names = dict.fromkeys((*folders, *paper_ids()))
     return [name for name in names if find_part(name, PART)]
 
 
 def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
-    """Return the functions that draw the illustrations of a paper, by the name of the file."""
     papers = illustrated_papers()
     if paper not in papers:
         known = ", ".join(papers)
@@ -46,17 +39,13 @@ def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
 
 
 def _find_command(paper: str) -> str:
-    """Return how to draw the figures of a run that ships and is about a paper, or an empty text."""
     about = (name for name, folder in runs().items() if run_file.read(folder).config.paper == paper)
     name = next(about, "")
     return f"`olbench report {name} --figures FOLDER` draws them from the run that ships" if name else ""
 
 
 def save_illustrations(paper: str, folder: Path) -> tuple[list[Path], dict[str, UserError]]:
-    """Write the illustrations of a paper in each format; return the files, and what could not be drawn.
-
-    An illustration whose data set cannot be had does not keep the others from being drawn.
-    """
+    """Return the files, and what could not be drawn; a missing data set does not stop the others."""
     from olbench.report.figures.canvas import save
 
     drawn, refused = {}, {}

@@ -1,8 +1,4 @@
-"""The trials of a finished run in columns, kept in the cache folder.
-
-Verifying 20,000 records takes seconds, whatever is shown of them. So what came out is kept for as long as
-run.json, the ledger and the sources of olbench stay as they are (`olbench.trials.remembered`).
-"""
+"""Trials of finished runs in columns, kept in the cache folder: verifying 20,000 records takes seconds."""
 
 import json
 import math
@@ -22,8 +18,6 @@ Numbers = NDArray[Any]
 
 
 class Columns(NamedTuple):
-    """What the record of a run says about one cell; `olbench.report.results.Entry` describes the fields."""
-
     columns: dict[str, Numbers]
     failures: tuple[str, ...]
     tuned: float | None
@@ -39,7 +33,6 @@ def hash_run(folder: Path) -> str:
 
 
 def read(folder: Path, mark: str) -> list[Columns] | None:
-    """Return what is kept of a run with this hash, by cell, or None."""
     body = remembered.recall(folder, "columns", mark)
     if body is None:
         return None
@@ -59,7 +52,6 @@ def read(folder: Path, mark: str) -> list[Columns] | None:
 
 
 def write(folder: Path, mark: str, cells: Iterable[Columns]) -> None:
-    """Keep what a run with this hash was read as, if the cache folder can be written."""
     room = bytearray()
     plain = [
         cell._replace(

@@ -23,8 +23,6 @@ from olbench.report.verdicts import Judgement
 
 @dataclass(frozen=True)
 class Report:
-    """A results folder with its verdicts and statistics."""
-
     results: Results
     paper: Paper | None
     #: What the bands of its curves show: see `figures.curves.BANDS`.
@@ -34,22 +32,18 @@ class Report:
 
     @cached_property
     def attempt(self) -> Attempt | None:
-        """The run beside its paper, if it has one."""
         return Attempt(self.results, self.paper) if self.paper else None
 
     @property
     def protocol(self) -> Protocol:
-        """The protocol of the run."""
         return self.results.protocol
 
     @property
     def headline(self) -> Quantity:
-        """The quantity that ranks the algorithms."""
         return self.protocol.headline
 
     @property
     def size(self) -> str:
-        """How many data sets and algorithms it is about and, if these are not all of the run, of how many."""
         whole = (self.whole or self).results
         counts = (
             (len(self.results.datasets), len(whole.datasets), "data set"),
@@ -67,13 +61,11 @@ class Report:
 
     @cached_property
     def datasets(self) -> list[str]:
-        """The data sets of the run, then those of the paper alone: the order of every table and map."""
         reported = self.paper.datasets if self.paper else ()
         return list(dict.fromkeys((*self.results.datasets, *reported)))
 
     @cached_property
     def rows(self) -> list[Entry]:
-        """The entries with trials: data sets in the order of the config, algorithms in that of the paper."""
         return [entry for dataset in self.results.datasets for entry in self.block(dataset)]
 
     def block(self, dataset: str) -> list[Entry]:
@@ -87,17 +79,14 @@ class Report:
 
     @cached_property
     def _paper_rows(self) -> dict[str, str]:
-        """The row of the paper's tables that an entry stands for, by the name of the entry."""
         names = {entry.label: self.results.name_of(entry) for entry in self.results.entries}
         return {names[each.label]: each.algorithm for each in self.judgements if each.label in names}
 
     def judgements_of(self, entry: Entry) -> dict[str, Judgement]:
-        """Return the verdicts on a row by quantity; none if the paper does not report it."""
         return self._judgements_by_row.get((entry.dataset, entry.label), {})
 
     @cached_property
     def by_place(self) -> dict[tuple[str, str, str], Judgement]:
-        """The verdicts by data set, row of the paper and quantity."""
         return {judgement.place: judgement for judgement in self.judgements}
 
     @cached_property
@@ -132,7 +121,6 @@ class Report:
 
     @cached_property
     def judgements(self) -> list[Judgement]:
-        """The verdict on every reported number; empty without a paper."""
         if self.attempt is None:
             return []
         if self.whole is not None:  # who else would be reproduced is a matter of the whole run
@@ -141,30 +129,25 @@ class Report:
 
     @property
     def judged(self) -> tuple[Quantity, ...]:
-        """The quantities with at least one verdict."""
         names = {judgement.quantity for judgement in self.judgements}
         return tuple(quantity for quantity in self.protocol.judged if quantity.name in names)
 
     @cached_property
     def printed_cells(self) -> list[PrintedCell]:
-        """The cells of the paper that this run can be compared with, with all its learners."""
         if self.whole is not None:  # a few cells prove nothing; the report on the whole run has them
             return []
         return evidence.printed_cells(self.results, self.judgements)
 
     @cached_property
     def controls(self) -> dict[Quantity, WrongLearners]:
-        """What wrong learners would reproduce, by quantity."""
         return {quantity: evidence.control(self.printed_cells, quantity) for quantity in self.judged}
 
     @cached_property
     def identification(self) -> Identification:
-        """Which learner each row and cell of the paper names, blind."""
         return evidence.identify(self.printed_cells)
 
     @property
     def verdict_lines(self) -> list[str]:
-        """The verdicts in a few lines, each with its control; none without a paper."""
         return list(filter(None, (*map(self.describe_verdicts, self.judged), self.elsewhere, *self.matches)))
 
     @property
@@ -178,12 +161,10 @@ class Report:
 
     @property
     def matches(self) -> list[str]:
-        """How many cells are reproduced in all quantities, and whom blind matching names."""
         joint = evidence.describe_joint(self.judgements, self.judged)
         return list(filter(None, (joint, evidence.describe_identification(self.identification))))
 
     def describe_verdicts(self, quantity: Quantity) -> str:
-        """Return how many numbers are reproduced, and how many wrong learners would reproduce."""
         control = evidence.describe_control(self.controls[quantity])
         return "; ".join(filter(None, (verdicts.summary(self.judgements, quantity), control)))
 
@@ -194,19 +175,14 @@ class Report:
 
     @cached_property
     def claims(self) -> list[ClaimVerdict]:
-        """The verdict on every claim of the paper."""
         return claims.check_claims(self.attempt) if self.attempt else []
 
     @cached_property
     def claim_chances(self) -> dict[str, Counter[str]]:
-        """How often each claim has each outcome with the algorithms deranged, by id."""
         return claims.chances(self.attempt) if self.attempt else {}
 
     def chance_of(self, claim: ClaimVerdict) -> float | None:
-        """Return how often a claim comes out as well or better with the algorithms deranged.
-
-        None for a claim that neither holds nor holds partly, or that cannot be tried so.
-        """
+        """How often a claim comes out as well or better with the algorithms deranged, if it can be tried."""
         found = self.claim_chances.get(claim.id)
         if found is None or claim.verdict not in (HOLDS, PARTLY):
             return None
@@ -214,38 +190,29 @@ class Report:
 
     @cached_property
     def guesses(self) -> guessing.Guesses:
-        """The rows that are no better than always predicting the more frequent class, by data set."""
         return guessing.find_guesses(self.results)
 
     @cached_property
     def taus(self) -> dict[str, float]:
-        """Kendall's tau of our order of the algorithms and the paper's, by data set."""
         return verdicts.taus(self.attempt) if self.attempt else {}
 
     @cached_property
     def across(self) -> stats.Across | str:
-        """The comparison across data sets, or a text that says why there is none."""
         return stats.across(self.means, self.headline.better)
 
     @cached_property
     def against_best(self) -> stats.Control | str:
-        """All algorithms against the best across data sets, or a text that says why not."""
         rope = stats.ROPE if self.headline.is_rate else None
         return stats.against_control(self.means, self.headline.better, rope=rope)
 
 
 def _select(judgements: Iterable[Judgement], results: Results) -> list[Judgement]:
-    """Return the verdicts on the rows of some results."""
     rows = {(entry.dataset, entry.label) for entry in results.entries}
     return [each for each in judgements if (each.dataset, each.label) in rows]
 
 
 def select_rows(report: Report, algorithms: Sequence[str] = (), datasets: Sequence[str] = ()) -> Report:
-    """Return a report on some algorithms and data sets of a run, by label, id or title; () is all.
-
-    Best rows, ranks and tests are among these rows alone. Verdicts on the numbers of a paper are those of the
-    whole run, for these rows. What concerns the whole paper is left out: claims, and what verdicts prove.
-    """
+    """Best rows, ranks and tests are among these rows alone; verdicts are those of the whole run."""
     if not algorithms and not datasets:
         return report
     results, paper = report.results.select(algorithms, datasets), report.paper
@@ -258,7 +225,6 @@ def select_rows(report: Report, algorithms: Sequence[str] = (), datasets: Sequen
 
 
 def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:
-    """Return the report of a results folder, with other measures than its config has if some are given."""
     results = load_results(folder, measures)
     headline = results.protocol.headline
     if results.lacking and all(np.isnan(entry.values(headline)).all() for entry in results.entries):

@@ -35,7 +35,6 @@ class StyledTable(Styler):
 
 
 def styled_table(results: "Results", quantity: Quantity | None = None) -> Styler:
-    """Return the means of a quantity, by default the one that ranks, by algorithm and data set."""
     shown = quantity or results.protocol.headline
     texts: dict[str, dict[str, str]] = {dataset: {} for dataset in results.datasets}
     styles: dict[str, dict[str, str]] = {dataset: {} for dataset in results.datasets}
@@ -57,7 +56,6 @@ def styled_table(results: "Results", quantity: Quantity | None = None) -> Styler
 
 
 def results_html(results: "Results") -> str:
-    """Return a run as HTML: what it is, the table that ranks the algorithms, and what is missing."""
     about = (
         f"<p><b>{escape(results.name)}</b>: {count(len(results.datasets), 'data set')}, "
         f"{count(len(results.labels), 'algorithm')}, protocol {escape(results.config.protocol)}</p>"

@@ -15,7 +15,6 @@ MAX_LINES = 20
 
 
 def render_text(comparison: Comparison, failed: Sequence[Record]) -> str:
-    """Return one line per finding, and a summary."""
     lines = []
     harmless = [finding for finding in comparison.findings if not comparison.is_failure(finding)]
     for found in (comparison.changes, harmless):
@@ -32,7 +31,6 @@ def _summary(comparison: Comparison) -> str:
 
 
 def advise(comparison: Comparison, can_update: bool) -> str:
-    """Return what to do about a check that fails, or an empty text."""
     if not comparison.changes:
         return ""
     ways = ["--update writes the new counts"] if can_update else []
@@ -42,7 +40,6 @@ def advise(comparison: Comparison, can_update: bool) -> str:
 
 
 def render_json(comparison: Comparison, failed: Sequence[Record]) -> str:
-    """Return everything as one JSON object."""
     content: dict[str, Any] = {
         "compared": comparison.compared,
         "changed": comparison.changed,
@@ -55,7 +52,6 @@ def render_json(comparison: Comparison, failed: Sequence[Record]) -> str:
 
 
 def render_junit(comparison: Comparison, failed: Sequence[Record], cells: Sequence[tuple[str, str]]) -> str:
-    """Return a test case for each algorithm on each data set; what concerns all of them is one of its own."""
     suite = ElementTree.Element("testsuite", name="olbench check")
     by_place: dict[tuple[str, str], list[Remark]] = {place: [] for place in cells}
     for finding in comparison.changes:
@@ -85,17 +81,12 @@ def render_junit(comparison: Comparison, failed: Sequence[Record], cells: Sequen
 
 
 def _clean(text: str) -> str:
-    """Return a text without the characters that XML does not allow."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def render_github(
     comparison: Comparison, failed: Sequence[Record], locate: Callable[[Remark], tuple[str, int]]
 ) -> str:
-    """Return one annotation per finding, at the file and line that `locate` gives for it.
-
-    What became better is a warning, and no error.
-    """
     found = [(each, "error" if each.kind != BETTER else "warning") for each in comparison.changes]
     found += [(each, "notice") for each in comparison.findings if not comparison.is_failure(each)]
     for record in failed[:MAX_LINES]:

@@ -1,7 +1,4 @@
-"""A results folder as frames and arrays, from which all tables, figures and statistics are made.
-
-`load_results(folder).to_frame()` is for users: one row per reported trial, one column per quantity.
-"""
+"""A results folder as frames and arrays, from which all tables, figures and statistics are made."""
 
 import json
 import math
@@ -67,12 +64,10 @@ class Entry(CellFacts):
 
     @property
     def done(self) -> int:
-        """How many trials succeeded."""
         return len(self.columns["number"])
 
     @cached_property
     def trials(self) -> "pd.DataFrame":
-        """The trials that succeeded as a frame: one row per trial, ordered by number."""
         import pandas as pd
 
         return pd.DataFrame(dict(self.columns))
@@ -89,12 +84,10 @@ class Entry(CellFacts):
 
     @property
     def timing(self) -> str:
-        """How the times were measured: "exclusive" only if every trial ran alone."""
         return "exclusive" if self.exclusive else "shared"
 
     @property
     def flagged(self) -> int:
-        """How many trials have a number that casts doubt on the others, such as a numerical breakdown."""
         return int(self._flags.sum())
 
     @cached_property
@@ -103,7 +96,6 @@ class Entry(CellFacts):
         return np.asarray(np.any([np.zeros(self.done, bool), *flags], axis=0))
 
     def drop_flagged(self) -> "Entry":
-        """Return the entry without the flagged trials."""
         sound = ~self._flags
         return replace(
             self,
@@ -112,11 +104,9 @@ class Entry(CellFacts):
         )
 
     def values(self, quantity: Quantity) -> Floats:
-        """Return the values of a quantity, one per trial."""
         return quantity.column(self.columns)
 
     def mean(self, quantity: Quantity) -> float:
-        """Return the mean of a quantity over the trials."""
         return self.spread(quantity)[0]
 
     def align(self, values: Floats, size: int = 0) -> Floats:
@@ -144,7 +134,6 @@ class Entry(CellFacts):
         return np.asarray(column / point if series.per_example else column, np.float64)
 
     def spread(self, quantity: Quantity) -> tuple[float, float]:
-        """Return mean and standard deviation (n - 1) over the trials; there must be one."""
         if quantity.name not in self._spreads:
             self._spreads[quantity.name] = mean_and_deviation(self.values(quantity))
         return self._spreads[quantity.name]
@@ -317,7 +306,6 @@ class Results:
         return not_worse(values, quantity.better, overlap=self.overlap(dataset)) if values else set()
 
     def _compare_stream(self, entries: list[Entry], quantity: Quantity) -> tuple[str, list[Difference]]:
-        """Return the best label on a stream with one trial, and the difference of every other one from it."""
         arrays = {each.label: self.array(each, 0, array_for(quantity)) for each in entries}
         return compare_streams(quantity, {each.label: each.mean(quantity) for each in entries}, arrays)
 
@@ -506,7 +494,6 @@ class Results:
 
 
 def _concatenate(frames: Iterable[dict[str, Any]], names: list[str]) -> "pd.DataFrame":
-    """Return frames with at least one row below each other; without any, an empty frame with these names."""
     import pandas as pd
 
     rows = [pd.DataFrame(frame) for frame in frames if len(frame["number"])]
@@ -514,13 +501,11 @@ def _concatenate(frames: Iterable[dict[str, Any]], names: list[str]) -> "pd.Data
 
 
 def _as_counts(values: Floats) -> NDArray[Any]:
-    """Return whole numbers as such."""
     whole = values.astype(np.int64)
     return whole if np.array_equal(whole, values) else values
 
 
 def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
-    """Return a quantity of entries of one data set by label, so that trials can be paired."""
     present = [entry for entry in entries if entry.done]
     size = max((entry.planned for entry in present), default=0)
     return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
@@ -581,7 +566,6 @@ def _with_measures(config: Config, names: Sequence[str]) -> Config:
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:
-    """Return a record with its curves as arrays, which take less memory than lists of Python numbers."""
     for each in protocol.series:
         curve = record.get(each.of)
         if isinstance(curve, dict) and each.along in curve and each.name in curve:
@@ -595,7 +579,6 @@ def _pack_curves(record: Record, protocol: Protocol) -> Record:
 
 
 def _as_points(values: Any) -> NDArray[np.int64]:
-    """Return whole numbers as an array; a TypeError refuses others."""
     found = _as_numbers(values)
     if found.dtype == np.int64:
         return found
@@ -607,7 +590,6 @@ def _as_points(values: Any) -> NDArray[np.int64]:
 
 
 def _as_numbers(values: Any) -> NDArray[Any]:
-    """Return numbers as an array; a TypeError refuses texts, lists and what is missing."""
     found = np.asarray(values)
     if found.dtype.kind not in "if" or found.ndim != 1:
         raise TypeError
@@ -615,8 +597,6 @@ def _as_numbers(values: Any) -> NDArray[Any]:
 
 
 class _Reading:
-    """Puts the records of a ledger into columns, by the cells of the run."""
-
     def __init__(self, recorded: Recorded):
         self.recorded, self.run, self.protocol = recorded, recorded.run, recorded.protocol
         self.failed_tuning: list[Record] = []
@@ -636,7 +616,6 @@ class _Reading:
         self.scores = {candidate: sum(each) / len(each) for candidate, each in values.items()}
 
     def columns(self) -> Iterator[Columns]:
-        """Yield the trials of each cell."""
         report = self.protocol.setting(self.run.config, "report")
         # Records from before a quantity was added do not have it; 0 would look like a measurement.
         later = (*self.protocol.quantities, STATE_BYTES)
@@ -659,7 +638,6 @@ class _Reading:
             )
 
     def _records_of(self, cell: CellFacts) -> list[Record]:
-        """Return the trials of a cell or, if its tuning has chosen nothing, its failed tuning trials."""
         if cell.params is not None:
             return self.recorded.trials_of(cell)
         names = ("dataset", "algorithm", "options")
@@ -670,7 +648,6 @@ class _Reading:
         ]
 
     def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
-        """Return the points of the curves, and each series as an array (trials, points)."""
         series = self.protocol.series
         if not series or not records:
             return np.zeros(0, np.int64), {each.name: np.zeros((0, 0)) for each in series}
@@ -698,7 +675,6 @@ class _Reading:
             raise self.recorded.refuse(first, f"the points of its {name} do not grow from {least}")
 
     def _check_curves(self, records: list[Record], series: Series, values: Floats) -> None:
-        """Refuse curves with numbers that no trial can have measured."""
         bad = np.isinf(values) if series.level else ~np.isfinite(values)
         if series.per_example or series.timed or series.quantity.percent or series.name in COUNTS:
             bad |= values < 0
@@ -710,7 +686,6 @@ class _Reading:
             raise self.recorded.refuse(records[row], f"its {series.name} cannot be {number}")
 
     def _check_series(self, record: Record, first: Record) -> None:
-        """Refuse a record without one of the curves, or with other points than the first."""
         name, along = self.protocol.series[0].of, self.protocol.series[0].along
         for each in (each for each in self.protocol.series if not each.parts):
             curve = record.get(each.of)
@@ -728,7 +703,6 @@ def drift_rows(entries: Iterable[Entry]) -> list[int]:
 
 
 def _is_single(entry: Entry, needed: str) -> bool:
-    """Return whether an entry has one trial, which stored an array."""
     if entry.planned != 1 or entry.done != 1:
         return False
     stored = entry.columns["arrays"][0]
@@ -741,10 +715,7 @@ def _as_key(column: NDArray[Any]) -> Any:
 
 
 def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
-    """Return a field of all records, `absent` where it is missing; numbers of one type, or anything else.
-
-    A number that is None is undefined.
-    """
+    """`absent` where it is missing, NaN where it is None; numbers of one type, or anything else."""
     values = [record.get(name, absent) for record in records]
     if math.isnan(absent):
         values = [math.nan if value is None else value for value in values]
@@ -763,7 +734,6 @@ def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
 
 
 def measured_columns(protocol: Protocol) -> list[str]:
-    """Return the columns of an entry's trials."""
     return [
         "number",
         *(each.name for each in protocol.numbers),
@@ -776,7 +746,6 @@ def measured_columns(protocol: Protocol) -> list[str]:
 
 
 def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:
-    """Return the identity of a candidate of a tuning, in any role of a trial."""
     names = ("dataset", "fingerprint", "algorithm", "params", "options", "seed", "code")
     chosen = {name: value for name, value in record["setting"].items() if name not in role_setting}
     return json.dumps([*(record.get(name) for name in names), chosen], sort_keys=True)

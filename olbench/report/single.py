@@ -26,7 +26,6 @@ def array_for(quantity: Quantity) -> str:
 def compare_streams(
     quantity: Quantity, values: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[str, list[Difference]]:
-    """Return the best label, and the difference of every other one from it."""
     best = min(values, key=lambda label: (np.isnan(values[label]), quantity.loss(values[label])))
     found = []
     for label in values:
@@ -39,8 +38,6 @@ def compare_streams(
 
 
 def _formula(quantity: Quantity) -> Callable[..., Any]:
-    """Return the quantity as a function of the columns of counts."""
-
     def compute(*columns: Any) -> Any:
         named = dict(zip(COLUMNS, columns, strict=True))
         parts = [named[name] for name in quantity.fields]

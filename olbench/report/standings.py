@@ -11,8 +11,6 @@ from olbench.stats import average_ranks, mean_ranks
 
 @dataclass(frozen=True)
 class RankedLabel:
-    """How an algorithm does over all data sets."""
-
     label: str
     #: The mean over data sets of its rank on each, or None if none has every algorithm.
     rank: float | None
@@ -22,7 +20,6 @@ class RankedLabel:
 
 
 def winners(report: Report) -> list[tuple[Entry, tuple[str, ...]]]:
-    """Return the best entry on each data set, and the labels that do not differ from it significantly."""
     results, headline, found = report.results, report.headline, []
     for dataset in results.datasets:
         entries = [entry for entry in report.block(dataset) if results.is_contestant(entry)]
@@ -33,7 +30,6 @@ def winners(report: Report) -> list[tuple[Entry, tuple[str, ...]]]:
 
 
 def rank_algorithms(report: Report) -> dict[str, float]:
-    """Return the ranks of all algorithms of a run by its headline quantity."""
     return rank_means(report.means, report.headline.better)
 
 
@@ -43,7 +39,6 @@ def rank_means(means: Mapping[str, Mapping[str, float]], better: str) -> dict[st
 
 
 def standings(report: Report) -> list[RankedLabel]:
-    """Return all algorithms that compete, best first: by rank, then by wins."""
     won = winners(report)
     wins = Counter(best.label for best, _ in won)
     among = Counter(label for best, equals in won for label in (best.label, *equals))

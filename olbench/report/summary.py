@@ -25,10 +25,9 @@ from olbench.trials.run_file import RunFile
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The runs that speak for a paper, the most complete first.
+    """The runs that speak for a paper; a number counts in the first, most complete one that can judge it.
 
-    A number counts in the first run that can judge it. A claim counts in every run, unless another run
-    checks it on the same data sets and more. Where the runs that are left disagree, it holds partly or not.
+    A claim counts in every run, unless another checks it on more data sets.
     """
 
     paper: Paper
@@ -36,23 +35,19 @@ class Reproduction:
 
     @property
     def counts(self) -> dict[Quantity, Counter[str]]:
-        """How many numbers have each verdict, by quantity, without the unexplained ones."""
         judged = {each.name: each for report in self.reports for each in report.judged}
         return {quantity: verdicts.count(self.judgements, quantity) for quantity in judged.values()}
 
     @cached_property
     def controls(self) -> dict[Quantity, evidence.WrongLearners]:
-        """What wrong learners would reproduce, by quantity."""
         return {quantity: evidence.control(self.printed_cells, quantity) for quantity in self.counts}
 
     @cached_property
     def identification(self) -> evidence.Identification:
-        """Which learner each row of the paper names, blind."""
         return evidence.identify(self.printed_cells)
 
     @cached_property
     def deciding(self) -> dict[str, list[tuple[Report, ClaimVerdict]]]:
-        """By the id of a claim, the runs that decide it and what they say."""
         found: dict[str, list[tuple[Report, ClaimVerdict]]] = {}
         for report in self.reports:
             for claim in report.claims:
@@ -61,20 +56,17 @@ class Reproduction:
 
     @property
     def claims(self) -> Counter[str]:
-        """How many claims have each verdict."""
         return Counter(
             combine(claim.verdict for _, claim in each) if each else OPEN for each in self.deciding.values()
         )
 
     @property
     def conflicts(self) -> dict[str, list[tuple[Report, ClaimVerdict]]]:
-        """The claims on which runs disagree."""
         verdicts_of = {id: {claim.verdict for _, claim in each} for id, each in self.deciding.items()}
         return {id: each for id, each in self.deciding.items() if len(verdicts_of[id]) > 1}
 
     @cached_property
     def judgements(self) -> list[Judgement]:
-        """The verdict on every reported number, from the first run that can judge it."""
         return [judgement for _, judgement in self._decided.values()]
 
     @cached_property
@@ -89,7 +81,6 @@ class Reproduction:
 
     @cached_property
     def printed_cells(self) -> list[evidence.PrintedCell]:
-        """The cells that can be compared, each in the run that speaks for it."""
         found = []
         for report in self.reports:
             own = [judgement for deciding, judgement in self._decided.values() if deciding is report]
@@ -108,11 +99,7 @@ def _drop_subsumed(found: list[tuple[Report, ClaimVerdict]]) -> list[tuple[Repor
 
 
 def find_runs(root: Path) -> list[Path]:
-    """Return the finished runs of papers: of those below `root` and those that ship, one for each name.
-
-    Of several runs of one name the most complete speaks, then the one with the most trials, then the user's
-    own. Quick looks, with fewer permutations than the paper has, never speak.
-    """
+    """Of one name, the most complete run speaks, then the largest, then the user's; quick looks never do."""
     best: dict[str, tuple[tuple[int, int, bool], Path]] = {}
     own = [path.parent for path in sorted(root.glob(f"*/{run_file.NAME}"))]
     candidates = [*((folder.name, folder, True) for folder in own)]
@@ -131,7 +118,6 @@ def find_runs(root: Path) -> list[Path]:
 
 
 def _is_quick_look(run: RunFile) -> bool:
-    """Return whether a run has fewer trials than the numbers that the paper prints with a deviation."""
     assert run.config.paper is not None
     paper = load_paper(run.config.paper).under(run.config.protocol)
     needed = max((each.n or 0 for each in paper.numbers if each.deviation is not None), default=0)
@@ -139,7 +125,6 @@ def _is_quick_look(run: RunFile) -> bool:
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:
-    """Return what is known of the papers of some runs, by the papers' ids."""
     reports: dict[str, list[Report]] = {}
     for folder in folders:
         report = make_report(folder)
@@ -174,7 +159,6 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
 
 
 def _evidence(found: Sequence[Reproduction]) -> Grid:
-    """Return what the verdicts of each run prove: the controls, and whom blind matching names."""
     rows = []
 
     def add(texts: Sequence[str], control: WrongLearners | None, named: Sequence[NamedRow]) -> None:
@@ -215,7 +199,6 @@ def _claims(found: Sequence[Reproduction]) -> Grid:
 
 
 def _conflicts(found: Sequence[Reproduction]) -> Grid:
-    """Return the claims on which runs disagree."""
     rows = [
         boxes(each.paper.id, own[0][1].text, "; ".join(f"{r.results.name}: {c.verdict}" for r, c in own))
         for each in found
@@ -234,7 +217,6 @@ def _runs(found: Sequence[Reproduction]) -> Grid:
 
 
 def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reproduction]]:
-    """Return the summary; on its page, every table is a section."""
     tables = [_numbers(found), _evidence(found), _claims(found), _conflicts(found), _runs(found)]
     tables = [table for table in tables if table.rows]
 

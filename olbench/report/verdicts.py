@@ -48,8 +48,6 @@ BINOMIAL_TOO = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """A reported number, ours beside it, and the verdict."""
-
     dataset: str
     label: str
     algorithm: str
@@ -76,7 +74,6 @@ class Judgement:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """What it is about: data set, row and quantity."""
         return self.dataset, self.algorithm, self.quantity
 
     @property
@@ -91,36 +88,30 @@ class Judgement:
 
     @property
     def is_same_mean(self) -> bool | None:
-        """Whether a test does not reject that both means are the same; None if there is no test."""
         return None if self.z is None else abs(self.z) <= Z_LEVEL
 
     @property
     def letter(self) -> str:
-        """The verdict in tables: its letter, and the marks of what weakens it."""
         marks = LEANS * self.leans + WEAK * self.weak + OTHER_SIZE * bool(self.other_size)
         return LETTERS[self.verdict] + (marks if self.verdict != NOT_COMPARABLE else "")
 
     @property
     def reported_data(self) -> dict[str, float | None]:
-        """The reported number for JSON."""
         return {name: getattr(self.reported, name) for name in ("mean", "deviation", "half_unit")}
 
     @property
     def key(self) -> str:
-        """The key of the number in a file of expected verdicts."""
         more = [value for name, value in self.reported.at.items() if name not in ("dataset", "algorithm")]
         return ", ".join((self.dataset, self.algorithm, *more, self.quantity))
 
 
 def judge(attempt: Attempt) -> list[Judgement]:
-    """Return a judgement for each reported number of a judged quantity, in the paper's order."""
     judged = {quantity.name: quantity for quantity in get_protocol(attempt.paper.protocol).judged}
     numbers = attempt.paper.numbers
     return [_judge(attempt, each, judged[each.quantity]) for each in numbers if each.quantity in judged]
 
 
 def judge_tuning(attempt: Attempt, tuning: str) -> list[Judgement]:
-    """Return the judgements as they would be if entries of another tuning were compared with the paper."""
     requires = replace(attempt.paper.requires, search=(tuning,))
     return judge(Attempt(attempt.results, replace(attempt.paper, requires=requires)))
 
@@ -151,7 +142,6 @@ def _is_near(reported: Reported, mean: float) -> bool:
 
 
 def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
-    """Return what each verdict means, in the unit in which these judgements were made."""
     bases = {each.basis for each in judgements}
     unit, which = UNITS[BINOMIAL if bases == {BINOMIAL} else DEVIATION]
     rounding = "plus half a unit of the last printed digit"
@@ -164,7 +154,6 @@ def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
 
 
 def describe_exceptions(judgements: Iterable[Judgement]) -> str:
-    """Return how the numbers without a deviation are compared where others have one, or an empty text."""
     return BINOMIAL_TOO if {each.basis for each in judgements} == {DEVIATION, BINOMIAL} else ""
 
 
@@ -184,7 +173,6 @@ def suspects(judgements: Iterable[Judgement]) -> list[Judgement]:
 
 
 def count(judgements: Iterable[Judgement], quantity: Quantity, suspect: bool = False) -> Counter[str]:
-    """Return how many numbers of a quantity have each verdict: without the unexplained ones, or of those."""
     return Counter(
         each.verdict
         for each in judgements
@@ -193,7 +181,6 @@ def count(judgements: Iterable[Judgement], quantity: Quantity, suspect: bool = F
 
 
 def count_leaning(judgements: Iterable[Judgement], quantity: Quantity) -> int:
-    """Return how many numbers of a quantity are reproduced only by our larger deviation."""
     return count((each for each in judgements if each.leans), quantity)[REPRODUCED]
 
 
@@ -210,7 +197,6 @@ def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
 
 
 def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
-    """Return a line about the unexplained numbers, or an empty text."""
     counts = count(judgements, quantity, suspect=True)
     unexplained = f"unexplained: {counts[REPRODUCED]} of {counts.total()} reproduced, "
     return unexplained + _list_others(counts) if counts else ""
@@ -222,11 +208,7 @@ def _list_others(counts: Counter[str]) -> str:
 
 
 def taus(attempt: Attempt) -> dict[str, float]:
-    """Return Kendall's tau-b of our order of the algorithms and the paper's, by data set.
-
-    The order is by the mean of the first quantity, among comparable entries only. A data set is skipped if it
-    has fewer than two of them, or if all printed numbers are the same (mushrooms).
-    """
+    """Kendall's tau-b of our order and the paper's; skipped where all printed numbers are the same."""
     quantity = attempt.results.protocol.headline
     means: dict[str, list[tuple[float, float]]] = {}
     for number in (number for number in attempt.paper.numbers if number.quantity == quantity.name):
@@ -238,11 +220,7 @@ def taus(attempt: Attempt) -> dict[str, float]:
 
 
 def read_expected(path: Path) -> dict[str, str]:
-    """Return the verdicts of a file with lines like `usps, cw, updates: reproduced`.
-
-    A line about a claim is like `claim scw1-beats-cw: holds`. The file need not list every number; those that
-    are not listed may have any verdict.
-    """
+    """Lines like `usps, cw, updates: reproduced` or `claim scw1-beats-cw: holds`; others may be anything."""
     root = read_yaml(path)
     if not isinstance(root.value, dict):
         raise root.fail("expected verdicts are lines like `usps, cw, updates: reproduced`")
@@ -255,7 +233,6 @@ def read_expected(path: Path) -> dict[str, str]:
 def compare_expected(
     expected: Mapping[str, str], judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()
 ) -> list[str]:
-    """Return one sentence per verdict that differs from the expected one."""
     current = _verdicts(judgements, claims)
     return [
         f"{key}: expected {wanted}, "
@@ -266,7 +243,6 @@ def compare_expected(
 
 
 def expected_text(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()) -> str:
-    """Return the current verdicts as a file of expected ones."""
     return "".join(f"{key}: {verdict}\n" for key, verdict in _verdicts(judgements, claims).items())
 
 
@@ -309,10 +285,7 @@ def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgemen
 
 
 def own_error(results: Results, entry: Entry, quantity: Quantity, reported: Reported) -> float:
-    """Return the standard error of our mean: over trials or, beside a binomial one, binomial as well.
-
-    Folds test the same rows again, so that their deviation says less than the number of rows does.
-    """
+    """Binomial beside a binomial one: folds test the same rows again, so their deviation says less."""
     mean, deviation = entry.spread(quantity)
     rows = results.protocol.sample_size(entry.columns, results.config) if quantity.ratio else 0
     if reported.deviation is None and rows:
@@ -321,11 +294,9 @@ def own_error(results: Results, entry: Entry, quantity: Quantity, reported: Repo
 
 
 def _z(reported: Reported, mean: float, error: float) -> float | None:
-    """Return the difference divided by its standard error: from both means and from rounding.
+    """Rounding adds half a digit squared over three, else a printed deviation of 0.000 makes z infinite.
 
-    Rounding moves a printed mean by up to half a digit, uniformly: a variance of half a digit squared over
-    three. Without it, a printed deviation of 0.000 would make every z infinite. Unlike the verdict, z asks
-    whether the means are equal: two precise means can be reproduced and still have a large z.
+    Unlike the verdict, z asks whether the means are equal: precise means can be reproduced with a large z.
     """
     if reported.n is None:
         return None

@@ -11,7 +11,6 @@ SCHEMA = 1
 
 
 def make_statement(shown: VerifiedRun) -> dict[str, Any]:
-    """Return a statement as plain values; docs/share.md has its fields."""
     machine = provenance.machine()
     machine.pop("host", None)
     behaviours: dict[str, set[str]] = {}

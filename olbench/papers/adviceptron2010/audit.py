@@ -40,8 +40,6 @@ STATED_ISOLATES = 37942
 
 @dataclass(frozen=True)
 class Round:
-    """One advice set with a state w, u, an example x, y, and the two prices."""
-
     each: AdviceSet
     w: Floats
     u: Floats
@@ -52,17 +50,14 @@ class Round:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The round as a counter-example shows it."""
         return {**show_set(self.each), "mu": self.mu, "w": self.w, "u": self.u}
 
     @property
     def eta(self) -> float:
-        """L_eta at the state."""
         return l_eta(self.each, self.w, self.u)
 
     @property
     def zeta_2(self) -> float:
-        """L_zeta^2 at the state."""
         return l_zeta(self.each, self.u) ** 2
 
     def objective(self, u: Floats) -> float:
@@ -72,23 +67,19 @@ class Round:
 
 
 def show_set(each: AdviceSet) -> dict[str, Any]:
-    """Return an advice set as a counter-example shows it."""
     return {"D": each.D, "d": each.d, "z": each.z}
 
 
 def draw_price(rng: np.random.Generator) -> float:
-    """Return a price between 0.01 and 100, evenly in its logarithm."""
     return float(10.0 ** rng.uniform(-2.0, 2.0))
 
 
 def draw_set(rng: np.random.Generator, n: int) -> AdviceSet:
-    """Return an advice set of one to four inequalities."""
     k = int(rng.integers(1, 5))
     return AdviceSet(rng.normal(size=(k, n)), rng.normal(size=k), int(rng.choice([-1, 1])))
 
 
 def draw_rounds(rng: np.random.Generator, count: int) -> Iterator[Round]:
-    """Yield rounds with up to four features; u has zeros among its entries."""
     for _ in range(count):
         n = int(rng.integers(1, 5))
         each = draw_set(rng, n)
@@ -98,7 +89,6 @@ def draw_rounds(rng: np.random.Generator, count: int) -> Iterator[Round]:
 
 
 def relative(violation: float, *terms: float) -> float:
-    """Return a violation as a share of the largest of its terms."""
     return violation / max(1e-300, *(abs(term) for term in terms))
 
 
@@ -121,7 +111,6 @@ def l_xi(w: Floats, x: Floats, y: float) -> float:
 
 
 def gradient(each: AdviceSet, w: Floats, u: Floats) -> Floats:
-    """Return the gradient of L_advice = (L_eta + L_zeta^2) / 2 in u."""
     return np.asarray(each.D @ (each.D.T @ u + each.z * w) + each.d * l_zeta(each, u))
 
 
@@ -137,7 +126,6 @@ def printed_step(one: Round) -> tuple[Floats, float]:
 
 
 def hinge_step(one: Round) -> Floats:
-    """Return the untruncated u with the d terms left out where the hinge is inactive."""
     moved, gamma = printed_step(one)
     if gamma < 0.0:
         D, right = one.each.D, one.u - one.mu * one.each.z * (one.each.D @ one.w)
@@ -260,7 +248,6 @@ def equation_7_beta(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def equivalent_price(lam: float) -> float:
-    """Return the C at which PA-II is the learner without advice."""
     return lam / 2.0
 
 
@@ -271,7 +258,6 @@ def equivalent_price(lam: float) -> float:
     within=(ROUNDING, "(largest difference)"),
 )
 def no_advice(rng: np.random.Generator, trials: int) -> Instances:
-    """Run the learner without advice beside PA and PA-II on random streams, and compare the weights."""
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
         lam = draw_price(rng)
@@ -334,7 +320,6 @@ def truncation(rng: np.random.Generator, trials: int) -> Instances:
     id="lemma-1.1", where="Lemma 1.1", statement="u~ = u - mu grad L(u)", correction="u~ = u - mu grad L(u~)"
 )
 def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare u~ with a step down the gradient at the old u, as printed, and at u~ itself."""
     for one in draw_rounds(rng, trials):
         moved = hinge_step(one)
         steps = [one.mu * gradient(one.each, one.w, u) for u in (one.u, moved)]
@@ -350,7 +335,6 @@ def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
     correction="|grad L(u)|^2 <= s^2 (L_eta + L_zeta^2), s = ||[D d]||",
 )
 def lemma_1_2(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare |grad L|^2 with the printed bound, and with s^2 (L_eta + L_zeta^2), s = ||[D d]||."""
     for one in draw_rounds(rng, trials):
         slope = float(np.sum(gradient(one.each, one.w, one.u) ** 2))
         bounds = (
@@ -362,18 +346,15 @@ def lemma_1_2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def norm_2(D: Floats) -> float:
-    """Return the squared spectral norm, Delta^2 of the paper."""
     return float(np.linalg.norm(D, 2)) ** 2
 
 
 def spread(each: AdviceSet) -> float:
-    """Return s^2 for s = ||[D d]||_2, the smoothness of L_advice."""
     return norm_2(np.column_stack([each.D, each.d]))
 
 
 @check(where="Lemma 2", statement="The step of w makes progress by the loss of w-hat")
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
-    """Search for the comparator w* that comes closest to breaking the bound on the step of w."""
     for one in draw_rounds(rng, trials):
         m = int(rng.integers(1, 4))
         nu, r = 1.0 / (1.0 + m * one.mu), rng.normal(size=one.w.size)
@@ -412,7 +393,6 @@ KNOWN_ROUND = Round(
     correction="It makes progress by mu / (1 + mu s^2) (L_eta + L_zeta^2)",
 )
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
-    """Search for the comparator u* >= 0 that comes closest to breaking the bound on the step of u."""
     for one in (KNOWN_ROUND, *draw_rounds(rng, trials)):
         each, mu = one.each, one.mu
         gains = (
@@ -445,7 +425,6 @@ def nearest_advice_vector(one: Round, moved: Floats) -> Floats:
 
 @check(where="Lemma 4", statement="|w* - r|^2 is at most the mean of |w* - r_i|^2")
 def lemma_4(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare |w* - r|^2 with the mean of L_eta(w*, u_i), and that with the mean of |w* - r_i|^2."""
     for _ in range(trials):
         n = int(rng.integers(1, 5))
         sets = [draw_set(rng, n) for _ in range(int(rng.integers(1, 5)))]
@@ -462,8 +441,6 @@ def lemma_4(rng: np.random.Generator, trials: int) -> Instances:
 
 @dataclass(frozen=True)
 class AdviceRun:
-    """A stream of examples with advice, and the states w^1, ..., w^{T+1}, u^1, ..., u^T of a learner."""
-
     X: Floats
     y: Floats
     advice: Advice
@@ -474,12 +451,10 @@ class AdviceRun:
 
     @property
     def nu(self) -> float:
-        """1 / (1 + m mu)."""
         return 1.0 / (1.0 + len(self.advice) * self.mu)
 
 
 def make_run(id: str, X: Floats, y: Floats, advice: Advice, lam: float, mu: float) -> AdviceRun:
-    """AdviceRun a learner over a stream and keep every state."""
     learner = make_algorithm(id, lam=lam, mu=mu, advice=advice).start(X.shape[1])
     rows = as_examples(X).rows()
     w, u = [learner.weights], []
@@ -505,7 +480,6 @@ def left_printed(run: AdviceRun) -> float:
 
 
 def left_corrected(run: AdviceRun) -> float:
-    """Return T times the corrected left side: the loss of w-hat, and L_eta at w^{t+1}, which moves u."""
     X_2 = float(np.max(np.sum(run.X**2, axis=1)))
     total = 0.0
     for t in range(run.y.size):
@@ -520,10 +494,7 @@ def left_corrected(run: AdviceRun) -> float:
 
 
 def right_side(run: AdviceRun, w: Floats, u: list[Floats]) -> float:
-    """Return T times the right side of (18) for comparators w* and u*.
-
-    The sum over t is read as covering all three R, and L_zeta(u^2) in their definition as L_zeta(u)^2.
-    """
+    """The sum over t is read as covering all three R, and L_zeta(u^2) in their definition as L_zeta(u)^2."""
     total = float(w @ w) / run.nu + sum(float(part @ part) for part in u)
     for t in range(run.y.size):
         total += run.lam * l_xi(w, run.X[t], run.y[t]) ** 2
@@ -534,7 +505,6 @@ def right_side(run: AdviceRun, w: Floats, u: list[Floats]) -> float:
 
 
 def right_slope(run: AdviceRun, w: Floats, u: list[Floats]) -> Floats:
-    """Return the gradient of `right_side` in w* and all u*."""
     slope = 2.0 * w / run.nu
     parts = [2.0 * part for part in u]
     for t in range(run.y.size):
@@ -546,7 +516,6 @@ def right_slope(run: AdviceRun, w: Floats, u: list[Floats]) -> Floats:
 
 
 def tightest_right_side(run: AdviceRun) -> tuple[float, Floats, list[Floats]]:
-    """Return the least right side over all comparators, and these: a convex problem with u* >= 0."""
     n, sizes = run.X.shape[1], [each.d.size for each in run.advice]
     ends = np.cumsum(sizes)[:-1]
 
@@ -564,11 +533,7 @@ def tightest_right_side(run: AdviceRun) -> tuple[float, Floats, list[Floats]]:
 
 
 def alternating_run(id: str, m: int, lam: float, mu: float, strength: float, rounds: int = 60) -> AdviceRun:
-    """Return a run on x = 1 with labels that alternate, and m rules that say next to nothing.
-
-    The advice then pulls w towards r = 0, so that w-hat is shorter than w and loses less on the next label:
-    the left side of (18) charges the loss of w, which the update never saw.
-    """
+    """Advice that says next to nothing pulls w towards r = 0: w-hat loses less than w on the next label."""
     X, y = np.ones((rounds, 1)), np.where(np.arange(rounds) % 2 == 0, 1.0, -1.0)
     one = AdviceSet(np.array([[strength]]), np.array([strength]), 1)
     return make_run(id, X, y, Advice((one,) * m, 1), lam, mu)
@@ -598,7 +563,6 @@ def search_theorem_1(rng: np.random.Generator, starts: int) -> list[AdviceRun]:
 
 
 def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
-    """Return a run on a random stream with random advice."""
     n, m, T = int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(1, 15))
     scale = 10.0 ** rng.uniform(-1.5, 0.5)
     sets = tuple(
@@ -637,7 +601,6 @@ def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def judge(run: AdviceRun, left_side: Callable[[AdviceRun], float]) -> tuple[float, dict[str, Any]]:
-    """Return by how much a run breaks one form of the theorem, and the run."""
     left, (right, w, _), first = left_side(run), tightest_right_side(run), next(iter(run.advice))
     shown = {"X": run.X, "y": run.y, "lam": run.lam, "mu": run.mu, "m": len(run.advice), "D": first.D}
     shown |= {"d": first.d, "left": left, "right": right, "comparator": w}

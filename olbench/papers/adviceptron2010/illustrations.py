@@ -8,7 +8,6 @@ from olbench.shipped import runs
 
 
 def advice_figure() -> Figure:
-    """Draw the examples of advice-synthetic, its three rules, and the planes of the run's learners."""
     return figures(make_report(runs()["advice"]))["rules-advice-synthetic"]()
 
 

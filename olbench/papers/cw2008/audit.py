@@ -88,7 +88,6 @@ def miss(a: float, r: float, phi: float) -> float:
     within=(1e-9, "sqrt(v)"),
 )
 def equation_13(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare both roots with the constraint."""
     for r, phi in [(0.0, 1.0), (-3.0, 3.0), *_margins(rng, POINTS * trials)]:
         shown = {"m": r, "v": 1.0, "phi": phi, "gamma": root_13(r, phi), "alpha of (14)": root_14(r, phi)}
         shown["missed by"] = miss(root_13(r, phi), r, phi)
@@ -124,7 +123,6 @@ def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     correction="Exactly where m < phi sqrt(v)",
 )
 def trigger(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare the sign of the larger root of the quadratic with both conditions."""
     return compare_trigger(rng, trials, lambda *at: quadratic_roots(*at)[1], least_margin)
 
 
@@ -149,7 +147,6 @@ def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
     "another mu does a negative margin move mu, and Sigma never",
 )
 def eta_half(rng: np.random.Generator, trials: int) -> Instances:
-    """Run CW with eta = .5 from the start, and take single steps from other means."""
     for _ in range(trials):
         X, y = separable(rng, 40, 3)
         run = replay(confident(LEARNER, 0.0), X, y)
@@ -176,7 +173,6 @@ def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
     within=(1e-9, "(margin)"),
 )
 def first_round(rng: np.random.Generator, trials: int) -> Instances:
-    """Run CW on one example."""
     cases = [(1.0, 1.0), *((10.0 ** rng.uniform(-2, 2), rng.uniform(0.1, 3.0)) for _ in range(trials))]
     for a, phi in cases:
         x = rng.normal(size=3)
@@ -189,7 +185,6 @@ def first_round(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def first_margin(a: float, phi: float) -> float:
-    """Return the margin that the first update leaves on an example of length one."""
     return phi * math.sqrt(a / (1.0 + phi * phi))
 
 
@@ -233,10 +228,7 @@ PRINTED_21 = replace(DERIVED, old_block=printed_block)
 def _compare_forms(
     rng: np.random.Generator, trials: int, form: Coefficients, smallest: tuple[Floats, Floats, float, float]
 ) -> Instances:
-    """Run CW in primal form and through printed and derived coefficients.
-
-    The runs are short because a kernel form subtracts what it has added: it loses digits as Sigma shrinks.
-    """
+    """Short runs: a kernel form subtracts what it has added, and loses digits as Sigma shrinks."""
     drawn = (
         (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS))) for _ in range(trials)
     )
@@ -252,7 +244,6 @@ def _compare_forms(
     within=(1e-6, "(relative)"),
 )
 def equation_20(rng: np.random.Generator, trials: int) -> Instances:
-    """One negative example is enough: the printed mean points the wrong way."""
     return _compare_forms(rng, trials, PRINTED_20, (np.ones((1, 1)), -np.ones(1), 1.0, 1.0))
 
 
@@ -263,7 +254,6 @@ def equation_20(rng: np.random.Generator, trials: int) -> Instances:
     within=(1e-6, "(relative)"),
 )
 def equation_21(rng: np.random.Generator, trials: int) -> Instances:
-    """Two orthogonal examples are enough: the second must not change pi_11."""
     return _compare_forms(rng, trials, PRINTED_21, (np.eye(2), np.ones(2), 1.0, 1.0))
 
 
@@ -274,7 +264,6 @@ def equation_21(rng: np.random.Generator, trials: int) -> Instances:
     within=(1e-6, "(relative)"),
 )
 def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
-    """Run CW through a kernel alone and in the feature space: linear, and quadratic with its feature map."""
     for number in range(trials):
         X, y = separable(rng, 15, 2)
         phi, a = float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)
@@ -375,7 +364,6 @@ def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
 
 @check(where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1", within=(1e-40, ""))
 def lemma_5_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Substitute."""
     for phi in _phis(rng, trials):
         gap = max(abs(confidence_loss(phi, phi)), abs(confidence_loss(Decimal(0), phi) - 1))
         yield Instance(gap, phi=phi)
@@ -383,7 +371,6 @@ def lemma_5_1(rng: np.random.Generator, trials: int) -> Instances:
 
 @check(where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
 def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare f at two points and at their midpoint."""
     for phi in _phis(rng, POINTS * trials):
         low, high = sorted(phi - Decimal(10.0 ** rng.uniform(-4, 2)) for _ in range(2))
         first, middle, last = (confidence_loss(x, phi) for x in (low, (low + high) / 2, high))
@@ -393,7 +380,6 @@ def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
 
 @check(where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
 def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
-    """Evaluate f at margins that are not positive."""
     for phi in _phis(rng, POINTS * trials):
         x = -Decimal(10.0 ** rng.uniform(-6, 3))
         yield Instance(1 - confidence_loss(x, phi), phi=phi, x=x)
@@ -405,7 +391,6 @@ def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
     within=(0.0, "(of the error allowed)"),
 )
 def lemma_5_4(rng: np.random.Generator, trials: int) -> Instances:
-    """At T times that point the relative error is at most 9 / (16 T^2)."""
     for phi in _phis(rng, trials):
         for T in (1, 10, 100, 1000):
             x = -2 * T * (1 + phi * phi).sqrt() / phi
@@ -473,7 +458,6 @@ def figure_4(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, Replay, Comparator]]:
-    """Yield a run of one example and runs over separable data, each with its tightest comparator."""
     first = replay(confident(LEARNER, 1.0), np.ones((1, 1)), -np.ones(1))
     yield 1.0, first, tightest_comparator(first)
     for _ in range(trials):
@@ -497,7 +481,6 @@ def chain(run: Replay, phi: float) -> float:
     within=(1e-9, "of the bound"),
 )
 def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
-    """Run CW on separable data, and let an optimiser move examples to break the corrected chain."""
     broken = dict.fromkeys(PHIS, 0)
     count = 0
     for number, (phi, run, comparator) in enumerate(_runs(rng, trials)):
@@ -586,7 +569,6 @@ def chain_18(rng: np.random.Generator, trials: int) -> Instances:
     within=(0.0, "of the bound"),
 )
 def unit_margin(rng: np.random.Generator, trials: int) -> Instances:
-    """Take the mu* of least cost with that margin."""
     for phi, run, _ in _runs(rng, trials):
         precision = run.precision
         mean = nearest_point(precision, run.rows, np.linalg.norm(run.rows, axis=1))
@@ -601,7 +583,6 @@ def unit_margin(rng: np.random.Generator, trials: int) -> Instances:
     statement="Where the updated examples are not separable no mu* satisfies (18), and the theorem is silent",
 )
 def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
-    """Repeat examples with the opposite label; the comparator must be refused."""
     reason = ""
     for X, y in [(np.ones((1, 1)), np.ones(1)), *(separable(rng, 15, 3) for _ in range(trials))]:
         X, y = np.vstack([X, X]), np.concatenate([y, -y])
@@ -666,7 +647,6 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
     within=(1e-5, "(relative)"),
 )
 def fixed_alpha(rng: np.random.Generator, trials: int) -> Instances:
-    """Take the slope of that Lagrangian at its optimum, and run the variant beside olbench's SOP."""
     others = 0
     for _ in range(trials):
         one, alpha = draw_problem(rng), rng.lognormal()

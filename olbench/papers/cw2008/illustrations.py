@@ -28,7 +28,6 @@ def confidence_loss(margin: Floats, phi: float) -> Floats:
 
 
 def loss_figure() -> Figure:
-    """Draw l_phi for several phi with the squared hinge loss and the 0-1 loss."""
     margins = np.linspace(LOW, HIGH, 1001)
     heading = "The confidence loss for several φ, the squared hinge loss and the 0-1 loss"
     caption = (

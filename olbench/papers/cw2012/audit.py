@@ -45,7 +45,6 @@ check = partial(audit.check, paper="cw2012")
 
 
 def clip(alpha: float, C: float) -> float:
-    """Return the step of the passive-aggressive update with slack."""
     return min(alpha, C)
 
 
@@ -56,7 +55,6 @@ def clip(alpha: float, C: float) -> float:
     within=(1e-6, "(step)"),
 )
 def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
-    """Minimise ||w - w_i||^2 / 2 + C hinge along x numerically."""
     cases = [(2.0, 1.0, 1.0), (0.0, 1.0, 2.0)]
     cases += [(rng.normal(), rng.lognormal(), 10.0 ** rng.uniform(-2, 1)) for _ in range(trials)]
     for m, s, C in cases:
@@ -72,7 +70,6 @@ def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def majority_label(probability: float, y: float) -> float:
-    """Return the label that most draws predict, given Pr[M >= 0] of the margin M that is signed by y."""
     return y if probability > 0.5 else -y
 
 
@@ -82,7 +79,6 @@ def majority_label(probability: float, y: float) -> float:
     "draws of a Gibbs predictor, predict the same label",
 )
 def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare the label of mu with the integral of the sign of the margin, and with the average of draws."""
     single = 0
     for one in (draw_problem(rng) for _ in range(trials)):
         score, deviation = float(one.mean @ one.x), math.sqrt(one.v)
@@ -101,7 +97,6 @@ GIBBS_DRAWS = 4000
 
 
 def expected_sign(score: float, deviation: float) -> float:
-    """Return E[sign(s)] for s ~ N(score, deviation^2), by integrating the density on either side of 0."""
     zero = min(max(-score / deviation, -12.0), 12.0)
     below, above = (quad(normal_density, *ends, epsabs=1e-13)[0] for ends in ((-12.0, zero), (zero, 12.0)))
     return float(above - below) / math.sqrt(2.0 * math.pi)
@@ -113,7 +108,6 @@ def expected_sign(score: float, deviation: float) -> float:
     correction="It votes for the label y that M = y w.x is signed by, otherwise for -y",
 )
 def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
-    """Count the votes of drawn weight vectors, where they are not about even."""
     one = Problem(-np.ones(1), np.eye(1), np.ones(1), -1.0, 1.0)
     for each in (one, *(draw_problem(rng) for _ in range(trials))):
         probability = float(ndtr(each.m / math.sqrt(each.v)))
@@ -135,7 +129,6 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
     within=(1e-7, ""),
 )
 def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
-    """Integrate numerically."""
     for u in (8.0, *rng.normal(size=trials)):
         areas = [
             quad(each, -40.0, u, points=[min(u, 0.0)])[0] / math.sqrt(2.0 * math.pi)
@@ -151,7 +144,6 @@ def _printed_normal(v: float) -> float:
 
 
 def normal_density(v: float) -> float:
-    """Return the normal density times sqrt(2 pi)."""
     return math.exp(-v * v / 2.0)
 
 
@@ -186,10 +178,7 @@ def deviation_term(covariance: Floats, x: Floats) -> float:
 
 
 def _miss_halfway(x: Floats, one: Floats, other: Floats) -> tuple[float, float, float]:
-    """Return by how much the midpoint of two points on the boundary misses (9), (10) and (19), at phi = 1.
-
-    The margin y mu.x is linear: halfway it is the mean of the terms that the two points meet.
-    """
+    """By how much the midpoint of two points on the boundary misses (9), (10) and (19), at phi = 1."""
     roots = [np.asarray(sqrtm(each).real, dtype=np.float64) for each in (one, other)]
     middle, middle_root = 0.5 * (one + other), 0.5 * (roots[0] + roots[1])
     deviations = [deviation_term(each, x) for each in (one, other)]
@@ -217,7 +206,6 @@ def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
 
 @check(where="Lemma 1", statement="The closed form is the optimum of (10), the variance form", within=NEAR)
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare with sequential quadratic programming."""
     problems = violated_problems(partial(draw_problem, rng, "variance"), trials)
     return compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
 
@@ -228,7 +216,6 @@ def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     statement="The smaller root of the quadratic for alpha of the variance form is always negative",
 )
 def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
-    """Solve the quadratic at margins of either sign."""
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
         m = rng.uniform(-3.0, 3.0) * phi * v
@@ -244,7 +231,6 @@ def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
 
 @check(where="Lemma 2", statement="The closed form is the optimum of (19), the deviation form", within=NEAR)
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare with sequential quadratic programming."""
     problems = violated_problems(partial(draw_problem, rng), trials)
     return compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
 
@@ -270,7 +256,6 @@ def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances
     correction="phi'' takes the place of the second phi', and the condition is m < phi sqrt(v)",
 )
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare the sign of the step with both conditions."""
     return compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
 
 
@@ -309,8 +294,6 @@ Price = Callable[[Floats, Floats], float]
 
 
 def _nearest_diagonal(covariance: Floats, price: Price) -> Floats:
-    """Minimise over the logarithms of a diagonal."""
-
     def value(logs: Floats) -> float:
         return price(np.diag(np.exp(logs)), covariance)
 
@@ -334,7 +317,6 @@ def _compare_projection(
     within=(1e-5, "(relative)"),
 )
 def section_6_1_l2(rng: np.random.Generator, trials: int) -> Instances:
-    """Minimise the Frobenius norm over diagonal matrices numerically."""
     return _compare_projection(
         rng, trials, l2_projection, lambda other, sigma: float(((other - sigma) ** 2).sum())
     )
@@ -347,8 +329,6 @@ def section_6_1_l2(rng: np.random.Generator, trials: int) -> Instances:
     within=(1e-5, "(relative)"),
 )
 def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
-    """Minimise the divergence of the diagonal Gaussian from the full one numerically."""
-
     def price(other: Floats, sigma: Floats) -> float:
         zero = np.zeros(len(sigma))
         return divergence(zero, other, zero, sigma)
@@ -368,12 +348,10 @@ class Diagonal:
 
     @property
     def v(self) -> float:
-        """The variance of the margin."""
         return float(self.terms.sum())
 
     @property
     def limit(self) -> float:
-        """The margin from which the constraint holds without a step."""
         return self.phi * (self.v if self.constraint == "variance" else math.sqrt(self.v))
 
     @property
@@ -395,12 +373,10 @@ class Diagonal:
         return self.m + alpha * self.v - float((s / below).sum())
 
     def value(self, alpha: float) -> float:
-        """Return what the step makes zero: f or g."""
         return self.f(alpha) if self.constraint == "variance" else self.g(alpha)
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The instance as a counter-example shows it."""
         return {"m": self.m, "Sigma x^2": self.terms, "phi": self.phi}
 
 
@@ -416,7 +392,6 @@ def upper(step: Diagonal) -> float:
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the root of an increasing function that is negative, maybe infinite, at the lower end."""
     inner = low + 1e-9 * (high - low)
     while not math.isfinite(function(inner)) or function(inner) > 0.0:
         inner = low + 1e-3 * (inner - low)
@@ -424,7 +399,6 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _diagonal_steps(rng: np.random.Generator, count: int, constraint: Constraint) -> Iterator[Diagonal]:
-    """Yield exact steps of all scales whose constraint does not hold yet; in some, features are missing."""
     for _ in range(count):
         d = int(rng.integers(1, 6))
         terms = 10.0 ** rng.uniform(-6, 6) * rng.lognormal(sigma=1.5, size=d)
@@ -441,7 +415,6 @@ def _diagonal_steps(rng: np.random.Generator, count: int, constraint: Constraint
     within=NEAR,
 )
 def equation_33(rng: np.random.Generator, trials: int) -> Instances:
-    """Find the root by Brent's method and compare with sequential quadratic programming."""
     return _compare_exact(rng, trials, "variance")
 
 
@@ -451,7 +424,6 @@ def equation_33(rng: np.random.Generator, trials: int) -> Instances:
     within=NEAR,
 )
 def equation_34(rng: np.random.Generator, trials: int) -> Instances:
-    """Find the root by Brent's method and compare with sequential quadratic programming."""
     return _compare_exact(rng, trials, "deviation")
 
 
@@ -478,7 +450,6 @@ def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint
     statement="f and g are not positive at L = max{0, -m/v}, strictly increase from there and turn positive",
 )
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
-    """Walk up from L; where m = 0 the value g(L) is minus infinity."""
     constraints: tuple[Constraint, ...] = ("variance", "deviation")
     for step in chain.from_iterable(_diagonal_steps(rng, POINTS * trials // 5, each) for each in constraints):
         shares = np.array([0.0, 1e-3, 0.03, 0.3, 0.7, 1.0, 2.0])
@@ -495,7 +466,6 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     within=(1e-9, "(relative)"),
 )
 def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
-    """Evaluate g at L for sparse examples, in fifty digits: m + L v must vanish."""
     for step in (
         Diagonal(-1.0, np.array([1.0, 0.0]), 1.0),
         *_diagonal_steps(rng, POINTS * trials, "deviation"),
@@ -507,7 +477,6 @@ def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _g_at_lower(step: Diagonal) -> float:
-    """Return g(L) for m < 0, over the features that the example has."""
     m, phi = Decimal(step.m), Decimal(step.phi)
     terms = [Decimal(float(term)) for term in step.terms if term > 0.0]
     v = sum(terms, Decimal(0))
@@ -518,7 +487,6 @@ def _g_at_lower(step: Diagonal) -> float:
 
 
 def features(step: Diagonal) -> int:
-    """Return how many features the example has."""
     return int((step.terms > 0.0).sum())
 
 
@@ -528,7 +496,6 @@ def features(step: Diagonal) -> int:
     within=(1e-9, "(relative)"),
 )
 def bracket_33(rng: np.random.Generator, trials: int) -> Instances:
-    """Evaluate f at U."""
     for step in _diagonal_steps(rng, POINTS * trials, "variance"):
         end = printed_upper(step)
         yield Instance(-step.f(end) / step.limit, **step.shown, U=end)
@@ -542,7 +509,6 @@ def bracket_33(rng: np.random.Generator, trials: int) -> Instances:
     corrected_within=(1e-9, "(relative)"),
 )
 def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
-    """Evaluate g, and f for the corrected form, at U."""
     small = Diagonal(0.0, np.array([1e-4]), 1.0)
     for step in (small, *_diagonal_steps(rng, POINTS * trials, "deviation")):
         end = printed_upper(step)
@@ -562,7 +528,6 @@ def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
     corrected_within=(0.0, "halvings"),
 )
 def binary_search(rng: np.random.Generator, trials: int) -> Instances:
-    """Count halvings: a bracket 16 times as wide takes four more, not 16 times as many."""
     cases = [(1e-6, 1.0)]
     cases += [(10.0 ** rng.uniform(-9, -3), 10.0 ** rng.uniform(-1, 2)) for _ in range(trials)]
     for accuracy, width in cases:
@@ -577,7 +542,6 @@ def binary_search(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def halvings(target: float, width: float, accuracy: float) -> int:
-    """Return how often an interval is halved until it is no wider than the accuracy."""
     low, high, count = 0.0, width, 0
     while high - low > accuracy:
         middle = 0.5 * (low + high)
@@ -587,7 +551,6 @@ def halvings(target: float, width: float, accuracy: float) -> int:
 
 
 def predicted_halvings(width: float, accuracy: float) -> int:
-    """Return log2((U - L) / e), rounded up."""
     return max(0, math.ceil(math.log2(width / accuracy)))
 
 
@@ -595,12 +558,10 @@ def predicted_halvings(width: float, accuracy: float) -> int:
 
 
 def combined_precision(precisions: list[Floats]) -> Floats:
-    """Return the precision of the Gaussian of least total divergence: the mean of the precisions."""
     return np.asarray(np.mean(precisions, axis=0))
 
 
 def combined_mean(precisions: list[Floats], means: list[Floats]) -> Floats:
-    """Return the mean that the paper gives, weighted by the precisions."""
     weighted = sum(P @ mu for P, mu in zip(precisions, means, strict=True))
     return np.asarray(np.linalg.solve(np.sum(precisions, axis=0), weighted))
 
@@ -610,7 +571,6 @@ def _total(mean: Floats, covariance: Floats, models: list[tuple[Floats, Floats]]
 
 
 def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Minimise the total divergence over a mean and a triangular factor, from the first model."""
     d = len(models[0][0])
     where = np.tril_indices(d)
 
@@ -635,7 +595,6 @@ def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floa
     within=(1e-4, "(relative)"),
 )
 def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
-    """Minimise the total divergence numerically; the mean belongs to both forms."""
     cases = [[(np.zeros(1), np.eye(1)), (np.ones(1), np.eye(1))]]
     for _ in range(trials):
         d = int(rng.integers(1, 4))
@@ -664,7 +623,6 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
     within=(1e-5, ""),
 )
 def section_7_10_l2(rng: np.random.Generator, trials: int) -> Instances:
-    """Minimise the sum of squared distances of the means numerically."""
     for _ in range(trials):
         means = rng.normal(size=(int(rng.integers(2, 6)), 3))
         answer = minimize(
@@ -674,5 +632,4 @@ def section_7_10_l2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def average(means: Floats) -> Floats:
-    """Return the mean of the rows."""
     return np.asarray(means.mean(axis=0))

@@ -24,8 +24,6 @@ SHARE = 0.25
 
 @dataclass(frozen=True)
 class Ranking:
-    """Features in the order of their mutual information with the label, the most informative first."""
-
     features: Ints
     information: Floats
     #: How often each occurs in the data, all rows together.
@@ -51,10 +49,7 @@ def mutual_information(present: Ints, positive: Ints, rows: int, positives: int)
 
 
 def rank_features(X: Any, y: Floats) -> tuple[Ranking, Ranking]:
-    """Return the top quarter of the negative features and that of the positive ones.
-
-    A feature is positive if the rows that have it are positive more often than all rows are.
-    """
+    """The top quarters of negative features, and of positive ones: with more positive rows than average."""
     occurs = X != 0
     present = np.asarray(occurs.sum(axis=0), np.int64).ravel()
     positive = np.asarray(occurs[y > 0].sum(axis=0), np.int64).ravel()
@@ -74,7 +69,6 @@ def _rank(chosen: NDArray[np.bool_], information: Floats, counts: Floats) -> Ran
 
 
 def frequency_figure(dataset: str = DATASET) -> Figure:
-    """Draw the count of each feature in the data against its rank by mutual information."""
     data = load_dataset(dataset)
     rankings = rank_features(data.X, np.asarray(data.y))
     rare = sum(int((ranking.counts < 10).sum()) for ranking in rankings)

@@ -74,7 +74,6 @@ def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
     within=NEAR,
 )
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare both products with the numerical optimum of the CW problem."""
     two = Problem(np.zeros(2), np.eye(2), np.array([1.0, 1.0]), 1.0, 1.0)
     for problem in (two, *violated_problems(partial(_problem, rng, "none"), trials)):
         if len(problem.x) == 1:
@@ -98,7 +97,6 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     within=(1e-5, "(slope)"),
 )
 def section_2_4(rng: np.random.Generator, trials: int) -> Instances:
-    """Take the slope of both objectives at the closed form, by differences along random directions."""
     cases = [_Arow(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
         x, y = rng.normal(size=2), float(rng.choice([-1.0, 1.0]))
@@ -121,8 +119,6 @@ NEW_SHARE = 1.0
 
 @dataclass(frozen=True)
 class _Arow(Example):
-    """AROW's problem for one example."""
-
     gamma: float
 
     @property
@@ -143,7 +139,6 @@ class _Arow(Example):
 
 @check(where="Proposition 1", statement="The closed form is the optimum of (4), SCW-I", within=NEAR)
 def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare with sequential quadratic programming, the slack among its variables."""
     clipped = []
 
     def update(problem: Problem) -> tuple[Floats, Floats]:
@@ -157,7 +152,6 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
 
 @check(where="Proposition 2", statement="The closed form is the optimum of (5), SCW-II", within=NEAR)
 def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare with sequential quadratic programming, the slack among its variables."""
     return compare_optimum(
         violated_problems(partial(_problem, rng, "squared"), trials),
         lambda at: soft_update(at, second_step(at.m, at.v, at.phi, at.C)),
@@ -203,7 +197,6 @@ PRINTED_LEMMA_1 = Coefficients(lambda alpha, y, a: 1.0, printed_block, lambda w,
     within=(1e-6, "(relative)"),
 )
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Run SCW-I in primal form and through printed and derived coefficients; noisy labels too."""
     cases = [(np.ones((1, 1)), -np.ones(1), 2.0, 1.0, 1.0)]
     for _ in range(trials):
         X, y = separable(rng, 8, 3)
@@ -234,7 +227,6 @@ def soft_loss(r: float, v: float, phi: float, C: float) -> float:
     within=(1e-9, ""),
 )
 def section_4_3_loss(rng: np.random.Generator, trials: int) -> Instances:
-    """Evaluate the loss at margins that are not positive, and compare it with the step of SCW-I."""
     cases = [(-1.0, 1.0, 1.0, 0.1)]
     for _ in range(POINTS * trials):
         phi = rng.uniform(0.1, 3.0)
@@ -251,7 +243,6 @@ def section_4_3_loss(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def lowest_ceiling(phi: float) -> float:
-    """Return the least C sqrt(v) at which the loss of a mistake is at least 1."""
     return phi / math.sqrt(1.0 + phi * phi)
 
 
@@ -263,7 +254,6 @@ def lowest_ceiling(phi: float) -> float:
     corrected_within=(1e-7, "(relative)"),
 )
 def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Sum the losses of runs of SCW-I over separable and noisy data."""
     cases = [(np.ones((1, 1)), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
         X, y = separable(rng, 60, 4)
@@ -284,8 +274,6 @@ COUNTER_EXAMPLE = np.array([[10.0, 0.0], [-3.0, 1.0], [-10.0, 3.0], [-1000.0, 30
 
 @dataclass(frozen=True)
 class SoftRun:
-    """A run of SCW-I on rows of label +1 and the comparator that makes its bound smallest."""
-
     rows: Floats
     phi: float
     C: float
@@ -294,7 +282,6 @@ class SoftRun:
 
     @property
     def losses(self) -> list[float]:
-        """The confidence loss of each update."""
         return [soft_loss(each.m / math.sqrt(each.v), each.v, self.phi, self.C) for each in self.run.updates]
 
     @property
@@ -304,7 +291,6 @@ class SoftRun:
 
 
 def attempt(rows: Floats, phi: float, C: float) -> list[SoftRun]:
-    """Return a run of SCW-I with its comparator, or nothing where it has none."""
     try:
         run = replay(soft(phi, C), rows, np.ones(len(rows)))
         return [SoftRun(rows, phi, C, run, tightest_comparator(run))]
@@ -313,11 +299,7 @@ def attempt(rows: Floats, phi: float, C: float) -> list[SoftRun]:
 
 
 def clipping_term(run: Replay, comparator: Comparator) -> float:
-    """Return the sum of zeta m' (m' - 2 m*) over the updates that leave a negative margin m' = y mu_{i+1}.x.
-
-    cw2008's proof bounds -zeta (m* - m')^2 by -zeta m*^2, which needs m' >= 0. CW's steps grant that, clipped
-    steps of SCW-I do not; this is what is lost.
-    """
+    """cw2008's proof bounds -zeta (m* - m')^2 by -zeta m*^2, which needs m' >= 0; clipping loses this."""
     return math.fsum(
         each.gain * each.margin * (each.margin - 2.0 * float(comparator.mean @ each.z))
         for each in run.updates
@@ -326,7 +308,6 @@ def clipping_term(run: Replay, comparator: Comparator) -> float:
 
 
 def _soft_runs(rng: np.random.Generator, trials: int) -> Iterator[SoftRun]:
-    """Yield the counter-example, what an optimiser makes of it, and runs over separable data."""
     yield from attempt(COUNTER_EXAMPLE, 3.0, 1.0)
     for _ in range(max(1, trials // 10)):
         for corrected in (False, True):
@@ -338,8 +319,6 @@ def _soft_runs(rng: np.random.Generator, trials: int) -> Iterator[SoftRun]:
 
 
 def _worst_rows(rng: np.random.Generator, phi: float, corrected: bool) -> Floats:
-    """Move the rows of the counter-example to where the printed, or the corrected, bound does worst."""
-
     def ratio(run: Replay, comparator: Comparator) -> float:
         return run.squares / (comparator.cost + corrected * clipping_term(run, comparator))
 
@@ -349,8 +328,6 @@ def _worst_rows(rng: np.random.Generator, phi: float, corrected: bool) -> Floats
 def _maximise(
     ratio: Callable[[Replay, Comparator], float], rows: Floats, start: Floats, phi: float
 ) -> Floats:
-    """Scale the entries of some rows, by Nelder and Mead's method, until a ratio of the run is largest."""
-
     def price(logs: Floats) -> float:
         for one in attempt(rows * np.exp(logs.reshape(rows.shape)), phi, 1.0):
             # Past this the ratio says more about rounding than about the bound.
@@ -371,7 +348,6 @@ def _maximise(
     within=(0.0, "of the bound"),
 )
 def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare runs of SCW-I with the smallest bound, on data that an optimiser made as bad as it could."""
     for one in _soft_runs(rng, trials):
         losses = math.fsum(one.losses)
         repaired = one.bound + factor_6(one.phi) * clipping_term(one.run, one.comparator)
@@ -392,7 +368,6 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
     within=(0.0, "of the bound"),
 )
 def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Instances:
-    """Count mistakes on those runs, and where an optimiser makes bounded losses as large as it can."""
     for one in (*_soft_runs(rng, trials), *_mistaken_runs(rng, trials)):
         losses = [loss for each, loss in zip(one.run.updates, one.losses, strict=True) if each.m <= 0.0]
         if min(losses) >= 1.0 - 1e-12:
@@ -405,7 +380,6 @@ def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _mistaken_runs(rng: np.random.Generator, trials: int) -> Iterator[SoftRun]:
-    """Yield runs on which mistakes, each counted by its loss but at most as 1, come near the bound."""
     for _ in range(max(1, trials // 5)):
         phi = rng.uniform(0.5, 2.0)
         cap = 1.0 / factor_6(phi)

@@ -16,7 +16,6 @@ def _load_run() -> Results:
 
 
 def performance_figure(dataset: str) -> Figure:
-    """Draw mistake rate, updates and time of all learners of the run on a data set of the paper."""
     return curves_figure(_load_run(), dataset)
 
 

@@ -27,10 +27,7 @@ SIDE, ROW, NAMES = 2.1, 0.122, 1.6
 def epochs_figure(
     entries: Mapping[str, Sequence[Entry]], series: Series, labels: Sequence[str], title: str = ""
 ) -> Figure:
-    """Draw the test accuracy after each epoch, one panel per data set (cw2012, Figures 3 and 4).
-
-    `labels` has all labels of the run, so that an algorithm looks alike in all of its figures.
-    """
+    """cw2012, Figures 3 and 4; `labels` are all of the run, so that algorithms look alike in all figures."""
     if not entries:
         raise UserError("no algorithm has a curve over epochs yet, so there is nothing to draw")
     look = styles(dict.fromkeys(split_label(label)[0] for label in labels))
@@ -70,11 +67,7 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
 
 
 def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "") -> Figure:
-    """Draw pairs of accuracies: a scatter with the diagonal, and beside it the difference on each data set.
-
-    One row per contrast. With training accuracy it is cw2012's Figure 5, with test accuracy cw2008's Figure
-    2 (c).
-    """
+    """With training accuracy it is cw2012's Figure 5, with test accuracy cw2008's Figure 2 (c)."""
     if not contrasts:
         raise UserError("no two algorithms of the run form a pair, so there is nothing to draw")
     look = styles(dict.fromkeys(dataset for each in contrasts for dataset in each.points))
@@ -116,7 +109,6 @@ def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) ->
 def _draw_differences(
     panel: Axes, contrast: Contrast, look: Mapping[str, Style], names: Mapping[str, str]
 ) -> None:
-    """Draw what the diagonal is too long to show: how far each point lies above or below it."""
     panel.axvline(0, color="#888888", linewidth=0.6, zorder=1)
     for place, (dataset, (x, y)) in enumerate(contrast.points.items()):
         panel.plot([0, y - x], [place, place], color=look[dataset].colour, linewidth=0.7, zorder=2)

@@ -1,7 +1,4 @@
-"""What all figures share: the page, its fonts and margins, the looks of lines, the legend, and the files.
-
-The same record gives the same bytes: no date, no version and no setting of the user's matplotlib enters.
-"""
+"""What all figures share. The same record gives the same bytes, whatever the date and the user's settings."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,7 +64,6 @@ METADATA: dict[str, dict[str, str | None]] = {
 
 @contextmanager
 def our_settings() -> Iterator[None]:
-    """Draw and write with the settings of this project, whatever the user's are."""
     with matplotlib.style.context(["default", SETTINGS]):
         yield
 
@@ -81,7 +77,6 @@ class Picture(Figure):
 
 
 def new_figure(height: float, caption: str = "") -> Figure:
-    """Return a figure as wide as the text; the caption says on a page what it shows."""
     figure = Picture((TEXT_WIDTH, height))
     figure.set_label(caption)
     FigureCanvasAgg(figure)
@@ -94,12 +89,9 @@ def new_page(
     columns: int = 1, titles: Sequence[str] | None = None, *, above: float = 0.5, below: float = 0.42,
     left: float = 0.42, right: float = 0.1, head: float = 0.46,
 ) -> Iterator[tuple[Figure, list[Axes]]]:  # fmt: skip
-    """Yield a figure and its panels to draw in; then write the heading above and a legend of samples below.
+    """Yield a figure and its panels; then write the heading above and a legend of samples below.
 
-    There are as many panels as titles; without titles, the whole grid. Margins, and the `head` between two
-    rows, are in inches; the legend adds to the height and to the margin below. Fixed margins instead of a
-    layout engine: the panels of all data sets then have one size, and a figure is drawn once instead of three
-    times.
+    Lengths are in inches. No layout engine: all panels have one size, and a figure is drawn once.
     """
     legend = legend_height(samples) if samples else 0.0
     gap, below = 0.46, below + legend
@@ -123,7 +115,6 @@ def new_page(
 
 
 def add_panel(figure: Figure, left: float, bottom: float, wide: float, high: float) -> Axes:
-    """Return a panel at a place in inches."""
     width, height = figure.get_size_inches()
     return figure.add_axes((left / width, bottom / height, wide / width, high / height))
 
@@ -131,13 +122,11 @@ def add_panel(figure: Figure, left: float, bottom: float, wide: float, high: flo
 def set_ticks(
     axis: Axis, most: int, steps: Sequence[float] = ROUND, format: Formatter | None = None
 ) -> None:  # fmt: skip
-    """Divide an axis into at most `most` intervals between round numbers."""
     axis.set_major_locator(MaxNLocator(most, steps=steps))
     axis.set_major_formatter(format or StrMethodFormatter("{x:g}"))
 
 
 def name_rows(panel: Axes, names: Sequence[str]) -> None:
-    """Give a panel one row per name, from the top, with the names instead of an axis."""
     panel.set_yticks(range(len(names)), names)
     panel.set_ylim(len(names) - 0.4, -0.6)
     panel.tick_params(axis="y", length=0)
@@ -146,30 +135,25 @@ def name_rows(panel: Axes, names: Sequence[str]) -> None:
 
 
 def write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -> None:
-    """Write a text at a place of the page, in inches from its lower left corner."""
     width, height = figure.get_size_inches()
     figure.text(inches[0] / width, inches[1] / height, text, **how)
 
 
 def shorten(name: str, inches: float) -> str:
-    """Return a name that fits into a width; of a longer one, the end is left out."""
     return grid.shorten(name, int(inches / LETTER))
 
 
 def panel_titles(names: Iterable[str], columns: int) -> list[str]:
-    """Return names that fit above the panels of a page with so many columns."""
     return [shorten(name, TEXT_WIDTH / columns - 0.4) for name in names]
 
 
 def panel_grid(count: int) -> tuple[int, int]:
-    """Return rows and columns: up to three columns for a dozen data sets, then more of both."""
     square = 2 if count == 4 else min(count, 3)
     columns = square if count <= 12 else ceil((0.75 * count) ** 0.5)
     return ceil(count / columns), columns
 
 
 def line_look(style: Style) -> dict[str, Any]:
-    """Return the look of an algorithm as matplotlib's properties of a line."""
     return {
         "color": style.colour,
         "linestyle": DASHES[style.dash],
@@ -183,12 +167,10 @@ def line_look(style: Style) -> dict[str, Any]:
 
 
 def line_samples(labels: Sequence[str], look: Mapping[str, Style]) -> list[Line2D]:
-    """Return a line of each label, as a legend shows it."""
     return [Line2D([], [], label=display_name(label), **line_look(look[label])) for label in labels]
 
 
 def _legend_columns(samples: Sequence[Artist]) -> int:
-    """Return the least number of columns for the least number of rows that fit into the width."""
     names = [str(sample.get_label()) for sample in samples]
 
     def width(columns: int) -> float:
@@ -201,12 +183,10 @@ def _legend_columns(samples: Sequence[Artist]) -> int:
 
 
 def legend_height(samples: Sequence[Artist]) -> float:
-    """Return the inches that a legend takes at the bottom of a figure."""
     return 0.08 + 0.145 * ceil(len(samples) / _legend_columns(samples))
 
 
 def draw_legend(figure: Figure, samples: Sequence[Artist]) -> None:
-    """Put the legend below the panels, where it hides nothing, in the order of the samples by rows."""
     columns = _legend_columns(samples)
     figure.legend(
         handles=[sample for column in range(columns) for sample in samples[column::columns]],
@@ -228,7 +208,6 @@ def turn_dark(figure: Figure) -> None:
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write a figure in each format; return the files."""
     paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
     for format, path in zip(formats, paths, strict=True):
         _write_format(figure, path, format)
@@ -236,7 +215,6 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
 
 
 def as_bytes(figure: Figure, format: str) -> bytes:
-    """Return a figure as the content of a file."""
     buffer = BytesIO()
     _write_format(figure, buffer, format)
     return buffer.getvalue()

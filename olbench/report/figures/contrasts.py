@@ -22,17 +22,14 @@ def split_label(label: str) -> tuple[str, str]:
 
 
 def tunings_of(entries: Iterable[Entry]) -> list[str]:
-    """Return the tunings that the entries have, in their order."""
     return list(dict.fromkeys(split_label(entry.label)[1] for entry in entries))
 
 
 def with_tuning(name: str, tuning: str) -> str:
-    """Return the name of a figure, with the tuning that it shows unless that is the config's first."""
     return f"{name}-{tuning}" if tuning else name
 
 
 def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
-    """Return the entries with a curve over epochs, by data set; batch learners have none."""
     found = {
         dataset: [
             entry
@@ -51,14 +48,11 @@ def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
 
 
 def accuracy(error: float) -> float:
-    """Return the percentage of correct predictions."""
     return 100.0 - 100.0 * error
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two variants of an algorithm, alike in all but one respect, on every data set that has both."""
-
     #: The names of the two.
     x: str
     y: str
@@ -68,23 +62,19 @@ class Contrast:
 
     @property
     def above(self) -> int:
-        """On how many data sets the second is better."""
         return sum(y > x for x, y in self.points.values())
 
     @property
     def equal(self) -> int:
-        """On how many data sets there is no difference."""
         return sum(y == x for x, y in self.points.values())
 
     @property
     def count(self) -> str:
-        """How many points lie above the diagonal, in words."""
         ties = f", {self.equal} on the line" if self.equal else ""
         return f"{self.above} of {len(self.points)} above the line{ties}"
 
 
 def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
-    """Return the pairs of algorithms that are alike but for one respect, if they share FEWEST data sets."""
     respect = pairing.respect
     facts = {entry.label: _facts(entry) for entry in results.entries}
     pairs = [

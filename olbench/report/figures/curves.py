@@ -1,7 +1,4 @@
-"""The figures: curves of each data set, an overview of all of them, and the diagram of average ranks.
-
-The same record gives the same bytes, whatever the date, the versions and the user's matplotlib settings.
-"""
+"""The figures: curves of each data set, an overview of all of them, and the diagram of average ranks."""
 
 import hashlib
 import itertools
@@ -55,8 +52,6 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Band:
-    """The mean of an entry's curves over its trials, with the half width of its band if there are several."""
-
     label: str
     points: Floats
     mean: Floats
@@ -76,7 +71,6 @@ class Band:
 
 
 def band_of(entry: Entry, series: Series, kind: str = DEVIATION) -> Band:
-    """Return the band of an entry in a figure; counts per example if the series says so."""
     points = entry.points.astype(np.float64)
     values = entry.curves[series.name] * (100 if series.quantity.percent else 1)
     values = values / points if series.per_example else values
@@ -98,7 +92,6 @@ def _interval_factor(entry: Entry) -> float:
 
 
 def describe_band(band: str) -> str:
-    """Return what is added to a heading: nothing for the usual band."""
     if band not in BANDS:
         raise UserError(f"a band is {' or '.join(BANDS)}, not {band!r}")
     return f"; bands: {LEVEL:.0%} intervals of the means" if band == INTERVAL else ""
@@ -107,7 +100,6 @@ def describe_band(band: str) -> str:
 def curves_figure(
     results: Results, dataset: str, only: Sequence[Series] | None = None, band: str = DEVIATION
 ) -> Figure:
-    """Draw the curves of a data set, one panel per series, by default of all series of the protocol."""
     entries, shown = entries_on(results, dataset), only or results.protocol.series
     look, samples = choose_looks(results, [entry.label for entry in entries])
     titles = [_name(series, entries) for series in shown]
@@ -123,12 +115,10 @@ def curves_figure(
 
 
 def find_looks(results: Results) -> dict[str, Style]:
-    """Return the look of each label of a run, whether all of them are drawn or not."""
     return styles((*results.among, *results.labels), results.highlighted)
 
 
 def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[dict[str, Style], list[Line2D]]:
-    """Return the look of each label, and the legend; of too many lines, most are pale."""
     look = find_looks(results)
     if len(drawn) <= MANY:
         return look, canvas.line_samples(drawn, look)
@@ -143,14 +133,12 @@ def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[dict[str, Styl
 
 
 def is_baseline(label: str) -> bool:
-    """Return whether a label is of an algorithm that looks at no example."""
     with suppress(UserError):
         return get_definition(algorithm_of(label)).order == "baseline"
     return False
 
 
 def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, band: str = DEVIATION) -> Axes:
-    """Draw one series of a data set into axes that somebody else made, with a legend inside."""
     describe_band(band)
     entries = entries_on(results, dataset)
     _draw_panel(panel, entries, series, find_looks(results), band)
@@ -161,7 +149,6 @@ def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, ban
 
 
 def entries_on(results: Results, dataset: str) -> list[Entry]:
-    """Return the entries of a data set whose curves have points; refuse to draw none."""
     entries = [entry for entry in results.of(dataset) if entry.points.size]
     if not entries:
         raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
@@ -169,7 +156,6 @@ def entries_on(results: Results, dataset: str) -> list[Entry]:
 
 
 def overview_figure(results: Results, series: Series | None = None, band: str = DEVIATION) -> Figure:
-    """Draw one series, by default the first, for all data sets with trials: one page, one legend."""
     series = series or results.protocol.series[0]
     everything = [entry for entry in results.entries if entry.done and entry.points.size]
     if not everything:
@@ -194,7 +180,6 @@ def overview_figure(results: Results, series: Series | None = None, band: str = 
 
 
 def _name(series: Series, entries: Sequence[Entry]) -> str:
-    """Return the name of an axis; shared times are labelled as such."""
     if not series.timed or all(entry.exclusive for entry in entries):
         return series.title
     some = "partly " if any(entry.exclusive for entry in entries) else ""
@@ -231,7 +216,6 @@ def draw_bands(
     panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], alpha: float,
     kind: str = DEVIATION,
 ) -> list[Band]:  # fmt: skip
-    """Draw the curves of entries, each with its band and about four markers, staggered between curves."""
     bands = [band_of(entry, series, kind) for entry in entries]
     for place, band in enumerate(bands):
         style, step = look[band.label], max(1, band.points.size // 4)
@@ -247,7 +231,6 @@ def draw_bands(
 
 
 def draw_line(panel: Axes, x: Floats, y: Floats, label: str, style: Style, **how: Any) -> None:
-    """Draw the line of an algorithm; wide lines are above the others."""
     look = canvas.line_look(style)
     panel.plot(x, y, label=display_name(label), zorder=3 + style.width, **look, **how)
 
@@ -263,10 +246,7 @@ def late_range(curves: Sequence[Band]) -> tuple[float, float]:
 def critical_difference_figure(
     across: "Across", look: Mapping[str, Style] | None = None, quantity: str = "mistake rate"
 ) -> Figure:
-    """Draw average ranks, with bars over groups that the Nemenyi test does not separate (Demsar 2006).
-
-    `look` has that of all labels of the run, ranked or not, so that every algorithm looks as in the curves.
-    """
+    """`look` is that of all labels of the run, so that every algorithm looks as in the curves."""
     diagram = lay_out(across.ranks, across.groups)
     with canvas.our_settings():
         figure = canvas.new_figure(0.5 + canvas.LINE * (diagram.height + 2.6))
@@ -282,7 +262,6 @@ def critical_difference_figure(
 
 
 def draw_ranks(outer: Axes, across: "Across", look: Mapping[str, Style] | None = None) -> Axes:
-    """Draw average ranks into axes that somebody else made; the names of the algorithms stay inside."""
     figure = outer.get_figure(root=True)
     assert figure is not None
     side = _side_share(across.labels, outer.get_position().width * figure.get_figwidth())
@@ -295,13 +274,11 @@ def draw_ranks(outer: Axes, across: "Across", look: Mapping[str, Style] | None =
 
 
 def _side_share(labels: Sequence[str], width: float) -> float:
-    """Return the part of a width in inches that the names on one side of a diagram of ranks take."""
     longest = max(len(display_name(label)) for label in labels)
     return min((canvas.LETTER * (longest + 6) + 0.15) / width, 0.35)
 
 
 def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: Mapping[str, Style]) -> None:
-    """Draw an axis from 1 to k at height 0, bars and names below it, the critical difference above."""
     highest, figure = len(diagram.names), panel.get_figure(root=True)
     assert figure is not None
     panel.set_axis_off()
@@ -338,7 +315,6 @@ def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: Mapp
 
 
 def save_figures(report: "Report", folder: Path, formats: Sequence[str] = canvas.FORMATS) -> list[Path]:
-    """Write every figure of the report's sections in each format."""
     from olbench.report.sections import sections_of
 
     folder.mkdir(parents=True, exist_ok=True)

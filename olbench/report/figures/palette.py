@@ -1,9 +1,6 @@
-"""How an algorithm looks: one name, colour, marker and line in every figure and on the page.
+"""How an algorithm looks in figures and on the page: hues of Okabe and Ito, and of Tol's "muted" scheme.
 
-The hues are those of Okabe and Ito and of Tol's "muted" scheme, which colour-blind readers can tell apart. No
-scheme has enough hues, so related algorithms share one (PA, PA-I, PA-II) and differ in shape: second-order
-algorithms have solid lines and filled markers, the others broken lines and open markers. No line is thicker
-than another, whoever's paper the run repeats, but for those that the user highlights.
+Related algorithms share a hue and differ in shape: second-order ones have solid lines and filled markers.
 """
 
 import math
@@ -17,8 +14,6 @@ Dash = Literal["solid", "dash", "dot", "dashdot"]
 
 @dataclass(frozen=True)
 class Style:
-    """The look of one algorithm; `marker` is one of matplotlib's."""
-
     colour: str
     marker: str
     dash: Dash = "solid"
@@ -99,10 +94,7 @@ BRIGHT = 0.18
 
 
 def styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str, Style]:
-    """Return a style for every label of a run, no two alike.
-
-    The first entry of an algorithm gets the algorithm's style. Further entries of it, and algorithms without
-    a style, take the hue and the marker that the run uses least. Those that are highlighted have thick lines.
+    """Return a style for every label, no two alike: a further entry takes the least used hue and marker.
 
     >>> look = styles(["arow (r=1.0)", "arow (r=0.1)", "mine"])
     >>> look["arow (r=1.0)"] == STYLES["arow"], look["mine"].colour == look["arow (r=0.1)"].colour
@@ -141,7 +133,6 @@ def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> 
 
 
 def algorithm_of(label: str) -> str:
-    """Return the id of the algorithm in a label: arow for "arow (r=1.0)" and for "arow [paper]"."""
     return label.partition(" (")[0].partition(" [")[0]
 
 
@@ -158,7 +149,6 @@ def display_name(label: str) -> str:
 
 
 def line_styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str, dict[str, Any]]:
-    """Return how the page draws each label: its style, and its colour on a dark background."""
     looks = styles(labels, highlighted).items()
     return {label: {**vars(style), "dark": on_dark(style.colour)} for label, style in looks}
 

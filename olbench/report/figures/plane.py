@@ -17,7 +17,6 @@ MESH = 400
 
 
 def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDataset) -> Figure:
-    """Draw examples, rules and the line of every learner that has one, all of the first training set."""
     X, y = np.asarray(named.data.X), np.asarray(named.data.y)
     lines = {
         entry.label: plane for entry in results.of(dataset) if (plane := _plane(results, entry)) is not None
@@ -43,7 +42,6 @@ def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDat
 
 
 def _plane(results: Results, entry: Entry) -> Floats | None:
-    """Return w and b of the first trial, or None where there is no line to draw."""
     try:
         plane = results.array(entry, 0, "plane")
     except UserError:

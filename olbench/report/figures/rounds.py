@@ -34,7 +34,6 @@ WRONG_SIDE = 0.14
 def rounds_figure(
     trace: Trace, rounds: Sequence[TracedRound], features: tuple[int, int], dark: bool
 ) -> Figure:
-    """Draw one panel per round, all of the same scale."""
     rows, columns = panel_grid(len(rounds))
     view = _View(trace.algorithm, features, dark)
     samples = view.samples(rounds)
@@ -66,7 +65,6 @@ def rounds_figure(
 
 
 def draw_round(panel: Axes, trace: Trace, each: TracedRound, features: tuple[int, int]) -> Axes:
-    """Draw one round into given axes."""
     view = _View(trace.algorithm, features, dark=False)
     view.draw(panel, each)
     box = panel.get_window_extent()
@@ -78,7 +76,6 @@ def draw_round(panel: Axes, trace: Trace, each: TracedRound, features: tuple[int
 
 
 def describe(each: TracedRound) -> str:
-    """Return what a round met and did, in two lines."""
     outcome = "mistake" if each.mistake else "right" if each.updated else "right, no update"
     numbers = {"m": each.margin, "v": each.variance, "α": each.alpha}
     shown = {name: compact(value) for name, value in numbers.items() if value is not None}
@@ -88,11 +85,7 @@ def describe(each: TracedRound) -> str:
 
 
 def required_margin(algorithm: Algorithm, v: float) -> float | None:
-    """Return the least margin at which the rule of an algorithm has no loss for the variance v.
-
-    The rule itself tells: phi sqrt(v) for CW, 1 for AROW. None if a margin of any size has a loss, or if the
-    rule goes by more than the margin and the variance.
-    """
+    """The least margin without a loss at variance v; None without one, or if the rule sees more."""
     if algorithm.definition.sees_label:
         return None
     rule, p = algorithm.definition.rule, algorithm.definition.rule_constants(algorithm.params)
@@ -111,8 +104,6 @@ def required_margin(algorithm: Algorithm, v: float) -> float | None:
 
 
 class _View:
-    """What a trace looks like in the plane of two weights."""
-
     def __init__(self, algorithm: Algorithm, features: tuple[int, int], dark: bool):
         self.algorithm, self.pair = algorithm, list(features)
         self.ink, self.before, self.after = (
@@ -127,7 +118,6 @@ class _View:
         self.deviations = one if self.is_confident and one is not None else 1.0
 
     def samples(self, rounds: Sequence[TracedRound]) -> list[Artist]:
-        """Return what the legend explains."""
         curve = f"{self.deviations:.2g} deviation{'' if self.deviations == 1.0 else 's'}"
         if self.is_confident:
             curve = f"φ = {curve}"
@@ -146,7 +136,6 @@ class _View:
         return found
 
     def draw(self, panel: Axes, each: TracedRound) -> None:
-        """Draw the example's line, then the Gaussian before and after."""
         panel.grid(False)
         self._draw_line(panel, each)
         before, after = self._moments(each.before), self._moments(each.after)
@@ -166,7 +155,6 @@ class _View:
         set_ticks(panel.yaxis, 5, STEPS)
 
     def _draw_arrow(self, panel: Axes, before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> None:
-        """Draw how the mean moved, if that is further than the head of an arrow."""
         size = self.deviations * math.sqrt(np.trace(before[1]))
         if np.hypot(*(after[0] - before[0])) > 0.1 * size:
             look = {
@@ -226,13 +214,11 @@ class _View:
         return float(np.abs(corners).max())
 
     def _corners(self, state: State | None) -> Floats:
-        """Return two corners of the box around an ellipse."""
         mean, covariance = self._moments(state)
         half = self.deviations * np.sqrt(np.diag(covariance))
         return np.array([mean - half, mean + half])
 
     def limits(self, rounds: Sequence[TracedRound], ratio: float) -> tuple[Floats, Floats]:
-        """Return limits for x and y in which all ellipses and the origin lie, in panels of this ratio."""
         corners = [self._corners(state) for each in rounds for state in (each.before, each.after)]
         points = np.vstack([*corners, np.zeros((1, 2))])
         middle = 0.5 * (points.min(axis=0) + points.max(axis=0))

@@ -22,10 +22,7 @@ ROW, NAMES, NUMBERS = 0.26, 2.4, 0.85
 
 
 def mistakes_figure(results: Results, dataset: str) -> Figure:
-    """Draw the mean cumulative mistakes; an error bar is one deviation over the runs either way.
-
-    Algorithms with the same curves share a line: averaging, for example, changes no prediction of the pass.
-    """
+    """Algorithms with the same curves share a line: averaging, for example, changes no prediction."""
     entries, look = entries_on(results, dataset), find_looks(results)
     groups = group_alike(entries)
     samples = [Line2D([], [], label=_name(group), **line_look(look[group[0].label])) for group in groups]
@@ -48,7 +45,6 @@ def _runs(entries: Sequence[Entry]) -> str:
 
 
 def group_alike(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Return the entries, those with the same mistakes at every point of every run together."""
     groups: dict[tuple[bytes, ...], list[Entry]] = {}
     for entry in entries:
         curve = entry.points.tobytes(), entry.curves["mistakes"].tobytes()
@@ -61,7 +57,6 @@ def _name(group: Sequence[Entry]) -> str:
 
 
 def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int, lines: int) -> None:
-    """Draw the curve of a group, with its bars at other points than those of the other lines."""
     entry = group[0]
     counts = entry.curves["mistakes"]
     step = min(max(entry.points.size // BARS, lines), entry.points.size)
@@ -75,7 +70,6 @@ def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int
 
 
 def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
-    """Draw the test errors of all runs as boxes: quartiles, whiskers to the ends, and the mean as a point."""
     entries, look = entries_on(results, dataset), find_looks(results)
     names = [shorten(display_name(entry.label), NAMES) for entry in entries]
     heading = f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}"

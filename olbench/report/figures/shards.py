@@ -30,8 +30,6 @@ COLUMNS = 3
 
 @dataclass(frozen=True)
 class Family:
-    """One algorithm on one data set: one model of all the data, and what was made of shards."""
-
     dataset: str
     single: Entry
     #: By number of shards and combination.
@@ -39,17 +37,14 @@ class Family:
 
     @property
     def label(self) -> str:
-        """The name of the algorithm."""
         return self.single.label
 
     @property
     def shards(self) -> list[int]:
-        """The numbers of shards."""
         return list(dict.fromkeys(shards for shards, _ in self.combined))
 
     @property
     def ways(self) -> list[str]:
-        """The combinations."""
         return list(dict.fromkeys(way for _, way in self.combined))
 
     def best(self, shards: int) -> Entry:
@@ -59,7 +54,6 @@ class Family:
 
 
 def families(results: Results) -> list[Family]:
-    """Return the algorithms of a run that have both a single model and shards, by data set."""
     found: dict[tuple[str, str], dict[tuple[int, str], Entry]] = {}
     singles: dict[tuple[str, str], Entry] = {}
     for entry in results.entries:
@@ -92,10 +86,7 @@ def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | No
 
 
 def points_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Quantity) -> Figure:
-    """Draw the accuracy of n shards of one algorithm as points, and of single models as lines (Figure 6).
-
-    The paper has bars, whose lengths mean nothing unless they begin at zero.
-    """
+    """cw2012, Figure 6, whose bars mean nothing unless they begin at zero."""
     look = styles(dict.fromkeys(family.label for family in singles))
     ways = [way for way in TITLES if any(way in family.ways for family in found)]
     points = [Line2D([], [], linestyle="none", label=TITLES[way], **_point_look(way)) for way in ways]
@@ -143,7 +134,6 @@ def _scaled(quantity: Quantity, value: float) -> float:
 
 
 def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Quantity) -> list[float]:
-    """Draw the accuracies with their deviations; return where these end."""
     width, reaches = 0.7 / len(ways), []
     for place, shards in enumerate(family.shards):
         for k, way in enumerate(ways):
@@ -166,7 +156,6 @@ def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Qua
 def _draw_singles(
     panel: Axes, own: Sequence[Family], quantity: Quantity, look: Mapping[str, Style]
 ) -> list[float]:
-    """Draw the accuracies of single models as lines; return them."""
     means = [_scaled(quantity, family.single.mean(quantity)) for family in own]
     for family, mean in zip(own, means, strict=True):
         style = look[family.label]
@@ -175,10 +164,7 @@ def _draw_singles(
 
 
 def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Figure:
-    """Draw the test accuracy of single models while they are trained (Figure 7).
-
-    A grey line is the combination of the fewest shards of the first algorithm.
-    """
+    """cw2012, Figure 7; a grey line is the combination of the fewest shards of the first algorithm."""
     look = styles(dict.fromkeys(family.label for each in found.values() for family in each))
     samples = line_samples(list(look), look)
     first = next((each[0] for each in found.values() if each[0].shards), None)

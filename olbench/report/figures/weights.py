@@ -34,7 +34,6 @@ STEPS = (1, 2, 5, 10)
 
 
 def gaussian_figure() -> Figure:
-    """Draw weight vectors of a Gaussian on both sides of an example's hyperplane, and their margins."""
     vectors = np.random.default_rng(SEED).multivariate_normal(MEAN, COVARIANCE, POINTS, method="cholesky")
     mean, deviation = margin_moments(MEAN, COVARIANCE, EXAMPLE)
     samples = [
@@ -83,7 +82,6 @@ def _draw_half_planes(panel: Axes, vectors: Floats) -> None:
 
 
 def _draw_margins(panel: Axes, margins: Floats, mean: float, deviation: float) -> None:
-    """Draw the density of the margin, with the part that is correct, over a histogram of the vectors."""
     edges = np.arange(-10, 16, 1.0)
     panel.hist(margins, edges.tolist(), density=True, histtype="step", color=GREY, linewidth=0.6, zorder=3)
     at = np.linspace(edges[0], edges[-1], 501)
@@ -99,7 +97,6 @@ def _draw_margins(panel: Axes, margins: Floats, mean: float, deviation: float) -
 
 
 def ellipse(mean: Floats, covariance: Floats, deviations: float = 1.0, **look: Any) -> Ellipse:
-    """Return the curve at some standard deviations of a Gaussian in the plane."""
     variances, axes = np.linalg.eigh(covariance)
     width, height = 2 * deviations * np.sqrt(variances[::-1])
     angle = math.degrees(math.atan2(axes[1, 1], axes[0, 1]))
@@ -107,7 +104,6 @@ def ellipse(mean: Floats, covariance: Floats, deviations: float = 1.0, **look: A
 
 
 def learn_weights(run: int) -> tuple[Floats, Floats]:
-    """Return mean and covariance of CW after the first LEARNT examples of a run's sample."""
     data = load_run(DRAWN, run)
     learner: Any = online_pass(make_algorithm("cw", eta=ETA), data.X[:LEARNT], data.y[:LEARNT]).learner
     scale = 2.0**-learner.scale_exponent
@@ -115,7 +111,6 @@ def learn_weights(run: int) -> tuple[Floats, Floats]:
 
 
 def synthetic_figure(run: int = 0) -> Figure:
-    """Draw the informative features of a sample, and the learnt Gaussian in ten pairs of coordinates."""
     data = load_run(DRAWN, run)
     train = slice(None, data.test_from)
     mean, covariance = learn_weights(run)

@@ -1,7 +1,4 @@
-"""The formats of a report: one file per format, whose name is that of `--format`.
-
-A file defines FORMAT: what `--all` calls it and says about it, and the function that renders a document.
-"""
+"""The formats of a report: one file per format with its FORMAT; the file's name is that of `--format`."""
 
 import importlib
 import pkgutil
@@ -17,8 +14,6 @@ FIRST = ("text", "md", "latex", "csv", "json", "html")
 
 
 class Screen(NamedTuple):
-    """Columns of a terminal or text file, and whether it shows colours."""
-
     width: int
     colour: bool = False
 
@@ -33,12 +28,10 @@ class Format:
 
 
 def format_names() -> list[str]:
-    """Return the names of all formats, without importing any."""
     found = sorted(each.name for each in pkgutil.iter_modules(__path__))
     return [*FIRST, *(name for name in found if name not in FIRST)]
 
 
 def get_format(name: str) -> Format:
-    """Return the format of a name."""
     found: Format = importlib.import_module(f"{__name__}.{name}").FORMAT
     return found

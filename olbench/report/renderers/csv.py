@@ -11,7 +11,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(records: list[dict[str, Any]]) -> str:
-    """Return records with the same keys as CSV."""
     file = io.StringIO()
     if records:
         writer = csv.DictWriter(file, records[0].keys(), lineterminator="\n")

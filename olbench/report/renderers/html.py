@@ -29,7 +29,6 @@ SCREEN = Screen(160)
 
 
 def render(document: Document[Subject]) -> str:
-    """Return the page of a document, which offers its tables and its config for download."""
     values = section_values(document)
     drawn = {key: values["curves"].get(key, {}) for key in DRAWN} if "curves" in values else {}
     scripts = [*([read_part("plot.js")] if drawn else []), read_part("common.js") + read_part("page.js")]
@@ -46,12 +45,10 @@ def render(document: Document[Subject]) -> str:
 
 
 def section_values(document: Document[Subject]) -> dict[str, dict[str, Any]]:
-    """Return the content of each section of the page, as plain values."""
     return {section.id: _values(section, document) for section in document.sections if section.on_page}
 
 
 def _values(section: Section[Subject], document: Document[Subject]) -> dict[str, Any]:
-    """Return the content of the template of a section: by default its figures, tables and paragraphs."""
     subject = document.subject
     if section.page is not None:
         shown: dict[str, Any] = make_finite(dict(section.page(subject)))
@@ -76,14 +73,12 @@ def _figure(name: str, figure: "Figure") -> dict[str, str]:
 def _section(
     section: Section[Subject], values: dict[str, Any], document: Document[Subject]
 ) -> dict[str, str]:
-    """Return a section; its template knows what it is about, a report or a comparison, as `about`."""
     names, template = {"id": section.id, "title": section.title}, f"{section.id}.html.j2"
     context = {**names, "about": document.subject, "large": document.large, **values}
     return {**names, "html": _fill(PLAIN if section.page is None else template, **context)}
 
 
 def _files(document: Document[Subject]) -> dict[str, bytes]:
-    """Return the files that a page offers."""
     rendered = {file: get_format(form).render(document, SCREEN) for file, form in document.downloads.items()}
     files = {file: text.encode() for file, text in {**rendered, **document.attachments}.items()}
     return {file: _compress(content) if file.endswith(".gz") else content for file, content in files.items()}
@@ -105,7 +100,6 @@ def _pack(html: Any, large: bool) -> Any:
 
 
 def read_part(name: str) -> str:
-    """Return a script or a style sheet of the page."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
@@ -128,13 +122,11 @@ def _address(name: str, content: bytes) -> str:
 
 
 def _fill(template: str, **values: Any) -> str:
-    """Return a template of the page with its values."""
     return str(make_environment().get_template(template).render(values))
 
 
 @cache
 def make_environment(*folders: Path) -> Any:
-    """Return templates from some folders, then from those of the page; whatever they print is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -146,7 +138,6 @@ def make_environment(*folders: Path) -> Any:
 
 
 def _minus(text: str) -> str:
-    """Return a number with a true minus sign."""
     return text.replace("-", "\N{MINUS SIGN}")
 
 

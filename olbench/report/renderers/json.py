@@ -8,7 +8,6 @@ from olbench.report.renderers import Format
 
 
 def write_json(content: Any) -> str:
-    """Return plain values as JSON."""
     return json.dumps(make_finite(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

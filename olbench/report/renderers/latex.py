@@ -36,13 +36,11 @@ SIDES = {"left": "l", "right": "r", "center": "c"}
 
 
 def render(parts: Iterable[Part]) -> str:
-    """Return tables and paragraphs as a fragment that compiles."""
     body = (_paragraph(part) if isinstance(part, str) else _split(part) for part in parts)
     return HEAD + "\n".join(body) + FOOT
 
 
 def document(fragment: str) -> str:
-    """Return a whole document around a fragment."""
     return "\n".join([
         r"\documentclass{article}", r"\usepackage{booktabs,longtable}",
         r"\begin{document}", fragment, r"\end{document}", "",
@@ -50,13 +48,11 @@ def document(fragment: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return a text that LaTeX prints unchanged; a character with no ASCII form becomes a question mark."""
     known = "".join(SIGNS.get(sign, sign) for sign in text)
     return known.encode("ascii", "replace").decode()
 
 
 def _prose(text: str) -> str:
-    """Return sentences: commands, which are in backticks, become typewriter text."""
     pieces = re.split("`([^`]+)`", text)
     # Some fonts would join the two hyphens of a flag.
     pieces[1::2] = [rf"\texttt{{{escape(each).replace('--', '-{}-')}}}" for each in pieces[1::2]]
@@ -69,7 +65,6 @@ def _paragraph(text: str) -> str:
 
 
 def _split(grid: Grid) -> str:
-    """Return a table without optional columns, or several if a page is too narrow for it."""
     grid = grid.keep([number for number, column in enumerate(grid.columns) if not column.optional])
     pieces = _divide(grid, _measure(grid)[1])
     titles = [grid.title, *(f"{grid.title}, continued" for _ in pieces[1:])]
@@ -81,8 +76,6 @@ def _split(grid: Grid) -> str:
 
 
 def _divide(grid: Grid, widths: Sequence[float]) -> list[Grid]:
-    """Return a table as few that fit, and as even as they can be, for columns of these widths."""
-
     def cut(width: int) -> list[Grid]:
         return stack(grid, width, lambda kept: sum(widths[number] + GAP for number in kept))
 
@@ -92,7 +85,6 @@ def _divide(grid: Grid, widths: Sequence[float]) -> list[Grid]:
 
 
 def _grid(grid: Grid) -> str:
-    """Return a table; LaTeX numbers it."""
     title = re.sub(r"^Table \d+: ", "", grid.title)
     heading = " & ".join(map(_format, _headings(grid))) + r" \\"
     rows = [" & ".join(map(_format, row)) + r" \\" for row in grid.rows]
@@ -106,7 +98,6 @@ def _grid(grid: Grid) -> str:
 
 
 def _types(grid: Grid) -> str:
-    """Return the column types: if the table is too wide, its widest columns of words wrap."""
     whole, least = _measure(grid)
     room = PAGE - GAP * len(whole)
 

@@ -9,7 +9,6 @@ SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
 
 
 def render(parts: Iterable[Part]) -> str:
-    """Return tables and paragraphs as Markdown."""
     return "\n\n".join(_grid(part) if isinstance(part, Grid) else _escape(part) for part in parts) + "\n"
 
 
@@ -31,7 +30,6 @@ def _format(box: Box) -> str:
 
 
 def _escape(text: str) -> str:
-    """Escape the characters of a name that would become markup."""
     for sign in ("\\", "|", "*", "_", "`", "<", "["):
         text = text.replace(sign, "\\" + sign)
     return text

@@ -24,7 +24,6 @@ POINTER = "> "
 
 
 def render(parts: Iterable[Part], width: int = 140, colour: bool = False) -> str:
-    """Return tables and paragraphs as text: the best in bold if the terminal can, and always with a star."""
     console = Console(
         file=io.StringIO(), width=width, force_terminal=colour, no_color=not colour, highlight=False,
         color_system="standard" if colour else None,
@@ -59,11 +58,9 @@ class Widths:
         self.least = list(map(max, texts, (cell_len(column.heading) for column in grid.columns)))
 
     def total(self, kept: list[int]) -> int:
-        """Return the width of a table with these columns."""
         return sum(self.least[number] for number in kept) + GAP * max(0, len(kept) - 1)
 
     def squeeze(self, grid: Grid, width: int) -> None:
-        """Wrap words and headings, from the right, as far as it takes to fit; numbers never wrap."""
         texts = grid.texts_by_column()
         for number in reversed(range(len(grid.columns))):
             excess = self.total(list(range(len(grid.columns)))) - width
@@ -77,10 +74,7 @@ class Widths:
 
 
 def fit(grid: Grid, width: int) -> Grid:
-    """Return a table without the columns that do not fit into the width; its note names them.
-
-    Columns are dropped in the order of their `drop`; those that are KEPT stay.
-    """
+    """Columns are dropped in the order of their `drop`, and named in the note; those that are KEPT stay."""
     kept, dropped = list(range(len(grid.columns))), []
     widths = Widths(grid)
     while widths.total(kept) > width:
@@ -98,10 +92,7 @@ def fit(grid: Grid, width: int) -> Grid:
 
 
 def stack(grid: Grid, width: int, total: Callable[[list[int]], float] | None = None) -> list[Grid]:
-    """Return a table as one or several that fit, each with the columns of names, which are never cut.
-
-    `total` returns the width of a table with these columns; by default, that in a terminal.
-    """
+    """Each part has the columns of names; `total` returns the width of a table with these columns."""
     # The columns on the left of the numbers name a row, or the first one does.
     named = next((number for number, column in enumerate(grid.columns) if column.side != "left"), 1) or 1
     names = list(range(named))
@@ -115,7 +106,6 @@ def stack(grid: Grid, width: int, total: Callable[[list[int]], float] | None = N
 
 
 def _point(grid: Grid) -> Grid:
-    """Return a table whose highlighted names are bold and have a pointer, as terminals may lack bold."""
     columns = tuple(
         replace(each, heading=POINTER + each.heading) if each.highlighted else each for each in grid.columns
     )
@@ -144,7 +134,6 @@ def _print_grid(console: Console, grid: Grid, width: int) -> None:
 
 
 def _is_plain(grid: Grid) -> bool:
-    """Return whether every text takes one line and nothing but visible characters."""
     return bool(grid.rows) and all(box.text.isprintable() for row in grid.rows for box in row)
 
 
@@ -176,7 +165,6 @@ def _table(grid: Grid, widths: Widths) -> Table:
 
 
 def _mark(box: Box, starred: bool) -> str:
-    """Return the text of a box, with a star or the room for one in a column that has stars."""
     return box.text + ("*" if box.bold else " ") if starred else box.text
 
 

@@ -1,7 +1,4 @@
-"""The sections of a report: one file per section, with what each renderer needs.
-
-A protocol lists the ids of its sections in order. A section that does not apply to a report is skipped.
-"""
+"""The sections of a report, one file each; a protocol lists their ids; what does not apply is skipped."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -49,7 +46,6 @@ def register(section: "Section[Report]") -> "Section[Report]":
 
 
 def all_sections(report: Report) -> list[Section[Report]]:
-    """Return the sections of a report in the order of its protocol, whether they apply or not."""
     import_all(__name__)
     wanted = report.protocol.sections
     unknown = [id for id in wanted if id not in REGISTRY]
@@ -59,5 +55,4 @@ def all_sections(report: Report) -> list[Section[Report]]:
 
 
 def sections_of(report: Report) -> list[Section[Report]]:
-    """Return the sections that apply to a report, in order."""
     return [section for section in all_sections(report) if section.applies(report)]

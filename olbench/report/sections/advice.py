@@ -20,7 +20,6 @@ KEYS = ("advice", "domain", "missing")
 
 
 def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
-    """Yield the data sets of a run that have rules; data that is gone since has none to show."""
     config = report.results.config
     advice, domain, missing = (report.protocol.setting_of(config, key) for key in KEYS)
     for spec in config.datasets:
@@ -37,7 +36,6 @@ def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the counts, beside the paper's if there is one, then every rule with what it covers."""
     loaded = [(name, describe_rules(file, named), file, named) for name, file, named in _load(report)]
     if not loaded:
         return
@@ -76,7 +74,6 @@ def _describe(name: str, account: Account) -> Iterator[tuple[Box, ...]]:
 
 
 def figures(report: Report) -> Figures:
-    """Return a figure of examples, rules and planes for each data set with two features."""
     from olbench.report.figures.curves import file_names
     from olbench.report.figures.plane import plane_figure
 

@@ -17,13 +17,11 @@ TRAITS = {
 
 
 def title(report: Report) -> str:
-    """Return the title, with the paper's table of the same content."""
     where = report.paper.traits_where if report.paper else ""
     return f"{where}: traits" if where else "Traits"
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return one row per algorithm, with its traits as truth values; None if they are not known."""
     known = {definition.id: definition for definition in definitions()}
     rows = []
     for id in dict.fromkeys(entry.algorithm for entry in report.results.entries):
@@ -37,7 +35,6 @@ def page(report: Report) -> Mapping[str, Any]:
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield one row per algorithm."""
     columns = (*left("algorithm", "name"), *(Column(words, "center") for words in TRAITS.values()))
     rows = []
     for row in page(report)["rows"]:

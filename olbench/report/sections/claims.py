@@ -18,7 +18,6 @@ NOTE = (
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield the claims with our verdict, the one on the paper's own numbers, and the control."""
     rows = []
     for claim in report.claims:
         share = report.chance_of(claim)
@@ -31,7 +30,6 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def describe_chance(report: Report) -> str:
-    """Return how many of the claims that could be tried would hold by chance; empty if none could."""
     tried = {claim.id: claim for claim in report.claims if claim.id in report.claim_chances}
     if not tried:
         return ""
@@ -42,7 +40,6 @@ def describe_chance(report: Report) -> str:
 
 
 def _evidence(claim: ClaimVerdict) -> str:
-    """Return the evidence, and on how much other data than the paper's it rests."""
     other = len(claim.other_size)
     if not other:
         return claim.evidence
@@ -50,7 +47,6 @@ def _evidence(claim: ClaimVerdict) -> str:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return every claim with its verdicts, and how often it would hold by chance."""
     return {"claims": [{**vars(claim), "by_chance": report.chance_of(claim)} for claim in report.claims]}
 
 

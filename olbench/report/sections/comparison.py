@@ -25,7 +25,6 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 def comparison_document(runs: Sequence[Results]) -> Document[ComparedRuns]:
-    """Return the comparison of several runs."""
     compared = ComparedRuns(runs)
     *others, last = compared.titles
     rows, datasets = len(compared.rows), len({dataset for dataset, _ in compared.rows})
@@ -45,7 +44,6 @@ def comparison_document(runs: Sequence[Results]) -> Document[ComparedRuns]:
 
 
 def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
-    """Return how many rows got better or worse, by run and quantity, and what could not be compared."""
     tallies = []
     for place, title in enumerate(compared.titles[1:]):
         for quantity in compared.quantities:
@@ -58,14 +56,12 @@ def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
 
 
 def differences_parts(compared: ComparedRuns) -> Iterator[Part]:
-    """Yield every key in which the configs differ."""
     rows = [boxes(key, *values) for key, values in config_differences(compared.runs)]
     grid = Grid("What differs in the configs", left("key", *compared.titles), rows)
     yield grid if rows else "The configs are the same."
 
 
 def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
-    """Return the differences in config, place, time and versions of the runs."""
     files = [run.run for run in compared.runs]
     names = dict.fromkeys(name for file in files for name in file.versions)
     versions = {name: [str(file.versions.get(name, NOTHING)) for file in files] for name in names}
@@ -86,7 +82,6 @@ def _describe_commit(run: RunFile) -> str:
 
 
 def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
-    """Yield one table per quantity."""
     titles = compared.titles
     for quantity in compared.quantities:
         rows = []
@@ -105,7 +100,6 @@ def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
 
 
 def side_page(compared: ComparedRuns) -> Mapping[str, Any]:
-    """Return the numbers and changes of all rows."""
     rows = [_row(compared, key) for key in compared.rows]
     return {
         "quantities": [_quantity(each, rows) for each in compared.quantities],
@@ -135,7 +129,6 @@ def _change(change: MeanChange) -> dict[str, Any]:
 
 
 def _quantity(quantity: Quantity, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a quantity as the page needs it; the width is that of the longest deviation."""
     spreads = [each for row in rows for each in row["numbers"][quantity.name]["spreads"] if each]
     width = max((len(each["texts"][1]) for each in spreads), default=0)
     return {"name": quantity.name, "title": quantity.title, "width": width}
@@ -177,7 +170,6 @@ def _name(label: str, title: str) -> str:
 
 
 def _unchanged(compared: ComparedRuns, labels: Sequence[str]) -> list[str]:
-    """Return the labels whose curves are hidden at first: of many, those that never change significantly."""
     if len(labels) <= FEW_CURVES:
         return []
     changed = {

@@ -19,7 +19,6 @@ WIDEST, PAIRS = 12, 10
 
 
 def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
-    """Return how often each class was taken for which, over all trials: one row per true class."""
     stored = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
     numbers = [number for number, arrays in stored if isinstance(arrays, dict) and ARRAY in arrays]
     if not numbers:
@@ -29,13 +28,11 @@ def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
 
 
 def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64]]]:
-    """Return the label and the matrix of the best algorithm on each data set with several classes."""
     found = ((best, matrix_of(report.results, best)) for best, _ in winners(report))
     return {best.dataset: (best.label, matrix) for best, matrix in found if matrix is not None}
 
 
 def applies(report: Report) -> bool:
-    """Return whether a trial stored a confusion matrix."""
     return any(
         isinstance(arrays, dict) and ARRAY in arrays
         for entry in report.rows
@@ -44,7 +41,6 @@ def applies(report: Report) -> bool:
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield the matrix of the best algorithm on each data set, or its largest entries."""
     for dataset, (label, matrix) in best_matrices(report).items():
         classes = [str(each) for each in range(matrix.shape[0])]
         shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
@@ -66,7 +62,6 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return the matrix of every algorithm on every data set, summed over its trials."""
     found: dict[str, dict[str, Any]] = {}
     for entry in report.rows:
         if (matrix := matrix_of(report.results, entry)) is not None:
@@ -75,7 +70,6 @@ def data(report: Report) -> Mapping[str, Any]:
 
 
 def figures(report: Report) -> Figures:
-    """Return the matrix of the best algorithm on each data set as a picture."""
     from olbench.report.figures.confusion import confusion_figure
     from olbench.report.figures.curves import file_names
 

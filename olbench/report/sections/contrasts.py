@@ -1,7 +1,4 @@
-"""Two variants of an algorithm on all data sets (cw2008, Figure 2 (c), and cw2012, Figure 5).
-
-The protocol says which variants, by the id of the section.
-"""
+"""Two variants of an algorithm on all data sets (cw2008, Figure 2 (c), and cw2012, Figure 5)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -13,13 +10,11 @@ from olbench.report.sections import Figures, Section, register
 
 
 def contrasts(id: str, report: Report) -> list[Contrast]:
-    """Return the pairs of variants of a section."""
     pairing = report.protocol.pairings.get(id)
     return find_contrasts(report.results, pairing) if pairing else []
 
 
 def parts(id: str, measured: str, report: Report) -> Iterator[Grid]:
-    """Yield a table per pair under the config's first tuning: both accuracies, and their difference."""
     for each in contrasts(id, report):
         if not each.tuning:
             yield Grid(
@@ -34,7 +29,6 @@ def parts(id: str, measured: str, report: Report) -> Iterator[Grid]:
 
 
 def figures(id: str, measured: str, report: Report) -> Figures:
-    """Return one scatter per tuning."""
     from olbench.report.figures.accuracy import contrast_figure
 
     found, drawn = contrasts(id, report), {}

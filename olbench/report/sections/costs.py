@@ -11,13 +11,11 @@ from olbench.report.sections import Section, register
 
 
 def cost_columns(report: Report) -> tuple[Column, ...]:
-    """Return the headings of the costs; the rate is as good as the times are."""
     rate = "examples/s" if report.results.exclusive else "examples/s (shared)"
     return right("learner size", "trial memory", rate, optional=True, drop=COST)
 
 
 def cost_texts(report: Report, entry: Entry) -> list[str]:
-    """Return the bytes of the learner and of a trial, and examples per second."""
     costs = report.results.costs(entry)
     rate = show_rate(costs.examples_per_second)
     shown = rate if entry.exclusive or costs.examples_per_second is None else f"({rate})"
@@ -25,7 +23,6 @@ def cost_texts(report: Report, entry: Entry) -> list[str]:
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return one row per result: the value of each cost, by which the page sorts, and its text."""
     rows = []
     for entry in report.rows:
         costs = report.results.costs(entry)

@@ -26,7 +26,6 @@ WINDOWS = 25
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return every curve as mean and deviation at its points, and the style of each algorithm."""
     results = report.results
     series = report.protocol.series
     lines, points = budget(results.entries, series)
@@ -50,7 +49,6 @@ def page(report: Report) -> Mapping[str, Any]:
 
 
 def describe_series(series: Sequence[Series]) -> dict[str, Any]:
-    """Return the series as the page needs them, and the title of their points."""
     about, names = {}, [each.quantity.title for each in series]
     for each in series:
         quantity, name = each.quantity, capitalise(each.quantity.title)
@@ -74,7 +72,6 @@ def is_counted(series: Series) -> bool:
 
 
 def budget(entries: Iterable[Entry], series: Sequence[Series]) -> tuple[int, int]:
-    """Return how many algorithms of a data set, and how many points of a curve, the page has room for."""
     entries = [entry for entry in entries if entry.done]
     datasets = len({entry.dataset for entry in entries})
     points = max(entry.points.size for entry in entries)
@@ -85,7 +82,6 @@ def budget(entries: Iterable[Entry], series: Sequence[Series]) -> tuple[int, int
 
 
 def _best(entries: list[Entry], most: int, report: Report) -> list[Entry]:
-    """Return the best entries of a data set, in the order of the config."""
     if len(entries) <= most:
         return entries
     ranked = sorted(entries, key=lambda entry: report.headline.loss(entry.mean(report.headline)))
@@ -104,10 +100,7 @@ def thin(size: int, most: int) -> NDArray[np.int64]:
 
 
 def curves_of(entries: list[Entry], most: int) -> dict[str, Any]:
-    """Return the shared points, and mean and deviation of every algorithm at each of them.
-
-    `w` are the ends of the windows, the first of which begins at 0.
-    """
+    """Mean and deviation of every algorithm; `w` are the ends of windows, the first of which begins at 0."""
     shared = entries[0].points
     return {
         **_points(entries[0], most),
@@ -159,7 +152,6 @@ def _round(value: float) -> float | None:
 
 
 def figures(report: Report) -> Figures:
-    """Return one figure per data set, and one for all of them."""
     from olbench.report.figures.curves import curves_figure, file_names, overview_figure
 
     results = report.results
@@ -172,7 +164,6 @@ def figures(report: Report) -> Figures:
 
 
 def applies(report: Report) -> bool:
-    """Return whether there are curves."""
     return any(entry.points.size for entry in report.rows)
 
 

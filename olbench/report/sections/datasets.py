@@ -10,13 +10,11 @@ from olbench.report.sections import Section, register
 
 
 def title(report: Report) -> str:
-    """Return the title, with the paper's table of the same content."""
     where = report.paper.shapes_where if report.paper else ""
     return f"{where}: data sets" if where else "Data sets"
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield one row per data set."""
     rows = []
     for name, facts in report.results.run.data.items():
         if report.whole is not None and name not in report.results.datasets:
@@ -33,14 +31,12 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def in_paper(report: Report, name: str) -> str:
-    """Return whether the paper prints the same size, and how it differs if not."""
     if report.attempt is None or name not in report.attempt.paper.shapes:
         return ""
     return report.attempt.find_other_size(name) or "the same size"
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return one row per data set."""
     rows = []
     for name in report.results.datasets:
         facts = report.results.run.data.get(name)

@@ -22,17 +22,14 @@ FOUND_NOTE = (
 
 
 def drifts_of(entry: Entry) -> list[dict[str, list[Any]]]:
-    """Return the drifts in the record of each trial that has them: a list by name."""
     return [each for each in entry.columns["drifts"] if isinstance(each, dict) and each.get("row")]
 
 
 def applies(report: Report) -> bool:
-    """Return whether a trial recorded drifts."""
     return "drifts" in report.protocol.details and any(map(drifts_of, report.rows))
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield one table per data set."""
     for dataset in report.results.datasets:
         entries = [entry for entry in report.block(dataset) if drifts_of(entry)]
         known = [entry for entry in entries if "depth" in drifts_of(entry)[0]]
@@ -70,7 +67,6 @@ def _list_found(entry: Entry, most: int = 8) -> list[str]:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return the drifts of every trial, by data set and label."""
     found: dict[str, dict[str, Any]] = {}
     for entry in report.rows:
         if trials := drifts_of(entry):

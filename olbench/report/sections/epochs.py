@@ -16,17 +16,14 @@ Blocks = Mapping[str, Sequence[Entry]]
 
 
 def series_of(report: Report) -> Series | None:
-    """Return the series that trials record after each epoch."""
     return next((each for each in report.protocol.series if each.name == SERIES), None)
 
 
 def applies(report: Report) -> bool:
-    """Return whether there are curves over epochs."""
     return series_of(report) is not None and bool(entries_by_epoch(report.results, ""))
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield the first and the last points of the curves; one row per data set."""
     blocks = entries_by_epoch(report.results, "")
     yield _table(blocks, 0, "Test accuracy (%) after the first epoch")
     yield _table(blocks, -1, "Test accuracy (%) after the last epoch")
@@ -45,7 +42,6 @@ def _table(blocks: Blocks, place: int, title: str) -> Grid:
 
 
 def figures(report: Report) -> Figures:
-    """Return the curves of each tuning, on as many pages as the data sets need."""
     from olbench.report.figures.accuracy import PANELS, epochs_figure
 
     series = series_of(report)
@@ -62,7 +58,6 @@ def figures(report: Report) -> Figures:
 
 
 def _pages(blocks: Blocks, most: int) -> Iterator[Blocks]:
-    """Yield the data sets in pages of about the same size."""
     left_over, pages = list(blocks), ceil(len(blocks) / most)
     for page in range(pages, 0, -1):
         size = ceil(len(left_over) / page)

@@ -37,7 +37,6 @@ MATCHING_NOTE = (
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield the controls of each quantity, then the blind matching of rows."""
     shown = [(quantity, found) for quantity, found in report.controls.items() if found.rows]
     for quantity, found in shown:
         yield control_grid(report, quantity, found, is_first=quantity is shown[0][0])
@@ -46,7 +45,6 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def control_grid(report: Report, quantity: Quantity, found: WrongLearners, is_first: bool) -> Grid:
-    """Return what the right learners and the wrong ones reproduce, row by row."""
     judgements = [each for each in report.judgements if each.quantity == quantity.name and each.is_compared]
     # Without printed deviations, both columns would repeat the verdict.
     has_deviations = any(each.basis == DEVIATION for each in judgements)
@@ -72,7 +70,6 @@ def control_grid(report: Report, quantity: Quantity, found: WrongLearners, is_fi
 
 
 def matching_grid(report: Report) -> Grid:
-    """Return whom each row names, blind, and how many of its cells are reproduced jointly."""
     found, joint = report.identification, joint_verdicts(report.judgements)
     cells: dict[str, list[NamedRow]] = {}
     for (_, row), named in found.cells.items():
@@ -98,7 +95,6 @@ def matching_grid(report: Report) -> Grid:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return the controls by quantity, and the blind matching; null without a paper to compare with."""
     if not report.printed_cells:
         return {"controls": None, "identification": None, "joint": None}
     return {

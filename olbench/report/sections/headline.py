@@ -20,13 +20,11 @@ MOST_RANKED = 20
 
 
 def parts(report: Report) -> Iterator[str]:
-    """Yield the headline as one paragraph."""
     lines = headline_lines(report, f"run of {report.made}")
     yield "\n".join(filter(None, (*lines, describe_guesses(report.guesses, report.headline))))
 
 
 def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
-    """Return what was run, what is missing, and how many numbers of the paper are reproduced."""
     results = report.results
     most = max((entry.planned for entry in results.entries), default=0)
     first, *others = results.tunings
@@ -39,7 +37,6 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
 
 
 def list_gaps(report: Report, few: int) -> list[str]:
-    """List the missing rows: one line per row if there are few, otherwise one line per data set."""
     missing, results = report.results.missing, report.results
     lines = [f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:"]
     if len(missing) <= few:
@@ -52,7 +49,6 @@ def list_gaps(report: Report, few: int) -> list[str]:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return the counts of the verdicts."""
     summary = {each.name: report.describe_verdicts(each) for each in report.judged}
     guessed = [
         {"dataset": dataset, "label": entry.label, "mean": entry.mean(report.headline), "guess": guess}
@@ -68,7 +64,6 @@ def data(report: Report) -> Mapping[str, Any]:
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return the winners and ranks, and the tallies of verdicts and claims."""
     ranked, headline = standings(report), report.headline
     meanings = verdicts.describe_meanings(report.judgements)
     return {

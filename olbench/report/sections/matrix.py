@@ -13,7 +13,6 @@ MOST = 40
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield mean and deviation of the headline quantity; the best and all as good are bold."""
     quantity, results = report.headline, report.results
     shown = {
         (entry.dataset, entry.label): Box(number_text(entry, quantity), results.is_best(entry))
@@ -31,12 +30,10 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def _labels(report: Report) -> list[str]:
-    """Return the algorithms that are compared, in the order of the results."""
     return list(dict.fromkeys(each.label for each in report.rows if report.results.is_contestant(each)))
 
 
 def applies(report: Report) -> bool:
-    """Return whether there is more than one row and one column, and not too many columns."""
     return len(report.results.datasets) > 1 and 1 < len(_labels(report)) <= MOST
 
 

@@ -11,7 +11,6 @@ from olbench.report.verdicts import suspects
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield one row per data set and one column per algorithm, for the headline quantity."""
     entries = {(e.dataset, e.label): e for e in report.rows if report.results.is_contestant(e)}
     labels = list(dict.fromkeys(label for _, label in entries))
     datasets = list(dict.fromkeys(dataset for dataset, _ in entries))

@@ -15,7 +15,6 @@ from olbench.trials.seeds import STREAMS
 
 
 def parts(report: Report) -> Iterator[str]:
-    """Yield one paragraph."""
     run = report.results.run
     versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     changes = " with uncommitted changes" if run.dirty else ""
@@ -26,21 +25,18 @@ def parts(report: Report) -> Iterator[str]:
 
 
 def machine_text(run: RunFile) -> str:
-    """Return processor, cores and system in one line, as far as they are recorded."""
     cores = run.machine.get("cores")
     parts = (run.machine.get("processor"), cores and count(cores, "core"), run.machine.get("system"))
     return ", ".join(str(part) for part in parts if part) or "unknown machine"
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return the run file without its cells."""
     content = report.results.run.plain()
     names = ("config", "data", "seeds", "versions", "commit", "dirty", "machine", "start", "end")
     return {"run": {name: content[name] for name in names}}
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return the facts, and the commands that make this page again."""
     run = report.results.run
     facts = {
         "Commit": f"{run.commit or 'unknown'}{', with uncommitted changes' if run.dirty else ''}",
@@ -59,13 +55,11 @@ def page(report: Report) -> Mapping[str, Any]:
 
 
 def config_yaml(report: Report) -> str:
-    """Return the config as a file that `olbench run` reads, short lists on one line."""
     plain = json.loads(json.dumps(report.results.config.plain()))
     return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
 
 
 def commands(report: Report) -> list[str]:
-    """Return the commands that make this page again; exclusive timing is an option, not in the config."""
     name = report.results.name
     config, folder, page = (shlex.quote(each) for each in (f"{name}.yaml", f"results/{name}", f"{name}.html"))
     run = f"olbench run {config} --out {folder}"

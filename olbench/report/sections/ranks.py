@@ -16,7 +16,6 @@ NOTE = "The mean over data sets of the rank on each; equals share the smallest o
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield the ranks of all algorithms, then those that the paper prints."""
     if report.ranks:
         yield all_algorithms(report)
     for printed in report.paper.ranks if report.paper else ():
@@ -24,7 +23,6 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def all_algorithms(report: Report) -> Grid:
-    """Return the mean ranks of all algorithms over the data sets that have all of them."""
     ranks, ordered = report.ranks, sorted(report.ranks, key=lambda label: report.ranks[label])
     return Grid(
         f"Mean ranks of all {len(ranks)} algorithms, {report.headline.title}, "
@@ -36,7 +34,6 @@ def all_algorithms(report: Report) -> Grid:
 
 
 def beside_printed(report: Report, printed: PrintedRanks) -> Grid:
-    """Return our ranks among the rows of a paper's table, beside those of its own numbers."""
     means = _means(report, printed)
     both, every = len(means[0]), len(printed.datasets)
     ranks = [mean_ranks(each, report.headline.better) for each in means]
@@ -66,7 +63,6 @@ def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return our mean ranks, and those of the paper's numbers."""
     tables = []
     for printed in report.paper.ranks if report.paper else ():
         names = ("ours", "paper_on_the_same", "paper_on_all")

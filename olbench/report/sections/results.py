@@ -33,12 +33,10 @@ SHARED_NOTE = (
 
 
 def bold_note(report: Report) -> str:
-    """Return the meaning of bold."""
     return f"* or bold: {report.results.best_note}"
 
 
 def settings(entry: Entry) -> str:
-    """Return the chosen parameters and settings, and any warnings."""
     notes = [list_settings({**(entry.params or {}), **entry.setting})]
     flags = [each.title for each in entry.protocol.recorded if each.flag]
     if entry.flagged:
@@ -47,12 +45,10 @@ def settings(entry: Entry) -> str:
 
 
 def flagged_label(entry: Entry) -> str:
-    """Return the label of an entry, marked if some of its trials break down."""
     return entry.label + (FLAG if entry.flagged else "")
 
 
 def flag_note(report: Report, entries: Sequence[Entry]) -> str:
-    """Return the warning that the mark stands for, or an empty text."""
     listed = [f"{entry.label} in {entry.flagged} of {entry.done}" for entry in entries if entry.flagged]
     if not listed:
         return ""
@@ -64,12 +60,10 @@ def flag_note(report: Report, entries: Sequence[Entry]) -> str:
 
 
 def is_time(quantity: Quantity) -> bool:
-    """Return whether a quantity is a time, which other running trials lengthen."""
     return quantity.name == SECONDS.name
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield one table per data set; a note below the last one explains the marks."""
     timed = any(map(is_time, report.protocol.quantities))
     note = bold_note(report) + ("" if report.results.exclusive or not timed else f" {SHARED_NOTE}")
     others = left("parameters", optional=True, drop=DETAIL)
@@ -91,7 +85,6 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def _title(report: Report, dataset: str) -> str:
-    """Return the data set with its size and, if the paper reports it, the table."""
     facts = report.results.run.data.get(dataset)
     name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
     numbers = report.paper.numbers if report.paper else ()
@@ -100,7 +93,6 @@ def _title(report: Report, dataset: str) -> str:
 
 
 def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, ...]:
-    """Return the headings of the quantities; times are marked unless all were measured alone."""
     alone = all(entry.exclusive for entry in entries)
     columns: tuple[Column, ...] = ()
     for each in report.protocol.quantities:
@@ -110,7 +102,6 @@ def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, 
 
 
 def quantity_boxes(report: Report, entry: Entry) -> tuple[Box, ...]:
-    """Return mean and deviation of every quantity."""
     best = report.results.is_best(entry)
     return tuple(
         Box(number_text(entry, each), best and each is report.headline) for each in report.protocol.quantities
@@ -134,7 +125,6 @@ def number_text(entry: Entry, quantity: Quantity) -> str:
 
 
 def _ratio_text(entry: Entry, report: Report) -> str:
-    """Return the paper's seconds divided by ours, in brackets unless ours were measured alone."""
     ratio = report.time_ratios.get((entry.dataset, entry.label))
     judgement = report.judgements_of(entry).get(report.headline.name)
     if ratio is None or judgement is None or judgement.verdict == NOT_COMPARABLE:
@@ -143,13 +133,11 @@ def _ratio_text(entry: Entry, report: Report) -> str:
 
 
 def printed_text(report: Report, entry: Entry, quantity: Quantity) -> str:
-    """Return the paper's number for a row, with the verdict; empty if it prints none."""
     judgement = report.judgements_of(entry).get(quantity.name)
     return f"{judgement.reported.printed} {judgement.letter}" if judgement else ""
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return one object per row."""
     return {"rows": [_row_data(entry, report) for entry in report.rows]}
 
 
@@ -181,7 +169,6 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
 
 
 def flat_records(report: Report) -> list[dict[str, Any]]:
-    """Return one flat record per row, in full precision, for CSV."""
     return [_flat(entry, report) for entry in report.rows]
 
 
@@ -207,7 +194,6 @@ def _flat(entry: Entry, report: Report) -> dict[str, Any]:
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return the rows, with everything that the page sorts, filters and shows."""
     kinds = {entry.timing for entry in report.rows}
     rows = [_row_page(entry, report) for entry in report.rows]
     return {
@@ -221,7 +207,6 @@ def page(report: Report) -> Mapping[str, Any]:
 
 
 def notes(report: Report) -> list[str]:
-    """Return warnings about some rows, one sentence per data set."""
     flags = " or ".join(each.title for each in report.protocol.recorded if each.flag)
     found = []
     for dataset in report.results.datasets:
@@ -232,7 +217,6 @@ def notes(report: Report) -> list[str]:
 
 
 def _quantity_page(quantity: Quantity, report: Report, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a quantity as the page needs it; the widths are those of the longest deviation."""
     judgements = [row["judgements"][quantity.name] for row in rows]
     printed = [text for each in judgements if each for text in each["printed"][1:]]
     return {
@@ -264,7 +248,6 @@ def _row_page(entry: Entry, report: Report) -> dict[str, Any]:
 
 
 def spread_page(quantity: Quantity, entry: Entry) -> dict[str, Any]:
-    """Return mean and deviation as separate texts; a short time has two digits that say something."""
     spread = entry.spread(quantity)
     digits = 0 if quantity.whole and entry.planned == 1 else quantity.digits
     if is_time(quantity) and 0 < spread[0] < 10.0**-digits * 10:
@@ -284,7 +267,6 @@ def group_digits(printed: str) -> str:
 
 
 def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any] | None:
-    """Return a judgement for the page: the verdict, and both numbers in words."""
     if judgement is None:
         return None
     quantity = report.protocol.quantity(judgement.quantity)

@@ -10,14 +10,12 @@ SERIES = "mistakes"
 
 
 def applies(report: Report) -> bool:
-    """Return whether the protocol counts mistakes along the way and tests what was learnt."""
     counted = any(series.name == SERIES for series in report.protocol.series)
     tested = any(quantity.name == TEST_ERROR.name for quantity in report.protocol.quantities)
     return counted and tested and any(entry.done for entry in report.results.entries)
 
 
 def figures(report: Report) -> Figures:
-    """Return two figures per data set."""
     from olbench.report.figures.curves import file_names
     from olbench.report.figures.runs import errors_figure, mistakes_figure
 

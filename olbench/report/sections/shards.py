@@ -20,17 +20,14 @@ def _families(report: Report) -> "list[Family]":
 
 
 def applies(report: Report) -> bool:
-    """Return whether models of shards were combined."""
     return any(family.combined for family in _families(report))
 
 
 def _series(report: Report) -> Series | None:
-    """Return the curve of the quantity that ranks algorithms."""
     return next((each for each in report.protocol.series if each.quantity == report.headline), None)
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the combinations by number of shards, then the unavailable corpora of the paper."""
     from olbench.report.figures.shards import TITLES
 
     found = [family for family in _families(report) if family.combined]
@@ -77,7 +74,6 @@ def _rows(report: Report, family: "Family", ways: list[str]) -> Iterator[tuple[B
 
 
 def _describe_worth(worth: float | None, points: Any) -> str:
-    """Return a share of the training examples; before the first test of the curve nothing is known."""
     if worth is None:
         return "over 100%"
     return f"{'at most ' if worth <= points[0] / points[-1] else ''}{worth:.0%}"
@@ -100,7 +96,6 @@ def _corpora(report: Report) -> Grid:
 
 
 def figures(report: Report) -> Figures:
-    """Return one figure per algorithm, and one of the curves of single models."""
     from olbench.report.figures.curves import file_names
     from olbench.report.figures.shards import examples_figure, points_figure
 

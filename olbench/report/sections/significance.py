@@ -28,8 +28,6 @@ METHOD = (
 
 @dataclass(frozen=True)
 class ErrorContrast:
-    """A row of a paper's table against one of its baselines on a data set, as tested on our errors."""
-
     where: str
     dataset: str
     row: str
@@ -38,13 +36,10 @@ class ErrorContrast:
 
     @property
     def is_better(self) -> bool:
-        """Whether the row has fewer errors than the baseline."""
         return self.test.first_alone < self.test.second_alone
 
 
 def contrasts(attempt: Attempt) -> tuple[ErrorContrast, ...]:
-    """Return every test that the tables of a paper call for and the run allows."""
-
     @cache
     def errors(dataset: str, row: str) -> dict[int, Bools]:
         entry, reason, _ = attempt.choose(dataset, row)
@@ -61,13 +56,11 @@ def contrasts(attempt: Attempt) -> tuple[ErrorContrast, ...]:
 
 
 def trials_with_errors(entry: Entry) -> list[int]:
-    """Return the numbers of the trials that stored their errors."""
     pairs = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
     return [number for number, stored in pairs if isinstance(stored, dict) and ARRAY in stored]
 
 
 def stored_errors(results: Results, entry: Entry) -> dict[int, Bools]:
-    """Return which test rows an entry is wrong about, by the number of the trial."""
     return {number: results.array(entry, number, ARRAY) for number in trials_with_errors(entry)}
 
 
@@ -80,19 +73,16 @@ def compare(first: Mapping[int, Bools], second: Mapping[int, Bools]) -> McNemar 
 
 
 def find_mark(p: float, paper: Paper) -> str:
-    """Return the paper's mark of the strictest level that p is below, or an empty text."""
     levels = sorted((level, mark) for mark, level in paper.marks.items() if level is not None)
     return next((mark for level, mark in levels if p < level), "")
 
 
 def applies(report: Report) -> bool:
-    """Return whether the paper marks differences and trials stored their errors."""
     marked = report.paper is not None and bool(report.paper.marked)
     return marked and any(map(trials_with_errors, report.results.entries))
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the marks by data set, one table for each of the paper's, then the counts by baseline."""
     assert report.attempt is not None
     paper, found = report.attempt.paper, contrasts(report.attempt)
     yield METHOD
@@ -108,7 +98,6 @@ def parts(report: Report) -> Iterator[Part]:
 
 
 def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence[ErrorContrast]) -> Grid:
-    """Return our mark and the paper's for every row of a table on every data set."""
     names = (*table.rows, *table.also)
     rows, same = [], []
     for dataset in dict.fromkeys(contrast.dataset for contrast in found):
@@ -132,13 +121,11 @@ def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence
 
 
 def mark_text(ours: str, theirs: str, is_worse: bool) -> str:
-    """Return both marks, or ours alone; a text is empty where there is no test."""
     marked = f"{ours}{WORSE}" if is_worse and ours not in ("", NONE) else ours
     return f"{marked} / {theirs}" if ours and theirs else marked
 
 
 def counts_grid(found: Sequence[ErrorContrast]) -> Grid:
-    """Return on how many data sets each row is significantly better and worse than each baseline."""
     rows, baselines = (list(dict.fromkeys(getattr(c, name) for c in found)) for name in ("row", "baseline"))
     return Grid(
         f"Data sets on which a row is significantly better + or worse {WORSE} ({LEVEL:.0%})",
@@ -154,7 +141,6 @@ def _count(found: Sequence[ErrorContrast], row: str, baseline: str) -> str:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return every test."""
     found = contrasts(report.attempt) if report.attempt else ()
     return {"mcnemar": [{**vars(each), "test": vars(each.test)} for each in found]}
 

@@ -18,7 +18,6 @@ IN_TABLE, ON_PAGE = 500, 2000
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the differences within each data set, then the ranks across all."""
     for dataset in report.results.within:
         yield within(report, dataset)
     if isinstance(report.across, str):
@@ -31,7 +30,6 @@ def parts(report: Report) -> Iterator[Part]:
 
 
 def within(report: Report, dataset: str) -> Grid:
-    """Return the differences from the best algorithm on one data set."""
     best, differences = report.results.within[dataset]
     quantity, rows = report.headline, []
     interval, test = "95% bootstrap", "p (paired t)"
@@ -56,7 +54,6 @@ def within(report: Report, dataset: str) -> Grid:
 
 
 def across(report: Report, comparison: Across) -> Grid:
-    """Return the average ranks over data sets."""
     ordered = order_ranks(comparison.ranks)
     return Grid(
         f"Across {len(comparison.datasets)} data sets: average ranks of the {report.headline.title}",
@@ -69,13 +66,11 @@ def across(report: Report, comparison: Across) -> Grid:
 
 
 def _first_pairs(comparison: Across, most: int) -> list[PairTest]:
-    """Return all pairs or, if there are more than `most`, those with the smallest p."""
     pairs = list(comparison.pairs)
     return pairs if len(pairs) <= most else sorted(pairs, key=lambda pair: pair.p)[:most]
 
 
 def pairs(comparison: Across) -> Grid:
-    """Return the pairs that differ across data sets, with Holm's correction."""
     different = sum(pair.significant for pair in comparison.pairs)
     first = _first_pairs(comparison, IN_TABLE)
     listed = [pair for pair in first if pair.significant] or sorted(first, key=lambda pair: pair.p)[:5]
@@ -92,7 +87,6 @@ def pairs(comparison: Across) -> Grid:
 
 
 def against_best(report: Report, comparison: Control) -> Grid:
-    """Return every algorithm against the one with the best average rank."""
     columns = right("z", "p", "adjusted p")
     note = (
         "z: the difference of the average ranks in standard errors; adjusted p: with Holm's correction. The "
@@ -118,7 +112,6 @@ def against_best(report: Report, comparison: Control) -> Grid:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return every difference and the whole comparison across data sets."""
     comparison, best = report.across, report.against_best
     return {
         "within": {
@@ -133,7 +126,6 @@ def data(report: Report) -> Mapping[str, Any]:
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return the differences with the length of their bars, and the diagram of ranks."""
     return {
         "within": [_within_page(report, dataset) for dataset in report.results.within],
         "across": _across_page(report.across),
@@ -156,7 +148,6 @@ def _within_page(report: Report, dataset: str) -> dict[str, Any]:
 
 
 def _signed(difference: Difference, quantity: Quantity) -> dict[str, str]:
-    """Return a mean difference and the ends of its interval as texts with a sign."""
     names = ("mean", "low", "high")
     return {f"{name}_text": quantity.text(getattr(difference, name), sign="+") for name in names}
 
@@ -179,7 +170,6 @@ def _across_page(comparison: Across | str) -> dict[str, Any]:
 
 
 def figures(report: Report) -> Figures:
-    """Return the diagram of average ranks, if there are any."""
     from olbench.report.figures.curves import critical_difference_figure, find_looks
 
     if isinstance(report.across, str):

@@ -8,7 +8,6 @@ from olbench.report.sections import Section, register
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield one row per data set."""
     quantity, rows = report.headline, []
     for dataset in report.results.datasets:
         entries = report.results.of(dataset)

@@ -14,12 +14,10 @@ Means = dict[str, float]
 
 
 def applies(report: Report) -> bool:
-    """Return whether entries are tuned in several ways."""
     return len(report.results.tunings) > 1 and any(size for size, _ in means(report).values())
 
 
 def means(report: Report) -> dict[str, tuple[int, Means]]:
-    """Return by algorithm on how many data sets it is tuned in every way, and the means over them."""
     results, tunings = report.results, report.results.tunings
     finished: dict[str, dict[str, Means]] = {name: {} for name in results.names}
     for entry in results.entries:
@@ -35,14 +33,12 @@ def means(report: Report) -> dict[str, tuple[int, Means]]:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the means by tuning, then the verdicts by tuning."""
     yield side_by_side(report)
     if report.judgements:
         yield verdict_counts(report)
 
 
 def side_by_side(report: Report) -> Grid:
-    """Return the mean of every algorithm over data sets by tuning, and the differences to the first."""
     first, *others = report.results.tunings
     rows = {name: (size, values) for name, (size, values) in means(report).items() if size}
     average = {
@@ -71,7 +67,6 @@ def _texts(values: Means, report: Report) -> Iterator[str]:
 
 
 def count_verdicts(report: Report) -> dict[str, Counter[str]]:
-    """Return the counts of the verdicts as each tuning would have them; none without a paper."""
     if report.attempt is None:
         return {}
     found = {way: verdicts.judge_tuning(report.attempt, way) for way in report.results.tunings}
@@ -79,7 +74,6 @@ def count_verdicts(report: Report) -> dict[str, Counter[str]]:
 
 
 def verdict_counts(report: Report) -> Grid:
-    """Return how many numbers of the paper each tuning reproduces."""
     assert report.paper is not None
     rows = []
     for way, counts in count_verdicts(report).items():
@@ -101,7 +95,6 @@ def verdict_counts(report: Report) -> Grid:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return the means and the counts of the verdicts by tuning."""
     counts = {way: dict(each) for way, each in count_verdicts(report).items()}
     averages = {name: {"datasets": size, **values} for name, (size, values) in means(report).items()}
     return {"tunings": {"means": averages, "verdicts": counts}}

@@ -27,7 +27,6 @@ LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in LETTERS.items())
 
 
 def legend(report: Report) -> str:
-    """Return the meaning of the letters, and of the mark if there is one."""
     marks = {
         f"{LEANS} {LEANS_MEANING}": any(each.leans for each in report.judgements),
         f"{WEAK} {WEAK_MEANING}": any(each.weak for each in report.judgements),
@@ -37,7 +36,6 @@ def legend(report: Report) -> str:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the verdicts at a glance, then what is not reproduced and what is not comparable."""
     if "overview" not in report.protocol.sections:
         yield glance(report)
     yield verdict_map(report)
@@ -50,13 +48,11 @@ def parts(report: Report) -> Iterator[Part]:
 
 
 def shown_datasets(report: Report) -> list[str]:
-    """Return the data sets that both the run and the paper have, in the order of the run."""
     reported = report.paper.datasets if report.paper else ()
     return [name for name in report.results.datasets if name in reported]
 
 
 def verdict_map(report: Report) -> Grid:
-    """Return the verdicts of all rows as letters, and Kendall's tau of each data set."""
     assert report.paper is not None
     names, rows = report.paper.algorithms, []
     for dataset in shown_datasets(report):
@@ -78,7 +74,6 @@ def verdict_map(report: Report) -> Grid:
 
 
 def glance(report: Report) -> Grid:
-    """Return the first quantity at a glance: our number, the paper's, and the verdict."""
     assert report.paper is not None
     quantity, rows = report.judged[0], []
     for dataset in shown_datasets(report):
@@ -95,7 +90,6 @@ def glance(report: Report) -> Grid:
 
 
 def beside_text(judgement: Judgement, quantity: Quantity) -> str:
-    """Return ours, the paper's number and the verdict; with a question mark if the number is unexplained."""
     printed = judgement.reported.printed.partition(" ")[0]
     if judgement.mean is None:
         return f"– / {printed}"
@@ -105,14 +99,12 @@ def beside_text(judgement: Judgement, quantity: Quantity) -> str:
 
 
 def not_reproduced(report: Report) -> Grid:
-    """Return every judged number that is not reproduced, ours beside it."""
     passed = (REPRODUCED, NOT_COMPARABLE)
     others = [each for each in report.judgements if each.verdict not in passed and not each.reported.suspect]
     return _describe(report, "Not reproduced", others)
 
 
 def unexplained(report: Report) -> Grid:
-    """Return the unexplained printed numbers, ours beside them, with the reason."""
     found = verdicts.suspects(report.judgements)
     reasons: dict[tuple[str, str], list[str]] = {}
     for each in found:
@@ -122,7 +114,6 @@ def unexplained(report: Report) -> Grid:
 
 
 def _describe(report: Report, title: str, judgements: Iterable[Judgement], note: str = "") -> Grid:
-    """Return judgements as a table; a narrow terminal does without the name of the only quantity."""
     alone = DETAIL if len(report.judged) == 1 else KEPT
     columns = left("data set", "algorithm") + left("quantity", drop=alone)
     columns += right("paper", "ours", "difference") + right("z (standard errors)", drop=DETAIL)
@@ -140,7 +131,6 @@ def _describe(report: Report, title: str, judgements: Iterable[Judgement], note:
 
 
 def not_comparable(report: Report) -> Iterator[str]:
-    """Yield the reasons why numbers were not judged, with the rows of each."""
     first = [each for each in report.judgements if each.quantity == report.judged[0].name]
     reasons: dict[str, dict[str, list[str]]] = {}
     for each in first:
@@ -156,7 +146,6 @@ def not_comparable(report: Report) -> Iterator[str]:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    """Return every judgement."""
     judgements = [
         {**vars(each), "leans": each.leans, "same_mean": each.is_same_mean, "reported": each.reported_data}
         for each in report.judgements
@@ -165,15 +154,11 @@ def data(report: Report) -> Mapping[str, Any]:
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return one map per judged quantity."""
     return {"maps": [_map(report, quantity) for quantity in report.judged], "legend": legend(report)}
 
 
 def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
-    """Return one row per data set and one column per algorithm that the paper reports.
-
-    An algorithm that the config lists more than once has several labels, but one column.
-    """
+    """An algorithm that the config lists more than once has several labels, but one column."""
     judged = [each for each in report.judgements if each.quantity == quantity.name]
     names = list(dict.fromkeys(each.algorithm for each in judged))
     reported = {each.dataset for each in judged}

@@ -31,10 +31,7 @@ CLOSING = re.compile(r"</t[dhr]>\s*(?=<t[dhr]\b|</t)")
 
 
 def load_runs(given: Sequence[str | Path], statements: Sequence[Path] = ()) -> list[SiteRun]:
-    """Return the runs of the site by name, each once; without any given, all that ship.
-
-    Runs without a trial are left out.
-    """
+    """Each run once; without any given, all that ship. Runs without a trial are left out."""
     told = read_statements(statements)
     found: dict[str, SiteRun] = {}
     seen: set[Path] = set()
@@ -50,10 +47,7 @@ def load_runs(given: Sequence[str | Path], statements: Sequence[Path] = ()) -> l
 
 
 def _command_name(given: str | Path, results: Results) -> str:
-    """Return the name of a run for commands: that of a run that ships, or the path as it was given.
-
-    Of an absolute path only the end is shown: where a folder is on one machine is nobody's business.
-    """
+    """Of an absolute path only the end is shown: where a folder is on one machine is nobody's business."""
     place = results.folder.resolve()
     for name, folder in shipped.runs().items():
         if folder.resolve() == place:
@@ -123,7 +117,6 @@ def check_target(place: Path, runs: Sequence[SiteRun]) -> None:
 
 
 def _listed_files(place: Path) -> frozenset[str]:
-    """Return the files of an older site; none if the folder is something else."""
     try:
         content = json.loads((place / MARKER).read_text(encoding="utf-8"))
         return frozenset({MARKER, *map(str, content["files"])})
@@ -132,7 +125,6 @@ def _listed_files(place: Path) -> frozenset[str]:
 
 
 def _other_files(place: Path, own: frozenset[str]) -> Iterator[str]:
-    """Yield what is in a folder besides the files of a site; a link counts as a file."""
     for folder, folders, files in os.walk(place):
         links = [each for each in folders if os.path.islink(os.path.join(folder, each))]
         for each in (*files, *links):

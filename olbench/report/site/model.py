@@ -26,8 +26,6 @@ KEY = 12
 
 @dataclass(frozen=True)
 class SiteRun:
-    """A run on the site: its results, its name in commands, and whether its trials were run again."""
-
     results: Results
     name: str
     tier: Tier = RECORDED
@@ -35,27 +33,22 @@ class SiteRun:
 
     @property
     def protocol(self) -> str:
-        """The id of its protocol."""
         return self.results.protocol.id
 
     @property
     def paper(self) -> str:
-        """The paper that it is about: its id, or the name of the file that describes it, or an empty text."""
         return (self.results.config.paper or "").replace("\\", "/").rpartition("/")[2].removesuffix(".yaml")
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """The results: entries with at least one trial."""
         return [entry for entry in self.results.entries if entry.done]
 
     @property
     def headline(self) -> Quantity:
-        """The quantity that ranks its algorithms first."""
         return self.results.protocol.headline
 
     @property
     def measures(self) -> list[Quantity]:
-        """The quantities that have a leaderboard: all that are recorded and have a better end, but times."""
         return [
             each
             for each in self.results.protocol.quantities
@@ -66,11 +59,7 @@ class SiteRun:
         return all(math.isnan(entry.mean(quantity)) for entry in self.entries)
 
     def place(self, entry: Entry, quantity: Quantity | None = None) -> int | None:
-        """Return the place of an entry on its data set, or None if it does not compete.
-
-        The best and all not significantly different from it share the first place. The others are placed by
-        how many have a better mean.
-        """
+        """The best and all not significantly different share the first place; means order the others."""
         quantity = quantity or self.headline
         if quantity.name not in self._places:
             self._places[quantity.name] = dict(self._find_places(quantity))
@@ -85,12 +74,10 @@ class SiteRun:
                 yield (dataset, label), 1 if label in best[dataset] else 1 + max(1, better)
 
     def tied(self, entry: Entry, quantity: Quantity | None = None) -> bool:
-        """Return whether an entry shares its place on its data set with another."""
         place, others = self.place(entry, quantity), self.results.contestants(entry.dataset)
         return place is not None and sum(self.place(each, quantity) == place for each in others) > 1
 
     def means(self, quantity: Quantity) -> dict[str, dict[str, float]]:
-        """Return the means of a quantity by data set and label, of all that compete."""
         names = self.results.datasets
         return {
             name: {entry.label: entry.mean(quantity) for entry in self.results.contestants(name)}
@@ -98,17 +85,14 @@ class SiteRun:
         }
 
     def rerun(self, entry: Entry) -> str:
-        """Return the command that runs the first trial of an entry again."""
         return f"olbench rerun {quote(self.name)} {key_of(entry)}"
 
     def state_bytes(self, entry: Entry) -> float | None:
-        """Return the bytes of a learner's state, recorded or derived from its form, if they are known."""
         known = self.results.costs(entry).state_bytes
         return None if known is None else float(known)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Where its numbers come from, as plain values."""
         run, results = self.results.run, self.results
         return {
             "name": self.name,
@@ -137,13 +121,11 @@ COLUMNS = (
 
 
 def feed_run(run: SiteRun, entries: Iterable[Entry]) -> dict[str, Any]:
-    """Return some results of a run for a feed; where they come from is in the feed of the index."""
     measures = [each.name for each in run.results.protocol.quantities]
     return {"run": run.name, "measures": measures, "results": [_feed_row(run, entry) for entry in entries]}
 
 
 def _feed_row(run: SiteRun, entry: Entry) -> list[Any]:
-    """Return a result as plain values in the order of COLUMNS."""
     spreads = [entry.spread(each) for each in entry.protocol.quantities]
     means = [shorten_number(mean) for mean, _ in spreads]
     deviations = [shorten_number(deviation, FEWER) for _, deviation in spreads]
@@ -155,7 +137,6 @@ def _feed_row(run: SiteRun, entry: Entry) -> list[Any]:
 
 
 def key_of(entry: Entry) -> str:
-    """Return the key of an entry's first trial that succeeded, as far as commands need it."""
     return entry.keys[int(entry.columns["number"][0])][:KEY]
 
 
@@ -173,8 +154,6 @@ def shorten_number(value: float | None, digits: int = DIGITS) -> float | int | N
 
 @dataclass(frozen=True)
 class BoardRow:
-    """How an algorithm does over the data sets of a run."""
-
     label: str
     algorithm: str
     rank: float | None
@@ -189,8 +168,6 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The algorithms of a run by one measure."""
-
     run: SiteRun
     quantity: Quantity
     rows: tuple[BoardRow, ...]
@@ -256,10 +233,7 @@ def _is_complete(row: Mapping[str, float], labels: Iterable[str]) -> bool:
 
 
 def cost_points(run: SiteRun, dataset: str, cost: str) -> dict[str, list[CostPoint]]:
-    """Return the entries on a data set with what they cost, by how the cost was measured.
-
-    Times taken alone and times taken while other trials ran are kept apart.
-    """
+    """Times taken alone and times taken while other trials ran are kept apart."""
     quantity, found = run.headline, dict[str, list[CostPoint]]()
     for entry in run.results.contestants(dataset):
         kind, value = _cost(run, entry, cost)
@@ -271,10 +245,7 @@ def cost_points(run: SiteRun, dataset: str, cost: str) -> dict[str, list[CostPoi
 
 
 def board_points(board: Leaderboard, cost: str) -> dict[str, list[CostPoint]]:
-    """Return the algorithms of a leaderboard with their costs relative to the cheapest on each data set.
-
-    The cost is a geometric mean over the data sets on which every algorithm has one.
-    """
+    """A geometric mean, relative to the cheapest, over the data sets on which every algorithm has a cost."""
     run, ratios = board.run, dict[str, dict[str, list[float]]]()
     ranks = {row.label: row.rank for row in board.rows if row.rank is not None}
     for dataset in run.results.datasets:
@@ -297,7 +268,6 @@ def board_points(board: Leaderboard, cost: str) -> dict[str, list[CostPoint]]:
 
 
 def _cost(run: SiteRun, entry: Entry, cost: str) -> tuple[str, float | None]:
-    """Return how a cost was measured, and the cost, if it is known."""
     if cost == "bytes":
         return "", run.state_bytes(entry)
     time = next((each for each in entry.protocol.quantities if is_time(each)), None)

@@ -15,9 +15,7 @@ _TAKEN = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|.*-[0-9a-f]{8}")
 
 
 def file_name(name: str) -> str:
-    """Return a file name for a name, safe and different from all others on any disk.
-
-    A plain name stays as it is. Of another, letters and digits are left, with a digest of all of it.
+    """Return a file name that differs from all others on any disk: letters and digits, and a digest.
 
     >>> file_name("arow"), file_name("AROW"), file_name("../a b")
     ('arow', 'arow-aeed36f6', 'a-b-2c2c791a')
@@ -30,7 +28,6 @@ def file_name(name: str) -> str:
 
 
 def show(name: str) -> str:
-    """Return a name as pages show it: in one line, with what cannot be printed escaped."""
     return escape_controls(name)
 
 

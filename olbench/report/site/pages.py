@@ -30,8 +30,6 @@ FACETS = ("data set", "algorithm", "paper", "protocol", "measure")
 
 @dataclass(frozen=True)
 class SitePage:
-    """A page: its folder below the root, its template, and what the template and the feed show."""
-
     folder: str
     template: str
     values: Mapping[str, Any]
@@ -39,7 +37,6 @@ class SitePage:
 
 
 def make_pages(runs: Sequence[SiteRun]) -> Iterator[SitePage]:
-    """Yield every page, the index first."""
     boards = [make_leaderboard(run, quantity) for run in runs for quantity in run.measures]
     by_page: dict[tuple[str, str], list[Leaderboard]] = {}
     for board in boards:
@@ -59,7 +56,6 @@ Pairs = list[tuple[SiteRun, Entry]]
 
 
 def _group(runs: Sequence[SiteRun], name: str) -> dict[str, Pairs]:
-    """Return all results by the algorithm or by the data set."""
     found: dict[str, Pairs] = {}
     for run in runs:
         for entry in run.entries:
@@ -71,22 +67,18 @@ def _group(runs: Sequence[SiteRun], name: str) -> dict[str, Pairs]:
 
 
 def algorithm_folder(id: str) -> str:
-    """Return the folder of an algorithm's page."""
     return f"algorithms/{file_name(id)}"
 
 
 def dataset_folder(name: str) -> str:
-    """Return the folder of a data set's page."""
     return f"datasets/{file_name(name)}"
 
 
 def board_folder(protocol: str, measure: str) -> str:
-    """Return the folder of a leaderboard."""
     return f"leaderboards/{file_name(f'{protocol}-{measure}'.replace('_', '-'))}"
 
 
 def anchor(run: SiteRun) -> str:
-    """Return the id of a run's section on a page."""
     return f"run-{file_name(run.name)}"
 
 
@@ -94,7 +86,6 @@ def anchor(run: SiteRun) -> str:
 
 
 def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return results of a run for a section of a page: a table, and where its numbers come from."""
     quantities = run.results.protocol.quantities
     time = next((each.name for each in quantities if is_time(each)), "")
     timings = sorted({entry.timing for entry in entries})
@@ -117,7 +108,6 @@ def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _row(run: SiteRun, entry: Entry) -> dict[str, Any]:
-    """Return a result as a row of a table."""
     state = run.state_bytes(entry)
     return {
         "dataset": show(entry.dataset),
@@ -135,14 +125,12 @@ def _row(run: SiteRun, entry: Entry) -> dict[str, Any]:
 
 
 def _cell(entry: Entry, quantity: Quantity) -> dict[str, Any]:
-    """Return a number of a table, and whether it is a time that was taken while other trials ran."""
     mean, deviation = entry.spread(quantity)
     text = quantity.spread(mean, deviation) if entry.planned > 1 else quantity.text(mean)
     return {"text": text, "shared": is_time(quantity) and not entry.exclusive and mean == mean}
 
 
 def _by_place(run: SiteRun, entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries of a data set by place, then by mean; those that do not compete come last."""
     quantity = run.headline
 
     def key(entry: Entry) -> tuple[int, float]:
@@ -153,7 +141,6 @@ def _by_place(run: SiteRun, entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _provenance(run: SiteRun) -> dict[str, Any]:
-    """Return a run with where its numbers come from, as texts."""
     facts = run.facts
     changes = " with uncommitted changes" if facts["dirty"] else ""
     return {
@@ -232,7 +219,6 @@ def _dataset_plots(run: SiteRun, dataset: str) -> list[dict[str, Any]]:
 
 
 def _cost_title(cost: str, kind: str, is_relative: bool = False) -> str:
-    """Return the title of an axis of costs."""
     about = "bytes of the learner" if cost == "bytes" else "seconds"
     if is_relative:
         about = f"relative {'bytes of the learner' if cost == 'bytes' else 'time'}"
@@ -325,7 +311,6 @@ def _board_block(board: Leaderboard) -> dict[str, Any]:
 
 
 def _bar(interval: tuple[float, float] | None, rank: float | None, top: int) -> dict[str, float] | None:
-    """Return an interval of ranks from 1 to `top` as places on a bar of 120 pixels."""
     if interval is None or rank is None or top < 2:
         return None
 
@@ -441,7 +426,6 @@ def _size(name: str, pairs: Pairs) -> str:
 
 
 def _winners(run: SiteRun, facets: "_Facets") -> Iterator[dict[str, Any]]:
-    """Yield one row per data set of a run: the best algorithm, and who shares its place."""
     quantity = run.headline
     for name in run.results.datasets:
         entries = run.results.contestants(name)
@@ -499,7 +483,6 @@ class _Facets:
         }
 
     def of(self, pairs: Pairs, measures: Sequence[str] | None = None) -> str:
-        """Return the numbers of all values of some results: one list per facet, with bars between."""
         values = self._values(pairs, measures)
         return "|".join(
             " ".join(map(str, sorted(self._numbers[facet][value] for value in values[facet])))

@@ -18,8 +18,6 @@ LONGEST = 26
 
 @dataclass(frozen=True)
 class CostPoint:
-    """An algorithm with its cost and its loss; lower is better in both."""
-
     label: str
     cost: float
     value: float
@@ -43,7 +41,6 @@ def front_of(points: Sequence[CostPoint]) -> list[CostPoint]:
 
 
 def draw(points: Sequence[CostPoint], cost_title: str, title: str) -> dict[str, Any] | None:
-    """Return the drawing of at least two points with known costs, on a logarithmic axis of costs."""
     known = [each for each in points if each.cost > 0 and math.isfinite(each.cost + each.value)]
     if len(known) < 2 or len({each.cost for each in known}) < 2:
         return None
@@ -83,7 +80,6 @@ def _pad(low: float, high: float) -> tuple[float, float]:
 def _place_labels(
     labels: Sequence[str], corners: Sequence[tuple[float, float]], behind: Sequence[tuple[float, float]]
 ) -> list[tuple[int, int, str, str]]:
-    """Return the labels that fit beside their points, each with its place and how it is anchored there."""
     taken = [(a - 5.0, b - 5.0, a + 5.0, b + 5.0) for a, b in (*corners, *behind)]
     for (a, b), (c, d) in pairwise(corners):
         taken += [(a, b - 1.0, c, b + 1.0), (c - 1.0, min(b, d), c + 1.0, max(b, d))]

@@ -26,8 +26,6 @@ FIELDS: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Tier:
-    """How far a run has been verified, with one sentence per statement."""
-
     name: str
     sentences: tuple[str, ...] = ()
 
@@ -36,7 +34,6 @@ RECORDED = Tier(TIERS[0])
 
 
 def read_statements(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return the statements of files, and of all .json files in folders, each once, in a fixed order."""
     files = [file for path in paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
     found = {json.dumps(each, sort_keys=True): each for each in map(_read, files)}
     return [found[text] for text in sorted(found)]
@@ -60,10 +57,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def find_tier(digest: str, statements: Sequence[Mapping[str, Any]]) -> Tier:
-    """Return how far the run with a digest is verified; one difference counts more than any agreement.
-
-    A statement without a single equal trial verifies nothing.
-    """
+    """One difference counts more than any agreement; a statement without an equal trial verifies nothing."""
     own = [each for each in statements if each["run"] == digest]
     if not own:
         return RECORDED
