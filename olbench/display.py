@@ -45,9 +45,14 @@ def wrap(text: str, stream: Any, indent: int = 0) -> str:
             return paragraph
         whole = re.sub(r"`[^`]*`", lambda command: command[0].replace(" ", "\0"), paragraph)
         lines = textwrap.wrap(
-            whole.replace("\n", " "), max(width, indent + FEWEST_COLUMNS), subsequent_indent=" " * indent,
-            replace_whitespace=False, expand_tabs=False, break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
+            whole.replace("\n", " "),
+            max(width, indent + FEWEST_COLUMNS),
+            subsequent_indent=" " * indent,
+            replace_whitespace=False,
+            expand_tabs=False,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
         return "\n".join(lines).replace("\0", " ")
 
     return "\n\n".join(map(fill, text.split("\n\n")))

@@ -96,13 +96,9 @@ def cost(missed: float, false_alarm: float) -> Callable[[Counts], Floats]:
     return measure
 
 
+_COUNTED = (accuracy, sensitivity, specificity, precision, f1, balanced_accuracy, g_mean, kappa, mcc)
 #: The measures that follow from counts, by name.
-OF_COUNTS: Mapping[str, Callable[[Counts], Floats]] = {
-    each.__name__: each
-    for each in (
-        accuracy, sensitivity, specificity, precision, f1, balanced_accuracy, g_mean, kappa, mcc,
-    )
-}  # fmt: skip
+OF_COUNTS: Mapping[str, Callable[[Counts], Floats]] = {each.__name__: each for each in _COUNTED}
 
 
 def auc(labels: Floats, margins: Floats) -> float:
@@ -172,7 +168,5 @@ def of_matrix(confusion: ArrayLike) -> dict[str, float]:
 
 def count_predictions(labels: Any, positive: Any) -> Counts:
     truth, positive = np.asarray(labels) > 0, np.asarray(positive)
-    return Counts(*(
-        np.asarray(np.count_nonzero(each), np.float64)
-        for each in (truth & positive, ~truth & positive, truth & ~positive, ~truth & ~positive)
-    ))  # fmt: skip
+    masks = (truth & positive, ~truth & positive, truth & ~positive, ~truth & ~positive)
+    return Counts(*(np.asarray(np.count_nonzero(each), np.float64) for each in masks))

@@ -27,25 +27,40 @@ __all__ = ["curves", "gaussian", "ranks", "table"]
 
 @overload
 def curves(
-    results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, highlight: Sequence[str] = (), band: str = "deviation",
+    results: "Results",
+    dataset: str | None = None,
+    quantity: str | None = None,
+    *,
+    algorithms: Sequence[str] | None = None,
+    highlight: Sequence[str] = (),
+    band: str = "deviation",
     ax: None = None,
-) -> "Figure": ...  # fmt: skip
+) -> "Figure": ...
 
 
 @overload
 def curves(
-    results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, highlight: Sequence[str] = (), band: str = "deviation",
+    results: "Results",
+    dataset: str | None = None,
+    quantity: str | None = None,
+    *,
+    algorithms: Sequence[str] | None = None,
+    highlight: Sequence[str] = (),
+    band: str = "deviation",
     ax: "Axes",
-) -> "Axes": ...  # fmt: skip
+) -> "Axes": ...
 
 
 def curves(
-    results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, highlight: Sequence[str] = (), band: str = "deviation",
+    results: "Results",
+    dataset: str | None = None,
+    quantity: str | None = None,
+    *,
+    algorithms: Sequence[str] | None = None,
+    highlight: Sequence[str] = (),
+    band: str = "deviation",
     ax: "Axes | None" = None,
-) -> "Figure | Axes":  # fmt: skip
+) -> "Figure | Axes":
     """Draw curves against the number of examples, with a band around the mean over the trials.
 
     Parameters
@@ -140,22 +155,34 @@ FIRST_CHANGES = 6
 
 @overload
 def gaussian(
-    trace: "Trace", rounds: Sequence[int] | None = None, features: tuple[int, int] = (0, 1), *,
-    dark: bool = False, ax: None = None,
-) -> "Figure": ...  # fmt: skip
+    trace: "Trace",
+    rounds: Sequence[int] | None = None,
+    features: tuple[int, int] = (0, 1),
+    *,
+    dark: bool = False,
+    ax: None = None,
+) -> "Figure": ...
 
 
 @overload
 def gaussian(
-    trace: "Trace", rounds: Sequence[int] | None = None, features: tuple[int, int] = (0, 1), *,
-    dark: bool = False, ax: "Axes",
-) -> "Axes": ...  # fmt: skip
+    trace: "Trace",
+    rounds: Sequence[int] | None = None,
+    features: tuple[int, int] = (0, 1),
+    *,
+    dark: bool = False,
+    ax: "Axes",
+) -> "Axes": ...
 
 
 def gaussian(
-    trace: "Trace", rounds: Sequence[int] | None = None, features: tuple[int, int] = (0, 1), *,
-    dark: bool = False, ax: "Axes | None" = None,
-) -> "Figure | Axes":  # fmt: skip
+    trace: "Trace",
+    rounds: Sequence[int] | None = None,
+    features: tuple[int, int] = (0, 1),
+    *,
+    dark: bool = False,
+    ax: "Axes | None" = None,
+) -> "Figure | Axes":
     """Draw the Gaussian over two weights before and after each round, one panel per round.
 
     The line divides the weights that classify the example of the round from those that do not, which are

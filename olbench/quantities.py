@@ -165,9 +165,15 @@ _percentage = partial(Quantity, digits=2, exact=True, percent=True)
 _accuracy = partial(_percentage, better="higher", judged=True)
 
 MISTAKE_RATE = Quantity(
-    "mistake_rate", "mistake rate", 4, judged=True, exact=True, plural="mistake rates",
-    ratio=("mistakes", "n"), guessed="minority",
-)  # fmt: skip
+    "mistake_rate",
+    "mistake rate",
+    4,
+    judged=True,
+    exact=True,
+    plural="mistake rates",
+    ratio=("mistakes", "n"),
+    guessed="minority",
+)
 MISTAKES = _count("mistakes", "mistakes", at_most_n=True)
 UPDATES = _count("updates", "updates", judged=True, plural="update counts", at_most_n="per class")
 EFFECTIVE_UPDATES = _count("effective_updates", "effective updates", at_most_n="per class")

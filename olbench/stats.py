@@ -584,9 +584,18 @@ def _test_all(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...],
     f, f_p = _iman_davenport(statistic, n, k)
     critical = critical_difference(k, n, level)
     return Across(
-        datasets, labels, ranks, statistic, p, f, f_p, critical,
-        _pairs(table, labels, level), _groups(ranks, critical), _power(n, k, critical, level),
-    )  # fmt: skip
+        datasets,
+        labels,
+        ranks,
+        statistic,
+        p,
+        f,
+        f_p,
+        critical,
+        _pairs(table, labels, level),
+        _groups(ranks, critical),
+        _power(n, k, critical, level),
+    )
 
 
 def _friedman(table: Floats) -> tuple[float, float]:

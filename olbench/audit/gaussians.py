@@ -91,10 +91,14 @@ class Problem(Example):
         start = np.concatenate([np.zeros(d), np.eye(d)[where], slack])
         functions = _Functions(self, x, where)
         answer = minimize(
-            functions.objective, start, jac=True, method="SLSQP", bounds=functions.bounds,
+            functions.objective,
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=functions.bounds,
             constraints={"type": "ineq", "fun": functions.margin, "jac": functions.margin_slope},
             options={"ftol": 1e-15, "maxiter": 500},
-        )  # fmt: skip
+        )
         step, factor, _ = functions.unpack(answer.x)
         return self.mean + root @ step, root @ factor @ factor.T @ root.T
 

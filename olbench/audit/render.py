@@ -85,9 +85,13 @@ def _by_paper(results: Iterable[Result]) -> Iterator[tuple[str, list[Result]]]:
 
 def render_text(results: Sequence[Result], width: int = 120, colour: bool = False) -> str:
     console = Console(
-        file=io.StringIO(), width=max(width, NARROWEST), force_terminal=colour, no_color=not colour,
-        highlight=False, color_system="standard" if colour else None,
-    )  # fmt: skip
+        file=io.StringIO(),
+        width=max(width, NARROWEST),
+        force_terminal=colour,
+        no_color=not colour,
+        highlight=False,
+        color_system="standard" if colour else None,
+    )
     for paper, rows in _by_paper(results):
         console.print(Text(f"{paper}: {title(paper)}", style="bold"))
         console.print(_table(rows))
@@ -127,8 +131,14 @@ def render_markdown(results: Sequence[Result]) -> str:
         lines += ["| where | statement | correction | printed | corrected | evidence | command |"]
         lines += ["|:--|:--|:--|:--|:--|:--|:--|"]
         for result in rows:
-            texts = [result.check.where, result.check.statement, result.check.correction, result.printed,
-                     result.corrected, " ".join(evidence(result))]  # fmt: skip
+            texts = [
+                result.check.where,
+                result.check.statement,
+                result.check.correction,
+                result.printed,
+                result.corrected,
+                " ".join(evidence(result)),
+            ]
             lines.append(f"| {' | '.join([*map(_escaped, texts), f'`{result.command}`'])} |")
         parts.append("\n".join(lines))
     return "\n\n".join([*parts, _escaped(summary(results))]) + "\n"

@@ -98,9 +98,12 @@ def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -
 
 
 def compare_forms(
-    run: Replay, data: tuple[Floats, Floats, float], step: Step,
-    coefficients: tuple[Coefficients, Coefficients], **shown: Any,
-) -> Instance:  # fmt: skip
+    run: Replay,
+    data: tuple[Floats, Floats, float],
+    step: Step,
+    coefficients: tuple[Coefficients, Coefficients],
+    **shown: Any,
+) -> Instance:
     X, y, a = data
     expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
     printed, corrected = (largest_difference(expansion, X, a, run) for expansion in expansions)

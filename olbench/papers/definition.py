@@ -11,9 +11,13 @@ RANKED_KINDS = ("better", "mostly_better", "not_better", "best_is_better")
 #: Kinds that compare means with a value instead of with other algorithms.
 VALUED_KINDS = ("below", "at_least")
 KINDS = (
-    *RANKED_KINDS, "significantly_better", "not_significantly_worse", "best_or_joint", "steadier",
+    *RANKED_KINDS,
+    "significantly_better",
+    "not_significantly_worse",
+    "best_or_joint",
+    "steadier",
     *VALUED_KINDS,
-)  # fmt: skip
+)
 #: Overall: by mean ranks over the data sets.
 OVERALL = "overall"
 QUANTIFIERS = ("every", "most", "many", "some", OVERALL)

@@ -23,8 +23,12 @@ NOTHING = "\N{EN DASH}"
 #: The outcomes of a comparison of two means, and the colour of each on the page.
 BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
 COLOURS = {
-    BETTER: "reproduced", WORSE: "differs", CHANGED: "close", ALIKE: "not-comparable", UNTESTED: "open"
-}  # fmt: skip
+    BETTER: "reproduced",
+    WORSE: "differs",
+    CHANGED: "close",
+    ALIKE: "not-comparable",
+    UNTESTED: "open",
+}
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,12 @@ def gradient(each: AdviceSet, w: Floats, u: Floats) -> Floats:
 def printed_step(one: Round) -> tuple[Floats, float]:
     """Return the untruncated u and gamma of eq. (13), by its matrix H."""
     D, d, u, n = one.each.D, one.each.d, one.u, one.w.size
-    H = np.block([
-        [-(D.T @ D + np.eye(n) / one.mu), (D.T @ d)[:, None]],
-        [(d @ D)[None], np.array([[-(d @ d + 1.0 / one.mu)]])],
-    ])  # fmt: skip
+    H = np.block(
+        [
+            [-(D.T @ D + np.eye(n) / one.mu), (D.T @ d)[:, None]],
+            [(d @ D)[None], np.array([[-(d @ d + 1.0 / one.mu)]])],
+        ]
+    )
     dual = np.linalg.solve(H, np.append(D.T @ u + one.each.z * one.w, -d @ u - 1.0))
     return u + D @ dual[:n] - d * dual[n], float(dual[n])
 
@@ -169,9 +171,14 @@ def w_step(w: Floats, x: Floats, y: float, r: Floats, m: int, lam: float, mu: fl
 def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
     """Return whether the system (3) has a solution u."""
     found = linprog(
-        np.zeros(each.d.size), A_ub=each.d[None], b_ub=[-each.z * b], A_eq=each.D.T, b_eq=-each.z * w,
-        bounds=(0, None), method="highs",
-    )  # fmt: skip
+        np.zeros(each.d.size),
+        A_ub=each.d[None],
+        b_ub=[-each.z * b],
+        A_eq=each.D.T,
+        b_eq=-each.z * w,
+        bounds=(0, None),
+        method="highs",
+    )
     return bool(found.status == 0)
 
 

@@ -105,9 +105,16 @@ def _draw_ranking(panel: Axes, ranking: Ranking, colour: str) -> None:
     ranks = np.arange(1, ranking.features.size + 1)
     # As an image in PDF and SVG: there are tens of thousands of points.
     panel.plot(
-        ranks, ranking.counts, ".", color=colour, alpha=0.35, markersize=2.2, markeredgewidth=0,
-        rasterized=True, gid="features",
-    )  # fmt: skip
+        ranks,
+        ranking.counts,
+        ".",
+        color=colour,
+        alpha=0.35,
+        markersize=2.2,
+        markeredgewidth=0,
+        rasterized=True,
+        gid="features",
+    )
     panel.plot(*median_line(ranking.counts), color=BLACK, linewidth=1.0, gid="median")
     panel.set_xscale("log")
     panel.set_yscale("log")

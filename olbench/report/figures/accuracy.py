@@ -38,10 +38,9 @@ def epochs_figure(
     *names, last = entries
     listed = f"{', '.join(names)} and {last}" if names else last
     caption = f"{heading}: {listed}. A band is one deviation either way."
-    with canvas.new_page(
-        heading, 0.75 + 1.8 * rows, samples, caption, rows, columns, canvas.panel_titles(entries, columns),
-        above=0.45, below=0.4,
-    ) as (figure, panels):  # fmt: skip
+    height, titles = 0.75 + 1.8 * rows, canvas.panel_titles(entries, columns)
+    page = canvas.new_page(heading, height, samples, caption, rows, columns, titles, above=0.45, below=0.4)
+    with page as (figure, panels):
         for panel, own in zip(panels, entries.values(), strict=True):
             _draw_epochs(panel, [band_of(entry, series) for entry in own], look)
         for panel in panels[-columns:]:

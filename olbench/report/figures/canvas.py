@@ -31,8 +31,11 @@ LINE = 0.165
 #: The steps between ticks.
 ROUND = (1, 2, 2.5, 5, 10)
 DASHES: dict[Dash, Any] = {
-    "solid": "-", "dash": (0, (4, 1.6)), "dot": (0, (1.2, 1.2)), "dashdot": (0, (5, 1.4, 1.2, 1.4)),
-}  # fmt: skip
+    "solid": "-",
+    "dash": (0, (4, 1.6)),
+    "dot": (0, (1.2, 1.2)),
+    "dashdot": (0, (5, 1.4, 1.2, 1.4)),
+}
 SETTINGS = {
     "font.size": 7.5, "axes.titlesize": 7.5, "axes.labelsize": 7.5, "legend.fontsize": 7.5,
     "xtick.labelsize": 7, "ytick.labelsize": 7,
@@ -85,10 +88,20 @@ def new_figure(height: float, caption: str = "") -> Figure:
 
 @contextmanager
 def new_page(
-    heading: str, height: float, samples: Sequence[Artist] = (), caption: str = "", rows: int = 1,
-    columns: int = 1, titles: Sequence[str] | None = None, *, above: float = 0.5, below: float = 0.42,
-    left: float = 0.42, right: float = 0.1, head: float = 0.46,
-) -> Iterator[tuple[Figure, list[Axes]]]:  # fmt: skip
+    heading: str,
+    height: float,
+    samples: Sequence[Artist] = (),
+    caption: str = "",
+    rows: int = 1,
+    columns: int = 1,
+    titles: Sequence[str] | None = None,
+    *,
+    above: float = 0.5,
+    below: float = 0.42,
+    left: float = 0.42,
+    right: float = 0.1,
+    head: float = 0.46,
+) -> Iterator[tuple[Figure, list[Axes]]]:
     """Yield a figure and its panels; then write the heading above and a legend of samples below.
 
     Lengths are in inches. No layout engine: all panels have one size, and a figure is drawn once.
@@ -119,9 +132,7 @@ def add_panel(figure: Figure, left: float, bottom: float, wide: float, high: flo
     return figure.add_axes((left / width, bottom / height, wide / width, high / height))
 
 
-def set_ticks(
-    axis: Axis, most: int, steps: Sequence[float] = ROUND, format: Formatter | None = None
-) -> None:  # fmt: skip
+def set_ticks(axis: Axis, most: int, steps: Sequence[float] = ROUND, format: Formatter | None = None) -> None:
     axis.set_major_locator(MaxNLocator(most, steps=steps))
     axis.set_major_formatter(format or StrMethodFormatter("{x:g}"))
 
@@ -190,9 +201,15 @@ def draw_legend(figure: Figure, samples: Sequence[Artist]) -> None:
     columns = _legend_columns(samples)
     figure.legend(
         handles=[sample for column in range(columns) for sample in samples[column::columns]],
-        loc="lower center", ncols=columns, borderaxespad=0.2, borderpad=0.2,
-        handlelength=2.8, columnspacing=1.2, handletextpad=0.5, labelspacing=0.35,
-    )  # fmt: skip
+        loc="lower center",
+        ncols=columns,
+        borderaxespad=0.2,
+        borderpad=0.2,
+        handlelength=2.8,
+        columnspacing=1.2,
+        handletextpad=0.5,
+        labelspacing=0.35,
+    )
 
 
 def turn_dark(figure: Figure) -> None:

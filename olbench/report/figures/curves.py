@@ -104,10 +104,9 @@ def curves_figure(
     look, samples = choose_looks(results, [entry.label for entry in entries])
     titles = [_name(series, entries) for series in shown]
     rows, columns = (1, len(shown)) if len(shown) <= 3 else canvas.panel_grid(len(shown))
-    with canvas.new_page(
-        f"{dataset}{describe_band(band)}", 0.42 + 2.03 * rows, samples, "", rows, columns, titles,
-        above=0.48, below=0.4,
-    ) as (figure, panels):  # fmt: skip
+    heading, height = f"{dataset}{describe_band(band)}", 0.42 + 2.03 * rows
+    page = canvas.new_page(heading, height, samples, "", rows, columns, titles, above=0.48, below=0.4)
+    with page as (figure, panels):
         for panel, series in zip(panels, shown, strict=True):
             _draw_panel(panel, entries, series, look, band)
             panel.set_xlabel(series.along_title)
@@ -169,7 +168,7 @@ def overview_figure(results: Results, series: Series | None = None, band: str = 
     heading = f"Against the {series.along_title}: {name}{describe_band(band)}"
     with canvas.new_page(
         heading, height, samples, "", rows, columns, list(shown), above=0.45, below=0.4, left=0.6
-    ) as (figure, panels):  # fmt: skip
+    ) as (figure, panels):
         for panel, entries in zip(panels, shown.values(), strict=True):
             _draw_panel(panel, entries, series, look, band)
         for panel in panels[-columns:]:
@@ -188,7 +187,7 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
 
 def _draw_panel(
     panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], band: str
-) -> None:  # fmt: skip
+) -> None:
     for row in drift_rows(entries):
         panel.axvline(row, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, gid="drift")
     curves = draw_bands(panel, entries, series, look, 0.09, band)
@@ -213,9 +212,13 @@ def _draw_panel(
 
 
 def draw_bands(
-    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], alpha: float,
+    panel: Axes,
+    entries: Sequence[Entry],
+    series: Series,
+    look: Mapping[str, Style],
+    alpha: float,
     kind: str = DEVIATION,
-) -> list[Band]:  # fmt: skip
+) -> list[Band]:
     bands = [band_of(entry, series, kind) for entry in entries]
     for place, band in enumerate(bands):
         style, step = look[band.label], max(1, band.points.size // 4)
@@ -292,15 +295,26 @@ def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: Mapp
         if (rank - 1) % step == 0:
             panel.text(rank, -0.45, str(rank), ha="center", va="bottom", fontsize=7)
     panel.plot(
-        [1, 1 + difference], [-1.7, -1.7], color="black", linewidth=0.9, marker="|", markersize=4,
-        clip_on=False, gid="CD",
-    )  # fmt: skip
+        [1, 1 + difference],
+        [-1.7, -1.7],
+        color="black",
+        linewidth=0.9,
+        marker="|",
+        markersize=4,
+        clip_on=False,
+        gid="CD",
+    )
     panel.text(1 + difference, -1.7, f"  CD = {difference:.2f}", va="center", fontsize=7)
     for low, high, y in diagram.bars:
         panel.plot(
-            [low, high], [y, y], color="#444444", linewidth=2.2, solid_capstyle="projecting", clip_on=False,
+            [low, high],
+            [y, y],
+            color="#444444",
+            linewidth=2.2,
+            solid_capstyle="projecting",
+            clip_on=False,
             gid="group",
-        )  # fmt: skip
+        )
     # A line goes from the rank on the axis down and out to the name at the side.
     for label, mean, y, left in diagram.names:
         side = 1 if left else highest
@@ -308,10 +322,15 @@ def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: Mapp
         panel.plot([mean], [0], clip_on=False, zorder=4, gid=label, **canvas.line_look(look[label]))
         title = display_name(label)
         panel.annotate(
-            f"{title}  {mean:.2f}" if left else f"{mean:.2f}  {title}", (side, y),
-            xytext=(-4 if left else 4, 0), textcoords="offset points", ha="right" if left else "left",
-            va="center", annotation_clip=False, fontweight="bold" if look[label].width > 1 else "normal",
-        )  # fmt: skip
+            f"{title}  {mean:.2f}" if left else f"{mean:.2f}  {title}",
+            (side, y),
+            xytext=(-4 if left else 4, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            annotation_clip=False,
+            fontweight="bold" if look[label].width > 1 else "normal",
+        )
 
 
 def save_figures(report: "Report", folder: Path, formats: Sequence[str] = canvas.FORMATS) -> list[Path]:

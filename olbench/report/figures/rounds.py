@@ -46,10 +46,11 @@ def rounds_figure(
         f"of {view.deviations:.2g} standard deviations."
     )
     height = rows * PANEL + 0.7
-    with new_page(
-        heading, height, samples, caption, rows, columns, [describe(each) for each in rounds],
-        above=0.66, below=0.45, left=0.5, head=0.6,
-    ) as (figure, panels):  # fmt: skip
+    titles, margins = (
+        [describe(each) for each in rounds],
+        {"above": 0.66, "below": 0.45, "left": 0.5, "head": 0.6},
+    )
+    with new_page(heading, height, samples, caption, rows, columns, titles, **margins) as (figure, panels):
         for panel, each in zip(panels, rounds, strict=True):
             view.draw(panel, each)
         width, height = figure.get_size_inches()
@@ -122,12 +123,21 @@ class _View:
         if self.is_confident:
             curve = f"φ = {curve}"
         found: list[Artist] = [
-            Line2D([], [], color=self.before, linestyle=DASHES["dash"], linewidth=1.0, marker="o",
-                   markersize=3.5, markerfacecolor="none", label=f"before: mean and {curve}"),
+            Line2D(
+                [],
+                [],
+                color=self.before,
+                linestyle=DASHES["dash"],
+                linewidth=1.0,
+                marker="o",
+                markersize=3.5,
+                markerfacecolor="none",
+                label=f"before: mean and {curve}",
+            ),
             Line2D([], [], color=self.after, linewidth=1.2, marker="o", markersize=3.5, label="after"),
             Line2D([], [], color=self.ink, linewidth=0.9, label="y w · x = 0"),
             Patch(facecolor=self.before, alpha=2 * WRONG_SIDE, label="misclassifies the example"),
-        ]  # fmt: skip
+        ]
         if any(self._asked_margin(each) for each in rounds):
             label = "margin that the rule asks for"
             found.append(

@@ -62,11 +62,18 @@ def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int
     step = min(max(entry.points.size // BARS, lines), entry.points.size)
     start = place * step // lines
     panel.errorbar(
-        entry.points, counts.mean(axis=0),
+        entry.points,
+        counts.mean(axis=0),
         yerr=counts.std(axis=0, ddof=1) if entry.done > 1 else None,
-        errorevery=(start, step), markevery=(start, step), label=_name(group),
-        elinewidth=0.6, capsize=1.6, capthick=0.6, zorder=3 + style.width, **line_look(style),
-    )  # fmt: skip
+        errorevery=(start, step),
+        markevery=(start, step),
+        label=_name(group),
+        elinewidth=0.6,
+        capsize=1.6,
+        capthick=0.6,
+        zorder=3 + style.width,
+        **line_look(style),
+    )
 
 
 def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
@@ -75,9 +82,8 @@ def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
     heading = f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}"
     caption = f"Test error on {dataset}, by algorithm, over the runs."
     height, left = 0.85 + ROW * len(entries), 0.3 + LETTER * max(map(len, names))
-    with new_page(
-        heading, height, caption=caption, above=0.38, left=left, right=NUMBERS + 0.1
-    ) as (figure, [panel]):  # fmt: skip
+    page = new_page(heading, height, caption=caption, above=0.38, left=left, right=NUMBERS + 0.1)
+    with page as (figure, [panel]):
         for place, entry in enumerate(entries):
             _draw_errors(panel, quantity, entry, place, look[entry.label])
         name_rows(panel, names)
@@ -95,16 +101,36 @@ def _draw_errors(panel: Axes, quantity: Quantity, entry: Entry, place: int, styl
         [low, high], [place, place], color=style.colour, linewidth=0.7, zorder=2, gid=f"range {entry.label}"
     )
     panel.barh(
-        place, third - first, 0.55, first, facecolor="white", edgecolor=style.colour, linewidth=0.8, zorder=3,
+        place,
+        third - first,
+        0.55,
+        first,
+        facecolor="white",
+        edgecolor=style.colour,
+        linewidth=0.8,
+        zorder=3,
         gid=f"quartiles {entry.label}",
-    )  # fmt: skip
+    )
     panel.plot([median, median], [place - 0.27, place + 0.27], color=style.colour, linewidth=1.4, zorder=4)
     panel.plot(
-        [values.mean()], [place], marker="D", markersize=3.6, markerfacecolor="white",
-        markeredgecolor=style.colour, markeredgewidth=0.9, linestyle="none", zorder=5, gid=entry.label,
-    )  # fmt: skip
+        [values.mean()],
+        [place],
+        marker="D",
+        markersize=3.6,
+        markerfacecolor="white",
+        markeredgecolor=style.colour,
+        markeredgewidth=0.9,
+        linestyle="none",
+        zorder=5,
+        gid=entry.label,
+    )
     panel.annotate(
-        quantity.spread(*entry.spread(quantity)), (1, place), xycoords=("axes fraction", "data"),
-        xytext=(72 * NUMBERS, 0), textcoords="offset points", ha="right", va="center_baseline",
+        quantity.spread(*entry.spread(quantity)),
+        (1, place),
+        xycoords=("axes fraction", "data"),
+        xytext=(72 * NUMBERS, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center_baseline",
         annotation_clip=False,
-    )  # fmt: skip
+    )

@@ -143,9 +143,15 @@ def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Qua
             mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
             below, above = min(deviation, mean), min(deviation, quantity.top - mean)
             panel.errorbar(
-                [place + (k - (len(ways) - 1) / 2) * width], [mean], yerr=[[below], [above]],
-                elinewidth=0.8, capsize=1.6, capthick=0.8, zorder=5, **_point_look(way),
-            )  # fmt: skip
+                [place + (k - (len(ways) - 1) / 2) * width],
+                [mean],
+                yerr=[[below], [above]],
+                elinewidth=0.8,
+                capsize=1.6,
+                capthick=0.8,
+                zorder=5,
+                **_point_look(way),
+            )
             reaches += [mean - below, mean + above]
     panel.set_xticks(range(len(family.shards)), [f"{shards:,}" for shards in family.shards])
     panel.set_xlim(-0.6, len(family.shards) - 0.4)

@@ -41,10 +41,8 @@ def render(parts: Iterable[Part]) -> str:
 
 
 def document(fragment: str) -> str:
-    return "\n".join([
-        r"\documentclass{article}", r"\usepackage{booktabs,longtable}",
-        r"\begin{document}", fragment, r"\end{document}", "",
-    ])  # fmt: skip
+    head = [r"\documentclass{article}", r"\usepackage{booktabs,longtable}", r"\begin{document}"]
+    return "\n".join([*head, fragment, r"\end{document}", ""])
 
 
 def escape(text: str) -> str:
@@ -89,12 +87,9 @@ def _grid(grid: Grid) -> str:
     heading = " & ".join(map(_format, _headings(grid))) + r" \\"
     rows = [" & ".join(map(_format, row)) + r" \\" for row in grid.rows]
     note = rf"\multicolumn{{{len(grid.columns)}}}{{p{{.9\linewidth}}}}{{{_prose(grid.note)}}}\\"
-    return "\n".join([
-        rf"\begin{{longtable}}{{{_types(grid)}}}",
-        rf"\caption{{{escape(title)}}}\\",
-        r"\toprule", heading, r"\midrule", r"\endhead",
-        *rows, r"\bottomrule", *([note] if grid.note else []), r"\end{longtable}", "",
-    ])  # fmt: skip
+    head = [rf"\begin{{longtable}}{{{_types(grid)}}}", rf"\caption{{{escape(title)}}}\\", r"\toprule"]
+    end = [r"\bottomrule", *([note] if grid.note else []), r"\end{longtable}", ""]
+    return "\n".join([*head, heading, r"\midrule", r"\endhead", *rows, *end])
 
 
 def _types(grid: Grid) -> str:

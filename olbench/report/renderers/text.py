@@ -25,9 +25,13 @@ POINTER = "> "
 
 def render(parts: Iterable[Part], width: int = 140, colour: bool = False) -> str:
     console = Console(
-        file=io.StringIO(), width=width, force_terminal=colour, no_color=not colour, highlight=False,
+        file=io.StringIO(),
+        width=width,
+        force_terminal=colour,
+        no_color=not colour,
+        highlight=False,
         color_system="standard" if colour else None,
-    )  # fmt: skip
+    )
     for part in parts:
         if isinstance(part, Grid):
             _print_grid(console, part, width)

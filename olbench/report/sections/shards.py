@@ -36,11 +36,13 @@ def parts(report: Report) -> Iterator[Part]:
     columns = (*left("data set", "algorithm"), *right("shards", "single", *(TITLES[way] for way in ways)))
     columns += right("loss", "worth") + right("MB of a model", drop=DETAIL)
     yield Grid(
-        f"{capitalise(report.headline.title)} of shards", columns, rows,
+        f"{capitalise(report.headline.title)} of shards",
+        columns,
+        rows,
         "Means over the splits. * or bold: the best of a row. Loss: single minus the combination by KL or, "
         "without variances, L2. Worth: the share of the training examples after which the single model first "
         "is as good as that combination. MB of a model: what one shard sends.",
-    )  # fmt: skip
+    )
     if report.paper and report.paper.unavailable and report.paper.shapes:
         yield _corpora(report)
 

@@ -115,9 +115,19 @@ class SiteRun:
 
 #: The columns of a feed's results.
 COLUMNS = (
-    "dataset", "algorithm", "label", "params", "setting", "trials", "means", "deviations", "exclusive",
-    "state_bytes", "place", "key",
-)  # fmt: skip
+    "dataset",
+    "algorithm",
+    "label",
+    "params",
+    "setting",
+    "trials",
+    "means",
+    "deviations",
+    "exclusive",
+    "state_bytes",
+    "place",
+    "key",
+)
 
 
 def feed_run(run: SiteRun, entries: Iterable[Entry]) -> dict[str, Any]:
@@ -130,10 +140,19 @@ def _feed_row(run: SiteRun, entry: Entry) -> list[Any]:
     means = [shorten_number(mean) for mean, _ in spreads]
     deviations = [shorten_number(deviation, FEWER) for _, deviation in spreads]
     return [
-        entry.dataset, entry.algorithm, entry.label, dict(entry.params or {}), dict(entry.setting),
-        entry.done, means, deviations, entry.exclusive, shorten_number(run.state_bytes(entry)),
-        run.place(entry), key_of(entry),
-    ]  # fmt: skip
+        entry.dataset,
+        entry.algorithm,
+        entry.label,
+        dict(entry.params or {}),
+        dict(entry.setting),
+        entry.done,
+        means,
+        deviations,
+        entry.exclusive,
+        shorten_number(run.state_bytes(entry)),
+        run.place(entry),
+        key_of(entry),
+    ]
 
 
 def key_of(entry: Entry) -> str:

@@ -88,9 +88,13 @@ def _place_labels(
         text = shorten(label, LONGEST)
         width = LETTER * len(text)
         for side, begin, base in (
-            ("start", a + 7, b - 6), ("start", a + 7, b + 15), ("end", a - 7, b + 15), ("end", a - 7, b + 4),
-            ("end", a - 7, b - 6), ("start", a + 7, b + 4),
-        ):  # fmt: skip
+            ("start", a + 7, b - 6),
+            ("start", a + 7, b + 15),
+            ("end", a - 7, b + 15),
+            ("end", a - 7, b + 4),
+            ("end", a - 7, b - 6),
+            ("start", a + 7, b + 4),
+        ):
             left = begin if side == "start" else begin - width
             box = (left, base - LINE + 3, left + width, base + 2)
             inside = box[0] >= LEFT and box[2] <= WIDTH - 2 and box[1] >= 0 and box[3] <= BOTTOM
