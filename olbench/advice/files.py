@@ -66,9 +66,8 @@ class RuleFile:
             classes={**self.classes, **known.classes},
         )
 
-    def compile(self, known: Names, domain: bool | None = None) -> Advice:
-        chosen = self.domain if domain is None else domain
-        return compile_rules(self.rules, self.names(known), self.missing, chosen, self.sources)
+    def compile(self, known: Names) -> Advice:
+        return compile_rules(self.rules, self.names(known), self.missing, self.domain, self.sources)
 
     def plain(self) -> dict[str, Any]:
         return {

@@ -50,7 +50,6 @@ GROUPS = {
         "train": "Keep the learner of a run as a model.",
         "predict": "Predict new rows with a model.",
         "merge": "Put parts of one experiment together.",
-        "advice": "Show rules as inequalities, and what they cover.",
         "bench": "Compare the speed of the kernels with that of other libraries.",
     },
 }

@@ -29,10 +29,20 @@ TRAITS = (
     metavar="ID",
     help="Tell whether the rule named first is this algorithm.",
 )
-def command(id: str | None, plugins: tuple[str, ...], other: str | None) -> None:
+@click.option("--rules", metavar="FILE", help="Show these rules as inequalities, and what they cover.")
+@click.option("--data", metavar="DATA", help="With --rules: a data set, or a LIBSVM or CSV file.")
+@click.option("--positive", multiple=True, type=float, help="With --rules: a label that counts as +1.")
+def command(
+    id: str | None, plugins: tuple[str, ...], other: str | None, rules: str | None, data: str | None,
+    positive: tuple[float, ...],
+) -> None:  # fmt: skip
     """List the algorithms, or describe the one named ID.
 
     With --conform-to, tell whether ID is another algorithm: exit code 0 if it is, 1 if not.
+
+    With --rules and --data, show the rules of a file, or of one that ships, for an algorithm that takes
+    advice: their inequalities D x <= d, the rows of the data that they cover and how many of those have the
+    rule's class, and what a learner cannot use, such as rules that contradict each other.
 
     \b
     Examples:
@@ -40,6 +50,7 @@ def command(id: str | None, plugins: tuple[str, ...], other: str | None) -> None
       olbench algorithms scw1
       olbench algorithms --plugin my_rule.py my-rule
       olbench algorithms --plugin my_rule.py my-rule --conform-to arow
+      olbench algorithms adviceptron --rules pima --data pima
     """
     from olbench.algorithms import definitions, get_definition
     from olbench.algorithms.plugins import load_plugin
@@ -49,7 +60,9 @@ def command(id: str | None, plugins: tuple[str, ...], other: str | None) -> None
             definition.check()
     if other is not None:
         sys.exit(conform(id, other))
-    if id is None:
+    if rules is not None or data is not None:
+        show_rules(None if id is None else get_definition(id), rules, data, positive)
+    elif id is None:
         show_all(definitions())
     else:
         show_one(get_definition(id))
@@ -65,6 +78,19 @@ def conform(id: str | None, other: str) -> int:
     verdict = judge_rule(get_definition(id), other)
     click.echo(str(verdict), nl=False)
     return 0 if verdict.conforms else 1
+
+
+def show_rules(
+    definition: "Definition | None", rules: str | None, data: str | None, positive: tuple[float, ...]
+) -> None:
+    """Print what rules say about a data set."""
+    from olbench.report.advice import make_account, render
+
+    if rules is None or data is None:
+        raise UserError("--rules and --data go together: the rules name features of the data")
+    if definition is None or not definition.takes_advice:
+        raise UserError("--rules goes with an algorithm that takes advice, such as adviceptron")
+    click.echo(render(make_account(rules, data, list(positive) or None)), nl=False)
 
 
 def show_all(definitions: "list[Definition]") -> None:

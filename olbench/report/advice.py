@@ -36,16 +36,40 @@ class Account:
     warnings: tuple[str, ...]
 
 
-def make_account(
-    rules: str, data: str, positive: Labels = None, negative: Labels = None, domain: bool | None = None
-) -> Account:
+def make_account(rules: str, data: str, positive: Labels = None) -> Account:
     file = read_rules(rules)
-    return describe_rules(file, load_named(data, positive, negative, file.features), domain)
+    return describe_rules(file, load_named(data, positive, features=file.features))
 
 
-def describe_rules(file: RuleFile, named: NamedDataset, domain: bool | None = None) -> Account:
+def render(account: Account) -> str:
+    lines = [account.headline, ""]
+    for number, entry in enumerate(account.entries, start=1):
+        lines.append(f"{number}. {entry.text}")
+        lines += [f"     {row}" for row in entry.rows]
+        lines.append(f"   {entry.place}" + (f"; {entry.source}" if entry.source else ""))
+        lines += [f"   dropped: {condition} (the data has no such feature)" for condition in entry.dropped]
+        lines.append("")
+    lines += [*_table(account), "", *account.summary]
+    if account.warnings:
+        lines += ["", *(f"warning: {warning}" for warning in account.warnings)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(account: Account) -> list[str]:
+    cells: list[tuple[Any, ...]] = [("rule", "class", "covers", "of all rows", "right", "precision")]
+    for number, entry in enumerate(account.entries, start=1):
+        # rounded down, so that 100% means all of them
+        precision = f"{100 * entry.right * 100 // entry.covered / 100:.2f}%" if entry.covered else "-"
+        share = f"{entry.covered / account.n:.1%}"
+        cells.append((number, entry.title, f"{entry.covered:,}", share, f"{entry.right:,}", precision))
+    widths = [max(len(str(row[k])) for row in cells) for k in range(len(cells[0]))]
+    line = "  ".join(f"{{:{'<' if k == 1 else '>'}{width}}}" for k, width in enumerate(widths))
+    return [line.format(*row).rstrip() for row in cells]
+
+
+def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
     names = file.names(named.names)
-    advice = file.compile(named.names, domain)
+    advice = file.compile(named.names)
     X, y = named.data.X, np.asarray(named.data.y)
     masks = np.array([each.covers(X) for each in advice], dtype=bool).reshape(len(advice), y.size)
     entries = tuple(_coverage(each, mask, y, names) for each, mask in zip(advice, masks, strict=True))

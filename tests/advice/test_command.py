@@ -1,6 +1,8 @@
-"""olbench advice show."""
+"""olbench algorithms adviceptron --rules FILE --data DATA."""
 
 import pytest
+
+SHOW = ("algorithms", "adviceptron", "--rules")
 
 RULES = """\
 rules:
@@ -52,26 +54,24 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_three_rules_for_a_file_of_ones_own(here, folder):
-    code, out, err = here("advice", "show", "rules.yaml", "--data", "mine.csv")
+    code, out, err = here(*SHOW, "rules.yaml", "--data", "mine.csv")
     assert (code, err) == (0, "")
     assert out == EXPECTED
 
 
-def test_many_rows_are_cut_unless_all_are_wanted(here, folder):
-    (folder / "rules.yaml").write_text("rules:\n  - x(1-9) absent => 1\n")
-    (folder / "bits.txt").write_text("1 1:1 9:1\n-1 2:1\n")
-    code, out, _ = here("advice", "show", "rules.yaml", "--data", "bits.txt", "--domain")
+def test_every_inequality_is_shown_but_those_of_the_domain(here, folder):
+    (folder / "rules.yaml").write_text("domain: true\nrules:\n  - x(1-9) absent => 1\n")
+    (folder / "bits.txt").write_text("1 1:1 9:1\n-1 2:1\n2 3:1\n")
+    code, out, _ = here(*SHOW, "rules.yaml", "--data", "bits.txt", "--positive", 1, "--positive", 2)
     assert code == 0
-    assert "     x5 <= 0\n     ... and 5 more (--rows shows all)\n" in out
-    out = here("advice", "show", "rules.yaml", "--data", "bits.txt", "--domain", "--rows")[1]
-    assert "     x9 <= 0\n     and 18 rows for 0 <= x <= 1\n" in out
+    assert "     x8 <= 0\n     x9 <= 0\n     and 18 rows for 0 <= x <= 1\n" in out
 
 
 def test_what_is_dropped_is_listed(here, folder):
     (folder / "rules.yaml").write_text(
         "missing: drop\nrules:\n  - weight >= 70 and age >= 50 => ill\n  - age <= 20 => not ill\n"
     )
-    code, out, _ = here("advice", "show", "rules.yaml", "--data", "mine.csv")
+    code, out, _ = here(*SHOW, "rules.yaml", "--data", "mine.csv")
     assert code == 0
     assert "   dropped: age >= 50 (the data has no such feature)\n" in out
     assert (
@@ -95,25 +95,33 @@ def test_what_is_dropped_is_listed(here, folder):
 )
 def test_mistakes_get_a_sentence_with_file_and_line(here, folder, text, message):
     (folder / "rules.yaml").write_text(text)
-    code, out, err = here("advice", "show", "rules.yaml", "--data", "mine.csv")
+    code, out, err = here(*SHOW, "rules.yaml", "--data", "mine.csv")
     assert (code, out) == (2, "")
     assert message in err
     assert "Traceback" not in err
 
 
-def test_a_data_set_must_be_named(here, folder):
-    code, _, err = here("advice", "show", "rules.yaml")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*SHOW, "rules.yaml"), "--rules and --data go together"),
+        (("algorithms", "--rules", "rules.yaml", "--data", "mine.csv"), "such as adviceptron"),
+        (("algorithms", "arow", "--rules", "rules.yaml", "--data", "mine.csv"), "such as adviceptron"),
+    ],
+)
+def test_rules_need_data_and_an_algorithm_that_takes_them(here, folder, words, message):
+    code, _, err = here(*words)
     assert code == 2
-    assert "--data" in err
+    assert message in err
 
 
 def test_rules_that_ship_are_found_by_name(here):
-    code, out, _ = here("advice", "show", "advice-synthetic", "--data", "advice-synthetic")
+    code, out, _ = here(*SHOW, "advice-synthetic", "--data", "advice-synthetic")
     assert code == 0
     assert out.startswith("advice-synthetic: 1,000 rows, 2 features; 500 + (50.0%), 500 -\n")
 
 
 def test_the_papers_pair_for_africanum_is_warned_of(here, mirror):
-    code, out, _ = here("advice", "show", "tb-africanum", "--data", "tb-africanum")
+    code, out, _ = here(*SHOW, "tb-africanum", "--data", "tb-africanum")
     assert code == 0
     assert "warning: rules 1 and 3 contradict each other" in out

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from olbench.advice.files import shipped_rules
-from olbench.cli.advice import render
-from olbench.report.advice import make_account
+from olbench.report.advice import make_account, render
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/advice.md").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ import itertools
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -269,5 +270,5 @@ def advise(data, with_rules):
     named = load_named(data.name)
     mean, scale = data.X.mean(axis=0), data.X.std(axis=0)
     scale[scale == 0.0] = 1.0
-    advice = read_rules(data.name).compile(named.names, domain=False).transform(mean, scale)
+    advice = replace(read_rules(data.name), domain=False).compile(named.names).transform(mean, scale)
     return compiled.Data(data.name, (data.X - mean) / scale, data.y), advice if with_rules else None
