@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from olbench import plot
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
     from olbench.algorithms.plugins import load_plugin
-    from olbench.api import bundle, merge, run, verify
+    from olbench.api import bundle, run, verify
     from olbench.conformance.verdict import conform
     from olbench.data.load import load_dataset
     from olbench.errors import UserError
@@ -46,7 +46,6 @@ _HOMES = {
     "load_results": "olbench.report.results",
     "load_plugin": "olbench.algorithms.plugins",
     "make_algorithm": "olbench.learn.algorithm",
-    "merge": "olbench.api",
     "online_pass": "olbench.learn.passes",
     "protocol": "olbench.protocols.definition",
     "run": "olbench.api",
@@ -73,7 +72,6 @@ __all__ = [
     "load_plugin",
     "load_results",
     "make_algorithm",
-    "merge",
     "online_pass",
     "plot",
     "protocol",

@@ -1,6 +1,6 @@
 """How an experiment is carried out: plan it, then run what its folder lacks.
 
-The verbs run, check, forensics, rerun, bundle, verify and merge do what is here between reading their options
+The verbs run, check, forensics, rerun, bundle and verify do what is here between reading their options
 and printing;
 `olbench.run(config)` does what `olbench run CONFIG` does, and returns the results.
 """
@@ -22,6 +22,7 @@ from olbench.engine.budget import refuse_excess
 from olbench.engine.compiling import compile_ahead
 from olbench.engine.executors.local import Executor, attempt, default_jobs
 from olbench.engine.notebook import is_notebook
+from olbench.engine.reuse import OtherRun, open_runs
 from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.engine.stopping import stop_on_interrupt
 from olbench.errors import UserError
@@ -33,12 +34,11 @@ from olbench.trials import run_file
 from olbench.trials.baseline import Baseline, baseline_of
 from olbench.trials.behaviour import behaviour
 from olbench.trials.bundle import Bundled, write_bundle
-from olbench.trials.container import SUFFIX, is_bundle, trust
+from olbench.trials.container import SUFFIX, trust
 from olbench.trials.trial import Record, Trial
 from olbench.yaml_lines import from_plain
 
 if TYPE_CHECKING:
-    from olbench.engine.merging import Merged
     from olbench.engine.verification import VerifiedRun
     from olbench.forensics.inquiry import Inquiry, Suspect
     from olbench.models import Model
@@ -48,13 +48,15 @@ if TYPE_CHECKING:
 def run(
     config: str | Path | Mapping[str, Any] | Config, out: str | Path | None = None, *,
     jobs: int | None = None, set: Iterable[str] = (), skip_missing: bool = False, quiet: bool | None = None,
+    reuse: Sequence[str | Path] = (),
 ) -> "Results":  # fmt: skip
     """Run an experiment, or the missing part of it, and return its results.
 
     `config` is the path of a YAML file, the name of a config that ships, or the content of one as a mapping.
     Records go to the folder `out`; what is in it already is not run again. By default it is results/NAME for
-    a file or a name; a mapping needs one. `set` takes overrides such as "permutations=5". A notebook shows
-    a bar, unless `quiet` is true; a script shows its progress only if it is false.
+    a file or a name; a mapping needs one. Trials that the runs in `reuse` have, which are folders or
+    bundles, are copied. `set` takes overrides such as "permutations=5". A notebook shows a bar, unless
+    `quiet` is true; a script shows its progress only if it is false.
 
     >>> import tempfile
     >>> spec = {"datasets": ["breast-cancer"], "algorithms": ["perceptron", "pa1"], "permutations": 2}
@@ -66,9 +68,9 @@ def run(
     from olbench.report.results import load_results
 
     experiment, folder = _read(config, out, set)
-    planned = plan(experiment, jobs, skip_missing)
+    planned = plan(experiment, jobs, skip_missing, folder=folder, reuse=reuse)
     is_quiet = not is_notebook() if quiet is None else quiet
-    if complete(planned.cells, folder, planned.jobs, quiet=is_quiet).stop.is_set():
+    if complete(planned.cells, folder, planned.jobs, quiet=is_quiet, reuse=planned.reuse).stop.is_set():
         raise KeyboardInterrupt
     return load_results(folder)
 
@@ -94,38 +96,45 @@ class Plan:
     skipped: list[str]
     cells: list[Cell]
     jobs: int
+    #: Other runs that may have some of the trials.
+    reuse: list[OtherRun]
 
 
 def plan(
     config: Config, jobs: int | None = None, skip_missing: bool = False, *,
     find_cells: Callable[[list[Source]], Sequence[Cell]] | None = None, limited: bool = True,
-    folder: Path | None = None, say: Callable[[str], None] = lambda text: None,
+    folder: Path | None = None, reuse: Sequence[str | Path] = (),
+    say: Callable[[str], None] = lambda text: None,
 ) -> Plan:  # fmt: skip
     """Return the plan of an experiment; refuse one that is too large.
 
     The cells are those of the config unless `find_cells` finds others. Without `limited`, they need not fit
-    in the memory of this machine; those whose trials are all in `folder` take none. `say` is told which data
-    set is being loaded.
+    in the memory of this machine; those whose trials are all in `folder` or in the runs of `reuse` take none.
+    `say` is told which data set is being loaded.
     """
     sources, skipped = find_sources(config.datasets, skip_missing, say)
     cells = list(find_cells(sources) if find_cells else cells_of(config, sources))
     workers = jobs or default_jobs()
     if cells:
         refuse_too_many(cells)
+    own = [folder] if folder else []
+    others = [find_run(run) for run in reuse]
+    runs = open_runs(others, own, cells[0].protocol) if cells else []
     if limited:
-        refuse_excess(cells, workers, folder)
-    return Plan(sources, skipped, cells, workers)
+        refuse_excess(cells, workers, [*own, *others])
+    return Plan(sources, skipped, cells, workers, runs)
 
 
 def complete(
     cells: Sequence[Cell], folder: Path, jobs: int, *, quiet: bool = True, timing: str = "shared",
-    executor: Executor | None = None,
+    executor: Executor | None = None, reuse: Sequence[OtherRun] = (),
 ) -> Run:  # fmt: skip
     """Run the trials of some cells that a folder lacks, and record the run there; return it closed."""
-    with open_run(folder, cells, jobs, quiet=quiet, timing=timing, executor=executor) as started:
+    with open_run(folder, cells, jobs, quiet=quiet, timing=timing, executor=executor, reuse=reuse) as started:
         with show_activity(quiet) as activity:
             compile_ahead(cells, jobs, started.stop, activity.say)
             activity.say("preparing the trials")
+            started.copy_reused()
             started.has_work = started.missing or not (
                 started.stop.is_set() or run_file.is_current(folder, started.describe(None))
             )
@@ -261,20 +270,6 @@ def verify(
         folder, jobs or default_jobs(), trials=trials, confidence=confidence, share=share, seed=seed,
         timing=timing, by=by, say=say,
     )  # fmt: skip
-
-
-def merge(runs: Sequence[str | Path], output: str | Path, *, trust_plugins: bool = False) -> "Merged":
-    """Put parts of one experiment, folders or bundles, together in a new folder."""
-    from olbench.engine.merging import merge_runs
-
-    folders = [find_run(run) for run in runs]
-    for folder in folders:
-        if trust_plugins:
-            trust(folder)
-        elif is_bundle(folder) and run_file.read(folder).config.plugins:
-            # The merged folder would run the code of the bundle without asking again.
-            run_file.load_plugins(run_file.read(folder).config)
-    return merge_runs(folders, Path(output))
 
 
 #: The keys of the findings; the other keys say when, where and with which versions they were made.

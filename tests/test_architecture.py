@@ -324,7 +324,6 @@ IMPORTED = {
     "init --schema": "numpy yaml scipy scipy.sparse",
     "report scw": "numpy yaml rich scipy scipy.special scipy.sparse",
     "summary {small}": "numpy yaml rich scipy scipy.special scipy.sparse",
-    "explain {small}": "numpy yaml scipy scipy.sparse numba",
     "init {table}": "numpy yaml scipy scipy.sparse pandas",
     "run quick --dry-run": "numpy yaml rich scipy scipy.special scipy.sparse numba joblib",
 }

@@ -45,11 +45,9 @@ GROUPS = {
         "conform": "Check whether an implementation is the algorithm of its paper.",
     },
     "More": {
-        "explain": "Explain which trials of a results folder are reused, and why.",
         "rerun": "Run one trial again and compare it with its record.",
         "train": "Keep the learner of a run as a model.",
         "predict": "Predict new rows with a model.",
-        "merge": "Put parts of one experiment together.",
         "bench": "Compare the speed of the kernels with that of other libraries.",
     },
 }

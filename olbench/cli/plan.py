@@ -2,18 +2,26 @@
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from olbench.algorithms.plugins import run_rule
 from olbench.cli.output import say, show_parts
 from olbench.config.specs import Config
 from olbench.engine.estimate import duration
 from olbench.engine.executors.local import warm_up
+from olbench.engine.reuse import CellReuse, explain_cells
 from olbench.engine.stopping import StopFlag
 from olbench.protocols.definition import Cell, Known
 from olbench.quantities import SECONDS, Quantity, mean_and_deviation
 from olbench.report.grid import DETAIL, FLAG, KEPT, TIME, Grid, boxes, count, left, right
+from olbench.trials import ledger
+
+if TYPE_CHECKING:
+    from olbench.api import Plan
 
 
 def show_results(cells: Sequence[Cell], known: Known) -> None:
@@ -81,9 +89,13 @@ def _warning(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
     return "; ".join([*found, *([f"{count(failed, 'trial')} failed"] if failed else [])])
 
 
-def show_plan(config: Config, cells: Sequence[Cell], jobs: int, skipped: list[str]) -> None:
-    """Print what a run would do: trials, tuning passes, memory, and the time that a short probe predicts."""
-    compiling = _compile(cells)
+def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
+    """Print what a run would do: trials, tuning passes, memory, the time that a probe predicts, and reuse."""
+    cells, jobs = plan.cells, plan.jobs
+    recorded = (ledger.current(folder), *(run.records for run in plan.reuse))
+    records = [record for own in recorded for record in own.values()]
+    reuse = explain_cells(cells, records, folder)
+    compiling = _compile([each.cell for each in reuse if each.would_run])
     columns = (
         *left("data set"),
         *right("rows", "features", drop=DETAIL),
@@ -96,7 +108,7 @@ def show_plan(config: Config, cells: Sequence[Cell], jobs: int, skipped: list[st
     seconds, memory = 0.0, 0
     for source in sources.values():
         own = [cell for cell in cells if cell.source is source]
-        estimate = sum(_seconds(cell) for cell in own)
+        estimate = sum(_seconds(each) for each in reuse if each.cell.source is source)
         seconds += estimate
         memory += source.bytes
         trials, passes = sum(cell.repeats for cell in own), sum(cell.tuning_passes for cell in own)
@@ -108,8 +120,25 @@ def show_plan(config: Config, cells: Sequence[Cell], jobs: int, skipped: list[st
     time = f"about {duration(compiling + seconds / jobs)} with {count(jobs, 'job')}"
     start = f" ({duration(compiling)} of it to compile or load the kernels)"
     say(f"{time}{start}, and {memory / 2**20:,.0f} MiB of memory")
-    if skipped:
-        say(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`")
+    if plan.skipped:
+        say(f"skipped: {', '.join(plan.skipped)} not downloaded; see `olbench data fetch`")
+    _show_reuse(reuse, bool(records))
+
+
+def _show_reuse(reuse: Sequence[CellReuse], has_records: bool) -> None:
+    """Print how many trials are reused and, if there are any records, why others of each cell are not."""
+    columns = (*left("data set", "algorithm"), *right("reused", "would run"), *left("not reused because"))
+    rows = []
+    for each in reuse:
+        reasons = each.reasons.most_common()
+        why = "; ".join(f"{reason} ({count(number, 'trial')})" for reason, number in reasons)
+        numbers = f"{len(each.keys):,}", f"{each.would_run:,}"
+        rows.append(boxes(each.cell.source.name, each.cell.label, *numbers, why))
+    if has_records:
+        click.echo()
+        show_parts(Grid("", columns, tuple(rows)))
+    reused = len(frozenset().union(*(each.keys for each in reuse)))
+    say(f"{count(reused, 'trial')} reused, {sum(each.would_run for each in reuse):,} would run")
 
 
 def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> str:
@@ -133,11 +162,14 @@ def _compile(cells: Sequence[Cell]) -> float:
     return perf_counter() - started
 
 
-def _seconds(cell: Cell) -> float:
-    """Return how long all trials of a cell take on one core, from a probe of some hundredths of a second."""
+def _seconds(planned: CellReuse) -> float:
+    """Return how long the trials of a cell take on one core, from a probe of some hundredths of a second."""
+    if not planned.would_run:
+        return 0.0
+    cell = planned.cell
     try:
         seconds = run_rule(cell.definition, partial(cell.protocol.probe_seconds, cell))
-        return (seconds or 0.0) * (cell.tuning_passes + cell.repeats)
+        return (seconds or 0.0) * planned.would_run
     # A contestant that fails or leaves at once takes no time; the run will record why.
     except (Exception, SystemExit):
         return 0.0

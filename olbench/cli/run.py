@@ -23,9 +23,9 @@ from olbench.report.grid import count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from olbench import api
     from olbench.config.specs import Config
     from olbench.engine.executors.local import Executor
-    from olbench.protocols.definition import Cell
 
 
 CONFIG_HAS_KEYS = (
@@ -73,14 +73,18 @@ CONFIG_HAS_KEYS = (
     "--cluster", metavar="ADDRESS|local:N|FILE",
     help="Run the trials on a Dask cluster: its scheduler's address or file, or N processes started here.",
 )  # fmt: skip
+@click.option(
+    "--reuse", multiple=True, metavar="RUN", type=click.Path(),
+    help="Copy the trials that this run, a folder or a bundle, has already; may be given several times.",
+)  # fmt: skip
 @DRY_RUN
 @MEMORY
 @experiment
 def command(
     what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
     positive: tuple[str, ...], stream: bool, delay: int | None, timing: str, every: int | None, as_json: bool,
-    cluster: str | None, dry_run: bool, memory: str | None, jobs: int | None, overrides: tuple[str, ...],
-    skip_missing: bool, quiet: bool, **reading: Any,
+    cluster: str | None, reuse: tuple[str, ...], dry_run: bool, memory: str | None, jobs: int | None,
+    overrides: tuple[str, ...], skip_missing: bool, quiet: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
@@ -101,6 +105,7 @@ def command(
       olbench run my.csv --label class --positive yes --missing mean
       olbench run my.csv --stream --time date --delay 10
       olbench run configs/scw.yaml --dry-run --skip-missing
+      olbench run configs/scw.yaml --reuse anna.olb --reuse results/first
       olbench run - --algorithms arow --covariance diag < stream.libsvm
       zcat my.csv.gz | olbench run - --algorithms arow --label class
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
@@ -145,8 +150,9 @@ def command(
         with show_activity(quiet) as activity:
             # A cluster has its own memory.
             plan = api.plan(
-                config, jobs, skip_missing, limited=cluster is None, folder=folder, say=activity.say
-            )
+                config, jobs, skip_missing, limited=cluster is None, folder=folder, reuse=reuse,
+                say=activity.say,
+            )  # fmt: skip
         # Say how the user's own data was read, and above all what became +1.
         for source in () if quiet else plan.sources:
             for step in source.prepared:
@@ -154,11 +160,11 @@ def command(
         if dry_run:
             from olbench.cli.plan import show_plan
 
-            show_plan(config, plan.cells, plan.jobs, plan.skipped)
+            show_plan(config, plan, folder)
             return
         tell = partial(say, err=True)
         with open_executor(cluster, config.plugins, tell) if cluster else nullcontext() as executor:
-            sys.exit(carry_out(plan.cells, folder, plan.jobs, timing, quiet, plan.skipped, executor))
+            sys.exit(carry_out(plan, folder, timing, quiet, executor))
 
 
 def add_earlier(config: "Config", folder: Path) -> "Config":
@@ -257,15 +263,14 @@ def refuse_unknown(name: str) -> None:
         )
 
 
-def carry_out(
-    planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool, skipped: list[str],
-    executor: "Executor | None" = None,
-) -> int:  # fmt: skip
+def carry_out(plan: "api.Plan", folder: Path, timing: str, quiet: bool, executor: "Executor | None") -> int:
     """Run the missing trials in a folder, print how it ended, and return the exit code."""
     from olbench import api
     from olbench.cli.plan import show_results
 
-    run = api.complete(planned, folder, jobs, quiet=quiet, timing=timing, executor=executor)
+    run = api.complete(
+        plan.cells, folder, plan.jobs, quiet=quiet, timing=timing, executor=executor, reuse=plan.reuse
+    )
     with ignore_closed_output():
         if not run.has_work and not run.stop.is_set():
             if not quiet:
@@ -278,6 +283,6 @@ def carry_out(
             # A run that is stopped while it tunes has nothing to report yet; the exit says how to resume.
             if any(trial.key in run.known for cell in run.cells for trial in cell.reported(run.known)):
                 click.echo(f"next: {program()} report {folder}")
-    if skipped:
-        say(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
+    if plan.skipped:
+        say(f"skipped: {', '.join(plan.skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)

@@ -10,16 +10,16 @@ from olbench.protocols.definition import Cell
 from olbench.trials import ledger
 
 
-def refuse_excess(cells: Sequence[Cell], jobs: int, folder: Path | None = None) -> None:
+def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()) -> None:
     """Raise a UserError with the remedy if the trials of a cell, `jobs` at a time, exceed the memory limit.
 
     Cached examples are memory maps, whose pages belong to the system, and count only by what is derived from
-    them. Cells whose trials are all in the ledger of `folder` take no memory.
+    them. Cells whose trials are all in `folders` take no memory.
     """
     refuse_many_jobs(jobs)
     limit = memory_limit()
     large = [cell for cell in cells if _bytes_of(cell, jobs) > limit]
-    for cell in _keep_unfinished(large, folder):
+    for cell in _keep_unfinished(large, folders):
         raise UserError(_describe_excess(cell, jobs, limit))
 
 
@@ -27,11 +27,12 @@ def _bytes_of(cell: Cell, jobs: int) -> int:
     return cell.protocol.shared_memory(cell) + jobs * cell.memory
 
 
-def _keep_unfinished(cells: Sequence[Cell], folder: Path | None) -> Sequence[Cell]:
+def _keep_unfinished(cells: Sequence[Cell], folders: Sequence[Path]) -> Sequence[Cell]:
     """Return the cells that have something left to run."""
-    if not cells or folder is None or not folder.is_dir():
+    if not cells:
         return cells
-    known = {key: record for key, record in ledger.current(folder).items() if record["status"] == "ok"}
+    recorded = (record for folder in folders for record in ledger.current(folder).values())
+    known = {record["key"]: record for record in recorded if record["status"] == "ok"}
     return [cell for cell in cells if any(trial.key not in known for trial in cell.trials(known))]
 
 

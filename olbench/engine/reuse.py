@@ -1,10 +1,21 @@
-"""Why a trial is reused or not: how it differs from the most similar record in the ledger."""
+"""Which recorded trials a run reuses, of its own folder or of other runs, and why not the others."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from olbench.errors import UserError
+from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell
+from olbench.trials import ledger, run_file
+from olbench.trials.arrays import read_array
+from olbench.trials.bundle import digest_records
+from olbench.trials.container import name_of
+from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record, Trial
+from olbench.trials.verify import check_record, compare_arrays, compare_records
 
 #: A record must agree in these fields to be compared; the other fields may explain why it does not fit.
 SAME = ("protocol", "dataset", "algorithm", "role", "number")
@@ -12,20 +23,120 @@ WORDS = {
     "fingerprint": "the data has changed",
     "code": "the algorithm behaves differently now",
 }
-#: Records of version 1 have a hash of the source text in place of one of the behaviour.
-OLD_RECORD = "its record is from olbench 0.1, which did not record how the algorithm behaves"
 
 
-def explain_trial(trial: Trial, records: Mapping[str, Record], nearby: Sequence[Record]) -> str:
-    """Return why a trial has to run, or an empty text if the ledger has its result."""
-    known = records.get(trial.key)
-    if known is not None:
-        return "" if known["status"] == "ok" else f"it failed before ({known['error']})"
-    differences = [list_differences(trial, record) for record in nearby]
-    if not differences:
-        return "it was never run"
-    _, nearest = min((len(words), words) for words in differences)
-    return ", ".join(nearest) or OLD_RECORD
+class ConflictError(UserError):
+    """Two runs count a trial differently."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class OtherRun:
+    """A run, in a folder or a bundle, whose trials may be copied."""
+
+    folder: Path
+    run: RunFile
+    records: Mapping[str, Record]
+
+    def read(self, key: str) -> Record:
+        """Return a record with its arrays, as a ledger takes it."""
+        record = self.records[key]
+        return {**record, "arrays": _read_arrays(self.folder, record)} if record.get("arrays") else record
+
+    def describe(self) -> list[Mapping[str, Any]]:
+        """Return where its records come from: this run, and those that it reused itself."""
+        about = ("versions", "commit", "dirty", "machine", "start", "end")
+        said = {name: getattr(self.run, name) for name in about}
+        digest = digest_records(self.records.values())
+        own = {"name": name_of(self.folder), "run": digest, "trials": len(self.records), **said}
+        return [own, *self.run.reused]
+
+
+def _read_arrays(folder: Path, record: Record) -> dict[str, Any]:
+    return {name: read_array(folder, reference) for name, reference in record["arrays"].items()}
+
+
+def open_runs(folders: Sequence[Path], own: Sequence[Path], protocol: Protocol) -> list[OtherRun]:
+    """Return the runs in some folders; refuse trials that these and the own folder count differently."""
+    runs = [OtherRun(folder, run_file.read(folder), ledger.current(folder)) for folder in folders]
+    conflicts = list(_find_conflicts(runs, own, protocol))
+    if conflicts:
+        more = f" (and {len(conflicts) - 1:,} more)" if len(conflicts) > 1 else ""
+        raise ConflictError(f"{conflicts[0]}{more}; nothing was written")
+    return runs
+
+
+def _find_conflicts(runs: Sequence[OtherRun], own: Sequence[Path], protocol: Protocol) -> Iterator[str]:
+    first: dict[str, tuple[Path, Record]] = {}
+    recorded = [(folder, ledger.current(folder)) for folder in own if runs]
+    for folder, records in (*recorded, *((run.folder, run.records) for run in runs)):
+        for key, record in records.items():
+            if record["status"] != "ok" or record["protocol"] != protocol.id:
+                continue
+            place, known = first.setdefault(key, (folder, record))
+            if place == folder:
+                continue
+            found = list(compare_records(protocol, known, record))
+            if known.get("arrays") and record.get("arrays"):
+                found += compare_arrays(known, _read_arrays(place, known), _read_arrays(folder, record))
+            for each in found:
+                before, now = each.values
+                yield f"{each.place}: {each.name} is {before} in {place} and {now} in {folder}"
+
+
+def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str, Record]:
+    """Return by key the records that succeeded and have every number that the config of a cell asks for."""
+    usable = {}
+    for record in records:
+        if record["status"] == "ok" and record["protocol"] == cell.protocol.id:
+            check_record(record, cell.protocol, path, "reused")
+            if not cell.protocol.list_missing(cell.config, record):
+                usable[record["key"]] = record
+    return usable
+
+
+@dataclass(frozen=True)
+class CellReuse:
+    """How many trials of a cell are reused, how many would run, and why records that are there do not fit."""
+
+    cell: Cell
+    keys: frozenset[str]
+    would_run: int
+    reasons: Counter[str]
+
+
+def explain_cells(cells: Sequence[Cell], records: Sequence[Record], folder: Path) -> list[CellReuse]:
+    """Return what a run would reuse of some records."""
+    usable = select_usable(records, cells[0], folder)
+    nearby: dict[tuple[Any, ...], list[Record]] = {}
+    for record in records:
+        nearby.setdefault(tuple(record[name] for name in SAME), []).append(record)
+    return [_explain_cell(cell, usable, nearby) for cell in cells]
+
+
+def _explain_cell(
+    cell: Cell, usable: Mapping[str, Record], nearby: Mapping[tuple[Any, ...], Sequence[Record]]
+) -> CellReuse:
+    trials = {trial.key: trial for trial in cell.trials(usable)}
+    reused = frozenset(trials.keys() & usable.keys())
+    reasons: Counter[str] = Counter()
+    for key, trial in trials.items():
+        found = nearby.get(tuple(getattr(trial, name) for name in SAME), ())
+        if key not in reused and found:
+            reasons[explain_trial(cell, trial, found)] += 1
+    return CellReuse(cell, reused, max(0, cell.tuning_passes + cell.repeats - len(reused)), reasons)
+
+
+def explain_trial(cell: Cell, trial: Trial, nearby: Sequence[Record]) -> str:
+    """Return why a trial has to run although there are records of similar trials."""
+    for record in nearby:
+        if record["key"] == trial.key:
+            missing = ", ".join(cell.protocol.list_missing(cell.config, record))
+            return (
+                f"it failed before ({record['error']})" if record["error"] else f"its record has no {missing}"
+            )
+    return ", ".join(min((list_differences(trial, record) for record in nearby), key=len))
 
 
 def list_differences(trial: Trial, record: Record) -> list[str]:
@@ -36,8 +147,6 @@ def list_differences(trial: Trial, record: Record) -> list[str]:
             continue
         if name == "setting":
             words += _compare_settings(wanted, record[name])
-        elif name == "code" and record["version"] == 1:
-            words.append(OLD_RECORD)
         else:
             words.append(WORDS.get(name) or f"{name} is {_show(wanted)}, not {_show(record[name])}")
     return words
@@ -56,17 +165,3 @@ def _show(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={item}" for key, item in value.items()) or "none"
     return str(value)
-
-
-def explain_cells(cells: Sequence[Cell], records: Mapping[str, Record]) -> dict[str, str]:
-    """Return, for every trial known to be needed, why it has to run, or an empty text."""
-    by_place: dict[tuple[Any, ...], list[Record]] = {}
-    for record in records.values():
-        by_place.setdefault(tuple(record[name] for name in SAME), []).append(record)
-    good = {key: record for key, record in records.items() if record["status"] == "ok"}
-    reasons = {}
-    for cell in cells:
-        for trial in cell.trials(good):
-            place = tuple(getattr(trial, name) for name in SAME)
-            reasons[trial.key] = explain_trial(trial, records, by_place.get(place, []))
-    return reasons

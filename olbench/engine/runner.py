@@ -2,14 +2,16 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from olbench.engine.estimate import Share
 from olbench.engine.executors.local import Executor, LocalExecutor, attempt, warm_up
 from olbench.engine.progress import Progress, make_progress
+from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError
 from olbench.protocols.definition import Cell, Kind
@@ -17,13 +19,12 @@ from olbench.trials import run_file
 from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record, Trial
-from olbench.trials.verify import check_record
 
 
 @contextmanager
 def open_run(
     folder: Path, cells: Sequence[Cell], jobs: int, *, quiet: bool = False, timing: str = "shared",
-    executor: Executor | None = None,
+    executor: Executor | None = None, reuse: Sequence[OtherRun] = (),
 ) -> Iterator["Run"]:  # fmt: skip
     """Yield a run in a folder: locked, with its ledger open, its progress shown and Ctrl-C caught."""
     config = cells[0].config
@@ -34,7 +35,7 @@ def open_run(
         closing(make_progress(quiet, cells[0].protocol.headline)) as progress,
     ):
         own = executor or LocalExecutor(jobs, config.plugins, progress.say)
-        yield Run(cells, ledger, own, stop, progress, timing, folder)
+        yield Run(cells, ledger, own, stop, progress, timing, folder, reuse)
 
 
 #: Every trial of a run is kept in memory until the run ends.
@@ -63,6 +64,8 @@ class Run:
     #: "exclusive" if the reported trials are timed again, alone, after the counts.
     timing: str
     folder: Path
+    #: Other runs, whose trials are copied where this one needs them.
+    reuse: Sequence[OtherRun] = ()
     start: str = field(default_factory=run_file.now)
     #: Whether there was anything to run or to record when it started.
     has_work: bool = True
@@ -70,24 +73,34 @@ class Run:
     def __post_init__(self) -> None:
         # A trial that failed in an earlier run is tried again, so it does not count as known; so is one whose
         # record lacks what the config asks for now.
-        good = (record for record in self.ledger.records.values() if record["status"] == "ok")
-        self.known = {record["key"]: record for record in good if not self._lacks(record)}
+        self.known = select_usable(self.ledger.records.values(), self.cells[0], self.ledger.path)
         self.fresh: list[Record] = []
-        #: Where the records of a merged run come from, which a run that goes on from there keeps.
-        self.parts = run_file.read_parts(self.folder)
+        #: The other run that has a trial, by key; of several the first.
+        self.lenders = {
+            key: other
+            for other in reversed(self.reuse)
+            for key in select_usable(other.records.values(), self.cells[0], other.folder)
+        }
+        #: Where copied records come from, by the digest of their run.
+        self.origins: dict[str, Mapping[str, Any]] = {}
         #: The workers that died in this folder, in earlier runs and in this one; and how many are told.
         self.earlier_deaths: tuple[str, ...] = ()
         with suppress(UserError):
-            self.earlier_deaths = run_file.read(self.folder).deaths
+            earlier = run_file.read(self.folder)
+            self.origins, self.earlier_deaths = {each["run"]: each for each in earlier.reused}, earlier.deaths
         self.deaths, self.told = self.earlier_deaths, 0
 
-    def _lacks(self, record: Record) -> bool:
-        """Return whether a record is of this protocol and lacks something; refuse one that is broken."""
-        protocol = self.cells[0].protocol
-        if record["protocol"] != protocol.id:
-            return False
-        check_record(record, protocol, self.ledger.path, "reused")
-        return protocol.lacks(self.cells[0].config, record)
+    def copy_reused(self) -> None:
+        """Copy the trials that can run now and that other runs have; run.json first says where from."""
+        while self.lenders and (due := self.stop.or_none(self.due)):
+            found = [trial.key for trial in due if trial.key in self.lenders]
+            if not found:
+                return
+            for other in {id(each): each for each in map(self.lenders.__getitem__, found)}.values():
+                self.origins |= {about["run"]: about for about in other.describe()}
+            self.write()
+            for key in found:
+                self.known[key] = self.ledger.append(self.lenders[key].read(key))
 
     @property
     def failed(self) -> list[Record]:
@@ -113,7 +126,7 @@ class Run:
     def describe(self, end: str | None) -> RunFile:
         """Return the run file in its current state; with the ledger it is all that a report needs."""
         now = run_file.describe(self.cells[0].config, self.cells, self.known, self.start, end)
-        return replace(now, parts=self.parts, deaths=self.deaths)
+        return replace(now, reused=tuple(self.origins.values()), deaths=self.deaths)
 
     def write(self, end: str | None = None) -> None:
         """Write run.json in its current state."""
@@ -131,7 +144,10 @@ class Run:
 
     def _count(self, record: bool) -> None:
         """Run in waves: the outcome of a tuning decides which trials come next."""
-        while not self.stop.is_set() and (trials := self.due()):
+        while not self.stop.is_set():
+            self.copy_reused()
+            if not (trials := self.due()):
+                return
             if record:
                 self.write()
             self.progress.expect(self._planned())

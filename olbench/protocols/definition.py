@@ -199,9 +199,9 @@ class Protocol(ABC):
         """
         return ()
 
-    def lacks(self, config: Config, record: Record) -> bool:
-        """Return whether a record lacks what a config wants of its trial."""
-        return any(name not in record for name in self.wanted(config, record["role"]))
+    def list_missing(self, config: Config, record: Record) -> list[str]:
+        """Return which numbers that a config asks for are not in a record."""
+        return [name for name in self.wanted(config, record["role"]) if name not in record]
 
     def repeats(self, config: Config) -> int:
         """Return how many trials report a cell, at most; by default the value of the key `numbered` + "s"."""

@@ -177,10 +177,10 @@ class Measuring(Protocol):
         kept = role == "report" and self.setting_of(config, "keep")
         return (*names, *(["predictions"] if kept else []))
 
-    def lacks(self, config: Config, record: Record) -> bool:
-        """Return whether a record lacks a number, or the predictions that a config wants kept."""
+    def list_missing(self, config: Config, record: Record) -> list[str]:
+        """Return which numbers are not in a record, and "predictions" if a config wants them kept."""
         kept = {"predictions", "margins"} & set(record.get("arrays") or ())
-        return super().lacks(config, {**record, "predictions": None} if kept else record)
+        return super().list_missing(config, {**record, "predictions": None} if kept else record)
 
     def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
         """Return the bytes of an order and of what is kept of each prediction."""

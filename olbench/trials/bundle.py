@@ -119,12 +119,6 @@ def refuse_first_version(records: Iterable[Record], folder: Path) -> None:
             raise UserError(f"{folder}: the trial {record['key']} is from olbench 0.1; run its config again")
 
 
-def portable_config(run: RunFile) -> dict[str, Any]:
-    """Return a config as plain values, with the names of files for their paths."""
-    config: dict[str, Any] = _without_paths(run)["config"]
-    return config
-
-
 def _version(run: RunFile) -> str:
     return str(run.versions.get("olbench", ""))
 
@@ -132,7 +126,7 @@ def _version(run: RunFile) -> str:
 def _without_paths(run: RunFile) -> dict[str, Any]:
     """Return a run file without the name of the machine, and with the names of files for their paths."""
     content = copy.deepcopy(run.plain())
-    for place in (content, *content.get("parts", ())):
+    for place in (content, *content.get("reused", ())):
         place.get("machine", {}).pop("host", None)
     config = _without_folders(content["config"])
     for spec in config["datasets"]:

@@ -94,8 +94,8 @@ class RunFile:
     machine: Annotated[Mapping[str, Any], read_machine] = field(default_factory=dict)
     start: AnyText = ""
     end: AnyText | None = None
-    #: Of a merged run, what each of its parts says about itself: machine, versions, start and end.
-    parts: Annotated[tuple[Mapping[str, Any], ...], many(mapping(anything), 0)] = ()
+    #: What the runs that trials were copied from say about themselves: machine, versions, start and end.
+    reused: Annotated[tuple[Mapping[str, Any], ...], many(mapping(anything), 0)] = ()
     #: The workers that died during the run, each in a sentence.
     deaths: Annotated[tuple[str, ...], many(any_text, 0)] = ()
     #: The titles of algorithms that do not ship, by id, where they have one besides.
@@ -104,7 +104,7 @@ class RunFile:
     def plain(self) -> dict[str, Any]:
         """Return it as plain values, in an order that suits a reader."""
         own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
-        for name in ("parts", "deaths", "titles"):  # most runs have none of them
+        for name in ("reused", "deaths", "titles"):  # most runs have none of them
             if values := own.pop(name):
                 own[name] = dict(values) if isinstance(values, Mapping) else list(values)
         return {
@@ -239,14 +239,6 @@ def read(folder: Path) -> RunFile:
         raise UserError(f"cannot read {path}: {error}") from None
     RECORDED.update(run.titles)
     return run
-
-
-def read_parts(folder: Path) -> tuple[Mapping[str, Any], ...]:
-    """Return the parts of a merged run; none of any other, and of a folder without a run."""
-    try:
-        return read(folder).parts
-    except UserError:
-        return ()
 
 
 def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:

@@ -103,9 +103,9 @@ def test_refusal_knows_what_is_left(here, data, monkeypatch):
     cells = get_protocol(plan.protocol).cells(plan, find_sources(plan.datasets, skip_missing=False)[0])
     monkeypatch.setattr("olbench.engine.budget.memory_limit", lambda: 1)
     os.makedirs("empty")
-    for folder in (None, Path("nowhere"), Path("empty")):
+    for folders in ([], [Path("nowhere")], [Path("empty")]):
         with pytest.raises(UserError, match="of memory"):
-            refuse_excess(cells, 1, folder)
+            refuse_excess(cells, 1, folders)
 
 
 def test_the_record_says_how_large_the_larger_class_is(look):

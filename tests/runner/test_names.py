@@ -19,7 +19,7 @@ from olbench.shipped import configs, find_run
         (["run", "quik"], "'quik' (did you mean 'quick'?)"),
         (["run", "breast-cancr"], "'breast-cancr' (did you mean 'breast-cancer'?)"),
         (["report", "scx"], "'scx' here, in results or among those that ship (did you mean 'scw'?)"),
-        (["explain", "qick"], "there is no run 'qick'"),
+        (["run", "quick", "--reuse", "qick"], "there is no run 'qick'"),
         (["check", "cii"], "there is no config 'cii' (did you mean 'ci'?)"),
         (["forensics", "forensic"], "(did you mean 'forensics'?)"),
         (["data", "fetch", "--config", "qick"], "(did you mean 'quick'?)"),
@@ -34,7 +34,7 @@ def test_a_name_that_is_nearly_right_is_suggested(words, hint, here):
 def test_a_run_of_ones_own_has_a_name_too(here):
     assert here("run", "quick", "--quiet", "--set", "permutations=2", "--set", "datasets=[synthetic]")[0] == 0
     assert find_run("quick") == Path("results/quick")
-    for words in (["explain", "quick"], ["report", "quick"]):
+    for words in (["run", "quick", "--dry-run", "--reuse", "quick"], ["report", "quick"]):
         code, out, _ = here(*words)
         assert code == 0
         assert out

@@ -1,17 +1,14 @@
-"""check, explain, rerun, init and the dry run say what they should, with the agreed exit codes."""
+"""check, rerun, init and the dry run say what they should, with the agreed exit codes."""
 
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from olbench.config.schema import make_schema
-from olbench.engine.reuse import explain_trial
-from olbench.trials.record import read_line, write_line
-from olbench.trials.trial import Trial
+from olbench.trials.record import write_line
 from tests.runner.conftest import ROOT, SMALL
 
 
@@ -133,65 +130,43 @@ def test_the_committed_baseline_holds(here):
     assert code == 0, out
 
 
-def test_explain_tells_why_trials_are_reused_or_not(here, config):
+def test_the_dry_run_says_what_is_reused_and_why_not_the_rest(here, config):
     here("run", config(), "--out", "out", "--quiet")
-    code, out, _ = here("explain", "out")
-    assert (code, out) == (0, "26 trials are reused: nothing that determines them has changed\n")
-    _, out, _ = here("explain", "out", "--config", "small.yaml", "--set", "seed=4")
-    assert "0 trials are reused" in out
-    assert ": seed is 4, not 3\n" in out
-    _, out, _ = here("explain", "out", "--config", "small.yaml", "--set", "permutations=4")
-    assert "6 trials have to run" in out
-    assert ": it was never run\n" in out
-    _, out, _ = here("explain", "out", "--config", "small.yaml", "--set", "covariance=diag")
-    assert "options is covariance=diag, projection=kl, a=1.0, not covariance=full" in out
+
+    def plan(*words):
+        code, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run", *words)
+        assert code == 0
+        return out
+
+    before = Path("out/trials.jsonl").read_bytes()
+    assert plan().endswith("26 trials reused, 0 would run\n")
+    out = plan("--set", "seed=4")
+    assert "seed is 4, not 3 (" in out
+    assert out.endswith("0 trials reused, 26 would run\n")
+    assert plan("--set", "permutations=4").endswith("26 trials reused, 6 would run\n")
+    assert "options is covariance=diag, projection=kl, a=1.0, not covariance=full" in plan(
+        "--set", "covariance=diag"
+    )
+    assert "points is 7, not " in plan("--set", "curve=7")
+    assert Path("out/trials.jsonl").read_bytes() == before
+    assert {path.name for path in Path().iterdir()} >= {"out"}
 
 
-def test_explain_uses_the_config_of_the_folder(here, config):
-    # Neither the config of this name that ships, nor what the file says by now.
-    text = "datasets: [breast-cancer]\nalgorithms: [perceptron]\npermutations: 3\n"
-    assert here("run", config(text, "quick.yaml"), "--quiet")[0] == 0
-    config(text.replace("3", "5"), "quick.yaml")
-    for name in ("results/quick", "quick"):
-        code, out, _ = here("explain", name)
-        assert (code, out) == (0, "3 trials are reused: nothing that determines them has changed\n")
-    _, out, _ = here("explain", "quick", "--config", "quick.yaml")
-    assert "3 trials are reused" in out
-    assert "2 trials have to run" in out
+def test_the_dry_run_names_a_measure_that_records_do_not_have(here, config):
+    text = "protocol: stream\ndatasets: [breast-cancer]\nalgorithms: [arow]\nmeasures: [accuracy]\n"
+    assert here("run", config(text), "--out", "out", "--quiet")[0] == 0
+    code, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run", "--set", "measures=[log_loss]")
+    assert code == 0
+    assert "its record has no log_loss" in out
 
 
-def test_explain_and_a_change_of_how_the_learners_behave(here, config, monkeypatch):
+def test_a_change_of_how_the_learners_behave(here, config, monkeypatch):
     here("run", config(), "--out", "out", "--quiet")
     monkeypatch.setattr("olbench.protocols.definition.behaviour", lambda id, options: "another")
-    _, out, _ = here("explain", "out")
-    assert "the algorithm behaves differently now\n" in out
+    _, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run")
+    assert "the algorithm behaves differently now (" in out
     _, out, _ = here("run", "small.yaml", "--out", "out")
     assert "26 trials run, 0 reused" in out
-
-
-def test_explain_does_not_blame_the_algorithm_for_a_record_of_the_first_version():
-    line = {
-        "key": "k", "dataset": "d", "fingerprint": "f", "algorithm": "arow", "params": {"r": 1.0}, "seed": 3,
-        "options": {}, "role": "report", "part": "all", "permutation": 2, "points": 50, "kernels": "source",
-        "status": "ok",
-    }  # fmt: skip
-    record = read_line(json.dumps(line).encode())
-    wanted = replace(Trial.of(record), code="behaviour")
-    words = "its record is from olbench 0.1, which did not record how the algorithm behaves"
-    assert explain_trial(wanted, {"k": record}, [record]) == words
-    other = replace(wanted, seed=4)
-    assert explain_trial(other, {"k": record}, [record]) == f"seed is 4, not 3, {words}"
-
-
-def test_explain_of_one_trial_and_of_none(here, config, records):
-    here("run", config(), "--out", "out", "--quiet")
-    key = records("out")[0]["key"]
-    assert "1 trial is reused" in here("explain", "out", key)[1]
-    code, _, err = here("explain", "out", "zzz")
-    assert (code, err) == (2, "olbench: out: no trial with a key that begins with 'zzz'\n")
-    code, _, err = here("explain", "nowhere")
-    assert code == 2
-    assert err.startswith("olbench: there is no run 'nowhere' here, in results or among those that ship")
 
 
 def test_rerun_computes_a_trial_again_and_compares(here, config, records):
@@ -281,7 +256,7 @@ def test_the_quick_config_needs_no_data(here):
     assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
 
 
-@pytest.mark.parametrize("verb", ["run", "check", "forensics", "explain", "rerun", "init"])
+@pytest.mark.parametrize("verb", ["run", "check", "forensics", "rerun", "init"])
 def test_help_is_instant_and_has_an_example(verb):
     code = (
         f"import olbench.cli, sys; olbench.cli.cli(['{verb}', '--help'], standalone_mode=False)\n"
@@ -301,6 +276,6 @@ def test_rerun_of_a_trial_that_fails_says_why(here, config, records):
     assert here("run", config(text), "--out", "out", "--quiet", "--jobs", 1)[0] == 3
     code, _, err = here("rerun", "out", records("out")[0]["key"])
     assert (code, err) == (3, "it fails: RuntimeError: no\n")
-    _, out, _ = here("explain", "out")
-    assert ": it failed before (RuntimeError: no)\n" in out
-    assert here("run", "small.yaml", "--dry-run")[0] == 0
+    code, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run")
+    assert code == 0
+    assert "it failed before (RuntimeError: no) (1 trial)" in out
