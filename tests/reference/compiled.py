@@ -1,6 +1,8 @@
 """The reference in C: long passes in extended precision, with a second way to evaluate each of them."""
 
 import ctypes
+import os
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
@@ -11,8 +13,6 @@ from statistics import NormalDist
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.bench.plain_c import find_compiler
-
 SOURCE = Path(__file__).with_name("passes.c")
 #: How the numbers are called in C, and in NumPy.
 TYPES = {"long double": np.longdouble, "double": np.float64}
@@ -22,6 +22,12 @@ FAMILIES = ("first", "full", "root", "kl", "l2", "exact", "product")
 WORDS = {"hinge": 0, "logistic": 1, "squared": 2, "zero-one": 3, "sqrt": 0, "inverse": 1}
 #: Above this many features a covariance has no second form: a round of the root costs d^2.
 SMALL = 32
+
+
+def find_compiler():
+    """Return the C compiler: the one that CC names, or the first of the usual names."""
+    names = (os.environ.get("CC", ""), "cc", "gcc", "clang")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
 
 
 @cache

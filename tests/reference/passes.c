@@ -7,7 +7,7 @@
    Every pass can be evaluated in two ways, which are the same in exact numbers: the second (`other`) takes all sums
    from their last term to their first. A full covariance also has two forms. Rounds at which two ways part are beyond
    this arithmetic. Of the two forms of the root of a quadratic equation, always the one that does not cancel is used,
-   as CW shrinks v below any bound; tests/reference/plain.py has the equations as they are printed. */
+   as CW shrinks v below any bound. */
 
 #include <stdint.h>
 #include <stdlib.h>

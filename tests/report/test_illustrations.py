@@ -40,7 +40,6 @@ from olbench.report.figures.weights import (
 )
 from olbench.report.illustrations import illustrated_papers, illustrations_of
 from olbench.report.results import load_results
-from tests.reference import REFERENCES, L
 from tests.report.test_accuracy import assert_apart
 from tests.test_cli import olbench
 
@@ -156,13 +155,19 @@ def test_the_margin_has_the_moments_of_its_distribution():
 @pytest.mark.parametrize("run", [0, 3])
 def test_the_ellipses_are_those_of_the_learner_after_fifty_examples(run):
     data = load_run("cw2008-synthetic", run)
-    reference = REFERENCES["cw"](data.X.shape[1], eta=L(ETA))
-    for x, label in zip(data.X[:LEARNT].astype(L), data.y[:LEARNT], strict=True):
-        score = reference.score(x)
-        reference.learn(x, L(label), score, bool((score >= 0) != (label > 0)), 1)
+    mu, sigma = np.zeros(data.X.shape[1]), np.eye(data.X.shape[1])
+    phi = NormalDist().inv_cdf(ETA)
+    for x, label in zip(data.X[:LEARNT], data.y[:LEARNT], strict=True):  # cw2008 with the standard deviation
+        z = sigma @ x
+        m, v = label * mu @ x, x @ z
+        root = math.sqrt(m * m * phi**4 / 4 + v * phi**2 * (1 + phi**2))
+        alpha = max(0.0, (-m * (1 + phi**2 / 2) + root) / (v * (1 + phi**2)))
+        u = (-alpha * v * phi + math.sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) ** 2 / 4
+        mu = mu + alpha * label * z
+        sigma = sigma - alpha * phi / (math.sqrt(u) + v * alpha * phi) * np.outer(z, z)
     mean, covariance = learn_weights(run)
-    np.testing.assert_allclose(mean, reference.mu.astype(float), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(covariance, reference.sigma.astype(float), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(mean, mu, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(covariance, sigma, rtol=1e-9, atol=1e-12)
     patches = synthetic_figure(run).axes[1].patches
     assert len(patches) == 10
     for pair, patch in enumerate(patches):
