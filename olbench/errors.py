@@ -109,13 +109,22 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
+def plural(thing: str) -> str:
+    """Return the plural of a noun.
+
+    >>> plural("fold"), plural("pass")
+    ('folds', 'passes')
+    """
+    return f"{thing}{'es' if thing.endswith('s') else 's'}"
+
+
 def count(number: int, thing: str, things: str = "") -> str:
     """Return a number and a noun, in the plural where it belongs.
 
-    >>> count(1, "data set"), count(12, "data set"), count(1200, "pass", "passes")
+    >>> count(1, "data set"), count(12, "data set"), count(1200, "pass")
     ('1 data set', '12 data sets', '1,200 passes')
     """
-    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+    return f"{number:,} {thing if number == 1 else things or plural(thing)}"
 
 
 def list_some(names: Sequence[str], most: int) -> str:

@@ -89,13 +89,6 @@ def mcc(counts: Counts) -> Floats:
     return _share(covariance, spread * np.sqrt(predicted) * np.sqrt(counts.n - predicted))
 
 
-def cost(missed: float, false_alarm: float) -> Callable[[Counts], Floats]:
-    def measure(counts: Counts) -> Floats:
-        return _share(missed * counts.misses + false_alarm * counts.false_alarms, counts.n, math.nan)
-
-    return measure
-
-
 _COUNTED = (accuracy, sensitivity, specificity, precision, f1, balanced_accuracy, g_mean, kappa, mcc)
 #: The measures that follow from counts, by name.
 OF_COUNTS: Mapping[str, Callable[[Counts], Floats]] = {each.__name__: each for each in _COUNTED}

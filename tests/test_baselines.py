@@ -24,7 +24,7 @@ def majority(known):
 @pytest.mark.parametrize(("id", "guess"), [("no-change", last), ("majority-so-far", majority)])
 def test_a_baseline_predicts_from_the_labels_that_are_there(labels, id, guess, delay):
     n = labels.size
-    schedule = make_schedule(np.arange(n), np.arange(n) + 1 + delay)
+    schedule = make_schedule(np.arange(n) + 1 + delay)
     result = online_pass(id, np.zeros((n, 2)), labels, order=schedule, keep="margins")
     expected = [guess(labels[: max(0, t - delay)].tolist()) for t in range(n)]
     assert np.where(result.margins >= 0, 1.0, -1.0).tolist() == expected

@@ -109,7 +109,7 @@ def test_only_examples_that_are_learnt_make_a_learner_forget(data):
     """A learner that is taught some of the examples is one that never saw the others."""
     X, y = data
     taught = np.arange(N) % 3 == 0
-    schedule = make_schedule(np.arange(N), times=taught.astype(int))
+    schedule = make_schedule(np.where(taught, np.arange(N) + 1, N + 1))
     for options in ({}, DIAGONAL):
         algorithm = make_algorithm("scw1", forgetting=0.98, **options)
         thinned = online_pass(algorithm, X[taught], y[taught])

@@ -63,10 +63,6 @@ def test_measures_are_those_of_scikit_learn(f, random, share):
         metrics.log_loss(y, np.column_stack([1 - probabilities, probabilities]), labels=[-1.0, 1.0]),
         atol=1e-12,
     )
-    price = measures.cost(5.0, 1.0)(counts)
-    np.testing.assert_allclose(
-        price, np.mean(np.where(predicted == y, 0, np.where(y > 0, 5.0, 1.0))), atol=1e-12
-    )
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=80))

@@ -170,7 +170,7 @@ def test_only_examples_that_are_learnt_reach_the_rule(data, form):
     """A learner that is taught some of the examples is one that never saw the others."""
     X, y = data
     taught = np.arange(N) % 3 == 0
-    schedule = make_schedule(np.arange(N), times=taught.astype(int))
+    schedule = make_schedule(np.where(taught, np.arange(N) + 1, N + 1))
     algorithm = make_algorithm("drifting-arow", usual=0.0, **form)
     thinned = online_pass(algorithm, X[taught], y[taught])
     late = online_pass(algorithm, X, y, order=schedule)

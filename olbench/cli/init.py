@@ -166,16 +166,12 @@ def make_config(
 
 
 def _measures(look: "Look") -> list[str]:
-    """Return the keys for a rare class, each with what it means."""
+    """Return the measures for a rare class, and why."""
     if look.rarer >= RARE or len(look.labels) < 2:
         return []
     why = f"# the rarer class has {look.rarer:.1%} of the rows, so accuracy says little"
-    if not look.is_sorted:
-        return [f"measures: [balanced_accuracy, auc]  {why}"]
-    return [
-        f"measures: [auc, balanced_accuracy]  {why}",
-        "threshold: balanced_accuracy        # of margins, chosen by this measure on the rows that tune",
-    ]
+    names = "auc, balanced_accuracy" if look.is_sorted else "balanced_accuracy, auc"
+    return [f"measures: [{names}]  {why}"]
 
 
 def _keys(look: "Look") -> list[str]:

@@ -147,7 +147,7 @@ def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> st
     factors = count(datasets, "data set"), count(algorithms, "algorithm")
     total = sum(cell.repeats for cell in cells)
     trials = count(total, "trial")
-    passes = count(sum(cell.tuning_passes for cell in cells), "tuning pass", "tuning passes")
+    passes = count(sum(cell.tuning_passes for cell in cells), "tuning pass")
     numbered = count(repeats, cells[0].protocol.numbered)
     if total < repeats * len(cells):
         numbered = f"up to {numbered}"

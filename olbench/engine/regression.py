@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, count, plural, suggest
 from olbench.protocols import Protocol
 from olbench.trials.baseline import ABOUT, Baseline, Row
 
@@ -190,8 +190,8 @@ class _Comparer:
         if shifts:
             yield Remark(*self._judge(old, new, shifts), **place, shifts=tuple(shifts))
         if lacking:
-            word = self.protocol.numbered + ("s" if lacking > 1 else "")
-            yield Remark("missing", f"{_name(old)}: {lacking} {word} missing now", **place)
+            trials = count(lacking, self.protocol.numbered)
+            yield Remark("missing", f"{_name(old)}: {trials} missing now", **place)
 
     def _shift(
         self,
@@ -223,7 +223,8 @@ class _Comparer:
         tuned = f"; the tuning now chooses {', '.join(chosen)}" if chosen else ""
         # A trial whose updates changed has changed, also if its mistakes have not.
         changed = {number for shift in shifts for number in shift.numbers}
-        trials = f"{len(changed)} of {max(shift.of for shift in shifts)} {self.protocol.numbered}s changed"
+        of, trials = max(shift.of for shift in shifts), plural(self.protocol.numbered)
+        trials = f"{len(changed)} of {of} {trials} changed"
         return kind, f"{_name(old)}: {shown}, {kind} ({trials}){tuned}"
 
     def _direction(self, shift: Shift) -> str:

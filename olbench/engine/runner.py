@@ -13,7 +13,7 @@ from olbench.engine.executors.local import Executor, LocalExecutor, attempt, war
 from olbench.engine.progress import Progress, make_progress
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
-from olbench.errors import UserError
+from olbench.errors import UserError, plural
 from olbench.protocols.definition import Cell, Kind
 from olbench.trials import run_file
 from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
@@ -48,7 +48,7 @@ def refuse_too_many(cells: Sequence[Cell]) -> None:
     if planned > MOST_TRIALS:
         raise UserError(
             f"the config asks for {planned:,} trials, and a run can have {MOST_TRIALS:,}; "
-            f"lower the number of {cells[0].protocol.numbered}s, or split the config"
+            f"lower the number of {plural(cells[0].protocol.numbered)}, or split the config"
         )
 
 

@@ -7,7 +7,7 @@ or ONLY_LEARN added, it is one or the other. Whatever the schedule, predictions 
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
+from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
 from olbench.learn.examples import Ints
 
 
@@ -23,35 +23,21 @@ def count_predictions(schedule: Ints) -> int:
     return int(np.count_nonzero(is_predicted(schedule)))
 
 
-def predicted_rows(schedule: Ints) -> Ints:
-    """Return the rows of the predictions, in their order."""
-    return schedule[is_predicted(schedule)] & ROW
+def make_schedule(arrivals: Ints) -> Ints:
+    """Return the schedule of rows in their order whose labels are learnt when they arrive.
 
+    The label of row k arrives once arrivals[k] rows have come, in the order of the rows among equals; never
+    if there are fewer rows. Without any delay that is k + 1.
 
-def make_schedule(
-    rows: Ints,
-    arrivals: Ints | None = None,
-    predicted: NDArray[np.bool_] | None = None,
-    times: Ints | None = None,
-) -> Ints:
-    """Return the schedule of rows some of which are predicted, and whose labels are learnt when they arrive.
-
-    The label of the k-th row arrives once arrivals[k] rows have come, in the order of the rows among equals;
-    never if there are fewer rows. By default it is k + 1: there is no delay. It is then learnt times[k]
-    times, by default once. All rows are predicted unless `predicted` says otherwise.
-
-    >>> [int(entry & ROW) for entry in make_schedule(np.arange(4), np.arange(4) + 2)]
+    >>> [int(entry & ROW) for entry in make_schedule(np.arange(4) + 2)]
     [0, 1, 0, 2, 1, 3, 2]
     """
-    n = rows.size
-    arrivals = np.arange(1, n + 1) if arrivals is None else arrivals
-    predicted = np.ones(n, bool) if predicted is None else predicted
-    times = np.ones(n, np.int64) if times is None else times
-    if predicted.all() and (times == 1).all() and np.array_equal(arrivals, np.arange(1, n + 1)):
+    n = arrivals.size
+    rows = np.arange(n)
+    if np.array_equal(arrivals, rows + 1):
         return rows
-    foretold = np.flatnonzero(predicted)
-    learnt = np.repeat(np.arange(n), np.where(arrivals <= n, times, 0))
+    learnt = np.flatnonzero(arrivals <= n)
     # The prediction of row k comes after all labels that arrive once k rows have come, or earlier.
-    places = np.concatenate([foretold, arrivals[learnt] - 0.5])
-    entries = np.concatenate([rows[foretold] | ONLY_PREDICT, rows[learnt] | ONLY_LEARN])
+    places = np.concatenate([rows, arrivals[learnt] - 0.5])
+    entries = np.concatenate([rows | ONLY_PREDICT, learnt | ONLY_LEARN])
     return np.ascontiguousarray(entries[np.argsort(places, kind="stable")])

@@ -35,7 +35,7 @@ from olbench.config.specs import (
     DatasetSpec,
 )
 from olbench.data.source import Source
-from olbench.errors import UserError, shorten
+from olbench.errors import UserError, plural, shorten
 from olbench.learn.algorithm import Algorithm, make_algorithm
 from olbench.learn.examples import Ints
 from olbench.protocols import tuning
@@ -205,19 +205,19 @@ class Protocol(ABC):
 
     def repeats(self, config: Config) -> int:
         """Return how many trials report a cell, at most; by default the value of the key `numbered` + "s"."""
-        given = self.setting_of(config, f"{self.numbered}s")
+        given = self.setting_of(config, plural(self.numbered))
         return int(max(given.values()) if isinstance(given, Mapping) else given)
 
     def repeats_of(self, cell: "Cell") -> int:
         """Return how many trials report this cell, where that depends on its data or algorithm."""
-        name = f"{self.numbered}s"
+        name = plural(self.numbered)
         if isinstance(self.setting_of(cell.config, name), Mapping):
             return int(self.setting_of(cell.config, name, cell.source.name))
         return self.repeats(cell.config)
 
     def tuning_repeats(self, config: Config) -> int:
         """Return how many trials score a candidate: by default the value of the key of `tuning`, or 1."""
-        return int(self.setting_of(config, f"tuning.{self.numbered}s") or 1)
+        return int(self.setting_of(config, f"tuning.{plural(self.numbered)}") or 1)
 
     def tuning_passes(self, cell: "Cell") -> int:
         """Return how many trials the tuning of a cell takes."""

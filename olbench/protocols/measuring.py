@@ -31,9 +31,8 @@ from olbench.quantities import (
     POSITIVES,
     Quantity,
 )
-from olbench.structs import many, with_schema
+from olbench.structs import many
 from olbench.trials.trial import Outcome, Record, Trial
-from olbench.yaml_lines import Node
 
 #: The counts of a record, and of a point of a curve, that measures of counts are computed from.
 COUNTS = ("n", "mistakes", POSITIVES.name, FALSE_ALARMS.name)
@@ -68,7 +67,6 @@ MEASURES: Mapping[str, Quantity] = {
         of_counts(_higher("g_mean", "G-mean", guessed=""), measures.g_mean),
         of_counts(_higher("kappa", "kappa"), measures.kappa),
         of_counts(_higher("mcc", "MCC"), measures.mcc),
-        of_counts(_lower("cost", "cost"), measures.cost(1.0, 1.0)),
         _higher("auc", "AUC", guessed="half"),
         _lower("hinge_loss", "hinge loss"),
         _lower("squared_loss", "squared loss"),
@@ -84,28 +82,6 @@ ONLY_CLASSES = ("macro_f1",)
 FROM_MARGINS = (*measures.OF_MARGINS, "log_loss")
 
 
-def _read_costs(node: Node, name: str) -> dict[str, float]:
-    content = node.mapping(name)
-    for key in content:
-        if key not in ("missed", "false_alarm"):
-            raise node.fail(f"{name} has 'missed' and 'false_alarm', not '{key}'")
-    costs = {key: each.value for key, each in content.items()}
-    for key, value in costs.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise content[key].fail(f"{name}: {key} must be a number from 0, not {content[key].shown()}")
-    return {"missed": 1.0, "false_alarm": 1.0, **{key: float(value) for key, value in costs.items()}}
-
-
-with_schema(
-    _read_costs,
-    {
-        "type": "object",
-        "properties": {name: {"type": "number", "minimum": 0} for name in ("missed", "false_alarm")},
-        "additionalProperties": False,
-    },
-)
-
-
 def measure_keys(known: Iterable[str]) -> tuple[Key, ...]:
     """Return the keys of a protocol that can measure these."""
     return (
@@ -115,17 +91,7 @@ def measure_keys(known: Iterable[str]) -> tuple[Key, ...]:
             None,
             "what is reported, as auc or balanced_accuracy; the first ranks",
         ),
-        Key(
-            "costs", _read_costs, None, "what a missed positive and a false alarm cost, for the measure cost"
-        ),
         Key("keep", choice("predictions"), None, "write the margin of every prediction to the results"),
-    )
-
-
-def tuning_key(known: Iterable[str]) -> Key:
-    """Return the key of `tuning` of a protocol that can measure these."""
-    return Key(
-        "by", choice(*known), None, "the measure that chooses parameters; by default the one that ranks"
     )
 
 
@@ -138,22 +104,16 @@ class Measuring(Protocol):
     def configured(self, config: Config) -> Self:
         """Return the protocol with the measures of a config as its quantities."""
         names = list(dict.fromkeys(self.setting_of(config, "measures") or ()))
-        added = self.add_quantities(config)
-        if not names and not added and not self.setting_of(config, "tuning.by"):
+        if not names:
             return self
         own = copy.copy(self)
         vars(own).clear()
-        asked = tuple(self._find_measure(config, name) for name in names)
+        asked = tuple(self._find_measure(name) for name in names)
         usual = tuple(each for each in self.quantities if each.name not in names)
-        own.quantities = (*asked, *usual, *added)  # type: ignore[misc]
-        by = self.setting_of(config, "tuning.by") or (names[0] if names else "")
-        own.scored_by = self._find_measure(config, by) if by else self.scored_by  # type: ignore[misc]
+        own.quantities = (*asked, *usual)  # type: ignore[misc]
+        own.scored_by = asked[0]  # type: ignore[misc]
         own.series = self.series_of(asked)  # type: ignore[misc]
         return own
-
-    def add_quantities(self, config: Config) -> tuple[Quantity, ...]:
-        """Return further quantities that a config asks for without naming them."""
-        return ()
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         """Return the curves of a run with these measures: first those of the measures themselves."""
@@ -161,14 +121,8 @@ class Measuring(Protocol):
         curves = (counts_series(each.name, title.format(each.title), each) for each in asked if each.parts)
         return (*curves, *self.series)
 
-    def _find_measure(self, config: Config, name: str) -> Quantity:
-        if name != "cost":
-            return next((each for each in self.quantities if each.name == name), self.measures[name])
-        return of_counts(self.measures[name], measures.cost(**self.cost_of_mistakes(config)))
-
-    def cost_of_mistakes(self, config: Config) -> dict[str, float]:
-        """Return what a mistake of either kind costs."""
-        return {"missed": 1.0, "false_alarm": 1.0, **(self.setting_of(config, "costs") or {})}
+    def _find_measure(self, name: str) -> Quantity:
+        return next((each for each in self.quantities if each.name == name), self.measures[name])
 
     def wanted(self, config: Config, role: str) -> tuple[str, ...]:
         """Return the numbers that the record of a trial must have, and "predictions" if they are kept."""
@@ -193,8 +147,7 @@ class Measuring(Protocol):
         for spec in config.algorithms:
             if get_definition(spec.id).only_native and not source.classes:
                 return f"{spec.id} learns several classes, and {source.name} has two; add `labels: all`"
-        names = [*(self.setting_of(config, "measures") or ()), self.setting_of(config, "tuning.by")]
-        for name in filter(None, names):
+        for name in self.setting_of(config, "measures") or ():
             if source.classes and name not in OF_CLASSES:
                 return f"{source.name} has {source.classes} classes, and {name} is a measure of two"
             if not source.classes and name in ONLY_CLASSES:

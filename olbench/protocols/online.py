@@ -11,7 +11,7 @@ from olbench.learn.examples import Ints
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
-from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass, tuning_key
+from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass
 from olbench.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
@@ -60,11 +60,8 @@ class Online(Measuring):
         ),
         *measure_keys(MEASURES),
     )  # fmt: skip
-    tuning_keys = (
-        Key("permutations", whole(1), 1, "random orders that score a candidate"),
-        tuning_key(MEASURES),
-    )
-    order_free = ("permutations", "curve", "measures", "costs", "keep", "tuning.permutations", "tuning.by")
+    tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"),)
+    order_free = ("permutations", "curve", "measures", "keep", "tuning.permutations")
     searches = ("grid", "coordinate", "holdout", "none")
     same_n = True
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)

@@ -1,16 +1,16 @@
-"""The protocol `stream`: the rows in the order of their file, with labels that may come late or not at all.
+"""The protocol `stream`: the rows in the order of their file, with labels that may come late.
 
 Every example is predicted before it is learnt (prequential evaluation). Measures are over all scored
-examples, over a window of the last ones, and faded. What labels alone would have predicted, the last one or
-the more frequent one, runs beside the learners under the same delay. A tuning uses the first rows, which are
-not scored; nothing that comes later decides about parameters.
+examples, and over a window of the last ones. What labels alone would have predicted, the last one or the more
+frequent one, runs beside the learners under the same delay. A tuning uses the first rows, which are not
+scored; nothing that comes later decides about parameters.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,9 @@ from olbench.config.specs import PAST_ROWS, AlgorithmSpec, Config
 from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats, Ints
-from olbench.learn.learners import Learner
 from olbench.learn.passes import PassResult, curve_points, kept_bytes, run_learner
-from olbench.learn.querying import QUERIES, QueryingLearner
-from olbench.learn.schedules import make_schedule, predicted_rows
-from olbench.protocols.definition import Key, Series, Stopped, choice, protocol, whole
+from olbench.learn.schedules import make_schedule
+from olbench.protocols.definition import Key, Series, Stopped, protocol, whole
 from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
 from olbench.protocols.keys import by_dataset
 from olbench.protocols.measuring import (
@@ -36,7 +34,6 @@ from olbench.protocols.measuring import (
     find_keep,
     measure_keys,
     measure_margins,
-    tuning_key,
 )
 from olbench.protocols.online import refuse_batch
 from olbench.quantities import (
@@ -59,13 +56,6 @@ from olbench.yaml_lines import Node
 
 #: What labels alone predict; both run beside the learners of every config.
 BASELINES = ("no-change", "majority-so-far")
-#: How several trials come from one stream (Bifet and others, KDD 2015): every example is learnt a random
-#: number of times; or in one trial only; or in all trials but one, which predicts it.
-REPLICATIONS = ("bootstrap", "split", "cross-validation")
-#: The measures that a threshold can be chosen by.
-THRESHOLDS = (*measures.OF_COUNTS, "cost")
-#: Thresholds that are tried: quantiles of the margins.
-TRIED = 512
 
 
 def _beyond(baseline: Quantity, name: str, title: str) -> Quantity:
@@ -83,23 +73,7 @@ def _kappa(mistakes: Any, baseline: Any) -> Any:
 KAPPA_M = _beyond(MAJORITY_MISTAKES, "kappa_m", "kappa M")
 KAPPA_TEMPORAL = _beyond(NO_CHANGE_MISTAKES, "kappa_temporal", "kappa temporal")
 ACCURACY = MEASURES["accuracy"]
-THRESHOLD = Quantity("threshold", "threshold", 4, better="neither", exact=True)
 STREAM_MEASURES = {**MEASURES, KAPPA_M.name: KAPPA_M, KAPPA_TEMPORAL.name: KAPPA_TEMPORAL}
-
-
-def _read_labels(node: Node, name: str) -> dict[str, Any]:
-    """Return a budget of labels and how they are asked for."""
-    content = node.mapping(name)
-    for key in content:
-        if key not in ("budget", "query"):
-            raise node.fail(f"{name} has 'budget' and 'query', not '{key}'")
-    if "budget" not in content:
-        raise node.fail(f"{name} needs a budget: the share of labels that may be asked for")
-    budget = content["budget"]
-    if not is_number(budget.value) or not 0 < budget.value <= 1:
-        raise budget.fail(f"a budget is a share above 0, up to 1, not {budget.shown()}")
-    query = choice(*QUERIES)(content["query"], "query") if "query" in content else "random"
-    return {"budget": float(budget.value), "query": query}
 
 
 def _read_share(node: Node, name: str) -> float:
@@ -108,20 +82,7 @@ def _read_share(node: Node, name: str) -> float:
     return float(node.value)
 
 
-_share = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-with_schema(_read_share, _share)
-with_schema(
-    _read_labels,
-    {
-        "type": "object",
-        "required": ["budget"],
-        "properties": {
-            "budget": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            "query": {"enum": list(QUERIES)},
-        },
-        "additionalProperties": False,
-    },
-)
+with_schema(_read_share, {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 
 
 @protocol
@@ -136,23 +97,17 @@ class Stream(Measuring):
         Key("curve", whole(1), 100, "points of the curves"),
         Key("delay", by_dataset(whole(0)), 0, "examples that are predicted before a label is learnt"),
         Key("warm", by_dataset(whole(0)), 0, "the first examples, which are learnt but not scored"),
-        Key("fading", _read_share, None, "also measure with counts that fade by this factor"),
-        Key("replicas", whole(1), 1, "trials from one stream; 1 is the stream itself"),
-        Key("replication", choice(*REPLICATIONS), "bootstrap", "how replicas differ"),
         Key("drifts", by_dataset(read_drifts), None, "rows where the concept drifts, or detect"),
-        Key("labels", _read_labels, None, "a budget of labels: {budget: 0.1, query: random}"),
-        Key("threshold", choice(*THRESHOLDS), None, "choose the threshold of margins by this measure"),
         *measure_keys(STREAM_MEASURES),
     )
     tuning_keys = (
         Key(
             "prefix", _read_share, 0.1, "the share of the rows, from the first, that tunes and is not scored"
         ),
-        tuning_key(STREAM_MEASURES),
     )
-    order_free = ("window", "curve", "fading", "measures", "costs", "keep", "drifts", "tuning.by")
+    order_free = ("window", "curve", "measures", "keep", "drifts")
     searches = ("grid", "coordinate", "none")
-    numbered = "replica"
+    numbered = "pass"
     quantities = (ACCURACY, KAPPA_M, KAPPA_TEMPORAL, UPDATES, SECONDS)
     recorded = (
         ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, LABELS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES,
@@ -182,18 +137,6 @@ class Stream(Measuring):
         added = tuple(AlgorithmSpec(id) for id in BASELINES if id not in present)
         return replace(config, algorithms=(*config.algorithms, *added))
 
-    def configured(self, config: Config) -> Self:
-        """Return the protocol with the measures of a config, and a curve of the labels if they are few."""
-        own = super().configured(config)
-        if self.setting_of(config, "labels"):
-            own.series = (*own.series, Series("labels", "labels learnt", LABELS))  # type: ignore[misc, assignment]
-        return own
-
-    def add_quantities(self, config: Config) -> tuple[Quantity, ...]:
-        """Return the threshold if one is chosen, and the labels if there is a budget of them."""
-        asked = {"threshold": THRESHOLD, "labels": LABELS}
-        return tuple(quantity for key, quantity in asked.items() if self.setting_of(config, key))
-
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         """Return the windowed curves of the measures, and the usual curves."""
         usual = {each.name: each for each in self.series}
@@ -220,16 +163,6 @@ class Stream(Measuring):
         setting = {"window": self.setting_of(config, "window"), **{k: v for k, v in given.items() if v}}
         if config.tuning.search != "none":
             setting["prefix"] = round(self.setting_of(config, "tuning.prefix") * source.n)
-        for name in ("fading", "threshold"):
-            if self.setting_of(config, name):
-                setting[name] = self.setting_of(config, name)
-        if self.setting_of(config, "threshold") == "cost":
-            setting["costs"] = self.cost_of_mistakes(config)
-        if self.setting_of(config, "replicas") > 1:
-            setting["replication"] = self.setting_of(config, "replication")
-            setting["replicas"] = self.setting_of(config, "replicas")
-        if self.setting_of(config, "labels"):
-            setting |= self.setting_of(config, "labels")
         drifts = self.setting_of(config, "drifts", source.name)
         if drifts or source.drifts:
             setting["drifts"] = drifts if drifts == DETECT else list(drifts or source.drifts)
@@ -255,14 +188,6 @@ class Stream(Measuring):
                 f"{name}: a warm start of {setting['warm']:,} rows leaves none of the {setting['prefix']:,} "
                 "that tune; lower warm, or raise the prefix of tuning"
             )
-        if "threshold" in setting and not start:
-            return (
-                "a threshold is chosen on rows that are not scored; add warm: 1000, or a tuning with a prefix"
-            )
-        if setting.get("query", "random") != "random" and "replication" in setting:
-            return (
-                f"replicas choose which labels are learnt, which query: {setting['query']} does not go with"
-            )
         rows = setting.get("drifts", ())
         if not isinstance(rows, str) and any(not 0 < row < source.n for row in rows):
             return f"{name} has {source.n:,} rows, so a drift must be between 0 and that, and one is not"
@@ -278,43 +203,35 @@ class Stream(Measuring):
         return 8 * n + kept_bytes(n, keep)
 
     def warm_up(self) -> None:
-        """Compile the counts along a stream, and what labels alone predict."""
-        from olbench.kernels import tally
-
-        for name in ("count_at", "fade_at"):
-            getattr(tally, name).warm_up()
+        """Compile what labels alone predict."""
         for id in BASELINES:
             make_algorithm(id).start(1).warm_up()
 
     def learning_order(self, trial: Trial, n: int) -> Ints | None:
-        """Return the rows in the order of the file; a learner that chooses its labels is not kept."""
-        return None if trial.setting.get("labels") else np.arange(n)
+        """Return the rows in the order of the file."""
+        return np.arange(n)
+
+    def repeats(self, config: Config) -> int:
+        """Return 1: a stream is passed once."""
+        return 1
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Follow the schedule of a trial, and measure its scored predictions."""
         data, setting = source.open(), trial.setting
         end = setting["prefix"] if setting["scored"] == "prefix" else source.n
         start = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
-        schedule = _make_schedule(trial, find_arrivals(source, end, setting.get("delay", 0)))
-        # Points are rows; a replica may predict only some of the rows before one.
-        at = np.append(0, curve_points(end - start, setting["points"]))
-        predictions = np.searchsorted(predicted_rows(schedule), start + at)
-        keep = find_keep(trial) or "margins"
-        learner = _start_learner(trial, source.d)
-        result = run_learner(learner, data.examples, data.labels, schedule, predictions, stopped, keep)
+        schedule = make_schedule(find_arrivals(source, end, setting.get("delay", 0)))
+        points = start + np.append(0, curve_points(end - start, setting["points"]))
+        learner, keep = trial.make_algorithm().start(source.d), find_keep(trial) or "margins"
+        result = run_learner(learner, data.examples, data.labels, schedule, points, stopped, keep)
         baselines = label_mistakes(source, end, start, setting.get("delay", 0))
-        return _Measured(trial, result, start, at).outcome(baselines)
+        return _Measured(trial, result, start).outcome(baselines)
 
 
 def _refuse_arrivals(name: str, arrivals: Ints, setting: Mapping[str, Any]) -> str:
     """Return why labels that arrive as the data says do not go with a setting, or an empty text."""
     if "delay" in setting:
         return f"{name} says when each label arrives; leave out the delay, or arrival"
-    if setting.get("query", "random") != "random":
-        return (
-            f"{name} says when each label arrives, and query: {setting['query']} waits a fixed delay "
-            "for the labels it asks for; use query: random, or leave out arrival"
-        )
     if np.min(arrivals) >= arrivals.size:
         return f"no label of {name} arrives before its last row; correct the column of arrival"
     return ""
@@ -326,44 +243,11 @@ def find_arrivals(source: Source, end: int, delay: int) -> Ints:
     return np.arange(end) + 1 + delay if arrivals is None else np.asarray(arrivals[:end])
 
 
-def _make_schedule(trial: Trial, arrivals: Ints) -> Ints:
-    """Return when the first rows are predicted in a trial, and learnt after their labels have arrived."""
-    setting, end = trial.setting, arrivals.size
-    rows = np.arange(end)
-    if setting.get("query", "random") != "random":
-        return rows  # the learner itself decides what is learnt, and waits for it
-    random = trial.generator(trial.role)
-    predicted, times = np.ones(end, bool), np.ones(end, np.int64)
-    if "replication" in setting and trial.role == "report":
-        # The same draw for every replica, so that each example has one fold.
-        folds = trial.generator("split", 0).integers(0, setting["replicas"], end)
-        kind = setting["replication"]
-        if kind == "bootstrap":
-            times = random.poisson(1.0, end)
-        elif kind == "split":
-            predicted, times = folds != trial.number, (folds == trial.number).astype(np.int64)
-        else:
-            predicted, times = folds == trial.number, (folds != trial.number).astype(np.int64)
-    if "budget" in setting:
-        times = times * (random.random(end) < setting["budget"])
-    return make_schedule(rows, arrivals, predicted, times)
-
-
-def _start_learner(trial: Trial, d: int) -> Learner:
-    learner, setting = trial.make_algorithm().start(d), trial.setting
-    query = setting.get("query", "random")
-    if query == "random" or trial.algorithm in BASELINES:
-        return learner
-    if query == "confidence" and not learner.has_variances:
-        query = "margin"  # a learner without variances can only ask by its margin
-    return QueryingLearner(learner, setting["budget"], query, setting.get("delay", 0))
-
-
 @lru_cache(maxsize=64)
 def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str, int]:
     """Return the mistakes that labels alone would have made on the scored rows before `end`."""
     data = source.open()
-    schedule = make_schedule(np.arange(end), find_arrivals(source, end, delay))
+    schedule = make_schedule(find_arrivals(source, end, delay))
     names = dict(zip(BASELINES, (NO_CHANGE_MISTAKES.name, MAJORITY_MISTAKES.name), strict=True))
     found = {}
     for id, name in names.items():
@@ -377,19 +261,14 @@ def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str
 class _Measured:
     """The scored predictions of a trial, and what is recorded of them."""
 
-    def __init__(self, trial: Trial, result: PassResult, start: int, rows: Ints):
+    def __init__(self, trial: Trial, result: PassResult, start: int):
         assert result.margins is not None
         assert result.labels is not None
         self.trial, self.setting, self.result, self.start = trial, trial.setting, result, start
         # The first point is where scoring begins.
-        unscored = self.unscored = int(result.curve.t[0])
-        self.rows, self.points = rows[1:], result.curve.t[1:] - unscored
-        self.margins: Floats = np.ascontiguousarray(result.margins[unscored:])
-        self.labels: Floats = np.ascontiguousarray(result.labels[unscored:])
-        self.threshold = 0.0
-        if "threshold" in self.setting:
-            before = result.labels[:unscored], result.margins[:unscored]
-            self.threshold = choose_threshold(*before, self.setting)
+        self.points = result.curve.t[1:] - start
+        self.margins: Floats = np.ascontiguousarray(result.margins[start:])
+        self.labels: Floats = np.ascontiguousarray(result.labels[start:])
 
     def outcome(self, baselines: Mapping[str, int]) -> Outcome:
         """Return everything that is recorded."""
@@ -401,36 +280,31 @@ class _Measured:
             "breakdowns": result.breakdowns, "labels": int(result.learner.learnt),
             "seconds": round(result.seconds, 9), "cpu_seconds": round(result.cpu_seconds, 9),
         }  # fmt: skip
-        if "threshold" in self.setting:
-            numbers["threshold"] = self.threshold
         scored = replace(
             result, margins=self.margins, labels=self.labels,
-            variances=None if result.variances is None else result.variances[self.unscored :],
+            variances=None if result.variances is None else result.variances[self.start :],
         )  # fmt: skip
         numbers |= measure_margins(self.trial.wanted, scored)
         series: dict[str, Any] = {"curve": self._curve()}
-        # A replica that predicts only some rows has its drifts elsewhere.
-        if "drifts" in self.setting and self.trial.role == "report" and n == self.rows[-1]:
+        if "drifts" in self.setting and self.trial.role == "report":
             series["drifts"] = self._drifts()
         return Outcome(numbers, series, arrays=self._arrays(), state_bytes=result.learner.state_bytes)
 
     def counts(self, places: Ints) -> Ints:
         """Return mistakes, positives and false alarms among the first predictions, at these places."""
-        from olbench.kernels.tally import count_at
-
-        counts = np.empty((places.size, 3), np.int64)
-        count_at(self.labels, self.margins, self.threshold, places, counts)
-        return counts
+        positive = self.labels > 0.0
+        wrong = (self.margins >= 0.0) != positive
+        totals = (np.append(0, np.cumsum(each)) for each in (wrong, positive, wrong & ~positive))
+        return np.column_stack([each[places] for each in totals])
 
     def _curve(self) -> dict[str, list[Any]]:
         """Return the counts at the points of the curve, over all predictions and over the window before."""
         points, curve, window = self.points, self.result.curve, self.setting["window"]
         starts = np.maximum(points - window, 0)
-        places, where = np.unique(np.concatenate([starts, points]), return_inverse=True)
-        counts = self.counts(places)[where]
+        counts = self.counts(np.concatenate([starts, points]))
         before, now = counts[: points.size], counts[points.size :]
         columns = {
-            "t": self.start + self.rows, "n": points,
+            "t": self.start + points, "n": points,
             "mistakes": now[:, 0], "positives": now[:, 1], "false_alarms": now[:, 2],
             "updates": curve.updates[1:] - curve.updates[0], "labels": (curve.t - curve.unlearned)[1:],
             "window_n": points - starts,
@@ -442,20 +316,10 @@ class _Measured:
             spans = zip(starts.tolist(), points.tolist(), strict=True)
             areas = [measures.auc(self.labels[a:b], self.margins[a:b]) for a, b in spans]
             found["window_auc"] = [None if math.isnan(area) else area for area in areas]
-        if "fading" in self.setting:
-            found |= self._fade()
         return found
 
-    def _fade(self) -> dict[str, list[float]]:
-        from olbench.kernels.tally import fade_at
-
-        counts = np.empty((self.points.size, 4))
-        fade_at(self.labels, self.margins, self.threshold, self.setting["fading"], self.points, counts)
-        names = ("n", "mistakes", "positives", "false_alarms")
-        return {f"faded_{name}": counts[:, k].round(9).tolist() for k, name in enumerate(names)}
-
     def _drifts(self) -> dict[str, list[Any]]:
-        right = (self.margins >= self.threshold) == (self.labels > 0)
+        right = (self.margins >= 0.0) == (self.labels > 0)
         given = self.setting["drifts"]
         if given == DETECT:
             return {"row": [int(row) + self.start for row in find_drifts(right)]}
@@ -470,7 +334,7 @@ class _Measured:
         if trial.role != "report":
             return {}
         arrays: dict[str, NDArray[Any]] = {}
-        if "replication" not in self.setting and n >= BLOCKS:
+        if n >= BLOCKS:
             places = np.rint(np.arange(min(n, PLACES) + 1) * (n / min(n, PLACES))).astype(np.int64)
             counts = np.column_stack([places, self.counts(places)])
             # What comes between two places is a small number, which takes little room.
@@ -480,30 +344,3 @@ class _Measured:
         if "predictions" in trial.wanted:
             arrays["margins"] = self.margins
         return arrays
-
-
-def choose_threshold(labels: Floats, margins: Floats, setting: Mapping[str, Any]) -> float:
-    """Return the threshold of margins at which a measure is best; of equals, the one nearest to zero.
-
-    >>> y, f = np.array([-1.0, -1.0, 1.0, 1.0]), np.array([-2.0, 0.5, 1.0, 3.0])
-    >>> choose_threshold(y, f, {"threshold": "accuracy"})
-    0.75
-    """
-    name = setting["threshold"]
-    ordered = np.unique(margins)
-    between = 0.5 * (ordered[1:] + ordered[:-1])
-    if between.size > TRIED:
-        between = between[np.rint(np.linspace(0, between.size - 1, TRIED)).astype(np.int64)]
-    tried = np.unique(np.append(between, 0.0))
-    positive = labels > 0
-    hits = positive.sum() - np.searchsorted(np.sort(margins[positive]), tried)
-    alarms = (~positive).sum() - np.searchsorted(np.sort(margins[~positive]), tried)
-    counts = measures.Counts.of(
-        labels.size, (positive.sum() - hits) + alarms, np.full(tried.size, positive.sum()), alarms
-    )
-    if name == "cost":
-        values = -measures.cost(**setting["costs"])(counts)
-    else:
-        values = measures.OF_COUNTS[name](counts)
-    best = np.flatnonzero(values == np.nanmax(values)) if np.isfinite(values).any() else np.arange(tried.size)
-    return float(tried[best[np.argmin(np.abs(tried[best]))]])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog
+from olbench.errors import plural
 from olbench.papers import Paper, Reported, Requirements
 from olbench.papers.definition import RowSpec
 from olbench.protocols import get_protocol
@@ -178,5 +179,5 @@ def _check_trials(entry: Entry, printed: Iterable[Reported]) -> str:
         return f"{len(entry.failures)} of {entry.planned} trials failed"
     if entry.done < needed:
         numbered = entry.protocol.numbered
-        return f"no {numbered} is done" if needed == 1 else f"fewer than {needed} {numbered}s are done"
+        return f"no {numbered} is done" if needed == 1 else f"fewer than {needed} {plural(numbered)} are done"
     return ""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.config.specs import AlgorithmSpec, Config
-from olbench.errors import UserError, find_names, suggest
+from olbench.errors import UserError, find_names, plural, suggest
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
@@ -349,7 +349,7 @@ class Results:
     @property
     def test_text(self) -> str:
         """The test with what it is over and its level."""
-        over = "" if self.single else f" over the shared {self.numbered}s"
+        over = "" if self.single else f" over the shared {plural(self.numbered)}"
         return f"{self.test_name}{over}, 95%"
 
     def is_best(self, entry: Entry) -> bool:
@@ -551,7 +551,7 @@ def _read_columns(folder: Path, run: RunFile, protocol: Protocol, is_kept: bool)
 
 
 def _with_measures(config: Config, names: Sequence[str]) -> Config:
-    """Return a config that asks for other measures, but is tuned by the same one."""
+    """Return a config that asks for other measures."""
     protocol = run_file.protocol_of(config)
     if not protocol.measures:
         raise UserError(f"the protocol {protocol.id} has no measures to choose from")
@@ -559,10 +559,7 @@ def _with_measures(config: Config, names: Sequence[str]) -> Config:
         if name not in protocol.measures:
             hint = suggest(name, list(protocol.measures)) or f"; there are {', '.join(protocol.measures)}"
             raise UserError(f"there is no measure '{name}'{hint}")
-    # A score that no config can name is a count, which orders candidates as its rate does.
-    by = next(each for each in (protocol.score, protocol.headline) if each.name in protocol.measures)
-    tuning = replace(config.tuning, settings={"by": by.name, **config.tuning.settings})
-    return replace(config.with_settings(measures=tuple(names)), tuning=tuning)
+    return config.with_settings(measures=tuple(names))
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:

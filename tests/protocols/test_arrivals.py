@@ -48,7 +48,7 @@ def test_labels_are_learnt_when_they_arrive_and_the_baselines_see_the_same(table
     path = table(waits)
     records, data = play(tmp_path / "out", path), load_dataset(path, **HOW)
     arrivals = [N + 1 if w is None or k + w > N - 1 else max(k + 1, k + w) for k, w in enumerate(waits)]
-    schedule = make_schedule(np.arange(N), np.array(arrivals))
+    schedule = make_schedule(np.array(arrivals))
     for id in ("perceptron", "arow", "no-change", "majority-so-far"):
         result = online_pass(make_algorithm(id), data.X, data.y, order=schedule)
         assert (records[id]["mistakes"], records[id]["updates"]) == (result.mistakes, result.updates)
@@ -85,7 +85,7 @@ def test_a_tuning_knows_no_label_that_arrives_after_its_prefix(table, tmp_path):
     path = table([20] * N)
     play(tmp_path / "out", path, algorithms=[grid], tuning={"search": "grid", "prefix": 0.2})
     data, end = load_dataset(path, **HOW), 60
-    schedule = make_schedule(np.arange(end), np.arange(end) + 20)
+    schedule = make_schedule(np.arange(end) + 20)
     for record in ledger.current(tmp_path / "out").values():
         if record["role"] == "tune" and record["algorithm"] == "pa1":
             result = online_pass("pa1", data.X, data.y, schedule, **record["params"])
@@ -96,7 +96,6 @@ def test_a_tuning_knows_no_label_that_arrives_after_its_prefix(table, tmp_path):
     ("waits", "changes", "words"),
     [
         ([2] * N, {"delay": 3}, "my says when each label arrives; leave out the delay, or arrival"),
-        ([2] * N, {"labels": {"budget": 0.5, "query": "margin"}}, "query: margin waits a fixed delay"),
         ([N] * N, {}, "no label of my arrives before its last row"),
         ([None] * N, {}, "no label of my arrives before its last row"),
     ],
@@ -105,8 +104,3 @@ def test_what_arrivals_do_not_go_with_is_refused(table, tmp_path, waits, changes
     with pytest.raises(UserError, match=words):
         play(tmp_path / "out", table(waits), **changes)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_random_budget_goes_with_arrivals(table, tmp_path):
-    record = play(tmp_path / "out", table([5] * N), labels={"budget": 0.3})["arow"]
-    assert 0.2 * N < record["labels"] < 0.4 * N

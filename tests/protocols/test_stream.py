@@ -1,4 +1,4 @@
-"""The protocol stream: given order, late labels, windows, baselines, replicas, budgets, drifts."""
+"""The protocol stream: given order, late labels, windows, baselines, drifts."""
 
 import json
 import subprocess
@@ -10,12 +10,8 @@ from river import evaluate, linear_model, metrics, optim
 
 from olbench import load_dataset, load_results, make_algorithm, measures, online_pass, run
 from olbench.errors import UserError
-from olbench.learn.examples import as_examples
-from olbench.learn.passes import run_learner
-from olbench.learn.querying import QueryingLearner
 from olbench.learn.schedules import make_schedule
 from olbench.protocols.drifts import find_drifts, measure_drifts
-from olbench.protocols.stream import choose_threshold
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
 
@@ -39,7 +35,7 @@ def write_libsvm(path, labels):
 
 
 def late(delay, n=N):
-    return make_schedule(np.arange(n), np.arange(n) + 1 + delay)
+    return make_schedule(np.arange(n) + 1 + delay)
 
 
 def test_no_delay_is_a_pass_in_natural_order_with_the_baselines_beside(tmp_path):
@@ -159,17 +155,6 @@ def test_windows_are_over_the_last_examples(tmp_path):
     assert records["arow", 0]["auc"] == measures.auc(labels, margins)
 
 
-def test_faded_counts_fade(tmp_path):
-    record = play(tmp_path, fading=0.99, curve=7)["arow", 0]
-    margins = online_pass("arow", DATA.X, DATA.y, keep="margins").margins
-    wrong, faded, points = (margins >= 0) != (DATA.y > 0), 0.0, {}
-    for t, each in enumerate(wrong, start=1):
-        faded = 0.99 * faded + each
-        points[t] = faded
-    expected = [points[t] for t in record["curve"]["t"]]
-    np.testing.assert_allclose(record["curve"]["faded_mistakes"], expected, atol=1e-8)
-
-
 def test_a_tuning_sees_the_prefix_alone_and_the_report_the_rest(tmp_path):
     grid = {"id": "pa1", "grid": {"C": [0.01, 1.0]}}
     records = play(tmp_path, algorithms=[grid], tuning={"search": "grid", "prefix": 0.2})
@@ -192,76 +177,6 @@ def test_what_comes_after_the_prefix_does_not_decide_about_parameters(tmp_path):
         path = write_libsvm(tmp_path / f"{name}.libsvm", labels)
         chosen.append(play(tmp_path / name, datasets=[str(path)], **config)["scw1", 0]["params"])
     assert chosen[0] == chosen[1]
-
-
-def test_a_bootstrap_learns_every_example_a_random_number_of_times(tmp_path):
-    records = play(tmp_path, replicas=6)
-    labels = [records["arow", k]["labels"] for k in range(6)]
-    assert len(set(labels)) > 1
-    assert all(0.9 * N < each < 1.1 * N for each in labels)
-    assert {records["arow", k]["n"] for k in range(6)} == {N}
-    assert [records["perceptron", k]["labels"] for k in range(6)] == labels  # the same draws for all
-
-
-def test_split_and_cross_validation_share_the_examples_out(tmp_path):
-    split = play(tmp_path / "split", replicas=4, replication="split")
-    crossed = play(tmp_path / "cross", replicas=4, replication="cross-validation")
-    assert sum(split["arow", k]["labels"] for k in range(4)) == N
-    assert sum(crossed["arow", k]["n"] for k in range(4)) == N
-    for k in range(4):
-        assert split["arow", k]["n"] == N - split["arow", k]["labels"]
-        assert crossed["arow", k]["n"] == split["arow", k]["labels"]
-        assert crossed["arow", k]["labels"] == N - crossed["arow", k]["n"]
-
-
-@pytest.mark.parametrize("query", ["random", "margin", "confidence"])
-def test_a_budget_of_one_is_no_budget(tmp_path, query):
-    plain = play(tmp_path / "plain")
-    paid = play(tmp_path / "paid", labels={"budget": 1.0, "query": query})
-    for id in ("perceptron", "arow"):
-        for name in ("mistakes", "updates", "false_alarms", "labels"):
-            assert paid[id, 0][name] == plain[id, 0][name]
-
-
-def test_a_random_budget_is_a_thinned_learner(tmp_path):
-    record = play(tmp_path, labels={"budget": 0.3})["arow", 0]
-    assert 0.2 * N < record["labels"] < 0.4 * N
-    from olbench.trials import seeds
-
-    taught = seeds.generator(0, "breast-cancer", "report", 0).random(N) < 0.3
-    thinned = online_pass("arow", DATA.X, DATA.y, np.flatnonzero(taught))
-    assert record["labels"] == taught.sum()
-    assert record["updates"] == thinned.updates
-
-
-def test_a_query_by_confidence_asks_as_the_learner_does(tmp_path):
-    record = play(tmp_path, labels={"budget": 0.2, "query": "confidence"}, delay=3)["arow", 0]
-    learner = QueryingLearner(make_algorithm("arow").start(30), 0.2, "confidence", 3)
-    result = run_learner(learner, as_examples(DATA.X), DATA.y, np.arange(N))
-    assert (record["mistakes"], record["labels"]) == (result.mistakes, result.learner.learnt)
-
-
-def test_a_threshold_is_chosen_on_what_is_not_scored(tmp_path):
-    settings = {"threshold": "cost", "costs": {"missed": 20.0}, "measures": ["cost"]}
-    record = play(tmp_path, warm=200, **settings)["arow", 0]
-    margins = online_pass("arow", DATA.X, DATA.y, keep="margins").margins
-    own = {"threshold": "cost", "costs": {"missed": 20.0, "false_alarm": 1.0}}
-    threshold = choose_threshold(DATA.y[:200], margins[:200], own)
-    assert record["threshold"] == threshold < 0
-    predicted = margins[200:] >= threshold
-    assert record["mistakes"] == np.count_nonzero(predicted != (DATA.y[200:] > 0))
-
-
-def test_no_threshold_is_better_on_the_rows_that_choose_it(rng):
-    y = np.where(rng.random(300) < 0.2, 1.0, -1.0)
-    f = np.round(rng.standard_normal(300) + 0.5 * y, 1)
-    for name in ("f1", "balanced_accuracy", "kappa", "mcc", "g_mean", "accuracy"):
-        chosen = choose_threshold(y, f, {"threshold": name})
-        value = measures.OF_COUNTS[name](measures.count_predictions(y, f >= chosen))
-        every = [
-            measures.OF_COUNTS[name](measures.count_predictions(y, f >= each + 0.05)) for each in np.unique(f)
-        ]
-        assert value >= np.nanmax(every) - 1e-12
 
 
 def test_drifts_of_a_generator_are_measured(tmp_path):
@@ -337,17 +252,10 @@ def test_a_measure_can_be_added_later_and_only_its_trials_run_again(tmp_path):
         ({"delay": N}, "so no label would come with a delay of 569"),
         ({"window": 0}, "window must be a whole number from 1"),
         ({"warm": N}, "none is left to score after the first 569"),
-        ({"labels": {"budget": 0}}, "a budget is a share above 0"),
-        ({"labels": {"query": "margin"}}, "labels needs a budget"),
-        ({"labels": {"budget": 0.5, "ask": 1}}, "'budget' and 'query', not 'ask'"),
-        ({"labels": {"budget": 0.5, "query": "margin"}, "replicas": 3}, "does not go with"),
-        ({"threshold": "f1"}, "chosen on rows that are not scored"),
         ({"drifts": [5, 3]}, "ascending"),
         ({"drifts": [10_000]}, "a drift must be between 0 and that"),
-        ({"fading": 1.5}, "fading must be a number between 0 and 1"),
         ({"measures": ["aucc"]}, "measures must be"),
         ({"measures": ["macro_f1"]}, "use f1 instead of macro_f1"),
-        ({"costs": {"missed": -1}}, "must be a number from 0"),
         (
             {"tuning": {"search": "grid", "prefix": 0.1}, "warm": 100, "algorithms": ["pa1"]},
             "leaves none of the",

@@ -503,9 +503,7 @@ def test_shards_are_tasks_of_their_own_and_count_the_same(nursery, here, config,
 STREAM = """\
 protocol: stream
 seed: 3
-replicas: 4
 delay: 5
-labels: {budget: 0.5}
 measures: [auc]
 datasets: [breast-cancer]
 algorithms: [perceptron, arow]

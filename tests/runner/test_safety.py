@@ -28,13 +28,12 @@ tuning: {search: grid}
 STREAM = """\
 protocol: stream
 seed: 5
-replicas: 60
 window: 200
 delay: 20
 keep: predictions
 measures: [auc]
-datasets: [synthetic]
-algorithms: [perceptron, {id: scw1, grid: {C: [0.5, 1], eta: [0.75, 0.9]}}]
+datasets: [synthetic, synthetic-noise]
+algorithms: [perceptron, romma, pa, pa1, pa2, arow, nherd, scw1, scw2]
 tuning: {search: grid, prefix: 0.2}
 """
 

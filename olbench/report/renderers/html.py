@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olbench.errors import plural
 from olbench.report.document import Document
 from olbench.report.grid import Grid, capitalise, count, highlight
 from olbench.report.renderers import Format, Screen, get_format
@@ -163,6 +164,7 @@ FILTERS: dict[str, Any] = {
     "ratio": _ratio,
     "grouped": lambda value: DASH if value is None else f"{value:,}",
     "plural": count,
+    "many": plural,
     "capitalised": capitalise,
 }
 FORMAT = Format("report.html", "the page, for a browser", lambda document, screen: render(document))

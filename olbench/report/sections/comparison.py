@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
+from olbench.errors import plural
 from olbench.quantities import Quantity
 from olbench.report.comparison import COLOURS, NOTHING, ComparedRuns, Key, MeanChange, config_differences
 from olbench.report.document import MANY_ROWS, Document
@@ -94,8 +95,8 @@ def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
             f"Side by side: {quantity.title}",
             left("data set", "algorithm") + right(*titles, *(f"{each} − {titles[0]}" for each in titles[1:])),
             rows,
-            f"* or bold: significant at the 95% level ({compared.test_name} over the {compared.numbered}s of "
-            "the same number, where their orders are shared).",
+            f"* or bold: significant at the 95% level ({compared.test_name} over the "
+            f"{plural(compared.numbered)} of the same number, where their orders are shared).",
         )
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from olbench.errors import plural
 from olbench.quantities import SECONDS, Quantity
 from olbench.report.grid import (
     DETAIL,
@@ -54,8 +55,8 @@ def flag_note(report: Report, entries: Sequence[Entry]) -> str:
         return ""
     flags = " or ".join(each.title.upper() for each in report.protocol.recorded if each.flag)
     return (
-        f"{FLAG.strip()} {flags} of {', '.join(listed)} {report.results.numbered}s: what follows one is a "
-        "matter of rounding; `olbench rerun` says why it breaks down."
+        f"{FLAG.strip()} {flags} of {', '.join(listed)} {plural(report.results.numbered)}: what follows one "
+        "is a matter of rounding; `olbench rerun` says why it breaks down."
     )
 
 
@@ -153,7 +154,7 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
         "params": entry.params,
         "setting": dict(entry.setting),
         "options": entry.options,
-        f"{entry.protocol.numbered}s": entry.done,
+        plural(entry.protocol.numbered): entry.done,
         **{
             name: {"mean": mean, "std": deviation if entry.planned > 1 else None}
             for name, (mean, deviation) in spreads.items()
@@ -178,7 +179,7 @@ def _flat(entry: Entry, report: Report) -> dict[str, Any]:
         "algorithm": entry.algorithm,
         "label": entry.label,
         "params": settings(entry),
-        f"{entry.protocol.numbered}s": entry.done,
+        plural(entry.protocol.numbered): entry.done,
         "best": report.results.is_best(entry),
         "timing": entry.timing,
     }
@@ -212,7 +213,7 @@ def notes(report: Report) -> list[str]:
     for dataset in report.results.datasets:
         flagged = [entry for entry in report.block(dataset) if entry.flagged]
         listed = ", ".join(f"{entry.label} in {entry.flagged} of {entry.done}" for entry in flagged)
-        found += [f"{dataset}: {flags} of {listed} {report.protocol.numbered}s."] if flagged else []
+        found += [f"{dataset}: {flags} of {listed} {plural(report.protocol.numbered)}."] if flagged else []
     return found
 
 

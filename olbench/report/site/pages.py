@@ -6,6 +6,7 @@ from typing import Any
 
 from olbench.algorithms import definitions
 from olbench.data.catalog import catalog
+from olbench.errors import plural
 from olbench.quantities import Quantity
 from olbench.report.grid import capitalise, count
 from olbench.report.results import Entry
@@ -86,7 +87,7 @@ def anchor(run: SiteRun) -> str:
 
 
 def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
-    quantities = run.results.protocol.quantities
+    quantities, numbered = run.results.protocol.quantities, run.results.numbered
     time = next((each.name for each in quantities if is_time(each)), "")
     timings = sorted({entry.timing for entry in entries})
     trials = sorted({entry.done for entry in entries})
@@ -102,7 +103,7 @@ def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
         "labelled": any(entry.label != entry.algorithm for entry in entries),
         "stated": any(run.state_bytes(entry) is not None for entry in entries),
         "counted": len(trials) > 1,
-        "trials": count(trials[0], run.results.numbered) if len(trials) == 1 else f"{run.results.numbered}s",
+        "trials": count(trials[0], numbered) if len(trials) == 1 else plural(numbered),
         "rows": [_row(run, entry) for entry in entries],
     }
 
