@@ -133,7 +133,7 @@ def test_one_algorithm_in_detail():
     assert "runs with   covariance: full; form: covariance, root (the first is the default)" in done.stdout
     assert "            covariance: full; kernel: linear, rbf, poly" in done.stdout
     assert "            covariance: diag; projection: kl, l2" in done.stdout
-    assert "            multiclass: native; covariance: block, shared, full" in done.stdout
+    assert "            multiclass: native; covariance: block, shared" in done.stdout
     assert "            multiclass: native; covariance: diag; projection: kl, l2" in done.stdout
 
 

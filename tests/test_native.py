@@ -68,7 +68,6 @@ KERNELS = [
     ("cw", {"covariance": "shared"}),
     ("scw2", {"covariance": "diag"}),
     ("cw", {"covariance": "diag", "projection": "exact"}),
-    ("arow", {"covariance": "full"}),
 ]
 every_kernel = pytest.mark.parametrize(("id", "settings"), KERNELS, ids=str)
 NATIVE_WAYS = [
@@ -180,11 +179,6 @@ TWO_CLASSES = [
     ("ogd", {"C": 0.25}, "ogd", {"C": 0.5}),
     ("half-romma", {}, "romma", {}),
     ("half-aromma", {}, "aromma", {}),
-    ("cw", {"covariance": "full"}, "cw", {}),
-    ("arow", {"covariance": "full", "r": 1.0}, "arow", {"r": 0.5}),
-    ("arow", {"covariance": "full", "r": 1.0}, "arow", {"r": 1.0, "a": 2.0}),
-    ("scw1", {"covariance": "full", "C": 0.5}, "scw1", {"C": 0.5, "a": 2.0}),
-    ("scw2", {"covariance": "full", "C": 0.5}, "scw2", {"C": 0.5, "a": 2.0}),
 ]
 
 
@@ -243,10 +237,7 @@ def test_permuted_classes_permute_the_result(id, settings):
     rng = np.random.default_rng(1)
     means = rng.normal(size=(5, 8))
     for learner, order in ((plain, np.arange(5)), (permuted, np.argsort(moved))):
-        if hasattr(learner, "means"):
-            learner.means[:, :5] = means[order].T
-        else:
-            learner.joint.mu[:] = means[order].ravel()
+        learner.means[:, :5] = means[order].T
     rows, order = as_examples(X).rows(), np.arange(y.size)
     plain.run(rows, y.astype(float), order)
     permuted.run(rows, moved[y].astype(float), order)
@@ -258,8 +249,6 @@ def test_permuted_classes_permute_the_result(id, settings):
 @every_kernel
 @pytest.mark.parametrize("d", [9, 130])
 def test_storage_slices_windows_and_threads_have_the_same_bits(id, settings, d):
-    if settings.get("covariance") == "full" and d > 100:
-        pytest.skip("the reference covariance is for small d")
     X, y = noisy_classes(300, d, 4)
     order = np.random.default_rng(2).permutation(300)
     algorithm = make_algorithm(id, multiclass="native", **settings)
@@ -372,7 +361,6 @@ def test_an_own_rule_whose_gain_depends_on_the_variance_is_refused():
     with pytest.raises(UserError, match=message):
         make_algorithm("own-cw", multiclass="native")
     X, y = noisy_classes(50, 3, 3)
-    assert native("own-cw", X, y, covariance="full").n == 50
     assert online_pass("own-cw", X, y, labels="all").n == 50
 
 
@@ -386,7 +374,7 @@ def test_an_own_rule_whose_gain_depends_on_the_variance_is_refused():
         ("adviceptron", {}, "not a rule for one margin"),
         ("arow", {"kernel": "rbf"}, "a kernel and forgetting are for two classes"),
         ("arow", {"forgetting": 0.9}, "a kernel and forgetting are for two classes"),
-        ("arow", {"covariance": "diagonal"}, "covariance must be block, shared, diag or full"),
+        ("arow", {"covariance": "full"}, "covariance must be block, shared or diag, not 'full'"),
         ("pa", {"allocation": "prop"}, "allocation is for a perceptron"),
         ("perceptron", {"allocation": "some"}, "allocation must be one of max, uniform, prop"),
         ("arow-libol", {"covariance": "block"}, "the toolbox has covariance: shared"),
@@ -413,13 +401,11 @@ def test_covariances_that_do_not_fit_are_refused_before_they_are_made():
         start_classes(make_algorithm("arow", multiclass="native"), 100_000, 20)
     with pytest.raises(UserError, match="use covariance='diag'"):
         start_classes(make_algorithm("cw", multiclass="native"), 100_000, 20)
-    with pytest.raises(UserError, match="a full covariance of 300,000 features"):
-        start_classes(make_algorithm("arow", multiclass="native", covariance="full"), 30_000, 10)
 
 
 def test_a_learner_predicts_after_its_pass(digits):
     X, y, order = digits
-    for id, settings in KERNELS[:-1]:
+    for id, settings in KERNELS:
         result = native(id, X, y, order, **settings)
         assert np.mean(predict_signs(result.learner, X) == y) > 0.85
         assert "examples 1,797, classes 10, mistakes" in repr(result)

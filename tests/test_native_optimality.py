@@ -199,33 +199,6 @@ def test_one_covariance_for_all_classes(id, params):
     assert_optimal(gaps)
 
 
-@every_gaussian
-def test_one_covariance_of_all_classes_together(id, params):
-    rng, gaps = np.random.default_rng(2), []
-    for _ in range(STEPS):
-        means, x, truth = random_round(rng, 10.0 ** rng.uniform(-2, 1))
-        sigma = random_covariance(rng, CLASSES * D)
-        algorithm = make_algorithm(id, multiclass="native", covariance="full", form="covariance", **params)
-        learner = start_classes(algorithm, D, CLASSES)
-        learner.joint.mu[:] = means.ravel()
-        learner.joint._base[:] = sigma
-        learner.joint.bound[:] = np.inf
-        rival = step_from(learner, x, truth)
-        signs = np.zeros(CLASSES)
-        signs[truth], signs[rival] = 1.0, -1.0
-        phi = np.kron(signs, x)
-        m, v = means.ravel() @ phi, phi @ sigma @ phi
-        if not learner.updates:
-            continue
-        after, shrunk = learner.weights.ravel(), learner.covariance
-        moved = divergence(after, shrunk, means.ravel(), sigma)
-        left = after @ phi, phi @ shrunk @ phi
-        cost, violation = price(id, params, *left)
-        assert violation <= 1e-7 * (abs(left[0]) + math.sqrt(v))
-        gaps.append(gap(moved + cost, solve(id, params, m, [v], np.array([1]))))
-    assert_optimal(gaps)
-
-
 @pytest.mark.parametrize(("id", "params"), [GAUSSIANS[0], GAUSSIANS[1]], ids=["arow", "cw"])
 def test_diagonal_covariances(id, params):
     """AROW with kl, and CW with exact, are the optimum over diagonals: every entry has a share of its own."""

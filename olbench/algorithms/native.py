@@ -14,8 +14,8 @@ from olbench.errors import UserError
 MULTICLASS = ("one-vs-rest", "native")
 ALLOCATIONS = ("max", "uniform", "prop")
 #: The covariances of a native second-order learner: one per class, one for all classes, one variance per
-#: class and feature, and one of all classes together, for reference.
-COVARIANCES = ("block", "shared", "diag", "full")
+#: class and feature.
+COVARIANCES = ("block", "shared", "diag")
 
 
 def read_native(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:
         return "its matrix is not the covariance of a Gaussian over weights"
     if definition.only_native:
         return "" if covariance == "shared" else f"the toolbox has covariance: shared, not {covariance}"
-    if covariance == "full" or (covariance == "diag" and given.get("projection") == "exact"):
+    if covariance == "diag" and given.get("projection") == "exact":
         return ""
     if definition.pair is None and not definition.has_constant_gain:
         return (

@@ -132,7 +132,7 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     that take advice take `advice`.
 
     multiclass="native" learns several classes (labels="all") in one learner instead of one-vs-rest, where an
-    algorithm has it. Its covariance is "block" (one per class), "shared", "diag" or "full" (for reference).
+    algorithm has it. Its covariance is "block" (one per class), "shared" or "diag".
     A native perceptron takes allocation ("max", "uniform" or "prop").
 
     >>> make_algorithm("scw1", C=0.5).params

@@ -5,7 +5,6 @@ wrong class with the highest score, m = F_y - F_s the margin. A step moves the m
 rules apply to it, with Phi = (e_y - e_s) (x) x in place of y x. Mistakes and updates are rounds.
 """
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -39,15 +38,13 @@ def start_classes(algorithm: Algorithm, d: int, classes: int) -> Learner:
     if algorithm.covariance == "diag":
         kind = ExactClasses if algorithm.projection == "exact" else DiagonalClasses
         return kind(algorithm, d, classes)
-    if algorithm.covariance == "full":
-        return JointClasses(algorithm, d, classes)
     if algorithm.form == "root":
         return RootClasses(algorithm, d, classes)
     return CovarianceClasses(algorithm, d, classes)
 
 
-class NativeLearner(ClassLearner):
-    """A learner of all classes at once."""
+class NativeLearner(ClassLearner, KernelLearner):
+    """A learner of all classes at once, with a mean for each in one array that a row of x streams through."""
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
         if classes < 2:
@@ -55,10 +52,8 @@ class NativeLearner(ClassLearner):
         super().__init__(algorithm, d)
         self.classes = classes
         self.confusion = np.zeros((classes, classes), np.int64)
-
-    @abstractmethod
-    def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the score of each class, one column per class, for each row of `order`."""
+        # Each mean is a sum over the updates of its class, with the error of one.
+        self.means: Floats = aligned_zeros(d, count_columns(classes))
 
     def class_variances(self, X: Any) -> Floats:
         """Return x' Sigma_k x, one column per class, for each row of X."""
@@ -68,15 +63,6 @@ class NativeLearner(ClassLearner):
         """Return the number of the predicted class of each row of `order`."""
         scores = self.class_scores(rows, order).T
         return choose_class(scores, np.zeros(scores.shape)).astype(np.float64)
-
-
-class MeansLearner(NativeLearner, KernelLearner):
-    """A mean for each class in one array that a row of x streams through."""
-
-    def __init__(self, algorithm: Algorithm, d: int, classes: int):
-        super().__init__(algorithm, d, classes)
-        # Each mean is a sum over the updates of its class, with the error of one.
-        self.means: Floats = aligned_zeros(d, count_columns(classes))
 
     @property
     def pair_rule(self) -> tuple[Any, bool]:
@@ -109,7 +95,7 @@ class MeansLearner(NativeLearner, KernelLearner):
         return self.factor * scores
 
 
-class FirstOrderClasses(MeansLearner):
+class FirstOrderClasses(NativeLearner):
     """Means, stored as a common factor times an array."""
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
@@ -134,7 +120,7 @@ class FirstOrderClasses(MeansLearner):
         return float(self.scalars[0])
 
 
-class CovarianceClasses(MeansLearner):
+class CovarianceClasses(NativeLearner):
     """Full covariances as symmetric matrices, one per class or one for all, minus what is pending."""
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
@@ -176,7 +162,7 @@ class CovarianceClasses(MeansLearner):
         return _measure_variances(X, self.covariance, self.classes)
 
 
-class RootClasses(MeansLearner):
+class RootClasses(NativeLearner):
     """Full covariances as square roots, one per class or one for all: Sigma_k = R_k R_k'."""
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
@@ -212,7 +198,7 @@ class RootClasses(MeansLearner):
         return _measure_variances(X, self.roots, self.classes, square=True)
 
 
-class DiagonalClasses(MeansLearner):
+class DiagonalClasses(NativeLearner):
     """One variance per class and feature."""
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
@@ -250,61 +236,6 @@ class ExactClasses(DiagonalClasses):
     def compiled_rule(self) -> Any:
         """The compiled rule of the exact step."""
         return self.algorithm.definition.compiled_exact
-
-
-class JointClasses(NativeLearner):
-    """One Gaussian over the means of all classes: a binary learner of K d features."""
-
-    def __init__(self, algorithm: Algorithm, d: int, classes: int):
-        super().__init__(algorithm, d, classes)
-        self.joint: Any = algorithm.start(classes * d)
-
-    @property
-    def state_bytes(self) -> int | None:
-        """The bytes of the binary learner."""
-        return int(self.joint.state_bytes)
-
-    def warm_up(self) -> None:
-        """Compile the kernel and the rule, or load them from the cache."""
-        from olbench.kernels.classes_joint import runner
-
-        runner(self.joint.kernel_state()[0])
-        _ = self.joint.compiled_rule
-
-    def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels.classes_joint import runner
-        from olbench.kernels.trace import Address
-
-        kernel, state = self.joint.kernel_state()
-        rule = Address(self.joint.compiled_rule, self.joint.compiled_rule.address)
-        own = (self.joint.mu, self.joint.counters, self.confusion, self.counters, self.margins)
-        runner(kernel)(rule, self.p, rows, y, order, state, *own)
-
-    @property
-    def weights(self) -> Floats:
-        """The means, one row per class."""
-        means: Floats = self.joint.weights.reshape(self.classes, self.d)
-        return means
-
-    @property
-    def covariance(self) -> Floats:
-        """Sigma of all classes together."""
-        sigma: Floats = self.joint.covariance
-        return sigma
-
-    def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the score of each class, one column per class, for each row of `order`."""
-        from olbench.kernels.rows import score_rows
-
-        scores = np.empty((self.classes, order.size))
-        for k, weights in enumerate(self.weights):
-            score_rows(rows, order, weights, scores[k])
-        return scores.T
-
-    def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x of the part of each class, one column per class, for each row of X."""
-        parts = [slice(k * self.d, (k + 1) * self.d) for k in range(self.classes)]
-        return _measure_variances(X, np.stack([self.covariance[part, part] for part in parts]), self.classes)
 
 
 def _measure_variances(X: Any, factors: Floats, classes: int, square: bool = False) -> Floats:

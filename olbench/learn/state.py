@@ -56,8 +56,6 @@ def _count_native(algorithm: "Algorithm", d: int, classes: int) -> int:
         return means + 2 + (count_blocks(d) if algorithm.definition.reads_norm else 0)
     if algorithm.covariance == "diag":
         return 2 * means
-    if algorithm.covariance == "full":
-        return _count_binary(algorithm, classes * d)
     count = 1 if algorithm.covariance == "shared" else classes
     if algorithm.form == "root":
         return means + count * (d * d + d + 2)
