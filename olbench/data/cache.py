@@ -1,10 +1,6 @@
-"""Parsed data sets on disk: memory-mapped .npy arrays that processes share.
+"""Parsed data sets on disk: memory-mapped .npy arrays that processes share, in folders named by a hash.
 
-An entry is a folder named by a hash of everything that determines its content. It is written under a
-temporary name and renamed when it is complete, so that a reader sees all of it or nothing. Its meta.json,
-written last, lists the size, the time stamp and a checksum of each array; an entry with a truncated or
-modified array is detected and dropped. Arrays are written piece by piece, so that their size does not matter.
-If the cache cannot be written, the examples stay in memory.
+An entry appears whole or not at all. Its meta.json has a checksum of each array; a damaged entry is dropped.
 """
 
 import contextlib
@@ -44,15 +40,11 @@ log = logging.getLogger("olbench")
 
 
 def entry_key(recipe: dict[str, Any]) -> str:
-    """Return the name of the entry for a recipe: the plain values that determine the parsed arrays."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:40]
 
 
 def keep(key: str, data: Dataset) -> Dataset:
-    """Store a data set as an entry and return it mapped from there.
-
-    If the folder cannot take it, log one warning and return the data set itself.
-    """
+    """If the folder cannot take it, log one warning and return the data set itself."""
     try:
         with open_draft() as draft:
             for name, array in data.arrays.items():
@@ -72,7 +64,6 @@ class UnwritableError(Exception):
 
 
 def warn_unwritable(error: UnwritableError) -> None:
-    """Log that the cache takes no entry, and what to do about it."""
     log.warning(
         "olbench: cannot write the cache in %s (%s); continuing without it. Set OLBENCH_CACHE to a "
         "writable folder with free space to load faster next time.",
@@ -91,7 +82,6 @@ class GrowingArray:
         self._begin = self._write_header()
 
     def append(self, piece: Any) -> None:
-        """Add values, or rows if the array has columns, at the end."""
         piece = np.ascontiguousarray(piece, dtype=self.kind)
         self.length += piece.shape[0]
         raw = memoryview(piece.reshape(-1).view(np.uint8))
@@ -102,7 +92,6 @@ class GrowingArray:
         self.checksum = zlib.crc32(raw, self.checksum)
 
     def close(self) -> dict[str, Any]:
-        """Complete the file and return its size, time stamp and checksum."""
         self._file.seek(0)
         if self._write_header() != self._begin:
             raise OSError(f"the header of {self.path.name} has another size than planned")
@@ -113,7 +102,6 @@ class GrowingArray:
         return {"bytes": facts.st_size, "mtime_ns": facts.st_mtime_ns, "crc32": self.checksum}
 
     def abandon(self) -> None:
-        """Close the file, whatever is in it."""
         with contextlib.suppress(OSError):
             self._file.close()
 
@@ -134,17 +122,14 @@ class Draft:
         self._open: dict[str, GrowingArray] = {}
 
     def start(self, name: str, kind: Any, columns: int | None = None) -> GrowingArray:
-        """Return a new array to append to."""
         self._open[name] = GrowingArray(self.folder / f"{name}.npy", kind, columns)
         return self._open[name]
 
     def finish(self, name: str) -> Any:
-        """Complete an array and return it, memory-mapped."""
         self.arrays[name] = self._open.pop(name).close()
         return self.map(name)
 
     def add(self, name: str, array: Any, kind: Any = None) -> Any:
-        """Write a whole array, in pieces, possibly as another type; return it, memory-mapped."""
         file = self.start(name, kind or array.dtype, array.shape[1] if array.ndim == 2 else None)
         step = max(1, CHUNK // max(1, array[:1].nbytes))
         for begin in range(0, array.shape[0], step):
@@ -152,16 +137,13 @@ class Draft:
         return self.finish(name)
 
     def map(self, name: str, mode: Any = "r") -> Any:
-        """Return a finished array, memory-mapped."""
         return np.load(self.folder / f"{name}.npy", mmap_mode=mode, allow_pickle=False)
 
     def drop(self, name: str) -> None:
-        """Remove a finished array."""
         del self.arrays[name]
         (self.folder / f"{name}.npy").unlink()
 
     def rename(self, name: str, new: str) -> None:
-        """Give a finished array another name."""
         (self.folder / f"{name}.npy").rename(self.folder / f"{new}.npy")
         self.arrays[new] = self.arrays.pop(name)
 
@@ -183,7 +165,6 @@ class Draft:
                 raise
 
     def abandon(self) -> None:
-        """Close what is open and remove the folder if it is still a draft."""
         for file in self._open.values():
             file.abandon()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -191,10 +172,7 @@ class Draft:
 
 @contextlib.contextmanager
 def open_draft() -> Iterator[Draft]:
-    """Yield an empty draft, which is removed at the end unless it was installed.
-
-    A lock tells drafts at work from those of processes that were killed; the latter are removed here.
-    """
+    """A lock tells drafts at work from those of processes that were killed; the latter are removed here."""
     folder = parsed_folder() / f"{DRAFT}{os.getpid()}-{uuid.uuid4().hex[:8]}"
     draft = Draft(folder)
     try:
@@ -222,7 +200,6 @@ def _hold(folder: Path) -> Iterator[None]:
 
 
 def _sweep() -> None:
-    """Remove the drafts of processes that are gone."""
     for folder in parsed_folder().glob(f"{DRAFT}*") if fcntl else ():
         with contextlib.suppress(OSError):
             handle = os.open(folder, os.O_RDONLY)
@@ -235,17 +212,14 @@ def _sweep() -> None:
 
 
 def load(key: str, name: str = "") -> Dataset | None:
-    """Return the memory-mapped data set of an entry, or None if there is no valid one."""
     return load_folder(parsed_folder() / key, name)
 
 
 def is_entry(folder: Path) -> bool:
-    """Return whether a folder looks like an entry."""
     return (folder / "meta.json").is_file()
 
 
 def load_folder(folder: Path, name: str) -> Dataset | None:
-    """Return the data set of an entry as `load` does, by its folder."""
     # Another process may write the entry between the first look and the second.
     for _ in range(2):
         try:
@@ -261,7 +235,6 @@ def load_folder(folder: Path, name: str) -> Dataset | None:
 
 
 def _read(folder: Path, name: str) -> Dataset:
-    """Return the data set of an entry; any damage raises an exception."""
     meta = json.loads((folder / "meta.json").read_text())
     if meta.pop("crc32") != _meta_checksum(meta):
         raise ValueError("meta.json does not match its checksum")
@@ -276,14 +249,12 @@ def _read(folder: Path, name: str) -> Dataset:
 
 
 def is_mapped(array: Any) -> bool:
-    """Return whether an array is part of a file on disk rather than in memory."""
     while array is not None and not isinstance(array, np.memmap):
         array = getattr(array, "base", None)
     return array is not None
 
 
 def content_hash(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, compressed or not."""
     facts = path.stat()
     if facts.st_size < REMEMBERED_SIZE:
         return _hash_file(path)

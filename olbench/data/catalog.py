@@ -59,8 +59,6 @@ def read_members(node: Node, name: str) -> dict[str, int | None]:
 
 @dataclass(frozen=True)
 class TextRecipe:
-    """How documents become features."""
-
     #: The headers of a post that are kept; None keeps all.
     headers: tuple[str, ...] | None = None
     #: Whether ASCII letters become lower case.
@@ -73,8 +71,6 @@ class TextRecipe:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One data set: where its files come from, how they become examples, and the facts to check."""
-
     name: str
     title: Line
     format: Annotated[str, choice(*FORMATS)]
@@ -141,7 +137,6 @@ class CatalogEntry:
 
     @property
     def origin(self) -> dict[str, str]:
-        """Licence, citation, version and page; where there is none, why."""
         none = {"licence": NOT_STATED, "citation": NOT_STATED, "version": NOT_STATED, "page": NOT_STATED}
         if self.is_generated:
             none |= {
@@ -152,7 +147,6 @@ class CatalogEntry:
         return {name: getattr(self, name) or text for name, text in none.items()}
 
     def plain(self) -> dict[str, Any]:
-        """Return the entry as plain values, under the keys of the catalogue."""
         return {"name": self.name, **{key.name: getattr(self, key.name) for key in KEYS}, **self.origin} | {
             "text": asdict(self.text) if self.members else None
         }
@@ -186,10 +180,7 @@ OWN_KEYS = ("name", "fingerprint", "variant_of", "preprocess", "note")
 def parse_catalog(
     text: str, name: str, loader: Any = LOADER, beside: Path | None = None
 ) -> dict[str, CatalogEntry]:
-    """Return the entries of a YAML catalogue; errors name the line.
-
-    Of a catalogue in a package, `beside` is the folder; its key `folder` says where in it the files are.
-    """
+    """Of a catalogue in a package, `beside` is the folder; its key `folder` says where the files are."""
     root = parse_yaml(text, name, loader=loader)
     datasets = root.value.get("datasets") if isinstance(root.value, dict) else None
     if datasets is None or not isinstance(datasets.value, dict):
@@ -225,7 +216,6 @@ def _read_entry(name: str, node: Node, others: dict[str, CatalogEntry], folder: 
 
 
 def _find_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
-    """Yield the keys that do not fit together, each with what is wrong."""
     format, files = entry.format, entry.files
     if set(entry.labels) != {-1, 1}:
         yield "labels", "'labels' must give the number of examples for -1 and for 1"
@@ -292,7 +282,6 @@ def catalog_path() -> Path:
 
 @cache
 def catalog() -> dict[str, CatalogEntry]:
-    """Return all data sets by name, in the order of the catalogue, then those of installed packages."""
     path = catalog_path()
     entries = parse_catalog(path.read_text(encoding="utf-8"), path.name, SHIPPED_LOADER)
 
@@ -307,7 +296,6 @@ def catalog() -> dict[str, CatalogEntry]:
 
 
 def read_package(path: Path) -> dict[str, CatalogEntry]:
-    """Return the data sets in the catalogue of a package."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -316,7 +304,6 @@ def read_package(path: Path) -> dict[str, CatalogEntry]:
 
 
 def find(name: str) -> CatalogEntry:
-    """Return a data set of the catalogue; an unknown name is refused with a suggestion."""
     entries = catalog()
     if name not in entries:
         raise UserError(

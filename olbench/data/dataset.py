@@ -117,11 +117,7 @@ class Dataset:
 
 
 def fingerprint(X: Any, y: Any, arrivals: Any = None) -> str:
-    """Return 32 hex digits that depend only on the shape, the labels in y and the non-zero values of X.
-
-    Labels are -1 and +1, of which the signs count, or the numbers of classes. If the data says when labels
-    arrive, that counts as well.
-    """
+    """32 hex digits of the shape, the labels, the arrivals if there are any, and the non-zero values of X."""
     digests = [hashlib.sha256() for _ in range(3)]
     step = max(1, min(4096, VALUES_AT_ONCE // max(1, X.shape[1]))) if isinstance(X, np.ndarray) else 4096
     for begin in range(0, X.shape[0], step):

@@ -13,11 +13,9 @@ BLOCK = 1 << 24
 
 
 def duplicate_groups(X: Any) -> Ints:
-    """Return for each row of X the number of the first row with the same features.
+    """Return for each row of X the number of the first row with the same features, whatever the storage.
 
-    A row without an earlier duplicate has its own number, so two rows are duplicates if and only if their
-    entries are equal. X is an array or a sparse matrix; the result does not depend on which. Rows are
-    compared by 128-bit digests of their features; labels play no role.
+    Rows are compared by 128-bit digests of their features.
 
     >>> duplicate_groups(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 0.0], [1.0, 0.0]])).tolist()
     [0, 1, 0, 0]
@@ -29,7 +27,6 @@ def duplicate_groups(X: Any) -> Ints:
 
 
 def first_rows(X: Any) -> Ints:
-    """Return the numbers of the rows that have no earlier duplicate, in order."""
     return np.flatnonzero(duplicate_groups(X) == np.arange(X.shape[0]))
 
 

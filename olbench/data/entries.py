@@ -20,7 +20,6 @@ READER_VERSION = 1
 
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
-    """Return the checked examples of an entry, from the cache or from its files."""
     if not paths and entry.format != "corpus":
         return _check(entry, paths, read_examples(entry, paths, where))
     try:
@@ -37,7 +36,6 @@ def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> D
 
 
 def entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
-    """Return the name in the cache of an entry whose files have these hashes."""
     if entry.format == "corpus":
         from olbench.data.generators.corpus import VERSION
 
@@ -77,7 +75,6 @@ def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> 
 
 
 def _check(entry: CatalogEntry, paths: Sequence[Path], data: Dataset) -> Dataset:
-    """Return the examples; refuse them if they differ from the catalogue."""
     wrong = problems(entry, data) if entry.labels else []
     if wrong:
         files = ", ".join(str(path) for path in paths)
@@ -89,7 +86,6 @@ def _check(entry: CatalogEntry, paths: Sequence[Path], data: Dataset) -> Dataset
 
 
 def problems(entry: CatalogEntry, data: Dataset) -> list[str]:
-    """Return the differences between these examples and the catalogue."""
     n, d = data.X.shape
     differences = []
     if n != entry.rows:

@@ -1,7 +1,6 @@
 """Fetching the files of the catalogue: from a mirror first, then from upstream.
 
-Files are downloaded to a temporary folder and checked there, down to the fingerprint of the parsed examples,
-before they are moved into place. If a source fails, the next one is tried.
+They are checked, down to the fingerprint of the examples, before they are moved into place.
 """
 
 import hashlib
@@ -45,7 +44,6 @@ class FailedError(Exception):
 
 
 def is_present(name: str, mirror: str | None = None) -> bool:
-    """Return whether a catalogue data set or a file can be loaded without a download."""
     from olbench.data.catalog import resolve
 
     entry = resolve(name)
@@ -53,12 +51,10 @@ def is_present(name: str, mirror: str | None = None) -> bool:
 
 
 def fetch_command(names: Sequence[str]) -> str:
-    """Return the command that fetches these data sets."""
     return f"olbench data fetch {' '.join(names)}"
 
 
 def local_files(entry: "CatalogEntry", mirror: str | None = None) -> list[Path] | None:
-    """Return an entry's files from the downloads or from a mirror folder, or None if one is missing."""
     files = _find_all(Path(entry.folder), entry) if entry.folder else None
     files = files or _find_all(downloads_folder(), entry)
     if files is not None:
@@ -73,7 +69,6 @@ def _find_all(folder: Path, entry: "CatalogEntry") -> list[Path] | None:
 
 
 def mirror_place(given: str | None = None) -> Path | str | None:
-    """Return the mirror as a folder or an http(s) address, from the argument or OLBENCH_MIRROR."""
     mirror = given or os.environ.get("OLBENCH_MIRROR", "")
     if not mirror:
         return None
@@ -116,7 +111,6 @@ def hide_password(address: str) -> str:
 def fetch(
     entry: "CatalogEntry", mirror: str | None = None, force: bool = False, progress: Progress | None = None
 ) -> list[Path]:
-    """Return the files of an entry in the downloads folder; fetch them if they are not there."""
     if entry.folder and (files := _find_all(Path(entry.folder), entry)):
         return files
     files = _find_all(downloads_folder(), entry)
@@ -134,7 +128,6 @@ def fetch(
 
 
 def _explain_by_hand(entry: "CatalogEntry", reasons: list[str]) -> str:
-    """Describe the failed attempts, and how to get the files by hand."""
     downloads = downloads_folder()
     missing = [file for file in entry.files if not _find_file(downloads, file)] or list(entry.files)
     tried = "; ".join(reasons) or "no mirror is set and the catalogue has no download address"
@@ -146,7 +139,6 @@ def _explain_by_hand(entry: "CatalogEntry", reasons: list[str]) -> str:
 
 
 def _list_places(entry: "CatalogEntry", mirror: str | None) -> Iterator[tuple[Path | str, bool]]:
-    """Yield the folders and addresses to try, each with whether it is a mirror."""
     place = mirror_place(mirror)
     if place is not None:
         yield place, True
@@ -157,7 +149,6 @@ def _list_places(entry: "CatalogEntry", mirror: str | None) -> Iterator[tuple[Pa
 def _get(
     place: Path | str, names: Sequence[str], target: Path, limit: int, progress: Progress | None
 ) -> Path:
-    """Copy or download a file into a folder, under the first of its names that the place has."""
     for name in names:
         path = target / PurePosixPath(name).name
         try:
@@ -193,7 +184,6 @@ def _find_file(folder: Path, file: str) -> Path | None:
 def _fetch_from(
     place: Path | str, is_mirror: bool, entry: "CatalogEntry", progress: Progress | None
 ) -> list[Path]:
-    """Fetch all files of an entry from one place, check them, and move them into the downloads folder."""
     with _staging() as staging:
         staged = []
         for file in entry.files:
@@ -209,7 +199,6 @@ def _fetch_from(
 
 @contextmanager
 def _staging() -> Iterator[Path]:
-    """Yield a new folder below the downloads folder; it is always removed afterwards."""
     folder = downloads_folder() / f".partial-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
         folder.mkdir(parents=True)
@@ -224,7 +213,6 @@ def _staging() -> Iterator[Path]:
 
 
 def _check_bytes(entry: "CatalogEntry", file: str, path: Path) -> None:
-    """Compare the uncompressed bytes with their checksum, if the catalogue has one."""
     if file not in entry.sha256:
         return
     digest, size = hashlib.sha256(), 0
@@ -316,7 +304,6 @@ def _explain_network_error(text: str, name: str) -> str:
 
 
 def _retrieve(address: str, path: Path, limit: int, progress: Progress | None) -> None:
-    """Download a file of at most `limit` bytes in one attempt, unless it comes too slowly."""
     size = 0
     with open(path, "wb") as file, closing(_receive_aside(address, path.name)) as pieces:
         for piece, total in pieces:
@@ -329,10 +316,7 @@ def _retrieve(address: str, path: Path, limit: int, progress: Progress | None) -
 
 
 def _receive_aside(address: str, name: str) -> Generator[tuple[bytes, int], None, None]:
-    """Yield what another thread receives; give up if the next piece takes longer than PATIENCE.
-
-    A read returns when a piece is whole, and no timeout ends it while a byte comes now and then.
-    """
+    """Give up after PATIENCE: no timeout ends a read while a byte comes now and then."""
     arrived: Queue[tuple[bytes, int] | Exception | None] = Queue(maxsize=16)
     is_left = Event()
 

@@ -7,22 +7,18 @@ from olbench.files import cache_folder
 
 
 def parsed_folder() -> Path:
-    """Return the folder of parsed data sets."""
     return cache_folder() / "parsed"
 
 
 def downloads_folder() -> Path:
-    """Return the folder of fetched files."""
     return cache_folder() / "downloads"
 
 
 def runs_folder() -> Path:
-    """Return the folder of runs as they were last read."""
     return cache_folder() / "runs"
 
 
 def piped_folder() -> Path:
-    """Return the folder of tables that came through pipes."""
     return cache_folder() / "piped"
 
 

@@ -30,8 +30,6 @@ FEW_ROWS = 20
 
 @dataclass(frozen=True)
 class Look:
-    """What is in a file, and what to do with it."""
-
     rows: int
     #: How many features there are before columns of text become indicators, and after.
     columns: int
@@ -55,14 +53,12 @@ class Look:
 
     @property
     def rarer(self) -> float:
-        """The share of the rarer class."""
         positive = self.positive if isinstance(self.positive, tuple) else (self.positive,)
         counts = dict(self.labels)
         share = sum(counts.get(label, 0) for label in positive) / sum(counts.values())
         return float(min(share, 1 - share))
 
     def lines(self) -> list[str]:
-        """Return the content of the file, in words."""
         shown = ", ".join(f"{show_label(label)} {count:,} times" for label, count in self.labels[:10])
         more = f", and {len(self.labels) - 10:,} more" if len(self.labels) > 10 else ""
         lines = [
@@ -84,7 +80,6 @@ class Look:
 
 
 def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
-    """Look at a file; what the reading leaves open is decided from what is in it."""
     format = format_of(base_name(path.name))
     refuse_reading(reading, format, str(path))
     if not is_table(format):
@@ -128,22 +123,17 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
 
 
 def _add(reading: Reading, guess: Reading) -> Reading:
-    """Return what the user said, and the guess about all else."""
     return replace(guess, **{key: getattr(reading, key) for key in reading.plain()})
 
 
 def _name_column(table: Table, column: int) -> str | int:
-    """Return the heading of a column, or its number where the heading does not say which it is."""
     name = table.names[column]
     has_name = table.has_heading and name.strip() and table.names.count(name) == 1
     return name if has_name else column + 1
 
 
 def _guess_time(table: Table, label: int) -> tuple[int | None, bool]:
-    """Return the column that has the time of each row, or None, and whether the rows are in its order.
-
-    It is called like a time or has dates alone. One that the rows are in the order of comes first.
-    """
+    """A column called like a time, or of dates alone, and whether rows are in its order."""
     found = []
     for column, name in enumerate(table.names):
         is_named = table.has_heading and name.strip().lower() in TIME_NAMES
@@ -185,7 +175,6 @@ def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
 
 
 def _guess_label(table: Table) -> str | int:
-    """Return the column that is called like a label, or else the last."""
     names = [name.lower() for name in table.names]
     found = [names.index(word) for word in LABEL_NAMES if names.count(word) == 1]
     return found[0] + 1 if found and table.has_heading else len(names)
@@ -212,7 +201,6 @@ def _texts(table: Table, columns: list[int]) -> tuple[tuple[tuple[str, int], ...
 
 
 def _choose_columns(table: Table, texts: list[int]) -> dict[int, ColumnSpec]:
-    """Return what becomes of columns that are no categories: dates, and what is left out."""
     chosen = {}
     for column in texts:
         has_numbers = not np.isnan(table.numbers[:, column]).all()
@@ -232,7 +220,6 @@ def _count_categories(table: Table, column: int) -> int:
 
 
 def _find_dates(table: Table, column: int) -> Any:
-    """Return the dates in a column of text, or None if it has others."""
     try:
         return read_dates(table, column)
     except UserError:
@@ -240,7 +227,6 @@ def _find_dates(table: Table, column: int) -> Any:
 
 
 def _count_days(table: Table, columns: list[int]) -> list[Floats]:
-    """Return the days of each column of dates, NaN in gaps."""
     begin, day = np.datetime64(ORIGIN), np.timedelta64(1, "D")
     return [(read_dates(table, column) - begin) / day for column in columns]
 

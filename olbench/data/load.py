@@ -109,7 +109,6 @@ def load_spec(spec: DatasetSpec) -> Dataset:
 
 
 def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: str | None = None) -> Dataset:
-    """Return a data set of the catalogue or a user's file, with the labels and the reading of a spec."""
     place = Path(name_or_path) if is_pipe(name_or_path) else resolve(name_or_path)
     if isinstance(place, CatalogEntry):
         return _load_listed(place, spec, download, mirror)
@@ -131,7 +130,6 @@ def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: s
 
 
 def _load_listed(entry: CatalogEntry, spec: DatasetSpec, download: bool, mirror: str | None) -> Dataset:
-    """Return a data set of the catalogue, with other labels if they are given."""
     if spec.reading != USUAL:
         key = next(iter(spec.reading.plain()))
         raise UserError(f"{entry.name} is read as the catalogue says; {key} is for your own files")
@@ -150,7 +148,6 @@ def _load_listed(entry: CatalogEntry, spec: DatasetSpec, download: bool, mirror:
 
 
 def _replace_labels(entry: CatalogEntry, spec: DatasetSpec) -> CatalogEntry:
-    """Return an entry with other labels than the catalogue's, and without facts to check."""
     plus, minus, multiclass = spec.positive, spec.negative, spec.labels == "all"
     label = "+".join(map(label_text, plus or ())) + "".join(f"-vs-{label_text(k)}" for k in minus or ())
     return replace(
@@ -257,7 +254,6 @@ def keep_pipe(path: str | Path, is_table: bool) -> Path:
 
 
 def _load_folder(folder: Path) -> Dataset:
-    """Load an entry of the cache by its folder."""
     cached = cache.load_folder(folder, folder.name)
     if cached is None:
         raise UserError(f"{folder} is damaged; read its original again")

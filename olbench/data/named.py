@@ -19,10 +19,7 @@ MOST_FEATURES = 1_000_000
 
 @dataclass(frozen=True)
 class NamedDataset:
-    """Examples, and what rules call their features and classes.
-
-    `missing_zeros` are the columns in which a zero stands for a missing value.
-    """
+    """`missing_zeros` are the columns in which a zero stands for a missing value."""
 
     data: Dataset
     names: Names
@@ -83,7 +80,6 @@ def _entry_classes(entry: CatalogEntry, positive: Labels) -> dict[str, int]:
 
 
 def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the features and classes of a table: its headings, and the labels as the file writes them."""
     about = data.about
     classes = dict(about.classes)
     if about.label and classes in ({"0": -1, "1": 1}, {"-1": -1, "1": 1}):
@@ -92,7 +88,6 @@ def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
 
 
 def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the features and classes of a LIBSVM file: numbers, and the labels as the file writes them."""
     from olbench.data.readers.libsvm import read_libsvm
 
     rows, _ = read_libsvm([path])

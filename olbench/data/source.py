@@ -54,7 +54,6 @@ class Source:
         self._lock = Lock()
 
     def open(self) -> Dataset:
-        """Return the examples; all callers share them until `close`."""
         with self._lock:
             if self._open is None:
                 data = self._read()
@@ -79,14 +78,12 @@ class Source:
         return arrivals
 
     def close(self) -> None:
-        """Release the examples; the next trial that needs them opens them again."""
         with self._lock:
             self._open = None
             self._data = None if self.can_reload else self._data
 
     @property
     def is_open(self) -> bool:
-        """Whether the examples are held in memory."""
         return self._open is not None
 
     def take(self, places: Sequence[slice]) -> Dataset:
@@ -98,7 +95,6 @@ class Source:
         return replace(chosen, arrivals=None)
 
     def _select(self, data: Dataset, X: Any, y: Any) -> Dataset:
-        """Return some rows of a data set; their labels must be -1 and +1, or numbers of classes."""
         labels = np.ascontiguousarray(y, dtype=np.float64) if self.classes else as_labels(y, X.shape[0])
         return replace(data, X=X, y=labels)
 
@@ -119,7 +115,6 @@ def _known_drifts(name: str) -> tuple[int, ...]:
 
 
 def _measure(data: Dataset) -> tuple[int, int]:
-    """Return the bytes of all arrays, and of those that are not memory maps."""
     arrays = [np.asanyarray(array) for array in data.arrays.values()]
     in_memory = [array for array in arrays if not is_mapped(array)]
     return sum(int(array.nbytes) for array in arrays), sum(int(array.nbytes) for array in in_memory)
@@ -146,10 +141,7 @@ def find_source(spec: DatasetSpec) -> Source:
 def find_sources(
     specs: Sequence[DatasetSpec], skip_missing: bool, say: Callable[[str], None] = lambda text: None
 ) -> tuple[list[Source], list[str]]:
-    """Return the sources and the names of those skipped; without leave to skip, refuse to start.
-
-    `say` is told which of them is being loaded.
-    """
+    """Return the sources and the names of those skipped; without leave to skip, refuse to start."""
     from olbench.data.fetch import fetch_command, is_present
 
     absent = [spec for spec in specs if not spec.path and not is_present(spec.name)]
@@ -169,7 +161,6 @@ def find_sources(
 
 
 def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:
-    """Return the source that the ledger knows by a name."""
     for spec in specs:
         if name == spec.name or name.startswith(f"{spec.name}["):
             source = find_source(spec)
@@ -179,5 +170,4 @@ def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:
 
 
 def make_source(name: str, X: Any, y: Any) -> Source:
-    """Return a source of examples that are in memory only, for a benchmark or a test."""
     return Source(DatasetSpec(name), Dataset(name, X, y, ""), can_reload=False)

@@ -1,7 +1,4 @@
-"""Data sets that travel to another machine, where they are found by their fingerprint.
-
-A machine that has received one keeps it in its cache of parsed data, under the fingerprint.
-"""
+"""Data sets that travel to another machine, which keeps them in its cache under their fingerprint."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +21,6 @@ class OtherDataError(UserError):
 
 
 def pack(source: Source) -> Dataset:
-    """Return the examples of a source as arrays of their own, which no file is mapped to."""
     data = source.open()
     parts = replace(data, X=data.examples.matrix()).arrays
     arrays = {name: np.asarray(part) for name, part in parts.items()}
@@ -33,7 +29,6 @@ def pack(source: Source) -> Dataset:
 
 
 def receive(wanted: str, parcel: Dataset) -> Dataset:
-    """Check examples and keep them in the cache; return them, mapped from there where possible."""
     received = fingerprint(parcel.X, parcel.y, parcel.arrivals)
     if received != wanted:
         raise OtherDataError(
@@ -43,16 +38,12 @@ def receive(wanted: str, parcel: Dataset) -> Dataset:
 
 
 def find_received(name: str, wanted: str) -> Dataset | None:
-    """Return the examples with a fingerprint from those received before, or None."""
     kept = cache.load(_key(wanted), name)
     return kept if kept is not None and kept.fingerprint == wanted else None
 
 
 def find_data(spec: DatasetSpec, name: str, wanted: str) -> Dataset | None:
-    """Return the examples with a fingerprint: from the cache, the mirror or a path; None if not here.
-
-    Nothing comes from upstream. A file of that name with other content is refused.
-    """
+    """From the cache, the mirror or a path, never from upstream; other content under the name is refused."""
     kept = find_received(name, wanted)
     if kept is not None:
         return kept
@@ -69,7 +60,6 @@ def _key(wanted: str) -> str:
 
 
 def _load(spec: DatasetSpec) -> Dataset | None:
-    """Return the examples that a spec names on this machine, or None if there are none."""
     if spec.path:
         if not Path(spec.path).is_file():
             return None
@@ -79,7 +69,6 @@ def _load(spec: DatasetSpec) -> Dataset | None:
 
 
 def _is_near(name: str) -> bool:
-    """Return whether the files of a catalogue entry are here; fetch them from a mirror on the network."""
     entry = catalog()[name]
     if local_files(entry) is not None:
         return True

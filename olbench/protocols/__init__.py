@@ -18,20 +18,17 @@ ENTRY_POINTS = "olbench.protocols"
 
 @cache
 def _load_installed() -> dict[str, int]:
-    """Import every protocol that is installed; return the places of the built-in modules in lists."""
     built_in = import_all("olbench.protocols", FIRST)
     load_entry_points(ENTRY_POINTS, "the protocol")
     return {module: place for place, module in enumerate(built_in)}
 
 
 def protocols() -> list[Protocol]:
-    """Return every protocol: the built-in ones in one order whatever was imported before, then others."""
     place = _load_installed()
     return sorted(REGISTRY.values(), key=lambda each: place.get(type(each).__module__, len(place)))
 
 
 def get_protocol(id: str) -> Protocol:
-    """Return the protocol of this id."""
     _load_installed()
     if id not in REGISTRY:
         known = [each.id for each in protocols()]
@@ -40,5 +37,4 @@ def get_protocol(id: str) -> Protocol:
 
 
 def cells_of(config: Config, sources: Sequence[Source]) -> list[Cell]:
-    """Return the cells of an experiment on some data sets; whoever plans one asks here."""
     return get_protocol(config.protocol).configured(config).cells(config, sources)

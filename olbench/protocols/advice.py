@@ -1,9 +1,4 @@
-"""The protocol `advice`: learn few examples and rules, and test on the rest after every example.
-
-As in adviceptron2010, section 5.3: random training sets, the remaining rows for testing. Parameters are
-tuned by cross-validation inside the training rows, and missing values and scales are fitted on them; rules
-follow the scaling, so that they cover the same rows. Every example has a constant feature besides its own.
-"""
+"""Learn few examples and rules, and test on the rest after every example (adviceptron2010, section 5.3)."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +92,6 @@ class AdviceProtocol(Protocol):
         return super().refuse_data(spec)
 
     def refuse(self, definition: Definition) -> str:
-        """Return why an algorithm shows no accuracy after every example, or an empty text."""
         if definition.order != "object":
             return ""
         return (
@@ -105,7 +99,6 @@ class AdviceProtocol(Protocol):
         )
 
     def refuse_source(self, config: Config, source: Source) -> str:
-        """Return why a data set has too few rows, or an empty text; refuse rules that it does not fit."""
         for setting in (*config.settings.values(), *config.tuning.settings.values()):
             refuse_unknown(setting, [spec.name for spec in config.datasets])
         rules = self._find_rules(config, source)
@@ -120,7 +113,6 @@ class AdviceProtocol(Protocol):
         return find_rules(advice, source, domain, missing)
 
     def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
-        """Yield one, with the rules for an algorithm that takes advice."""
         if not get_definition(spec.id).takes_advice:
             yield {}
             return
@@ -134,7 +126,6 @@ class AdviceProtocol(Protocol):
         yield {"detail": {**rules, "places": [], "sources": []}}
 
     def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
-        """Return the rows of a trial, its rules and, if it tunes, its grid."""
         config, dataset, grid = cell.config, cell.source.name, cell.spec.grid
         own = {name: self.setting_of(config, name, dataset) for name in ("train", "early", "scaling")}
         if cell.detail is not None:
@@ -147,15 +138,12 @@ class AdviceProtocol(Protocol):
         return own
 
     def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
-        """Return the bytes of a learner; examples have a constant feature besides their own."""
         return super().state_bytes(algorithm, d + 1, setting)
 
     def facts(self, source: Source) -> Mapping[str, Any]:
-        """Return the names of features and classes, which come from the file."""
         return plain_names(source)
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
-        """Tune inside the training rows, learn them, and test on the others."""
         work = _Work(trial, source, stopped)
         chosen, tuned = work.choose()
         return work.test(chosen, tuned)
@@ -163,8 +151,6 @@ class AdviceProtocol(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """Training examples in order, test examples with how often each occurs, and advice in their units."""
-
     X: Floats
     y: Floats
     X_test: Floats
@@ -176,10 +162,7 @@ class _Fold:
 
 @cache
 def _group_equal(source: Source) -> Ints:
-    """Return for each row the first one with the same features and label, so that each group is scored once.
-
-    13,000 spoligotypes are some 2,000 different ones.
-    """
+    """Each group of equal rows is scored once: 13,000 spoligotypes are some 2,000 different ones."""
     data = source.open()
     return duplicate_groups(np.column_stack([_dense(data.examples.matrix()), data.labels]))
 
@@ -196,29 +179,23 @@ def _unscaled_advice(advice: Advice) -> Advice:
 
 @dataclass(frozen=True)
 class _Work:
-    """What one trial does with the data."""
-
     trial: Trial
     source: Source
     stopped: Stopped
 
     @cached_property
     def order(self) -> Ints:
-        """All rows in a random order: the first are learnt in this order, the others tested."""
         return self.trial.generator("advice split").permutation(self.source.n).astype(np.int64)
 
     @property
     def train(self) -> Ints:
-        """The training rows, in the order in which they are learnt."""
         return self.order[: self.trial.setting["train"]]
 
     @cached_property
     def labels(self) -> Floats:
-        """The labels of all rows."""
         return self.source.open().labels
 
     def _fold(self, train: Ints, test: Ints, counts: Floats | None = None) -> _Fold:
-        """Return examples of these rows, with everything fitted on the training rows."""
         standardise = self.trial.setting["scaling"] == "standardise"
         X = self.source.open().examples.matrix()
         zeros = describe(self.source)[1]
@@ -239,7 +216,6 @@ class _Work:
         return self.trial.make_algorithm(**params, **advice)
 
     def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[Scores, Floats]:
-        """Learn the training examples and return the scores on the test examples, and the weights."""
         if self.stopped():
             raise StoppedError
         algorithm = self._algorithm(params, fold)
@@ -254,7 +230,6 @@ class _Work:
         return replace(once, right=once.right[np.newaxis]), weights
 
     def choose(self) -> tuple[Choice, bool]:
-        """Return the parameters with the best score on held-out training rows, or else their defaults."""
         setting = self.trial.setting
         if "grid" not in setting:
             return {}, False
@@ -268,14 +243,12 @@ class _Work:
         return best, True
 
     def _loss(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
-        """Return the score of a candidate over all rows, each held out once, with its sign changed."""
         found = [self._scores(candidate, fold)[0] for fold in folds]
         pooled = reduce(add, (Scores(each.right[-1], each.total) for each in found))
         wanted = pooled.accuracy if self.trial.setting["score"] == "accuracy" else pooled.balanced
         return -round(float(wanted), 12)
 
     def _divide(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the folds of the training rows, each class spread over all of them."""
         rows, random = self.train, self.trial.generator("advice folds")
         parts = np.empty(rows.size, np.int64)
         for sign in (-1.0, 1.0):
@@ -285,7 +258,6 @@ class _Work:
             yield rows[parts != part], rows[parts == part]
 
     def test(self, chosen: Choice, tuned: bool) -> Outcome:
-        """Learn all training rows and test on the others."""
         tested = _group_equal(self.source)[self.order[self.train.size :]]
         first, counts = np.unique(tested, return_counts=True)
         fold = self._fold(self.train, first, counts.astype(np.float64))
@@ -316,7 +288,6 @@ class _Work:
         return Outcome(numbers, {"curve": curve}, chosen, plane, state)
 
     def _time(self, chosen: Choice, fold: _Fold) -> tuple[float, int | None]:
-        """Return how long learning alone takes, without any test, and the bytes of the learner."""
         algorithm, rows = self._algorithm(chosen, fold), as_examples(fold.X).rows()
         started = time.perf_counter()
         learner: Learner | BatchLearner

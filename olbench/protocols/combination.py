@@ -1,12 +1,7 @@
 """Combining models that were trained apart (cw2012, section 7.10).
 
-A model is a Gaussian over weight vectors with a diagonal covariance. What is carried are sums over models, by
-feature: of precisions, of precision times mean, of means, and the number of models; where it is wanted, also
-of counts and of counts times mean. They add up in any order, so models can be combined as a tree, on one
-machine or on many.
-
-Only the features that occur in a model's data are listed. Any other has mean 0 and precision 1/a in that
-model: it counts in every combination, and costs no memory.
+What is carried are sums over models, by feature, which add up in any order. Features that a model's data
+lacks have mean 0 and precision 1/a in it: they count in every combination, and cost no memory.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,10 +33,7 @@ class Sums:
     def of(
         cls, columns: Columns, means: Floats, variances: Floats | None, counts: Ints | None, a: float = 1.0
     ) -> "Sums":
-        """Return the sums of one model; without variances all of its features have the variance a.
-
-        Without counts there are three numbers per feature instead of five, and no combination by counts.
-        """
+        """Without variances all have the variance a; without counts there is no combination by counts."""
         values = np.empty((columns.size, 3 if counts is None else 5))
         values[:, EXCESS] = 0.0 if variances is None else 1.0 / variances - 1.0 / a
         values[:, WEIGHTED] = means / (a if variances is None else variances)
@@ -53,11 +45,9 @@ class Sums:
 
     @property
     def bytes(self) -> int:
-        """The size of what travels between workers."""
         return int(self.columns.nbytes + self.values.nbytes)
 
     def add(self, other: "Sums") -> "Sums":
-        """Return the sums over the models of both."""
         from olbench.kernels.sparse import merge_sums  # numba, which a report does not need
 
         if self.a != other.a:
@@ -71,7 +61,6 @@ class Sums:
         return Sums(columns, values, self.n + other.n, self.a)
 
     def means(self, way: str) -> Floats:
-        """Return the mean of the combined model, for each of its features; all others have mean 0."""
         if way == "kl":
             return np.asarray(self.values[:, WEIGHTED] / (self.n / self.a + self.values[:, EXCESS]))
         if way == "l2":
@@ -82,15 +71,10 @@ class Sums:
 
     @property
     def variances(self) -> Floats:
-        """The variances of the KL combination: its precision is the mean precision of the models.
-
-        cw2012 prints the sum of the precisions, which does not minimise its objective; the mean of the
-        combined model is the same with both.
-        """
+        """The mean precision; cw2012 prints the sum, which does not minimise its objective."""
         return np.asarray(1.0 / (1.0 / self.a + self.values[:, EXCESS] / self.n))
 
     def weights(self, way: str, wanted: Columns) -> Floats:
-        """Return the mean of the combined model for some features."""
         places = np.searchsorted(self.columns, wanted)
         places[places == self.columns.size] = 0
         present = self.columns[places] == wanted if self.columns.size else np.zeros(wanted.size, bool)
@@ -100,10 +84,7 @@ class Sums:
 
 
 def fold(leaves: Iterable[T], join: Callable[[T, T], T]) -> T:
-    """Join all leaves, as a binary tree while they arrive; the shape depends on their number alone.
-
-    Subtrees of equal size are joined as soon as there are two, so at most log2(n) of them are held at a time.
-    """
+    """A binary tree whose shape depends on the number of leaves alone; at most log2(n) subtrees are held."""
     trees: list[tuple[int, T]] = []
     for leaf in leaves:
         height, tree = 0, leaf

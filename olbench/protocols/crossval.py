@@ -126,15 +126,12 @@ class CrossValidation(Protocol):
     fitted_on = TRAINING_ROWS
 
     def repeats(self, config: Config) -> int:
-        """Return how many folds an online learner is tested on."""
         return int(self.setting_of(config, "folds") * self.setting_of(config, "repeats"))
 
     def refuse_source(self, config: Config, source: Source) -> str:
-        """Return how many duplicates there are, unless the config says what to do with them."""
         return refuse_duplicates(source) if self.setting_of(config, "duplicates") == "refuse" else ""
 
     def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
-        """Yield one for every way to tune."""
         for way in self.tunings(config):
             yield {"suffix": "" if way == config.tuning.search else in_brackets(way), "detail": way}
 
@@ -144,24 +141,20 @@ class CrossValidation(Protocol):
         return self._folds(cell) * int(divisions)
 
     def _folds(self, cell: Cell) -> int:
-        """Return how many folds a division has; a given split has one."""
         return 1 if cell.source.test_from is not None else int(self.setting_of(cell.config, "folds"))
 
     def _most_epochs(self, cell: Cell) -> int:
         return int(self.setting_of(cell.config, "epochs")) if cell.definition.online else 1
 
     def tuned_settings(self, config: Config) -> Grid:
-        """Return the number of epochs, which is chosen with the parameters."""
         return {"epochs": ()}
 
     def tuning_passes(self, cell: Cell) -> int:
-        """Return how many trials score candidates; nested tuning is part of the trials that are reported."""
         if not cell.spec.grid and not cell.definition.online:
             return 0
         return {"paper": 1, "oracle": self._folds(cell)}.get(cell.detail, 0)
 
     def step(self, cell: Cell, known: Known) -> tuning.Step:
-        """Return the choice of a tuning by trials of its own, once they are known; else what is fixed."""
         trials = cell.tuning_trials(cell.start)
         if not trials:
             epochs = {"epochs": self._most_epochs(cell)} if cell.detail != "nested" else {}
@@ -174,7 +167,6 @@ class CrossValidation(Protocol):
         return tuning.Step((cell.start,), {**cell.start, **table.best(cell.config.tuning.ties)})
 
     def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
-        """Return the folds of a trial, its grid and what the entry sets."""
         config, way = cell.config, cell.detail
         own: dict[str, Any] = {
             "tuning": way if way == "nested" or role == "tune" else "fixed",
@@ -194,11 +186,7 @@ class CrossValidation(Protocol):
         return {**super().trial_setting(cell, choice, role), **own}
 
     def sample_size(self, trials: Any, config: Config) -> int:
-        """Return how many rows were tested, each counted once however many divisions there are.
-
-        The trials of the first division are those that store their errors. A division has as many folds as
-        the config says, or one where the split is given.
-        """
+        """Each row counts once: the trials of the first division are those that store their errors."""
         return int(trials["n"][trials["arrays"].astype(bool)].sum())
 
     def overlap(self, setting: Mapping[str, Any]) -> float:
@@ -207,18 +195,15 @@ class CrossValidation(Protocol):
         return 1 / (folds - 1) if folds > 1 else 0.0
 
     def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
-        """Return the bytes of a learner; a constant feature that a trial adds counts."""
         return super().state_bytes(algorithm, d + ("bias" in setting), setting)
 
     def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
-        """Return how features are scaled, if the training rows of each trial decide."""
         reading = source.spec.reading
         if not reading.is_fitted_per_trial:
             return {}
         return {"scale": reading.scale, **({"bias": True} if reading.bias else {})}
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
-        """Run a fold, or the trial that scores every candidate."""
         usable = find_usable(source, trial.setting["duplicates"])
         work = _Work(trial, source.open(), stopped)
         if "positives" in trial.setting:
@@ -236,7 +221,6 @@ class CrossValidation(Protocol):
         return work.test(division, chosen, scores)
 
     def _score(self, work: "_Work", source: Source, usable: Ints) -> Outcome:
-        """Score all candidates: on a random split of all rows, or on the test rows of a fold."""
         trial = work.trial
         if trial.setting["tuning"] == "oracle":
             division = divide(source, usable, trial.seed, trial.setting["folds"], trial.number)
@@ -257,19 +241,16 @@ class _Table:
     errors: Ints
 
     def best(self, ties: str) -> dict[str, Value]:
-        """Return the parameters and the number of epochs with the fewest errors."""
         places = np.argwhere(self.errors == self.errors.min())
         row, column = tuning.pick([tuple(place) for place in places.tolist()], ties)
         return {**self.candidates[row], "epochs": column + 1}
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the table as columns of a record."""
         named = {name: [each[name] for each in self.candidates] for name in self.candidates[0]}
         return {**named, "errors": self.errors.tolist()}
 
     @classmethod
     def read(cls, scores: Sequence[Mapping[str, Any]]) -> "_Table":
-        """Return the sum of the tables of some records."""
         errors = np.sum([np.array(each["errors"], np.int64) for each in scores], axis=0)
         named = {name: values for name, values in scores[0].items() if name != "errors"}
         rows = range(errors.shape[0])
@@ -278,14 +259,11 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Work:
-    """What one trial does with the data."""
-
     trial: Trial
     data: Dataset
     stopped: Stopped
 
     def _weigh(self, train: Ints) -> "_Work":
-        """Return the same work on scaled and weighted features; the training rows alone decide how."""
         setting = self.trial.setting
         weights = setting.get("weights", "none")
         if "scale" in setting:
@@ -302,13 +280,11 @@ class _Work:
         return replace(self, data=replace(self.data, X=weighted))
 
     def orders(self, rows: Ints) -> Iterator[Ints]:
-        """Yield the order of the training rows in each epoch, the same for every algorithm."""
         random = self.trial.generator(f"{self.trial.role} epochs")
         for _ in range(self.trial.setting["most_epochs"]):
             yield rows[random.permutation(rows.size)]
 
     def score(self, division: Division) -> _Table:
-        """Return the errors of every candidate on the held-out rows, after every epoch."""
         self = self._weigh(division.train)
         candidates = tuple(tuning.products(self.trial.setting["grid"]))
         errors = [
@@ -318,7 +294,6 @@ class _Work:
         return _Table(candidates, np.array(errors, np.int64))
 
     def _learn(self, params: Choice, division: Division) -> Iterator[tuple[Predictor, float]]:
-        """Yield the learner after every epoch, or a batch learner once, and the seconds that this took."""
         algorithm, data = self.trial.make_algorithm(**params), self.data
         if self.trial.definition.online:
             orders = self.orders(division.train)
@@ -332,7 +307,6 @@ class _Work:
         yield learner, time.perf_counter() - started
 
     def _find_wrong(self, learner: Predictor, rows: Ints) -> Bools:
-        """Return for each row whether the learner is wrong about it."""
         wrong: Bools = predict_signs(learner, self.data.examples, rows) != self.data.labels[rows]
         return wrong
 
@@ -340,7 +314,6 @@ class _Work:
         return int(np.count_nonzero(self._find_wrong(learner, rows)))
 
     def test(self, division: Division, chosen: Choice, scores: Mapping[str, list[Any]]) -> Outcome:
-        """Train with what was chosen, and count the errors on the test rows."""
         self = self._weigh(division.train)
         params = {name: value for name, value in chosen.items() if name != "epochs"}
         epochs = int(chosen.get("epochs", self.trial.setting.get("epochs", 1)))

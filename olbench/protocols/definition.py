@@ -431,13 +431,11 @@ class Protocol(ABC):
 
     @cached_property
     def _numbers(self) -> dict[str, bool]:
-        """The names of all numbers of a record, and whether the ranking of algorithms needs them."""
         ranked, every = type(self).quantities[0].fields, (*self.quantities, *self.recorded)
         return {name: name in ranked for each in every for name in each.fields}
 
     @cached_property
     def _undefined(self) -> set[str]:
-        """The names of numbers that can be undefined, which a config has asked for in particular."""
         usual = {each.name for each in (*type(self).quantities, *self.recorded)}
         return {each.name for each in self.quantities if each.name not in usual}
 
@@ -498,7 +496,6 @@ class Cell:
 
     @property
     def definition(self) -> Definition:
-        """The definition of the algorithm."""
         return get_definition(self.spec.id)
 
     @property
@@ -518,7 +515,6 @@ class Cell:
 
     @property
     def repeats(self) -> int:
-        """How many trials report it."""
         return self.protocol.repeats_of(self)
 
     @cached_property
@@ -545,7 +541,6 @@ class Cell:
 
     @property
     def tuning_passes(self) -> int:
-        """How many trials the tuning takes."""
         return self.protocol.tuning_passes(self)
 
     def planned(self, known: Known) -> int:
@@ -553,7 +548,6 @@ class Cell:
         return self.tuning_passes + (0 if self.is_view else self.repeats)
 
     def step(self, known: Known) -> tuning.Step:
-        """Return how far the tuning is."""
         return self.protocol.step(self, known)
 
     def score(self, choice: Choice, known: Known) -> float | None:
@@ -588,7 +582,6 @@ class Cell:
         return self.plan(candidate, "tune", count)
 
     def report_trials(self, chosen: Choice) -> list[Trial]:
-        """Return the trials that are reported."""
         return self.plan(chosen, "report", self.repeats)
 
     def plan(self, choice: Choice, role: str, count: int, **setting: Any) -> list[Trial]:
@@ -599,11 +592,9 @@ class Cell:
         return self._plan[place]
 
     def params_of(self, choice: Choice) -> dict[str, Value]:
-        """Return the parameters in a choice."""
         return {name: value for name, value in choice.items() if name not in self.tuned_settings}
 
     def view(self, record: Record) -> Record:
-        """Return a record as this cell reports it."""
         return self.protocol.view(record, self.setting_of({}))
 
     def setting_of(self, choice: Choice) -> dict[str, Any]:
@@ -613,7 +604,6 @@ class Cell:
 
     @cached_property
     def source_setting(self) -> dict[str, Any]:
-        """What its trials have to know because of the data."""
         return self.protocol.source_setting(self.config, self.source)
 
     @cached_property

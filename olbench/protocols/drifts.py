@@ -20,7 +20,6 @@ LEAST_FALL = 0.02
 
 
 def read_drifts(node: Node, name: str) -> tuple[int, ...] | str:
-    """Return rows in ascending order, or the word `detect`."""
     if node.value == DETECT:
         return DETECT
     rows = [item.value for item in node.items(name)]
@@ -41,12 +40,9 @@ with_schema(
 def measure_drifts(right: NDArray[np.bool_], rows: Sequence[int], window: int) -> dict[str, list[Any]]:
     """Return the effects of drifts at these rows, given which predictions were right.
 
-    Before a drift the accuracy is that of the window before it. A fall ends where the mistakes that it adds
-    up to are most, beyond those that an accuracy lower by a tolerance would have meant; that is the recovery,
-    in examples. The tolerance is two standard errors of the accuracy before, at least two points, so that
-    chance is not taken for a fall. Lost is how many more predictions were wrong until then than the accuracy
-    before would have meant, and the depth is by how much the lowest accuracy of a fifth of a window is below
-    it. A drift without a recovery before the next one, or the end, has None.
+    A fall ends, at the recovery, where the mistakes beyond an accuracy lower by a tolerance are most. The
+    tolerance is two standard errors of the accuracy before, at least two points. A drift without
+    a recovery before the next one, or the end, has None.
 
     >>> right = np.array([True] * 100 + [False] * 30 + [True] * 100)
     >>> measure_drifts(right, [100], 100)
@@ -80,7 +76,6 @@ def _lowest_below(total: Ints, row: int, end: int, width: int, before: float) ->
 
 
 def find_drifts(right: NDArray[np.bool_]) -> list[int]:
-    """Return where ADWIN (Bifet and Gavaldà, SDM 2007), as River has it, sees the accuracy change."""
     try:
         from river.drift import ADWIN
     except ImportError:

@@ -15,8 +15,6 @@ DUPLICATES = ("refuse", "remove", "keep")
 
 @dataclass(frozen=True)
 class Division:
-    """The rows of one fold: those to train on and those to test on."""
-
     train: Ints
     test: Ints
 
@@ -27,13 +25,11 @@ def _group_duplicates(source: Source) -> Ints:
 
 
 def find_usable(source: Source, policy: str) -> Ints:
-    """Return the rows that take part: all, or those without an earlier duplicate."""
     rows = np.arange(source.n, dtype=np.int64)
     return rows[_group_duplicates(source) == rows] if policy == "remove" else rows
 
 
 def refuse_duplicates(source: Source) -> str:
-    """Return why duplicates, which folds would share, have to be dealt with; empty if there are none."""
     repeated = int(np.count_nonzero(_group_duplicates(source) != np.arange(source.n)))
     if not repeated:
         return ""
@@ -44,10 +40,7 @@ def refuse_duplicates(source: Source) -> str:
 
 
 def divide(source: Source, usable: Ints, seed: int, folds: int, number: int) -> Division:
-    """Return fold number % folds of division number // folds; a given split is the same for every number.
-
-    Divisions are random and the same for every algorithm.
-    """
+    """Fold number % folds of division number // folds, for every algorithm; a given split never changes."""
     if source.test_from is not None:
         return Division(usable[usable < source.test_from], usable[usable >= source.test_from])
     repeat, fold = divmod(number, folds)
@@ -58,7 +51,6 @@ def divide(source: Source, usable: Ints, seed: int, folds: int, number: int) -> 
 
 
 def split_stratified(rows: Ints, labels: Floats, random: np.random.Generator, share: float = 0.2) -> Division:
-    """Return a random split with the same share of every class held out, at least one row of each."""
     held = []
     for label in np.unique(labels[rows]):
         own = rows[labels[rows] == label]
@@ -69,7 +61,6 @@ def split_stratified(rows: Ints, labels: Floats, random: np.random.Generator, sh
 
 
 def thin_positives(rows: Ints, labels: Floats, share: float, random: np.random.Generator) -> Ints:
-    """Return the rows without some of the positive ones: a random share of them stays."""
     positive = rows[labels[rows] > 0]
     kept = random.permutation(positive)[: max(1, round(share * positive.size))]
     return np.sort(np.concatenate([rows[labels[rows] <= 0], kept]))

@@ -1,8 +1,4 @@
-"""The protocol `fresh`: every run draws a sample of its own (cw2008, section 5).
-
-A run makes one online pass over the training rows of its sample and is then tested on the others. Since runs
-share no examples, their deviation is that of the whole experiment and not only of the order.
-"""
+"""The protocol `fresh`: every run draws a sample of its own (cw2008, section 5)."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -60,7 +56,6 @@ class Fresh(Protocol):
     refuse = refuse_batch
 
     def refuse_source(self, config: Config, source: Source) -> str:
-        """Return why a data set cannot be drawn again, or an empty text."""
         entry = None if source.spec.path else catalog().get(source.spec.name)
         if entry is not None and entry.sample == "per-run":
             return ""
@@ -71,11 +66,9 @@ class Fresh(Protocol):
         )
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
-        """Return how many points a curve has."""
         return {"points": self.setting_of(config, "curve") if role == "report" else 1}
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
-        """Draw the sample of the run, learn, and test."""
         number = trial.number + (TUNING_RUNS if trial.role == "tune" else 0)
         data = load_run(source.spec.name, number)
         examples, labels = as_examples(data.X), np.asarray(data.y)

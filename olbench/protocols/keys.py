@@ -1,7 +1,4 @@
-"""Settings that may differ by data set: a mapping from names, in which `*` stands for anything, to values.
-
-The first name that fits decides.
-"""
+"""Settings by data set: a mapping from names with `*` for anything, of which the first that fits decides."""
 
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -13,18 +10,13 @@ from olbench.yaml_lines import Node
 
 
 class PerDataset(dict[str, Any]):
-    """The values of a setting by names of data sets, with where each was written."""
-
     def __init__(self, values: Mapping[str, Any], places: Mapping[str, str]):
         super().__init__(values)
         self.places = dict(places)
 
 
 def refuse_unknown(setting: Any, datasets: Iterable[str]) -> None:
-    """Raise a UserError for a name that fits neither one of these data sets nor one of the catalogue.
-
-    A run of some of the data sets of a config keeps what the config says about the others.
-    """
+    """A run of some of the data sets of a config keeps what the config says about the others."""
     if not isinstance(setting, PerDataset):
         return
     names = list(dict.fromkeys([*datasets, *catalog()]))
@@ -34,8 +26,6 @@ def refuse_unknown(setting: Any, datasets: Iterable[str]) -> None:
 
 
 def by_dataset(read: Callable[[Node, str], Any]) -> Callable[[Node, str], Any]:
-    """Return a reader of one value for all data sets, or of a mapping from data sets to values."""
-
     def reader(node: Node, name: str) -> Any:
         if not isinstance(node.value, dict):
             return read(node, name)

@@ -20,7 +20,6 @@ Plain = Mapping[str, Any]
 
 
 def read_advice(node: Node, name: str) -> dict[str, Plain]:
-    """Return the rules by data set: a list of rules, a rule file, or a mapping from data sets to either."""
     if isinstance(node.value, dict) and "rules" not in node.value:
         rules: dict[str, Plain] = by_dataset(_read_rules)(node, name)
         return rules
@@ -40,7 +39,6 @@ def _read_rules(node: Node, name: str) -> Plain:
 
 
 def find_rules(advice: Any, source: Source, domain: Any, missing: Any) -> Plain | None:
-    """Return the rules for a data set: those of the config, or the file of the same name that ships."""
     plain = value_for(advice, source.name, None)
     if plain is None and source.spec.name in shipped_rules():
         plain = read_rules(source.spec.name).plain()
@@ -52,7 +50,6 @@ def find_rules(advice: Any, source: Source, domain: Any, missing: Any) -> Plain 
 
 @cache
 def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
-    """Return the names of features and classes of a source, and where zeros are missing values."""
     spec = source.spec
     if source.facts:
         told = Names(tuple(source.facts["features"]), source.facts["classes"])
@@ -67,13 +64,11 @@ def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
 
 
 def plain_names(source: Source) -> dict[str, Any]:
-    """Return as plain values what `describe` returns, except for what it reads off the examples."""
     names, zeros = describe(source)
     return {"features": names.features, "classes": dict(names.classes), "missing_zeros": zeros}
 
 
 def compile_for(source: Source, plain: Plain) -> Advice:
-    """Return the rules as inequalities over the features of a source, in its own units."""
     return _compile(source, json.dumps(plain, sort_keys=True))
 
 

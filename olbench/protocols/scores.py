@@ -11,7 +11,6 @@ from olbench.quantities import ACCURACY, BALANCED_ACCURACY
 
 
 def accuracy_series(along: str) -> tuple[Series, ...]:
-    """Return the curves of both accuracies against what is learnt."""
     titles = {ACCURACY: "test accuracy (%)", BALANCED_ACCURACY: "balanced test accuracy (%)"}
     return tuple(
         Series(quantity.name, title, quantity, along_title=along, level=True)
@@ -21,10 +20,7 @@ def accuracy_series(along: str) -> tuple[Series, ...]:
 
 @dataclass(frozen=True)
 class Scores:
-    """Right predictions of the negative and the positive class, and how many test examples each has.
-
-    The last axis of `right` is the class; one before it, if there is one, is time.
-    """
+    """Right predictions by class, the last axis, and how many test examples each class has."""
 
     right: Floats
     total: Floats
@@ -33,7 +29,6 @@ class Scores:
     def count(
         cls, right: NDArray[np.bool_], positive: NDArray[np.bool_], times: Floats | None = None
     ) -> "Scores":
-        """Count test examples that are predicted rightly or not, each as often as it occurs."""
         weights = np.ones(right.size) if times is None else times
         signs = (~positive, positive)
         return cls(
@@ -46,18 +41,15 @@ class Scores:
 
     @property
     def accuracy(self) -> Floats:
-        """The share of all."""
         return np.asarray(self.right.sum(axis=-1) / self.total.sum())
 
     @property
     def balanced(self) -> Floats:
-        """The mean share over the classes that the test examples have."""
         present = self.total > 0
         return np.asarray(np.mean(self.right[..., present] / self.total[present], axis=-1))
 
     @property
     def numbers(self) -> dict[str, float]:
-        """What a record has of them."""
         return {
             "right": round(float(self.right.sum()), 6),
             "balanced_accuracy": round(float(self.balanced), 12),

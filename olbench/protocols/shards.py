@@ -1,8 +1,6 @@
-"""The protocol `shards`: train a model on each of n disjoint parts of the stream, and combine them.
+"""The protocol `shards`: models of disjoint parts of the stream, combined (cw2012, sections 7.9 and 7.10).
 
-As in cw2012, sections 7.9 and 7.10: random splits with a test set each, one pass over the rest; models
-of n parts by themselves and combined; one model of all the data beside them. Parameters are tuned on rows
-that no split trains or tests on.
+Parameters are tuned on rows that no split trains or tests on.
 """
 
 import time
@@ -88,7 +86,6 @@ class Shards(Protocol):
     )  # fmt: skip
 
     def refuse(self, definition: Definition) -> str:
-        """Return why the models of an algorithm cannot be combined, or an empty text."""
         if definition.order not in ("first", "second"):
             return f"{definition.id} has no weight vector, and protocol: shards combines weight vectors"
         if definition.product:
@@ -99,10 +96,7 @@ class Shards(Protocol):
         return ""
 
     def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
-        """Yield one for each row of the results: one model of all the data, then the combinations.
-
-        All combinations of the same shards have the same trials, which are run once.
-        """
+        """One model of all the data, then the combinations, which share the trials of their shards."""
         ways = self._ways(config, spec)
         for shards, way in [(1, SINGLE), *product(self.setting_of(config, "shards"), ways)]:
             yield {
@@ -112,7 +106,6 @@ class Shards(Protocol):
             }
 
     def refuse_source(self, config: Config, source: Source) -> str:
-        """Return why a data set is too small for what is asked of it, or an empty text."""
         test = self.setting_of(config, "test", source.name)
         tuned = self.setting_of(config, "tuning.rows", source.name)
         folds = self.setting_of(config, "tuning.folds")
@@ -130,7 +123,6 @@ class Shards(Protocol):
         return ""
 
     def _ways(self, config: Config, spec: AlgorithmSpec) -> list[str]:
-        """Return the combinations of an algorithm's models."""
         second = get_definition(spec.id).order == "second"
         if second and spec.options.get("covariance") != "diag":
             raise UserError(
@@ -155,21 +147,17 @@ class Shards(Protocol):
         return {**own, "combinations": self._ways(config, cell.spec)}
 
     def has_curve(self, setting: Mapping[str, Any]) -> bool:
-        """Return whether one model is trained, whose curve is recorded."""
         return bool(setting.get("shards") == 1)
 
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
-        """Return a record with the numbers of one combination; a trial measures all of them."""
         way = setting.get("combination", SINGLE)
         own = {name: record.get(f"{name}_{way}") for name in NUMBERS}
         return record if way == SINGLE or None in own.values() else {**record, **own}
 
     def probe_seconds(self, cell: Cell) -> float:
-        """Return an estimate of the seconds that a pass takes, from its first examples."""
         return 0.0 if cell.is_view else Online().probe_seconds(cell)
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
-        """Score a candidate of the tuning, train one model, or train and combine those of the shards."""
         work = _Work(trial, source, stopped)
         if trial.role == "tune":
             return work.score()
@@ -179,7 +167,6 @@ class Shards(Protocol):
         return work.finish(fold(parts, Part.join))
 
     def parts(self, trial: Trial) -> int:
-        """Return the number of shards, if there are several."""
         return int(trial.setting["shards"]) if trial.role != "tune" and trial.setting["shards"] > 1 else 0
 
     def run_part(self, trial: Trial, part: int, stopped: Stopped) -> "Part":
@@ -193,7 +180,6 @@ class Shards(Protocol):
         return model
 
     def finish(self, trial: Trial, joined: "Part", stopped: Stopped) -> Outcome:
-        """Return the outcome of a trial from the combination of its shards."""
         return _Work(trial, trial.source, stopped).finish(joined)
 
 
@@ -213,7 +199,6 @@ class _Test:
         self.positive = work.labels[rows] > 0
 
     def score(self, weights: Floats) -> Scores:
-        """Return the score of a weight vector over the features of the test rows."""
         from olbench.kernels.rows import score_rows
 
         vector = weights if weights.size else np.zeros(self.examples.d)
@@ -233,42 +218,35 @@ class _Work:
 
     @cached_property
     def labels(self) -> Floats:
-        """The labels of all rows."""
         return self.source.open().labels
 
     @cached_property
     def learner(self) -> FirstOrderLearner | DiagonalLearner:
-        """The only dense buffer of the trial."""
         learner = self.trial.make_algorithm().start(self.source.d)
         assert isinstance(learner, FirstOrderLearner | DiagonalLearner)
         return learner
 
     @cached_property
     def test(self) -> _Test:
-        """The test rows of the split."""
         return _Test(self, self.split[1])
 
     @cached_property
     def features(self) -> "_Features":
-        """Which features the rows since the last `forget` have."""
         return _Features(self.source)
 
     def _rows(self) -> tuple[Ints, Ints]:
-        """Return the rows for tuning and all others, in the same order for all trials."""
         order = self.trial.generator("shards tuning", 0).permutation(self.source.n).astype(np.int64)
         first, others = np.split(order, [self.trial.setting["tuning_rows"]])
         return first, others
 
     @cached_property
     def split(self) -> tuple[Ints, Ints]:
-        """The training rows in the order of the pass, and the test rows."""
         others = self._rows()[1]
         order = others[self.trial.generator("shards split").permutation(others.size)]
         test, train = np.split(order, [self.trial.setting["test"]])
         return train, test
 
     def _learn(self, order: Ints) -> float:
-        """Learn some rows and return the seconds that this took, in slices between which it may stop."""
         rows, seconds = self.source.open().examples.rows(), 0.0
         for begin in range(0, order.size, SLICE_ROWS):
             if self.stopped():
@@ -278,7 +256,6 @@ class _Work:
         return seconds
 
     def score(self) -> Outcome:
-        """Train on all but one part of the tuning rows and test on it, each part in turn."""
         rows, total = self._rows()[0], Scores(np.zeros(2), np.zeros(2))
         folds = np.array_split(rows, self.trial.setting["folds"])
         seconds, breakdowns = 0.0, 0
@@ -292,7 +269,6 @@ class _Work:
         return self._outcome(total, rows.size, seconds, breakdowns, 0, {})
 
     def train_single(self) -> Outcome:
-        """Train one model on all training rows and test it every so often."""
         (train, _), test, seconds = self.split, self.test, 0.0
         every = self.trial.setting["every"]
         ends = [*range(every, train.size, every), train.size]
@@ -307,7 +283,6 @@ class _Work:
         return replace(outcome, state_bytes=self.learner.state_bytes)
 
     def train_part(self, part: int) -> "Part":
-        """Return the model of a shard and its score; leave a learner that has seen nothing."""
         started = time.perf_counter()
         rows = np.array_split(self.split[0], self.trial.setting["shards"])[part]
         seconds = self._learn(rows)
@@ -321,7 +296,6 @@ class _Work:
         return Part(model, score, seconds, time.perf_counter() - started - seconds, breakdowns, model.bytes)
 
     def finish(self, joined: "Part") -> Outcome:
-        """Test the combinations of all shards."""
         n, test, sums = self.trial.setting["shards"], self.test, joined.sums
         mean = Scores(joined.score.right / n, joined.score.total / n)
         scores = {AVERAGE: mean}
@@ -356,8 +330,6 @@ class _Work:
 
 @dataclass(frozen=True)
 class Part:
-    """The models of some shards as sums, and what else adds up over shards."""
-
     sums: Sums
     score: Scores
     #: Seconds of learning, and of everything that combining needs.
@@ -368,7 +340,6 @@ class Part:
     bytes: int
 
     def join(self, other: "Part") -> "Part":
-        """Return the joint result of the shards of both."""
         started = time.perf_counter()
         sums = self.sums.add(other.sums)
         return Part(
@@ -390,7 +361,6 @@ class _Features:
         self.touched: Columns = np.empty(source.d, dtype=np.uint32)
 
     def find(self, order: Ints) -> tuple[Columns, Ints]:
-        """Return the features of some rows, sorted, and how many of the rows have each."""
         from olbench.kernels.sparse import count_features
 
         new = count_features(self.rows, order, self.counts, self.touched)

@@ -1,8 +1,4 @@
-"""Tuning: which candidates to try next, and which one wins.
-
-A search is asked again with every score that has become known, until it has chosen; it keeps no state. A
-candidate is a choice of parameters and of whatever else the protocol tunes, such as the number of epochs.
-"""
+"""Which candidates to try next, and which one wins; a search keeps no state, and is asked again."""
 
 import itertools
 import math
@@ -21,8 +17,6 @@ Score = Callable[[Choice], float | None]
 
 @dataclass(frozen=True)
 class Step:
-    """The candidates that a search has asked for so far, and the one it chose, if it has."""
-
     asked: tuple[Choice, ...]
     chosen: Choice | None
 
@@ -38,7 +32,6 @@ def search(kind: str, grid: Grid, start: Choice, score: Score, ties: str) -> Ste
 
 
 def products(grid: Grid) -> list[dict[str, Value]]:
-    """Return every combination of a grid, the last name changing fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
@@ -76,7 +69,6 @@ def pick(winners: Sequence[Item], ties: str) -> Item:
 
 
 def count_candidates(kind: str, grid: Grid, start: Choice) -> int:
-    """Return how many different candidates a search will ask for."""
     sizes = [len(values) for values in grid.values()]
     if math.prod(sizes) == 1:
         return 0

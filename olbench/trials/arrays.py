@@ -1,9 +1,4 @@
-"""Arrays of trials, such as the prediction for every example, in one compact file beside the ledger.
-
-An array is appended to the file, and on the disk before the record that refers to it is written. Large ones
-are compressed. Wherever a run is killed, every record refers to whole arrays; at worst the file ends with
-bytes that nothing refers to.
-"""
+"""Arrays of trials, in one file beside the ledger; each is on the disk before the record that has it."""
 
 import io
 import zlib
@@ -28,13 +23,10 @@ Reference = dict[str, int]
 
 
 class ArrayFile(GrowingFile):
-    """The arrays of a results folder."""
-
     def __init__(self, folder: Path):
         super().__init__(folder / NAME, "the whole array")
 
     def append_all(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Reference]:
-        """Write arrays, wait until they are on the disk, and return where each one is."""
         pieces = {name: _encode(array) for name, array in arrays.items()}
         offset = self.append(b"".join(piece for piece, _ in pieces.values()))
         references = {}
@@ -45,7 +37,6 @@ class ArrayFile(GrowingFile):
 
 
 def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
-    """Return an array that a record of a folder or a bundle refers to."""
     path = folder / NAME
     place = [reference.get(name) for name in ("offset", "bytes", "crc32")]
     if not all(isinstance(number, int) and number >= 0 for number in place):

@@ -47,7 +47,6 @@ def _read_numbers(node: Node, name: str) -> list[float]:
 
 
 def _read_row(node: Node, name: str) -> Row:
-    """Return a row: what describes its cell, and lists of numbers of one length."""
     counts = [key for key in node.mapping("a row") if key not in ABOUT]
     row = read_keys([*ROW_KEYS, *(Key(key, _read_numbers, None) for key in counts)], node, "a row")
     if not counts or len({len(row[key]) for key in counts}) > 1:
@@ -76,15 +75,12 @@ ABOUT = tuple(key.name for key in ROW_KEYS)
 
 @dataclass(frozen=True)
 class Baseline:
-    """The rows of a baseline and what they have in common; version 1 of the file had the rows alone."""
-
     rows: Annotated[tuple[Row, ...], _read_rows]
     protocol: Annotated[str, any_text] = ""
     seed: int | None = None
     versions: Annotated[Mapping[str, str], mapping(any_text)] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """Return the common fields of the rows as plain values."""
         head: dict[str, Any] = {"version": VERSION, "protocol": self.protocol, "seed": self.seed}
         return {**head, "versions": dict(self.versions)}
 
@@ -93,7 +89,6 @@ KEYS = (*keys_of(Baseline), Key("version", whole(1), 1))
 
 
 def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
-    """Return the baseline of a run: one row per cell whose trials all succeeded."""
     rows = []
     for cell in cells:
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
@@ -126,7 +121,6 @@ def _number(quantity: Quantity, record: Record) -> Any:
 
 
 def read(path: Path) -> Baseline:
-    """Return a baseline from its file, or from the folder of a run."""
     if path.is_dir():
         return read_run(path)
     try:
@@ -150,7 +144,6 @@ def read(path: Path) -> Baseline:
 
 
 def read_run(folder: Path) -> Baseline:
-    """Return the baseline of a recorded run, such as the reference results that ship with the code."""
     records = ledger.current(folder)
     run = run_file.read(folder)
     protocol = run_file.protocol_of(run.config)

@@ -1,15 +1,7 @@
 """How an algorithm behaves, as a hash: what the key of a trial has in place of a version of the code.
 
-Each algorithm runs a few fixed probe passes, and the hash is of what comes out: every count, and the weights
-to nine digits. A faster kernel, a renamed variable or another message keeps the hash, and with it every
-trial on record; a rule, a convention or a seed that changes a result changes it. The passes are short, so
-they are chosen for what a long pass would show: rows of very different scales, and labels of a coin where a
-rule multiplies the errors of what a kernel carries from round to round.
-
-The probes cost some milliseconds each and a compilation, so the hash is remembered on disk under the hash of
-all sources that could change it and the versions of the compilers. A user's own file is part of the hash too:
-an edit there can concern rounds that no probe reaches. What ships with the package (`SHIPPED`, written by
-`make behaviours`) saves the first run on a machine the kernels that only its probes would need.
+The hash is of the counts and the weights, to nine digits, of a few fixed passes, and of a user's own file,
+remembered on disk under a hash of all sources; `SHIPPED`, written by `make behaviours`, saves the first run.
 """
 
 import hashlib
@@ -50,29 +42,24 @@ SOLVER_DIGITS = 4
 
 @cache
 def source_hash(algorithm: str) -> str:
-    """Return a hash of the sources that decide an algorithm's results, its plugin's file included."""
     return _digest(*_deciding_files(), *_own_file(get_definition(algorithm)))
 
 
 def behaviour(algorithm: str, options: Mapping[str, Any]) -> str:
-    """Return the hash of how an algorithm with these options behaves."""
     return _remembered(algorithm, json.dumps(dict(options), sort_keys=True))
 
 
 def forget() -> None:
-    """Forget what this process knows, after a plugin has been replaced."""
     source_hash.cache_clear()
     _remembered.cache_clear()
 
 
 def is_observed(algorithm: str, options: Mapping[str, Any]) -> bool:
-    """Return whether the behaviour is remembered on disk, so that no probe has to run."""
     words = json.dumps(dict(options), sort_keys=True)
     return bool(_shipped(algorithm, words)) or _place_of(algorithm, words).is_file()
 
 
 def ship(algorithms: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    """Observe algorithms with their options, and write what the package remembers of them."""
     seen = {(id, json.dumps(dict(options), sort_keys=True)) for id, options in algorithms}
     found = {f"{id} {options}": _observe(id, json.loads(options)) for id, options in sorted(seen)}
     known = {"sources": _digest(*_deciding_files()), "compilers": _versions(), "behaviours": found}
@@ -119,7 +106,6 @@ def _remembered(algorithm: str, options: str) -> str:
 
 
 def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
-    """Return the hash of all probe passes, or that of the file of what cannot be probed."""
     definition = get_definition(algorithm)
     own = _digest(*_own_file(definition))
     if definition.advised:
@@ -179,7 +165,6 @@ def _as_several(labels: Floats) -> Floats:
 
 
 def _advised_settings(definition: Definition) -> Iterator[dict[str, Any]]:
-    """Yield the settings, and every word that a parameter can be."""
     yield from _settings(definition)
     for parameter in definition.parameters:
         yield from ({parameter.name: word} for word in parameter.choices or ())
@@ -195,7 +180,6 @@ def _probe_with_advice(definition: Definition, params: Mapping[str, Any]) -> lis
 
 
 def _fit_with_advice(definition: Definition, params: Mapping[str, Any]) -> list[str]:
-    """Fit a batch learner that takes rules; its solver draws nothing at random."""
     examples, labels, advice = _advised_probe()
     learner = make_algorithm(definition.id, **params, advice=advice).start_batch()
     return _project(learner.fit(examples.rows(), labels).model.coef_, SOLVER_DIGITS)
@@ -262,7 +246,6 @@ def _coin_probe() -> dict[str, tuple[Examples, Floats]]:
 
 
 def _own_file(definition: Definition) -> tuple[Path, ...]:
-    """Return the file of an algorithm that is not part of this package."""
     code = getattr(definition.rule or definition.factory, "__code__", None)
     path = Path(code.co_filename) if code else None
     return (path,) if path and PACKAGE not in path.parents and path.is_file() else ()

@@ -1,9 +1,4 @@
-"""Bundles: a run in one file that others can read, check and run again.
-
-A bundle has what a results folder has, without the paths and the name of the machine: the record that counts
-of each trial. Beside it are what the run depends on (plugins, rules, the numbers of its paper, where its data
-comes from). docs/share.md has the layout.
-"""
+"""Bundles: a run in one file without paths, with what it depends on; docs/share.md has the layout."""
 
 import copy
 import hashlib
@@ -33,8 +28,6 @@ ABOUT_DATA = ("title", "source", "page", "upstream", "by_hand", "licence", "vers
 
 @dataclass(frozen=True)
 class Bundled:
-    """A bundle that was written."""
-
     path: Path
     #: The digest of the records, which a folder and its bundle share.
     digest: str
@@ -45,12 +38,10 @@ class Bundled:
 
     @property
     def bytes(self) -> int:
-        """The size of the file."""
         return self.path.stat().st_size
 
 
 def round_times(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record, or one of its curves, with its times to the microsecond."""
     rounded: dict[str, Any] = {}
     for name, value in content.items():
         if isinstance(value, dict):
@@ -74,7 +65,6 @@ def digest_records(records: Iterable[Record]) -> str:
 
 
 def write_run(folder: Path, target: Path) -> None:
-    """Write a run as one that ships: its run file and its ledger, packed, and its arrays."""
     target.mkdir(parents=True, exist_ok=True)
     content, records = _without_paths(run_file.read(folder)), ledger.current(folder)
     # The records behind a cell are one after the other, so that the run file can name their lines.
@@ -87,7 +77,6 @@ def write_run(folder: Path, target: Path) -> None:
 
 
 def write_bundle(folder: Path, target: Path) -> Bundled:
-    """Write the bundle of a results folder in one piece."""
     if container.is_bundle(folder):
         raise UserError(f"{folder} is a bundle already; name the folder of a run")
     run, records = run_file.read(folder), list(ledger.current(folder).values())
@@ -113,7 +102,6 @@ def write_bundle(folder: Path, target: Path) -> Bundled:
 
 
 def refuse_first_version(records: Iterable[Record], folder: Path) -> None:
-    """Refuse records that olbench 0.1 wrote: they have no checksum, and cannot be written again."""
     for record in records:
         if record["version"] != RECORD_VERSION:
             raise UserError(f"{folder}: the trial {record['key']} is from olbench 0.1; run its config again")
@@ -124,7 +112,6 @@ def _version(run: RunFile) -> str:
 
 
 def _without_paths(run: RunFile) -> dict[str, Any]:
-    """Return a run file without the name of the machine, and with the names of files for their paths."""
     content = copy.deepcopy(run.plain())
     for place in (content, *content.get("reused", ())):
         place.get("machine", {}).pop("host", None)
@@ -139,7 +126,6 @@ def _without_paths(run: RunFile) -> dict[str, Any]:
 
 
 def _without_folders(value: Any) -> Any:
-    """Return plain values in which every absolute path is the name of its file."""
     if isinstance(value, Mapping):
         return {name: _without_folders(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -155,7 +141,6 @@ def _base_name(path: str) -> str:
 
 
 def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]:
-    """Add the plugins and the paper of a run to the members; return what its config then says of them."""
     changed: dict[str, Any] = {}
     for number, path in enumerate(run.config.plugins):
         member = f"{container.PLUGINS}{number}/{_base_name(path)}"
@@ -175,7 +160,6 @@ def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]
 
 
 def _read_plugin(path: str) -> bytes:
-    """Return the code of a plugin; that of a run that ships is beside its config."""
     shipped = find_folder("configs") / path
     return _read(shipped if not Path(path).is_file() and shipped.is_file() else Path(path), "the plugin")
 
@@ -197,7 +181,6 @@ def _yaml(content: Any, head: str) -> bytes:
 
 
 def _find_rules(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return each set of rules that a trial learnt from, as a rule file has it."""
     found: dict[str, dict[str, Any]] = {}
     for record in records:
         rules = record["setting"].get("rules")
@@ -214,13 +197,11 @@ def _as_rule_file(rules: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_spec(run: RunFile, name: str) -> DatasetSpec | None:
-    """Return what the config says about the data set that the ledger knows by a name."""
     specs = run.config.datasets
     return next((each for each in specs if name == each.name or name.startswith(f"{each.name}[")), None)
 
 
 def _describe_data(run: RunFile, name: str, facts: DataFacts) -> dict[str, Any]:
-    """Return the facts about a data set, and how others get it."""
     from olbench.data.catalog import catalog
     from olbench.data.fetch import fetch_command
 

@@ -1,9 +1,6 @@
 """The file of a bundle: a ZIP archive that anybody may have made, so nothing in it is believed.
 
-A bundle can be given wherever a results folder is read: `read_member(folder, name)` reads a file of either.
-Nothing is extracted. Before the first read, the whole bundle is checked: how many members it has and how
-large they are, before they are listed; their names; and the SHA-256 of each, as the manifest states it.
-Python code in a bundle is data like the rest, until `trust` says otherwise.
+It is checked as a whole before the first read, and nothing is extracted. Its code runs only if it is trusted.
 """
 
 import errno
@@ -55,27 +52,22 @@ _trusted: set[Path] = set()
 
 
 def is_bundle(path: Path) -> bool:
-    """Return whether a path is a bundle rather than a results folder."""
     return path.suffix == SUFFIX and path.is_file()
 
 
 def name_of(folder: Path) -> str:
-    """Return what the run of a folder or a bundle is called."""
     return folder.stem if is_bundle(folder) else folder.name
 
 
 def trust(folder: Path) -> None:
-    """Let the Python code of a bundle run in this process from now on."""
     _trusted.add(folder.resolve())
 
 
 def is_trusted(folder: Path) -> bool:
-    """Return whether the Python code of a bundle may run."""
     return folder.resolve() in _trusted
 
 
 def has_member(folder: Path, name: str) -> bool:
-    """Return whether a results folder or a bundle has a file of this name."""
     return name in _members(folder) if is_bundle(folder) else (folder / name).exists()
 
 
@@ -86,7 +78,6 @@ def read_member(folder: Path, name: str) -> bytes:
 
 
 def open_member(folder: Path, name: str) -> IO[bytes]:
-    """Open a file of a results folder or of a bundle."""
     if not is_bundle(folder):
         return open(folder / name, "rb")
     if name not in _members(folder):
@@ -99,7 +90,6 @@ def open_member(folder: Path, name: str) -> IO[bytes]:
 
 
 def read_piece(folder: Path, name: str, offset: int, size: int) -> bytes:
-    """Return some bytes of a file that is not compressed; fewer at its end."""
     if not is_bundle(folder):
         with open(folder / name, "rb") as file:
             file.seek(offset)
@@ -115,16 +105,12 @@ def read_piece(folder: Path, name: str, offset: int, size: int) -> bytes:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a bundle."""
     content: dict[str, Any] = json.loads(read_member(folder, MANIFEST))
     return content
 
 
 def locate_plugin(folder: Path, name: str) -> str:
-    """Return where the code of a bundle's plugin is: in the cache if it is trusted, else in the bundle.
-
-    No file can be opened or run at a path inside of a bundle.
-    """
+    """In the cache if it is trusted: no file can be opened or run at a path inside of a bundle."""
     if not is_trusted(folder):
         return str(folder / name)
     content = read_member(folder, name)
@@ -132,7 +118,6 @@ def locate_plugin(folder: Path, name: str) -> str:
 
 
 def keep_plugin(name: str, digest: str, content: bytes) -> Path:
-    """Write a plugin to a folder of the cache named by its hash, and return its path."""
     if hashlib.sha256(content).hexdigest() != digest:
         raise UserError(f"the plugin {name} did not arrive as it was sent")
     path = cache_folder().resolve() / "plugins" / digest[:16] / name
@@ -142,10 +127,7 @@ def keep_plugin(name: str, digest: str, content: bytes) -> Path:
 
 
 def write(target: Path, members: Mapping[str, bytes | Path], about: Mapping[str, Any]) -> None:
-    """Write a bundle in one piece; the same members always give the same bytes.
-
-    A member is its content, or the file that has it. The manifest says `about` besides what it must.
-    """
+    """The same members, contents or files, always give the same bytes."""
     if is_special(target):
         raise UserError(f"{target} is not a file; a bundle is one")
     sizes = {name: _size(content) for name, content in members.items()}
@@ -202,7 +184,6 @@ def _members(folder: Path) -> Mapping[str, zipfile.ZipInfo]:
 
 @lru_cache(maxsize=16)
 def _check(path: Path, state: tuple[int, ...]) -> dict[str, zipfile.ZipInfo]:
-    """Return the members of a bundle; refuse one that olbench did not write, or that has changed since."""
     try:
         with open(path, "rb") as file:
             listed = _check_end(path, file)
@@ -259,7 +240,6 @@ def _check_members(path: Path, archive: zipfile.ZipFile, listed: int) -> dict[st
 
 
 def _find_fault(entry: zipfile.ZipInfo) -> str:
-    """Return what is wrong with a member, whatever its name, or an empty text."""
     if not stat.S_ISREG(entry.external_attr >> 16):
         return "is a link or a folder; a bundle has files only"
     if entry.flag_bits or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -274,7 +254,6 @@ def _find_fault(entry: zipfile.ZipInfo) -> str:
 def _read_manifest(
     path: Path, archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]
 ) -> dict[str, tuple[int, str]]:
-    """Return size and checksum of each member that the manifest lists; refuse a layout that is not known."""
     if MANIFEST not in members:
         raise UserError(f"{path} is not a bundle: it has no {MANIFEST}")
     try:

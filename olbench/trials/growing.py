@@ -14,10 +14,7 @@ class GrowingFile:
         self.file: int | None = None
 
     def append(self, content: bytes) -> int:
-        """Write a piece, wait until it is on the disk, and return where it begins.
-
-        If that fails, the part that could be written is removed.
-        """
+        """Return where the piece begins, once it is on the disk; if that fails, it is removed."""
         if self.file is None:
             self.file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | FLAGS, 0o644)
         begin = os.fstat(self.file).st_size
@@ -36,7 +33,6 @@ class GrowingFile:
         return self.file is not None and os.fstat(self.file).st_nlink == 0
 
     def close(self) -> None:
-        """Close the file."""
         if self.file is not None:
             os.close(self.file)
             self.file = None

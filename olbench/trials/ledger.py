@@ -1,8 +1,4 @@
-"""The ledger: one JSON object per line, appended and never rewritten.
-
-A line is written in one piece and is on the disk before the next trial counts as done. If a run is killed in
-the middle of a line, the next run cuts that line off.
-"""
+"""The ledger: one JSON object per line, on the disk before the next trial counts as done; never rewritten."""
 
 import io
 import lzma
@@ -48,14 +44,12 @@ def each(folder: Path) -> Iterator[Record]:
 
 
 def keys(folder: Path) -> list[str]:
-    """Return the key of each record of a folder or bundle, in the order of writing."""
     if not is_bundle(folder) and (path := _find(folder)).name == PACKED:
         return _packed_keys(path)
     return [record["key"] for record in each(folder)]
 
 
 def _packed_keys(path: Path) -> list[str]:
-    """Return the keys of packed records, each of which is a hash of its record's fields."""
     mark = remembered.hash_files(path)
     known = remembered.recall(path.parent, "keys", mark)
     if known is not None:
@@ -75,21 +69,15 @@ def _bundled(folder: Path) -> Iterator[Record]:
 
 
 def current(folder: Path) -> dict[str, Record]:
-    """Return the record that counts for each key of a results folder."""
     return latest(each(folder))
 
 
 def latest(records: Iterable[Record]) -> dict[str, Record]:
-    """Return the record that counts for each key: the last one.
-
-    A trial runs again only to be timed alone or because it failed. If it then fails, or counts something
-    else, the earlier success is in doubt, so the failure counts and the next run tries once more.
-    """
+    """The last record counts: a failure after a success puts that in doubt; the next run tries again."""
     return {record["key"]: record for record in records}
 
 
 def find_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
-    """Return the only key with this beginning."""
     found = [key for key in keys if key.startswith(beginning)]
     if len(found) != 1:
         problem = "no trial" if not found else f"{len(found)} trials"
@@ -98,7 +86,6 @@ def find_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
 
 
 def _find(folder: Path) -> Path:
-    """Return the file of a ledger: the plain one, or a packed one where there is no plain one."""
     paths = [folder / name for name in (NAME, PACKED, PACKED_LINES)]
     for path in paths:
         if is_special(path):
@@ -107,7 +94,6 @@ def _find(folder: Path) -> Path:
 
 
 def _content(path: Path) -> bytes:
-    """Return the lines of a ledger."""
     if path.name == NAME:
         return path.read_bytes() if path.exists() else b""
     try:
@@ -134,7 +120,6 @@ def _damage(path: Path, problem: str) -> UserError:
 
 
 def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:
-    """Yield each record with the position of its end; stop before a last line that is not whole."""
     begin, number = 0, 0
     while (end := content.find(b"\n", begin)) >= 0:
         number += 1
@@ -153,8 +138,6 @@ def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:
 
 
 class Ledger:
-    """The ledger of a results folder, open for writing by this process alone."""
-
     def __init__(self, folder: Path):
         self.path = folder / NAME
         source = _find(folder)
@@ -166,7 +149,6 @@ class Ledger:
         self.lines, self.arrays = GrowingFile(self.path, "a whole line"), ArrayFile(folder)
 
     def _read(self, source: Path) -> list[Record]:
-        """Return the records, and remove a torn last line."""
         content = _content(source)
         if source.name == PACKED_LINES:  # a run goes on from results that shipped
             with write_whole(self.path) as draft:
@@ -180,15 +162,11 @@ class Ledger:
         return whole
 
     def _unpack(self, source: Path) -> None:
-        """Write the lines of a ledger that ships."""
         with write_whole(self.path) as draft, open(draft, "wb") as file:
             file.writelines(line for _, line in _unpacked(source, packed.unpack_lines))
 
     def append(self, record: Record) -> Record:
-        """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory.
-
-        Its arrays go to their own file, and the line says where they are.
-        """
+        """Return the record as this ledger keeps it in memory; its arrays go to their own file."""
         if self.packed:
             self._unpack(self.packed)
             self.packed = None
@@ -211,17 +189,13 @@ class Ledger:
         return kept
 
     def close(self) -> None:
-        """Close the files."""
         self.arrays.close()
         self.lines.close()
 
 
 @contextmanager
 def open_ledger(folder: Path) -> Iterator[Ledger]:
-    """Yield the ledger of a folder; refuse if another run holds it.
-
-    A folder that was made for nothing, such as for a rule that is refused, is removed.
-    """
+    """Refuse if another run holds it; a folder that was made for nothing is removed."""
     created = [each for each in (folder, *folder.parents) if not each.exists()]
     with ExitStack() as stack:
         try:
@@ -241,7 +215,6 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
 
 
 def _remove_unused(created: Sequence[Path]) -> None:
-    """Remove the folders that a run created, the innermost first, if nothing but its lock is in them."""
     with suppress(OSError):
         if created and os.listdir(created[0]) == [LOCK]:
             (created[0] / LOCK).unlink()

@@ -34,7 +34,6 @@ class LockedError(Exception):
 
 @contextmanager
 def hold(path: Path, note: str) -> Iterator[None]:
-    """Hold a lock while the block runs, with a note in the file about who does."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | FLAGS, 0o644)
     try:
         try:
@@ -52,12 +51,10 @@ def hold(path: Path, note: str) -> Iterator[None]:
 
 
 def describe_process() -> str:
-    """Return the note of this process: its number and its machine."""
     return f"process {os.getpid()} on {socket.gethostname()}\n"
 
 
 def _take(descriptor: int, path: Path) -> Callable[[], object]:
-    """Take the lock and return what releases it, or raise an OSError."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return lambda: None  # closing releases it

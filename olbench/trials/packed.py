@@ -57,7 +57,6 @@ class PackedError(ValueError):
 
 
 def pack(records: Iterable[Record]) -> bytes:
-    """Return records in columns, compressed; the checksum of a record is that of its line."""
     groups: dict[str, list[Record]] = {}
     order, lines, keys = [], hashlib.sha256(), hashlib.sha256()
     for record in records:
@@ -82,7 +81,6 @@ def pack(records: Iterable[Record]) -> bytes:
 
 
 def compress(content: bytes) -> bytes:
-    """Return content as xz with a strong checksum, as small as it gets."""
     # The bytes before predict the digits of numbers better than the place within a word, hence lc and pb. A
     # dictionary larger than the content takes time to set up and gains nothing.
     size = min(max(len(content), 2**12), 2**26)
@@ -96,7 +94,6 @@ def unpack(content: bytes) -> list[Record]:
 
 
 def unpack_lines(content: bytes) -> Iterator[tuple[Record, bytes]]:
-    """Yield each record with its line of a ledger; raise at the end if one differs from what was packed."""
     tree = _read(content)
     digest, size = hashlib.sha256(), 0
     with _refusal():
@@ -114,10 +111,7 @@ def unpack_lines(content: bytes) -> Iterator[tuple[Record, bytes]]:
 
 
 def unpack_briefly(content: bytes) -> Iterator[Record]:
-    """Yield each record, with None for its checksum: a report has no use for it, and it takes the most time.
-
-    The checksum of the file covers the records all the same.
-    """
+    """With None for checksums, which take the most time; that of the file covers the records."""
     tree, keys = _read(content), []
     with _refusal():
         for record in _each(tree):
@@ -127,7 +121,6 @@ def unpack_briefly(content: bytes) -> Iterator[Record]:
 
 
 def unpack_keys(content: bytes) -> tuple[str, ...]:
-    """Return the key of each record; those of the file that was read last are known."""
     if (mark := hashlib.sha256(content).digest()) in _kept_keys:
         return _kept_keys[mark]
     tree = _read(content)
@@ -145,7 +138,6 @@ def _keep_keys(content: bytes, keys: Iterable[str]) -> tuple[str, ...]:
 
 @contextmanager
 def _refusal() -> Iterator[None]:
-    """Turn what columns of any content can raise into one error."""
     try:
         yield
     except PackedError:
@@ -157,7 +149,6 @@ def _refusal() -> Iterator[None]:
 
 
 def _each(tree: dict[str, Any]) -> Iterator[Record]:
-    """Yield the records; raise at the end if their keys are not those that were packed."""
     keys = hashlib.sha256()
     for record in _Decoder().records(tree["groups"], tree["sequence"]):
         check_fields(record)
@@ -168,13 +159,10 @@ def _each(tree: dict[str, Any]) -> Iterator[Record]:
 
 
 class _Decoder:
-    """Makes records from columns, up to a number of values."""
-
     def __init__(self) -> None:
         self.left = MOST_VALUES
 
     def records(self, groups: Sequence[Any], runs: Sequence[Any]) -> Iterator[Record]:
-        """Yield the records in their order; a checksum that follows from the rest is None."""
         counts = [0] * len(groups)
         for place, length in runs:
             if length < 1:
@@ -200,7 +188,6 @@ class _Decoder:
         return (dict(zip(columns, row, strict=True)) for row in zip(*inner, strict=True))
 
     def _column(self, column: Any, count: int, sizes: Sequence[int]) -> Sequence[Any]:
-        """Return the values of a column; `sizes` are the records' fields `n`, one per value."""
         self.left -= count
         if self.left < 0:
             raise PackedError(f"it has more than {MOST_VALUES:,} values")
@@ -265,7 +252,6 @@ def _encode_mapping(outline: dict[str, Any], rows: Sequence[Record], sizes: Sequ
 
 
 def _encode(values: Sequence[Any], sizes: Sequence[Any]) -> _Column:
-    """Return a column in the shortest way that applies; values of equal text are equal."""
     texts = [json.dumps(value) for value in values]
     places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     if len(places) == 1:
@@ -297,7 +283,6 @@ def _encode_distinct(values: Sequence[Any], sizes: Sequence[Any]) -> _Column:
 
 
 def _cost(column: _Column) -> int:
-    """Return about how many bytes a column takes, from its beginning."""
     return len(zlib.compress(json.dumps(column[-1][:_SAMPLE]).encode(), 6))
 
 
@@ -344,7 +329,6 @@ def _shares(digits: int, counts: Iterable[int], sizes: Iterable[int]) -> list[fl
 
 
 def _read(content: bytes) -> Any:
-    """Return the JSON of a packed ledger."""
     reader = io.BufferedReader(Decompressed(io.BytesIO(content), "xz"), BUFFER)
     most = ROOM + MOST_RATIO * len(content)
     try:

@@ -16,7 +16,6 @@ PACKAGES = ("olbench", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "j
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that numbers depend on."""
     installed = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -36,7 +35,6 @@ def digest_sources() -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Return the facts about this machine that times depend on."""
     return {
         "host": socket.gethostname(),
         "system": platform.platform(),
@@ -57,7 +55,6 @@ def _processor() -> str:
 
 @cache
 def commit() -> dict[str, Any]:
-    """Return the commit of the checkout that the package runs from, and whether files have changed since."""
     try:
         top = Path(_git("rev-parse", "--show-toplevel").strip())
         if top != PACKAGE.parent:

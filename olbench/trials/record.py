@@ -42,10 +42,7 @@ class RecordError(ValueError):
 
 
 def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Record:
-    """Return the record of a trial that succeeded; `numbered` is the protocol's name for its number.
-
-    The seconds are those of the whole trial, unless the protocol measures a more telling part of it.
-    """
+    """The seconds are those of the whole trial, unless the protocol measures a more telling part of it."""
     measured: Record = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
     if outcome.choice:
         measured["choice"] = dict(outcome.choice)
@@ -68,7 +65,6 @@ def _head(trial: Trial, numbered: str) -> Record:
 
 
 def write_line(record: Mapping[str, Any]) -> bytes:
-    """Return a record as a line of the ledger, with its checksum last."""
     content = {name: value for name, value in record.items() if name != "checksum"}
     text = _ENCODER.encode(content)
     if record.get("version") == 1:  # it had none, and is refused with one
@@ -77,12 +73,10 @@ def write_line(record: Mapping[str, Any]) -> bytes:
 
 
 def checksum_of(line: bytes) -> str:
-    """Return the checksum at the end of a line."""
     return line[-_CHECKSUM_END - _CHECKSUM_DIGITS : -_CHECKSUM_END].decode()
 
 
 def read_line(line: bytes) -> Record:
-    """Return the record of a line, verified and in the form of the current version."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -106,7 +100,6 @@ def read_line(line: bytes) -> Record:
 
 
 def check_fields(record: Mapping[str, Any]) -> None:
-    """Refuse a record with a field of the wrong kind, or with counts that no trial can have."""
     for name, kind in _KINDS.items():
         value = record.get(name)
         # Not isinstance, which takes true for a number.
@@ -168,7 +161,6 @@ def _checksum(text: bytes) -> str:
 
 
 def _upgrade(record: Record) -> Record:
-    """Return a record of version 1 with the fields that version 2 has."""
     found = {_ONLINE_V1.get(name, name): value for name, value in record.items() if name not in _SETTING_V1}
     setting = {name: record[name] for name in _SETTING_V1 if name in record}
     return {

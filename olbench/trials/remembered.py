@@ -1,8 +1,4 @@
-"""What was read from a run before, in the cache folder: it saves time and nothing else.
-
-It is kept under a hash of the files that were read and of all sources of olbench, so a change of any of them
-makes it void. A file has a checksum; one that is missing, damaged or void is None.
-"""
+"""What was read from a run before, in the cache, under a hash of its files and of all sources of olbench."""
 
 import hashlib
 import zlib
@@ -21,7 +17,6 @@ MOST = 50
 
 
 def hash_files(*paths: Path) -> str:
-    """Return a hash of files, which need not exist, and of all sources of olbench."""
     digest = hashlib.sha256(digest_sources().encode())
     for path in paths:
         content = path.read_bytes() if path.is_file() else b""
@@ -30,7 +25,6 @@ def hash_files(*paths: Path) -> str:
 
 
 def recall(folder: Path, what: str, mark: str) -> bytes | None:
-    """Return what is remembered of a folder whose files have this hash, or None."""
     try:
         head, _, body = _place(folder, what).read_bytes().partition(b"\n")
     except OSError:
@@ -39,7 +33,6 @@ def recall(folder: Path, what: str, mark: str) -> bytes | None:
 
 
 def remember(folder: Path, what: str, mark: str, body: bytes) -> None:
-    """Remember something of a folder whose files have this hash, if the cache folder can be written."""
     with suppress(UserError, OSError):
         with write_whole(_place(folder, what)) as draft:
             draft.write_bytes(_head(mark, body) + b"\n" + body)

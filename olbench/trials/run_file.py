@@ -29,7 +29,6 @@ REFERENCE = "reference"
 
 
 def read_machine(node: Node, name: str) -> dict[str, Any]:
-    """Return the facts about a machine."""
     content = node.mapping(name)
     for key, read in {"processor": any_text, "cores": whole(0), "system": any_text}.items():
         if key in content:
@@ -44,8 +43,6 @@ Texts = Annotated[Mapping[str, str], mapping(any_text)]
 
 @dataclass(frozen=True)
 class DataFacts:
-    """Fingerprint and size of a data set."""
-
     fingerprint: AnyText
     rows: int
     features: int
@@ -57,8 +54,6 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class CellFacts:
-    """One algorithm on one data set: the chosen parameters, and the keys of the trials that report it."""
-
     dataset: Name
     algorithm: Name
     #: Which entry of the config's `algorithms` it is.
@@ -75,14 +70,11 @@ class CellFacts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a user may call the algorithm: its label in reports, its id, its title."""
         return self.label, self.algorithm, title_of(self.algorithm)
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """The content of run.json."""
-
     config: Config
     data: Mapping[str, DataFacts] = field(default_factory=dict)
     cells: tuple[CellFacts, ...] = ()
@@ -102,7 +94,6 @@ class RunFile:
     titles: Annotated[Mapping[str, str], mapping(line)] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as plain values, in an order that suits a reader."""
         own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
         for name in ("reused", "deaths", "titles"):  # most runs have none of them
             if values := own.pop(name):
@@ -118,7 +109,6 @@ class RunFile:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
-        """Read the values that `plain` wrote, in version 1 or 2; a wrong one is refused with its place."""
         known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
         run = read_plain(cls, {**known, "cells": _fill_cells(content)}, NAME)
         _check_settings(run.config)
@@ -169,12 +159,10 @@ def _check_settings(config: Config) -> None:
 
 
 def now() -> str:
-    """Return the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, end: str | None) -> RunFile:
-    """Return the run file of some cells in their current state."""
     sources = {cell.source.name: cell.source for cell in cells}
     return RunFile(
         config=config,
@@ -216,7 +204,6 @@ def _describe_cell(cell: Cell, known: Known) -> CellFacts:
 
 
 def read(folder: Path) -> RunFile:
-    """Return a folder's run file."""
     path = folder / NAME
     try:
         content = _find_keys(folder, json.loads(read_member(folder, NAME).decode()))
@@ -242,10 +229,7 @@ def read(folder: Path) -> RunFile:
 
 
 def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
-    """Return the run file of a bundle with the paths of its config in the bundle, and nowhere else.
-
-    The user's own data, which is not in it, is looked for in the current folder.
-    """
+    """Paths of the config are in the bundle; the user's own data is looked for in the current folder."""
     config = dict(content["config"])
     if plugins := config.get("plugins"):
         for name in plugins:
@@ -294,7 +278,6 @@ class LineKeys(Sequence[str]):
 
 
 def _find_keys(folder: Path, content: Any) -> Any:
-    """Return the content of a run file with keys in place of lines of the ledger."""
     cells = [
         {**cell, "keys": LineKeys(folder, cell["keys"]["lines"])} if isinstance(cell["keys"], dict) else cell
         for cell in content["cells"]
@@ -303,10 +286,7 @@ def _find_keys(folder: Path, content: Any) -> Any:
 
 
 def refer_to_lines(content: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """Return the content of a run file with the lines of a ledger in place of keys, for a run that ships.
-
-    Keys are random to any compression; {"lines": [[1, 20]]} is the keys of the first twenty lines.
-    """
+    """Keys do not compress; {"lines": [[1, 20]]} is the keys of the first twenty lines."""
     lines = {key: number for number, key in enumerate(keys, 1)}
     cells = []
     for cell in content["cells"]:
@@ -323,14 +303,12 @@ def refer_to_lines(content: Mapping[str, Any], keys: Sequence[str]) -> dict[str,
 
 
 def read_config(folder: Path) -> Config:
-    """Return the config of a results folder, with its plugins loaded so that it can run."""
     config = read(folder).config
     load_plugins(config)
     return config
 
 
 def load_plugins(config: Config) -> None:
-    """Load the plugins of a recorded config; refuse those of a bundle that is not trusted."""
     for path in config.plugins:
         for bundle in Path(path).parents:
             if is_bundle(bundle):
@@ -349,12 +327,10 @@ def protocol_of(config: Config) -> Protocol:
 
 
 def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
-    """Replace run.json, or another file of that kind, in one piece."""
     write_text(folder / name, json.dumps(content, indent=1) + "\n", durable=True)
 
 
 def is_current(folder: Path, wanted: RunFile) -> bool:
-    """Return whether run.json exists, is finished, and has this config, data and cells."""
     try:
         recorded, current = read(folder).plain(), wanted.plain()
     except UserError:

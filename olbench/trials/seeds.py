@@ -1,7 +1,4 @@
-"""Random orders of examples: each depends on the seed, the data set's name, a stream and a number only.
-
-So all algorithms see the same permutations, and the orders that tune are never those that are reported.
-"""
+"""Orders depend on the seed, the data set's name, a stream and a number: all algorithms share them."""
 
 import hashlib
 from collections.abc import Iterator
@@ -16,13 +13,11 @@ STREAMS = ("report", "tune", "split")
 
 
 def generator(seed: int, dataset: str, stream: str, number: int) -> np.random.Generator:
-    """Return the random numbers of one stream of a data set."""
     digest = hashlib.sha256(f"{seed}\0{dataset}\0{stream}\0{number}".encode()).digest()
     return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
 
 
 def rows_of(part: str, seed: int, dataset: str, n: int) -> Ints:
-    """Return the sorted row numbers of one of PARTS."""
     if part not in PARTS:
         raise ValueError(f"there is no part '{part}' of a data set; the parts are {', '.join(PARTS)}")
     if part == ALL:
@@ -33,7 +28,6 @@ def rows_of(part: str, seed: int, dataset: str, n: int) -> Ints:
 
 
 def order(seed: int, dataset: str, role: str, number: int, part: str, n: int) -> Ints:
-    """Return the order in which a trial sees the n rows of a data set, or those of a part."""
     if part == ALL:
         # The permutation itself: indexing the row numbers with it would take three times the memory.
         return generator(seed, dataset, role, number).permutation(n)
@@ -46,9 +40,8 @@ def windows(
 ) -> Iterator[tuple[list[slice], Ints]]:
     """Yield an order of n rows for data larger than memory, window by window.
 
-    The blocks of `block` neighbouring rows come in random order, and a window is as many of them as have
-    `window` rows. Each window is the slices of its blocks, and an order of the rows in them: 0 is the first
-    row of the first slice. With a part, the rows are split within every block.
+    Blocks of `block` rows come in random order; a window is the slices of blocks with `window` rows, and an
+    order of the rows in them. With a part, the rows are split within every block.
     """
     random = generator(seed, dataset, role, number)
     blocks = random.permutation(-(-n // block))
@@ -60,7 +53,6 @@ def windows(
 
 
 def _rows_in(part: str, seed: int, dataset: str, places: list[slice]) -> Ints:
-    """Return which rows of some blocks, numbered through, belong to a part."""
     found, begin = [], 0
     for place in places:
         size = place.stop - place.start

@@ -49,11 +49,9 @@ class Trial:
 
     @classmethod
     def of(cls, record: Record) -> "Trial":
-        """Return the trial that a line of the ledger is about."""
         return cls(**{name: record[name] for name in FIELDS})
 
     def identity(self) -> dict[str, Any]:
-        """Return the fields by name."""
         return {name: getattr(self, name) for name in FIELDS}
 
     def message(self) -> dict[str, Any]:
@@ -62,12 +60,10 @@ class Trial:
 
     @cached_property
     def key(self) -> str:
-        """A hash of all fields."""
         return key_of(self.identity())
 
     @property
     def definition(self) -> Definition:
-        """The definition of the algorithm."""
         return get_definition(self.algorithm)
 
     @property
@@ -76,7 +72,6 @@ class Trial:
         return self.definition.rule is None
 
     def make_algorithm(self, **params: Any) -> Algorithm:
-        """Return the algorithm with the parameters of the trial and these."""
         return make_algorithm(self.algorithm, **{**self.params, **params}, **self.options)
 
     def generator(self, stream: str, number: int | None = None) -> np.random.Generator:
@@ -88,7 +83,6 @@ FIELDS = tuple(each.name for each in fields(Trial) if each.name not in ("source"
 
 
 def key_of(record: Mapping[str, Any]) -> str:
-    """Return the key of the trial that a line of the ledger is about: a hash of all fields of the trial."""
     text = _ENCODER.encode({name: record[name] for name in FIELDS})
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 

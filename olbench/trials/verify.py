@@ -38,12 +38,10 @@ class Mismatch:
 
     @property
     def place(self) -> str:
-        """The trial, as a reader knows it."""
         return name_trial(self.record)
 
     @property
     def values(self) -> tuple[str, str]:
-        """Both values, or the first of a list where they differ."""
         before, now = self.before, self.now
         if isinstance(before, list) and isinstance(now, list):
             pairs = list(zip(before, now, strict=False))
@@ -55,7 +53,6 @@ class Mismatch:
 
 
 def name_trial(record: Record) -> str:
-    """Return a trial in words."""
     role = "" if record["role"] == "report" else f"{record['role']} "
     params = ", ".join(f"{name}={value}" for name, value in record["params"].items())
     algorithm = f"{record['algorithm']} ({params})" if params else record["algorithm"]
@@ -90,7 +87,6 @@ def _compare(name: str, before: Any, now: Any) -> Iterator[tuple[str, Any, Any]]
 def compare_arrays(
     record: Record, before: Mapping[str, NDArray[Any]], now: Mapping[str, NDArray[Any]]
 ) -> Iterator[Mismatch]:
-    """Yield the arrays in which two runs of a trial differ, of those that both have."""
     for name in before.keys() & now.keys():
         one, other = before[name], now[name]
         if one.shape != other.shape:
@@ -106,7 +102,6 @@ def check_record(record: Record, protocol: Protocol, path: Path, use: str) -> No
 
 
 def refuse_record(record: Record, path: Path, use: str, reason: str) -> UserError:
-    """Return the error of a record that cannot be used: reused in a run, or reported."""
     return UserError(
         f"{path}: the trial {record['key']} cannot be {use}, because {reason}; remove its line, and the next "
         "run computes that trial again"
@@ -114,13 +109,10 @@ def refuse_record(record: Record, path: Path, use: str, reason: str) -> UserErro
 
 
 class Recorded:
-    """A run file with the records of its folder."""
-
     def __init__(self, folder: Path, run: RunFile, protocol: Protocol, records: Mapping[str, Record]):
         self.folder, self.run, self.protocol, self.records = folder, run, protocol, records
 
     def trials_of(self, cell: CellFacts) -> list[Record]:
-        """Return the trials of a cell as it reports them; refuse those that cannot be its own."""
         found = [self.records[key] for key in cell.keys if key in self.records]
         self._check_cell(cell, found)
         viewed = [self.protocol.view(record, cell.setting) for record in found]
@@ -140,7 +132,6 @@ class Recorded:
             raise self.refuse(record, "its key is not that of its fields")
 
     def refuse(self, record: Record, reason: str) -> UserError:
-        """Return the error of a record that cannot be reported."""
         return refuse_record(record, self.folder / ledger.NAME, "reported", reason)
 
     def _check_cell(self, cell: CellFacts, records: Sequence[Record]) -> None:
@@ -182,7 +173,6 @@ class Recorded:
 
 
 def _has_own_key(record: Record) -> bool:
-    """Return whether the key of a record is that of its fields."""
     if key_of(record) == record["key"]:
         return True
     # A setting of a user's own protocol may have had numbers as keys, which JSON made text.

@@ -10,11 +10,7 @@ from olbench.learn.examples import Floats
 
 @dataclass(frozen=True)
 class Clusters:
-    """Two small clusters, the positive class, that overlap with a wide one, the negative class.
-
-    The paper gives neither means nor deviations; these are read off its figure. Both classes have the same
-    size. The rows are in a random order.
-    """
+    """Two small positive clusters that overlap with a wide one; numbers are read off the paper's figure."""
 
     rows: int = 1000
     seed: int = 2010
@@ -24,7 +20,6 @@ class Clusters:
             raise UserError(f"{self.rows} rows cannot be halved twice; ask for a multiple of four")
 
     def draw(self) -> tuple[Floats, Floats]:
-        """Return X and y."""
         random = np.random.default_rng(self.seed)
         quarter = self.rows // 4
         X = np.concatenate([

@@ -1,8 +1,4 @@
-"""Heavy-tailed documents: a generator of corpora with many rare words, in blocks and in bounded memory.
-
-It stands in for the large corpora of cw2012, section 7.9, which are not publicly available. What matters
-there is the number of features per document: in a corpus with 13 of them, most words are seen once or twice.
-"""
+"""Heavy-tailed documents with many rare words, in place of the corpora of cw2012, section 7.9."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,12 +68,10 @@ class Corpus:
 
     @property
     def topic_words(self) -> int:
-        """The number of words of a topic."""
         return self.words // (2 * self.topics)
 
     @property
     def common_words(self) -> int:
-        """The number of words that all topics share."""
         return self.words - self.topics * self.topic_words
 
     @cached_property
@@ -86,14 +80,12 @@ class Corpus:
         return *common, *topic
 
     def _distribution(self, size: int) -> tuple[Floats, Ints]:
-        """Return the unnormalised distribution function of a vocabulary, and where each bucket begins."""
         mass = np.cumsum((np.arange(1, size + 1, dtype=np.float64) + self.offset) ** -self.exponent)
         begins = np.searchsorted(mass, np.arange(BUCKETS + 1) / BUCKETS * mass[-1], side="right")
         return mass, np.minimum(begins, size - 1).astype(np.int64)
 
     @cached_property
     def weights(self) -> Floats:
-        """The weight of every word: zero for most of them."""
         random = np.random.default_rng([self.seed, 0])
         weights: Floats = random.standard_normal(self.words)
         weights[random.random(self.words) >= self.carriers] = 0.0
@@ -104,10 +96,7 @@ class Corpus:
         return weights
 
     def blocks(self, rows: int) -> Iterator[tuple[Any, Floats]]:
-        """Yield that many documents as CSR matrices with their labels, some thousands of rows at a time.
-
-        A matrix has a column for each word that has occurred up to its end.
-        """
+        """Matrices of some thousands of rows, with a column for every word that has occurred so far."""
         if rows < 1:
             raise UserError(f"cannot generate {rows} documents; the minimum is 1")
         numbers = np.zeros(self.words, dtype=np.int32)
@@ -137,7 +126,6 @@ class Corpus:
         return scores, flips, (starts, tokens)
 
     def draw(self, rows: int) -> tuple[Any, Floats]:
-        """Return that many documents as a CSR matrix, and their labels."""
         blocks, labels = zip(*self.blocks(rows), strict=True)
         for block in blocks:
             block.resize(block.shape[0], blocks[-1].shape[1])
@@ -170,10 +158,7 @@ def _draw_tokens(
     starts: Any, topics: Any, uniforms: Any, topical: Any, common: Any, common_begins: Any, topic: Any,
     topic_begins: Any, weights: Any, tokens: Any, scores: Any,
 ) -> None:  # fmt: skip
-    """Turn uniform numbers into words, and add up the weights of each document in the order of its tokens.
-
-    One number decides between the two vocabularies and, stretched, picks the word: half the random numbers.
-    """
+    """One number decides between the vocabularies and, stretched, picks the word."""
     for i in range(scores.size):
         base = common.size + topics[i] * topic.size
         score = 0.0

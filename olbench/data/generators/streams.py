@@ -45,12 +45,10 @@ def choose_concepts(random: np.random.Generator, rows: int, drifts: Sequence[int
 
 
 def flip(random: np.random.Generator, y: NDArray[np.bool_], share: float) -> Floats:
-    """Return -1 and +1, a random share of them flipped."""
     return np.where(y != (random.random(y.size) < share), 1.0, -1.0)
 
 
 def with_constant(X: Floats) -> Floats:
-    """Return the features and one more, which is always 1."""
     return np.column_stack([X, np.ones(X.shape[0])])
 
 

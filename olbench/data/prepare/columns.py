@@ -24,8 +24,6 @@ PARTS = {"month": range(1, 13), "weekday": range(1, 8), "hour": range(24)}
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of a table as features: its numbers, or one indicator for each of its texts."""
-
     #: Its heading, or an empty text if the table has none.
     heading: str
     #: Its place in the table, from 0.
@@ -39,7 +37,6 @@ class TableColumn:
 
     @property
     def features(self) -> list[str]:
-        """The names of its features."""
         name = self.heading or f"x{self.place + 1}"
         if self.encode == "date":
             return [f"{name}.{part}" for part in self._date_features()]
@@ -94,10 +91,7 @@ def match_columns(
 
 
 def read_features(table: Table, columns: list[TableColumn]) -> Floats:
-    """Return the features of all rows, in the order of the columns; gaps stay.
-
-    A text that has no indicator sets none of those of its column.
-    """
+    """A text that has no indicator sets none of those of its column; gaps stay."""
     widths = [len(column.features) for column in columns]
     X = np.empty((len(table.numbers), sum(widths)))
     begins = np.cumsum([0, *widths]).tolist()
@@ -117,7 +111,6 @@ def read_features(table: Table, columns: list[TableColumn]) -> Floats:
 
 
 def read_texts(table: Table, place: int) -> TextColumn:
-    """Return the texts of a column; numbers are texts here as well."""
     text, numbers = table.texts.get(place), table.numbers[:, place]
     values, codes = (text.values, text.codes) if text else ((), np.full(len(numbers), NO_TEXT, np.int32))
     is_number = ~np.isnan(numbers)
@@ -130,7 +123,6 @@ def read_texts(table: Table, place: int) -> TextColumn:
 
 
 def _write_texts(table: Table, column: TableColumn, block: Any) -> None:
-    """Write the indicators of texts, or the place of each text in an order."""
     text, texts = read_texts(table, column.place), column.texts or ()
     codes = {value: code for code, value in enumerate(text.values)}
     is_value = text.codes[:, None] == [codes.get(value, UNSEEN) for value in texts]
@@ -151,7 +143,6 @@ def _write_texts(table: Table, column: TableColumn, block: Any) -> None:
 
 
 def _write_dates(table: Table, column: TableColumn, block: Any) -> None:
-    """Write the parts of dates, in UTC where they have an offset."""
     dates = read_dates(table, column.place)
     days = dates.astype("datetime64[D]").astype(np.int64)
     numbers = {

@@ -27,8 +27,6 @@ MOST_LISTED = 10
 
 
 class Encoded(NamedTuple):
-    """A table as features and labels."""
-
     X: Floats
     #: As the table has them.
     labels: Any
@@ -41,7 +39,6 @@ class Encoded(NamedTuple):
 def prepare_table(
     table: Table, positive: Any, negative: Any, reading: Reading, multiclass: bool
 ) -> tuple[Any, Any, About, Ints | None]:
-    """Return (X, y) of a table, what was done with it, and when labels arrive, as `Times.arrivals` says."""
     X, labels, about, times, _ = encode(table, reading)
     X, y, about, kept = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
     X, about = scale_as_read(X, about, reading)
@@ -53,7 +50,6 @@ def prepare_table(
 
 
 def encode(table: Table, reading: Reading) -> Encoded:
-    """Return a table as features and labels; what the reading does not provide for is refused."""
     label = table.find_label(reading.label or "last")
     times = read_times(table, reading, label)
     keys = {column: key for key, column in times.columns.items()} if times else {}
@@ -80,7 +76,6 @@ def encode(table: Table, reading: Reading) -> Encoded:
 
 
 def _find_gaps(table: Table, columns: list[int], missing: str) -> tuple[Any, list[str]]:
-    """Return which rows to drop; refuse gaps that nobody provided for, and rows without a label."""
     gaps = np.zeros(len(table.numbers), bool)
     for column in columns if missing in ("", "drop") else columns[-1:]:
         here = table.is_missing(column)
@@ -102,7 +97,6 @@ def _find_gaps(table: Table, columns: list[int], missing: str) -> tuple[Any, lis
 
 
 def read_labels(table: Table, column: int) -> Any:
-    """Return the labels: whole numbers, or text if any of them is text."""
     numbers, text = table.numbers[:, column], table.texts.get(column)
     _refuse_long(table, numbers, text)
     if text is None:
@@ -124,7 +118,6 @@ def read_labels(table: Table, column: int) -> Any:
 
 
 def _refuse_long(table: Table, numbers: Floats, text: TextColumn | None) -> None:
-    """Refuse labels that cannot be told apart, and texts that are no names of classes."""
     large = np.abs(numbers) > LARGEST_WHOLE
     if large.any():
         row = int(np.argmax(large))
@@ -161,7 +154,6 @@ def _list_columns(table: Table, columns: list[int]) -> str:
 
 
 def _describe_column(table: Table, place: int, spec: ColumnSpec, categorical: str) -> TableColumn:
-    """Return how a column becomes features; refuse what its spec or `categorical` does not provide for."""
     heading = table.names[place] if table.has_heading else ""
     if spec.encode == "date":
         return TableColumn(heading, place, None, "date", spec.parts or DATE_PARTS[:1], spec.origin or ORIGIN)
@@ -176,7 +168,6 @@ def _describe_column(table: Table, place: int, spec: ColumnSpec, categorical: st
 
 
 def _refuse_text(table: Table, place: int, spec: ColumnSpec, categorical: str) -> None:
-    """Refuse text in a column that should have numbers, or that has numbers as well."""
     text = table.texts[place]
     row = int(np.argmax(text.codes != NO_TEXT))
     first = text.values[text.codes[row]]
@@ -215,14 +206,12 @@ def _distinct_texts(table: Table, column: int) -> list[str]:
 
 
 def _hint(text: str) -> str:
-    """Return the likely mistake in a number, or an empty text."""
     if is_number(text.replace(",", ".", 1)):
         return " (numbers have a decimal point, not a comma)"
     return " (numbers have no underscores)" if is_number(text.replace("_", "")) else ""
 
 
 def _fill(X: Floats, missing: str) -> list[str]:
-    """Replace missing values by zero or by the mean of their column over all rows, in place."""
     gaps = np.isnan(X)
     count = int(np.count_nonzero(gaps))
     if not count:
@@ -251,7 +240,6 @@ def column_means(X: Floats) -> Floats:
 def encode_targets(
     X: Any, labels: Any, about: About, positive: Any, negative: Any, where: str, multiclass: bool = False
 ) -> tuple[Any, Floats, About, Any]:
-    """Return (X, y) of features and labels, what was done with them, and a mask of the rows that are left."""
     y, mask = as_targets(labels, positive, negative, where, multiclass)
     distinct, first, sizes = np.unique(labels[mask], return_index=True, return_counts=True)
     counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))

@@ -32,10 +32,8 @@ def is_number(text: str) -> bool:
 def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tuple[Floats, Any]:
     """Return -1 or +1 for each label, and a mask of the rows to keep.
 
-    Labels are an array of numbers or of text. With two numbers, the smaller becomes -1 and the larger +1;
-    with two texts, the first in alphabetical order becomes -1. Otherwise `positive` lists the labels that
-    become +1 and `negative` those that become -1 (default: all others). The mask excludes rows with any other
-    label.
+    Of two labels, the smaller number or the first text becomes -1. Otherwise `positive` and `negative`
+    (default: all others) list those that become +1 and -1.
     """
     distinct = np.unique(labels)
     if positive is None:
@@ -132,12 +130,10 @@ def number_text(number: float) -> str:
 
 
 def label_text(label: float | str) -> str:
-    """Return a label as text: numbers as `number_text` writes them."""
     return label if isinstance(label, str) else number_text(label)
 
 
 def read_label(label: float | str) -> float | str:
-    """Return a label that a user gives: as a number if it is one."""
     try:
         return float(label) if not isinstance(label, str) or is_number(label.strip()) else label.strip()
     except OverflowError:
@@ -145,11 +141,9 @@ def read_label(label: float | str) -> float | str:
 
 
 def show_label(label: Any) -> str:
-    """Return a label as messages show it: a number as it is, text in quotes."""
     return quote(str(label)) if isinstance(label, str) else number_text(label)
 
 
 def describe(labels: Any) -> str:
-    """Return the distinct labels as text, shortened if there are many."""
     shown = ", ".join(show_label(label) for label in labels[:10])
     return shown if len(labels) <= 10 else f"{shown}, ..."

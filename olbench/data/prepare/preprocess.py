@@ -12,7 +12,6 @@ from olbench.learn.examples import Floats
 
 
 def divide_by_255(X: Any) -> Any:
-    """Scale grey values from 0..255 to [0, 1]."""
     return X / 255.0
 
 
@@ -26,12 +25,7 @@ def unit_range(X: Any) -> Floats:
 
 
 def normgrey(X: Any) -> Floats:
-    """Normalise the lighting and the contrast of square grey images, as in face detection.
-
-    First the least-squares plane of brightness is subtracted from each image, which removes a lighting
-    gradient. Then the histogram is equalised: a pixel becomes the share of the image's other pixels that are
-    darker, in [0, 1], with equal pixels counted half. Both steps are those of Sung and Poggio (1998).
-    """
+    """Subtract each image's least-squares plane and equalise its histogram (Sung and Poggio 1998)."""
     images = as_dense(X)
     side = round(images.shape[1] ** 0.5)
     if side * side != images.shape[1]:
@@ -75,7 +69,6 @@ def pixel_products(X: Any) -> Floats:
 
 
 def as_dense(X: Any) -> Floats:
-    """Return rows as an array."""
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 

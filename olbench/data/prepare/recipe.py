@@ -21,8 +21,6 @@ from olbench.learn.examples import Floats
 
 @dataclass(frozen=True)
 class Recipe:
-    """The steps from a file to features; a LIBSVM file has no columns."""
-
     columns: tuple[TableColumn, ...] = ()
     #: What was done with missing values: drop, zero, mean or nothing.
     missing: str = ""
@@ -36,7 +34,6 @@ class Recipe:
     delimiter: str = ""
 
     def read(self, path: Path, d: int) -> tuple[Any, Any]:
-        """Return the d features of each row of a file, and its labels as the file has them, or None."""
         format = format_of(base_name(path.name))
         if self.columns and not is_table(format):
             raise UserError(f"{path} is no table, and the model has learnt from one")
@@ -71,11 +68,9 @@ class Recipe:
 
     @property
     def features(self) -> list[str]:
-        """The names of the features of a table."""
         return [name for column in self.columns for name in column.features]
 
     def _find_labels(self, table: Table) -> Any:
-        """Return the labels of a table, or None if it has no column for them."""
         if isinstance(self.label, str) and self.label and table.has_heading:
             if self.label not in table.names:
                 return None
@@ -117,7 +112,6 @@ def fit_recipe(spec: DatasetSpec) -> tuple[Recipe, list[Any]]:
 
 
 def _name_classes(labels: Any, y: Floats) -> list[Any]:
-    """Return the label of each class; several labels in one are called by the number of the class."""
     return [
         same[0] if len(same := np.unique(labels[y == k]).tolist()) == 1 else f"{k:+g}"
         for k in np.unique(y).tolist()
@@ -131,7 +125,6 @@ def _fit(X: Any, scale: str) -> Scaler | None:
 
 
 def _find_column(table: Table, column: TableColumn) -> TableColumn:
-    """Return a column at its place in another table, where it may be elsewhere."""
     if not (table.has_heading and column.heading):
         if column.place >= len(table.names):
             raise UserError(f"{table.where} has {len(table.names)} columns, and the model needs more")
@@ -142,7 +135,6 @@ def _find_column(table: Table, column: TableColumn) -> TableColumn:
 
 
 def _read_libsvm(path: Path, d: int = 0) -> tuple[Any, Any]:
-    """Return the features and labels of a file; refuse more than d features, where d is known."""
     from olbench.data.readers.libsvm import read_libsvm
 
     rows, width = read_libsvm([path], None)

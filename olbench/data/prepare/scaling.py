@@ -25,13 +25,10 @@ SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
 
 @dataclass(frozen=True)
 class Scaler:
-    """Subtracts a number from each feature and then multiplies it by another."""
-
     shift: Floats
     factor: Floats
 
     def apply(self, X: Any) -> Any:
-        """Return scaled rows; sparse ones stay sparse where nothing is subtracted."""
         if sp.issparse(X) and not self.shift.any():
             return sp.csr_matrix(X @ sp.diags_array(self.factor))
         _refuse_large(X)
@@ -101,7 +98,6 @@ def _refuse_large(X: Any) -> None:
 
 
 def refuse_wide(d: int, what: str) -> None:
-    """Refuse to make a few arrays with a number for each feature, where they do not fit in memory."""
     size, limit = ARRAYS * 8 * d, memory_limit()
     if size > limit:
         raise UserError(
@@ -149,10 +145,7 @@ def _multiply_rows(X: Any, factors: Floats) -> Any:
 
 
 def scale_running(X: Any) -> Floats:
-    """Return each row scaled by the mean and the standard deviation of the rows up to it, in their order.
-
-    The row itself counts, because its features are known before its label. So no value is larger than the
-    square root of the number of rows before it. A feature that has not varied yet is 0.
+    """Scale each row by mean and deviation of the rows up to it, itself included.
 
     >>> scale_running(np.array([[3.0, 1.0], [5.0, 1.0], [7.0, 4.0]])).round(4).tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.2247, 1.4142]]
@@ -176,16 +169,12 @@ def scale_running(X: Any) -> Floats:
 
 
 def add_bias(X: Any) -> Any:
-    """Return rows with a last feature that is always 1."""
     ones = np.ones((X.shape[0], 1))
     return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 
 
 def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any:
-    """Return rows scaled in one of the ways of `SCALES`, with a bias if asked for.
-
-    `fitted_on` are the numbers of the rows that decide about minmax and standard; all rows by default.
-    """
+    """`fitted_on` are the rows that decide about minmax and standard; all rows by default."""
     if scale == "unit":
         X = scale_rows(X)
     elif scale == RUNNING:
@@ -205,7 +194,6 @@ def scale_as_read(X: Any, about: About, reading: Reading) -> tuple[Any, About]:
 
 
 def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
-    """Return the steps of scaling, in words."""
     rows = "the training rows of each trial" if fitted == TRAINING_ROWS else "all rows, whatever their order"
     words = {
         "unit": "every row scaled to length 1",

@@ -33,15 +33,11 @@ class Times:
     columns: Mapping[str, int] = field(default_factory=dict)
 
     def keep(self, mask: Any) -> "Times":
-        """Return the times of the rows of a mask."""
         labels = None if self.labels is None else self.labels[mask]
         return replace(self, rows=self.rows[mask], labels=labels)
 
     def arrivals(self) -> Ints | None:
-        """Return for each row the first later row whose time is not before the arrival of its label.
-
-        The label can be learnt before that row is predicted. It is NEVER if there is no such row, and None
-        in all if there are no arrivals.
+        """For each row, the first later row not before the arrival of its label; NEVER if there is none.
 
         >>> Times(np.array([1, 2, 2, 5]), np.array([1.0, 2.0, 3.0, np.nan])).arrivals().tolist()[:3]
         [1, 2, 3]
@@ -54,7 +50,6 @@ class Times:
 
 
 def read_times(table: Table, reading: Reading, label: int) -> Times | None:
-    """Return the times of a table, None if the reading names no column; refuse rows that are not in order."""
     if reading.time == "":
         if reading.arrival != "":
             raise UserError(
@@ -91,7 +86,6 @@ def read_times(table: Table, reading: Reading, label: int) -> Times | None:
 
 
 def refuse_disorder(table: Table, column: int, times: NDArray[Any]) -> None:
-    """Refuse rows that do not come in the order of their times."""
     early = times[1:] < times[:-1]
     if early.any():
         row = int(np.argmax(early)) + 1
@@ -112,7 +106,6 @@ def _find_column(table: Table, name: str | int, key: str, taken: dict[int, str])
 
 
 def read_column(table: Table, column: int) -> tuple[NDArray[Any], str]:
-    """Return the times in a column, NaN or NaT in gaps, and what they are; refuse a mixture."""
     text = table.texts.get(column)
     if text is None:
         return table.numbers[:, column].copy(), _NUMBERS
@@ -135,7 +128,6 @@ def read_column(table: Table, column: int) -> tuple[NDArray[Any], str]:
 
 
 def read_dates(table: Table, column: int) -> NDArray[np.datetime64]:
-    """Return the dates in a column, NaT in gaps; refuse numbers."""
     dates, kind = read_column(table, column)
     if kind == _NUMBERS:
         is_number = ~np.isnan(table.numbers[:, column])
@@ -161,7 +153,6 @@ def parse_dates(texts: tuple[str, ...]) -> NDArray[np.datetime64]:
 
 
 def _refuse(table: Table, column: int, bad: NDArray[np.bool_], why: str) -> None:
-    """Refuse the first of some rows because of its cell in a column."""
     if bad.any():
         row = int(np.argmax(bad))
         raise UserError(f"{table.place(row)}: {table.column_name(column)}: {_show(table, row, column)} {why}")

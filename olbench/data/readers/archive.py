@@ -14,19 +14,15 @@ from olbench.errors import UserError
 
 @dataclass(frozen=True)
 class Member:
-    """A file of an archive: the pattern that it matches, its name and its content."""
-
     pattern: str
     name: str
     content: bytes
 
 
 def read_members(path: str | Path, patterns: Sequence[str], limit: int | None = None) -> list[Member]:
-    """Return the files of an archive that match a pattern, ordered by pattern and then by name.
+    """Ordered by pattern and then by name, however the archive was packed; hidden files never match.
 
-    The order does not depend on how the archive was packed. In a pattern, `*` matches any characters, slashes
-    included; hidden files never match. The archive may be compressed. `limit` bounds its uncompressed size in
-    bytes. Archives with a name that leaves the folder are refused as a whole.
+    Archives with a name that leaves the folder are refused as a whole.
     """
     places = {pattern: place for place, pattern in enumerate(patterns)}
     members = list(_scan(io.BytesIO(read_content(path, limit)), path, patterns))
@@ -71,7 +67,6 @@ class _StrictInfo(tarfile.TarInfo):
 
 
 def _check_place(path: str | Path, info: tarfile.TarInfo) -> None:
-    """Refuse a name or the target of a link that is outside the folder of the archive."""
     targets = [info.name, info.linkname] if info.islnk() or info.issym() else [info.name]
     for target in targets:
         place = PurePosixPath(target.replace("\\", "/"))

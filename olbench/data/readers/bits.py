@@ -12,10 +12,7 @@ _WORD, _WIDE = ir.IntType(64), ir.IntType(128)
 
 @llvm_function()
 def load_byte(typing: Any, text: Any, position: Any) -> Any:
-    """Return the byte at a position, which never counts from the end: text[position] takes twice as long.
-
-    Nothing checks that the position lies within the text: that is up to the caller.
-    """
+    """text[position] takes twice as long: it may count from the end. Nothing checks the position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         value, place = arguments
@@ -27,8 +24,6 @@ def load_byte(typing: Any, text: Any, position: Any) -> Any:
 
 @llvm_function()
 def count_high_zeros(typing: Any, word: Any) -> Any:
-    """Return the number of zero bits above the highest one; 64 if there is none."""
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], ir.IntType(1)(0))
 
@@ -37,8 +32,6 @@ def count_high_zeros(typing: Any, word: Any) -> Any:
 
 @llvm_function()
 def multiply_words(typing: Any, one: Any, other: Any) -> Any:
-    """Return the 128-bit product of two words as (high, low)."""
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         product = builder.mul(*(builder.zext(word, _WIDE) for word in arguments))
         words = [builder.trunc(half, _WORD) for half in (builder.lshr(product, _WIDE(64)), product)]

@@ -11,11 +11,7 @@ FILES = {"breast-cancer": ("breast_cancer.csv", 1), "digits": ("digits.csv.gz", 
 
 
 def read_bundled(name: str) -> tuple[Any, Any]:
-    """Return features and labels of a table, without importing scikit-learn, which takes a second.
-
-    The catalogue has the fingerprint of the examples, so another table would be noticed. If scikit-learn
-    keeps its files elsewhere, it is asked for them.
-    """
+    """Without importing scikit-learn, which takes a second; it is asked only if its files moved."""
     file, lines = FILES[name]
     found = find_spec("sklearn")
     path = Path(found.origin or "").parent / "datasets/data" / file if found else Path(file)

@@ -48,15 +48,12 @@ class Table:
     has_heading: bool = True
 
     def place(self, row: int) -> str:
-        """Return the file and line of a row, or the frame and the number of the row."""
         return f"{self.where}:{self.lines[row]}" if self.lines is not None else f"{self.where}, row {row}"
 
     def column_name(self, column: int) -> str:
-        """Return a column as messages name it."""
         return f"column {quote(self.names[column])}" if self.has_heading else f"column {column + 1}"
 
     def is_missing(self, column: int) -> Any:
-        """Return for each row whether it has neither a number nor text in a column."""
         gaps = np.isnan(self.numbers[:, column])
         text = self.texts.get(column)
         return gaps if text is None else gaps & (text.codes == NO_TEXT)
@@ -69,7 +66,6 @@ class Table:
         return replace(self, numbers=self.numbers[mask], texts=texts, lines=lines)
 
     def find_label(self, label: str | int) -> int:
-        """Return the column of the label."""
         if len(self.names) < 2:
             raise UserError(
                 f"{self.where}: there is only one column; a label and at least one feature are needed; if "
@@ -78,10 +74,7 @@ class Table:
         return self.find_column(label, "label")
 
     def find_column(self, name: str | int, key: str, option: str = "") -> int:
-        """Return a column: a heading, a number from 1 (or from the end, -1), first or last.
-
-        Errors say that `option` named it, by default --`key`.
-        """
+        """A heading, a number from 1 (or from the end, -1), first or last; errors name `option`."""
         option = option or f"--{key}"
         width = len(self.names)
         if self.has_heading and str(name) in self.names:
@@ -115,8 +108,6 @@ class Table:
 
 
 class TableBuilder:
-    """Collects rows of text cells; what is a number, a missing value or text is decided here."""
-
     def __init__(self, where: str, names: Sequence[str], has_heading: bool = True):
         self.where, self.names, self.has_heading = where, tuple(names), has_heading
         self._lines: list[Ints] = []
@@ -128,7 +119,6 @@ class TableBuilder:
         self._pending: list[tuple[int, Sequence[str]]] = []
 
     def add(self, line: int, fields: Sequence[str]) -> None:
-        """Add a row; refuse one of another length."""
         if len(fields) != len(self.names):
             self.read_pending()  # an error in an earlier row comes first
             raise UserError(
@@ -142,7 +132,6 @@ class TableBuilder:
             self.read_pending()
 
     def _refuse_nul(self, line: int, fields: Sequence[str]) -> None:
-        """Refuse a row with a NUL character; an error in an earlier cell comes first."""
         column = next(column for column, cell in enumerate(fields) if "\0" in cell)
         self._pending.append((line, [*fields[:column], *[""] * (len(fields) - column)]))
         self.read_pending()
@@ -151,7 +140,6 @@ class TableBuilder:
         )
 
     def read_pending(self) -> None:
-        """Read the cells of the last rows."""
         if self._pending:
             lines, rows = zip(*self._pending, strict=True)
             self._pending.clear()
@@ -193,7 +181,6 @@ class TableBuilder:
         return [numeric[k] for k in np.flatnonzero(np.isinf(values).any(axis=0))]
 
     def _read_texts(self, column: int, cells: Any) -> tuple[Floats, NDArray[np.int32]]:
-        """Return the numbers and the codes of the texts in some cells; each distinct one is read once."""
         import pandas as pd
 
         places, distinct = pd.factorize(cells)
@@ -209,7 +196,6 @@ class TableBuilder:
         return numbers[places], codes[places]
 
     def finish(self) -> Table:
-        """Return the table."""
         self.read_pending()
         if not self._lines:
             raise UserError(f"{self.where} contains no examples; is it the right file?")
@@ -229,7 +215,6 @@ class TableBuilder:
 
 
 def _read_frame(text: bytes, separator: str, columns: list[int], kind: Any = None) -> Any:
-    """Return some columns of CSV without a heading as pandas reads them."""
     import pandas as pd
 
     if text.startswith(codecs.BOM_UTF8):

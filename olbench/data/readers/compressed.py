@@ -42,7 +42,6 @@ _listeners: list[Callable[[int, int], None]] = []
 
 @contextmanager
 def listen_to_reading(listener: Callable[[int, int], None]) -> Iterator[None]:
-    """Call `listener` with the position and the size of every file that is read while the block runs."""
     _listeners.append(listener)
     try:
         yield
@@ -52,10 +51,7 @@ def listen_to_reading(listener: Callable[[int, int], None]) -> Iterator[None]:
 
 @contextmanager
 def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
-    """Open a file or a pipe to read its uncompressed bytes; failures become a UserError with its name.
-
-    `digest`, a hash of hashlib, is updated with all bytes of the file as they are stored, compressed or not.
-    """
+    """`digest`, a hash of hashlib, is updated with all bytes of the file as they are stored."""
     kind, name = "plain", show_path(path)
     try:
         file, head = _held.pop(name) if name in _held else (_open_raw(path), b"")
@@ -92,7 +88,6 @@ def peek_line(path: str | Path) -> bytes:
 
 
 def read_content(path: str | Path, limit: int | None = None) -> bytes:
-    """Return the uncompressed bytes of a file; refuse more than `limit`."""
     pieces, size = [], 0
     with open_content(path) as stream:
         while piece := stream.read(READ_AT_ONCE):
@@ -104,7 +99,6 @@ def read_content(path: str | Path, limit: int | None = None) -> bytes:
 
 
 def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
-    """Return the uncompressed bytes of a file without its byte order mark; refuse all but UTF-8 text."""
     content = read_content(path, limit).removeprefix(codecs.BOM_UTF8)
     try:
         content.isascii() or content.decode()
@@ -115,7 +109,6 @@ def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
 
 
 def is_compressed(path: str | Path) -> bool:
-    """Return whether a file starts as compressed ones do."""
     with open(path, "rb") as file:
         head = file.read(max(len(start) for start, _ in _KINDS))
     return any(head.startswith(start) for start, _ in _KINDS)
@@ -162,11 +155,9 @@ class _Replayed(io.RawIOBase):
             digest.update(self.head)
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read into a buffer and return the number of bytes."""
         if self.replayed < len(self.head):
             piece = self.head[self.replayed : self.replayed + len(buffer)]
             buffer[: len(piece)] = piece
@@ -191,7 +182,6 @@ def _describe(error: BaseException) -> str:
 
 
 def base_name(name: str) -> str:
-    """Return a file name without its compression suffix."""
     for suffix in SUFFIXES[1:]:
         if name.endswith(suffix):
             return name[: -len(suffix)]

@@ -1,9 +1,4 @@
-"""LIBSVM text and generated documents of any size into an entry of the cache, block by block.
-
-What is in memory is one block of text with its examples, whatever the size of the file. The arrays are those
-that reading it in one piece gives, to the last bit: zeros are dropped, indices start at 0, labels are -1 and
-+1, and the smaller of the two storages is taken.
-"""
+"""LIBSVM text and generated documents of any size into an entry of the cache, block by block."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -28,11 +23,7 @@ AT_ONCE = CHUNK // 8
 def convert_libsvm(
     entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft, digests: Sequence[Any] = ()
 ) -> Dataset:
-    """Write the examples of an entry into a draft; return them, memory-mapped.
-
-    `digests`, if given, has a hash for each path, which is updated with the bytes that are read. An
-    UnwritableError means that the draft cannot be written; all other failures are a UserError.
-    """
+    """`digests` has a hash for each path, updated with the bytes that are read."""
     text = _Conversion(entry, draft)
     for path, digest in zip(paths, digests or [None] * len(paths), strict=True):
         text.read(path, digest)
@@ -40,7 +31,6 @@ def convert_libsvm(
 
 
 def convert_corpus(entry: CatalogEntry, draft: Draft) -> Dataset:
-    """Write the generated documents of an entry into a draft; return them, memory-mapped."""
     from olbench.data.generators.corpus import Corpus
 
     kinds = {"indices": np.int32, "data": np.float64, "y": np.float64}
@@ -57,8 +47,6 @@ def convert_corpus(entry: CatalogEntry, draft: Draft) -> Dataset:
 
 
 class _Conversion:
-    """The arrays of the rows read so far, on disk, and what decides their final form."""
-
     def __init__(self, entry: CatalogEntry, draft: Draft):
         self.entry, self.draft = entry, draft
         self.reader = BlockReader()
@@ -72,7 +60,6 @@ class _Conversion:
         self.wanted = [*(entry.positive or ()), *(entry.negative or ())] if both else None
 
     def read(self, path: Path, digest: Any) -> None:
-        """Append the rows of a file or pipe."""
         self.last_start = self.labels.length
         with open_content(path, digest) as stream:
             for block in self.reader.blocks(stream, show_path(path), self.entry.max_bytes or None):
@@ -91,7 +78,6 @@ class _Conversion:
         self.labels.append(rows.labels[: rows.n])
 
     def finish(self, where: str) -> Dataset:
-        """Bring the arrays into their final form."""
         draft, entries = self.draft, self.data.length
         entry = self.entry
         targets, mask = as_targets(self.distinct, entry.positive, entry.negative, where, entry.multiclass)
@@ -111,7 +97,6 @@ class _Conversion:
         return Dataset.make(entry.name, X, y, self.last_start if entry.split else None)
 
     def _write_targets(self, labels: Floats, targets: Floats) -> Any:
-        """Write what each of the sorted labels becomes in place of it."""
         found = self.draft.finish("labels")
         if np.array_equal(labels, targets):
             self.draft.rename("labels", "y")
@@ -135,7 +120,6 @@ class _Conversion:
         return self.draft.map("indices")
 
     def _spread(self, offsets: Any, indices: Any, data: Any, d: int) -> Any:
-        """Write the rows with all their zeros."""
         X = self.draft.start("X", np.float64, d)
         for part in _slices(offsets.size - 1, max(1, AT_ONCE // d)):
             begin, end = int(offsets[part.start]), int(offsets[part.stop])

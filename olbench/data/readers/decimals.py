@@ -1,9 +1,6 @@
-"""Compiled reading of decimal numbers, correctly rounded.
+"""Compiled reading of decimal numbers, correctly rounded (Clinger 1990; Lemire 2021).
 
-Short numbers are exact products or quotients of two doubles (Clinger 1990); longer ones go through one or
-two 64 x 64 bit products with a table of powers of ten (Lemire 2021, "Number parsing at a gigabyte per
-second"). The few cases that neither method decides (subnormal numbers, ties beyond 19 digits) are reported as
-`HARD` and left to Python.
+Cases that neither method decides (subnormal numbers, ties beyond 19 digits) are HARD and left to Python.
 """
 
 import math
@@ -95,7 +92,6 @@ def _evaluate(mantissa: Any, exponent: Any, cut: Any) -> Any:
 
 @inlined
 def ends_token(byte: Any) -> Any:
-    """Return whether a byte is white space or starts a comment."""
     return byte == 32 or 9 <= byte <= 13 or byte == ord("#")
 
 
@@ -143,10 +139,7 @@ def _read_exponent(text: Any, position: Any) -> Any:
 
 @inlined
 def read_number(text: Any, position: Any) -> Any:
-    """Read a decimal number at a position; return (status, value, position after it).
-
-    The text must end with a byte that cannot be part of a number, such as a newline.
-    """
+    """Return (status, value, position after it); the text must end with a byte that ends a number."""
     negative = load_byte(text, position) == ord("-")
     begin = position + np.int64(negative or load_byte(text, position) == ord("+"))
     mantissa, end = _read_digits(text, begin, _ZERO)

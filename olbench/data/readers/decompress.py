@@ -1,8 +1,4 @@
-"""Strict decompression of gzip, bzip2 and xz files of one or several streams.
-
-Python's own readers take damage after the first stream for the end of the file: half a file that pbzip2 or
-`xz --threads` wrote is read as a whole one. Here whatever follows a stream must be another stream.
-"""
+"""Strict decompression: Python's readers take damage after the first stream for the end of the file."""
 
 import bz2
 import io
@@ -26,8 +22,6 @@ _PADDED = ("gzip", "xz")
 
 
 class Decompressed(io.RawIOBase):
-    """The uncompressed bytes of a file of one format."""
-
     def __init__(self, file: Any, kind: str):
         self.file, self.kind = file, kind
         self.stream = MAKERS[kind]()
@@ -35,11 +29,9 @@ class Decompressed(io.RawIOBase):
         self.ended = False
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read into a buffer and return the number of bytes; zero is the end of the file."""
         while not self.ended:
             piece = self._decompress(len(buffer))
             if piece:
@@ -65,7 +57,6 @@ class Decompressed(io.RawIOBase):
         return True if self.kind == "gzip" else bool(self.stream.needs_input)
 
     def _begin_stream(self) -> None:
-        """Go on to the next stream, if there is one."""
         rest = self.stream.unused_data or self.file.read(BUFFER)
         if self.kind in _PADDED:
             while rest and not (rest := rest.lstrip(b"\0")):

@@ -1,8 +1,4 @@
-"""Text as examples: posts, one per file, and reviews, one per line, from tar archives.
-
-Words are runs of bytes between ASCII white space, so a text in any encoding, or in several, can be read.
-Errors name the archive, the file in it and the line.
-"""
+"""Text as examples, from tar archives: posts, one per file, and reviews, one per line, in any encoding."""
 
 import re
 from array import array
@@ -26,11 +22,7 @@ _LABEL_TOKENS = "#label#:negative or #label#:positive"
 
 
 def count_terms(documents: Iterable[Sequence[bytes]], recipe: TextRecipe, counts: Any = None) -> Any:
-    """Return documents as the rows of a matrix of terms: 1 for each occurrence, or `counts`, one per term.
-
-    Columns are in the byte order of the terms, followed by those of pairs of neighbours, so the matrix does
-    not depend on the order in which the documents were read.
-    """
+    """Columns are in the byte order of the terms, then of pairs, whatever the order of the documents."""
     numbers: dict[bytes, int] = {}
     terms, lengths = array("q"), array("q")
     for document in documents:
@@ -57,7 +49,6 @@ def count_terms(documents: Iterable[Sequence[bytes]], recipe: TextRecipe, counts
 def read_posts(
     path: str | Path, labels: Mapping[str, int | None], recipe: TextRecipe, limit: int | None = None
 ) -> tuple[Any, Any]:
-    """Return (X, labels) of an archive with one post per file; a pattern of file names gives the label."""
     members = read_members(path, list(labels), limit)
     posts = [
         member.content if recipe.headers is None else keep_headers(member.content, recipe.headers)
@@ -137,7 +128,6 @@ def _parse_counts(place: str, entries: Sequence[bytes]) -> dict[bytes, float]:
 
 
 def _read_lines(path: str | Path, patterns: Sequence[str], limit: int | None) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines that are not blank, each with its place."""
     for member in read_members(path, patterns, limit):
         empty = True
         for number, line in enumerate(member.content.split(b"\n"), start=1):
@@ -149,5 +139,4 @@ def _read_lines(path: str | Path, patterns: Sequence[str], limit: int | None) ->
 
 
 def split_words(text: bytes, recipe: TextRecipe) -> list[bytes]:
-    """Return the words of a text."""
     return (text.lower() if recipe.lower else text).split()

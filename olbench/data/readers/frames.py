@@ -17,7 +17,6 @@ from olbench.errors import UserError
 
 
 def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
-    """Return a pandas frame with a label column, a pair (X, y) or scikit-learn's Bunch as a data set."""
     reading = spec.reading
     if reading.delimiter:
         raise UserError("a frame has no delimiter; leave it out")
@@ -37,7 +36,6 @@ def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
 
 
 def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
-    """Return the data set of a sparse matrix, which never becomes a table, and of its labels."""
     reading = spec.reading
     if reading.time != "" or reading.arrival != "" or reading.columns:
         raise UserError(
@@ -116,7 +114,6 @@ def _text_column(values: Any, where: str) -> TextColumn:
 
 
 def _as_pair(data: Any) -> tuple[Any, Any]:
-    """Return (X, y) of a pair or of what scikit-learn's loaders return; refuse anything else."""
     if isinstance(data, tuple) and len(data) == 2:
         return data
     if isinstance(data, Mapping) and "data" in data and "target" in data:
@@ -139,7 +136,6 @@ def is_frame(data: Any) -> bool:
 
 
 def _pair_table(X: Any, y: Any) -> Table:
-    """Return features and labels as one table with the label last."""
     import pandas as pd
 
     frame = X

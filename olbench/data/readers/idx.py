@@ -12,7 +12,6 @@ _KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E:
 
 
 def read_idx(path: str | Path, limit: int | None = None) -> Any:
-    """Return the array of an IDX file, in the file's own type."""
     content = read_content(path, limit)
     magic = _take(content, 0, 4, path)
     if magic[:2] != b"\0\0" or magic[2] not in _KINDS or not 1 <= magic[3] <= 8:
@@ -29,7 +28,6 @@ def read_idx(path: str | Path, limit: int | None = None) -> Any:
 
 
 def read_images(images: str | Path, labels: str | Path, limit: int | None = None) -> tuple[Any, Any]:
-    """Return (rows of pixels, labels) of a pair of IDX files."""
     pixels, digits = read_idx(images, limit), read_idx(labels, limit)
     if digits.ndim != 1 or pixels.ndim < 2 or pixels.shape[0] != digits.shape[0]:
         raise UserError(
@@ -39,7 +37,6 @@ def read_images(images: str | Path, labels: str | Path, limit: int | None = None
 
 
 def _take(content: bytes, begin: int, size: int, path: str | Path) -> bytes:
-    """Return that many bytes of a file; refuse it if it has fewer."""
     piece = content[begin : begin + size]
     if len(piece) < size:
         raise UserError(f"{path} is truncated: {size - len(piece):,} of {size:,} bytes are missing")

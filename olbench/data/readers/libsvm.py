@@ -1,9 +1,6 @@
-"""The LIBSVM (SVMlight) text format: `label [qid:n] index:value ... [# comment]`, one example per line.
+"""The LIBSVM text format: `label [qid:n] index:value ... [# comment]`, one example per line.
 
-Files are read in blocks and parsed by compiled code straight into the final arrays. Plain, gzip, bzip2 and xz
-files are recognised by their content. Comments, blank lines, both kinds of line ending, a byte order mark and
-a missing final newline are accepted; query ids are ignored. Features may come in any order but only once per
-row. Indices start at 1 unless a 0 occurs anywhere. Errors name the file, line, column and token.
+Query ids are ignored. Indices start at 1 unless a 0 occurs anywhere.
 """
 
 import re
@@ -29,10 +26,7 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[Rows, int]:
-    """Read files as one; return their rows, with indices from 0, and the number of features.
-
-    `limit` bounds the uncompressed size of each file, in bytes.
-    """
+    """Rows with indices from 0, and the number of features; `limit` bounds the uncompressed size in bytes."""
     reader = BlockReader()
     for path in paths:
         with open_content(path) as stream:
@@ -42,8 +36,6 @@ def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[
 
 @dataclass(frozen=True)
 class TextBlock:
-    """Examples of a few megabytes of text. Indices are those of the text."""
-
     rows: Rows
     name: str
     #: The lines of the stream before the block.
@@ -52,7 +44,6 @@ class TextBlock:
     size: int
 
     def refuse(self, row: int, reason: str) -> UserError:
-        """Return an error at the line of a row."""
         return UserError(f"{self.name}:{self.line_of(row)}: {reason}")
 
     def line_of(self, row: int) -> int:
@@ -64,8 +55,6 @@ class TextBlock:
 
 
 class BlockReader:
-    """Reads text in blocks of a few megabytes: the rows read so far, and the position in the files."""
-
     def __init__(self) -> None:
         self.rows = Rows()
         self.counters = np.zeros(parsing.COUNTERS, dtype=np.int64)
@@ -73,7 +62,6 @@ class BlockReader:
         self.counters[parsing.HIGHEST] = -1
 
     def read(self, stream: IO[bytes], name: str, limit: int | None) -> None:
-        """Append the examples of one file."""
         self.counters[parsing.LINES] = 0
         before = self.rows.n
         self.rows.starts.append(before)
@@ -83,10 +71,7 @@ class BlockReader:
             raise UserError(f"{name} contains no examples")
 
     def blocks(self, stream: IO[bytes], name: str, limit: int | None = None) -> Iterator[TextBlock]:
-        """Yield the examples of one stream; a block is valid until the next one is asked for.
-
-        Nothing but the block is in memory.
-        """
+        """A block is valid until the next one is asked for; nothing else is in memory."""
         self.counters[parsing.LINES] = 0
         found = False
         for text, size in whole_lines(stream, name, limit):
@@ -100,16 +85,13 @@ class BlockReader:
 
     @property
     def first(self) -> int:
-        """The number of the first feature: 1, or 0 if that index has occurred."""
         return 0 if self.counters[parsing.LOWEST] == 0 else 1
 
     @property
     def highest(self) -> int:
-        """The highest index so far, or -1."""
         return int(self.counters[parsing.HIGHEST])
 
     def parse(self, block: bytearray, size: int, name: str) -> None:
-        """Append the examples of some whole lines."""
         rows, counters = self.rows, self.counters
         text, lines = np.frombuffer(block, dtype=np.uint8), int(counters[parsing.LINES])
         most_entries, most_rows = parsing.count_marks(text, size)
@@ -142,7 +124,6 @@ class BlockReader:
         self.rows.data[begin + np.searchsorted(self.rows.indices[begin:end], index)] = number
 
     def _explain(self, stopped: int, token: "_Token") -> UserError:
-        """Return the error that stopped the parser at a token."""
         if stopped == parsing.BAD_LABEL:
             return token.refuse(_explain_label(token.text))
         if stopped == parsing.BAD_QUERY:
@@ -154,7 +135,6 @@ class BlockReader:
         return second.refuse(f"{quote(second.text)} gives feature {index} a second time")
 
     def finish(self) -> tuple[Rows, int]:
-        """Return the rows, with indices shifted to start at 0, and the number of features."""
         if self.first:
             self.rows.indices[: self.rows.entries] -= 1
         # A matrix has at least one column even if no example has a feature, as in scikit-learn.
@@ -163,8 +143,6 @@ class BlockReader:
 
 @dataclass(frozen=True)
 class _Token:
-    """A word of the text: the file, its line, the block with that line and the position in it."""
-
     name: str
     line: int
     block: bytearray
@@ -172,18 +150,15 @@ class _Token:
 
     @property
     def text(self) -> str:
-        """What is there up to the next space, comment or line end."""
         end = re.compile(rb"[\s#]").search(self.block, self.position)
         token = self.block[self.position : end.start() if end else len(self.block)]
         return token.decode("utf-8", "backslashreplace")
 
     def refuse(self, reason: str) -> UserError:
-        """Return an error at the token."""
         column = self.position - self.block.rfind(b"\n", 0, self.position)
         return UserError(f"{self.name}:{self.line}:{column}: {reason}")
 
     def find_second(self, index: int) -> "_Token":
-        """Return the token of the same line that gives a feature for the second time."""
         begin = self.block.rfind(b"\n", 0, self.position) + 1
         end = self.block.find(b"\n", self.position)
         pattern = re.compile(rb"(?<=\s)0*%d:" % index)

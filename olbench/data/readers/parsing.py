@@ -118,10 +118,7 @@ def _find_second(indices: Any, begin: Any, end: Any) -> Any:
 def _read_entries(
     text: Any, position: Any, row: Any, entry: Any, indices: Any, data: Any, hard: Any, counters: Any
 ) -> Any:
-    """Append the entries up to the end or the comment of a line; return (why it stopped, position, entry).
-
-    The position is that of the token at fault, if any.
-    """
+    """Return (why it stopped, position of the token at fault or after the line, entry)."""
     first, previous, is_sorted = entry, np.int64(-1), True
     while True:
         begin = position
@@ -163,10 +160,7 @@ def _read_entries(
 def parse_lines(
     text: Any, size: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any, counters: Any
 ) -> Any:
-    """Append the examples in text[:size], whole lines, to the arrays; return why it stopped, or FINE.
-
-    Numbers that need Python's arithmetic are listed in `hard` as (row, index or LABEL, position in the text).
-    """
+    """Append whole lines to the arrays; numbers for Python are in `hard`: (row, index or LABEL, position)."""
     position, fault, stopped = np.int64(0), np.int64(0), FINE
     lines, row, first = counters[LINES], counters[ROWS], counters[ENTRIES]
     lowest, highest = counters[LOWEST], counters[HIGHEST]

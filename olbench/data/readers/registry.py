@@ -19,10 +19,7 @@ from olbench.errors import UserError
 
 
 def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "", run: int = 0) -> Dataset:
-    """Return the examples of an entry from its files; nothing is cached or checked here.
-
-    Errors name `where`, by default the entry. `run` is the number of the sample of a synthetic set.
-    """
+    """Errors name `where`, by default the entry; `run` is the number of the sample of a synthetic set."""
     where = where or entry.name
     if entry.is_own and is_table(entry.format):
         table = read_table_file(paths[0], entry.format, entry.reading.delimiter)
@@ -46,7 +43,6 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "", r
 
 
 def _read_targets(entry: CatalogEntry, paths: Sequence[Path], where: str, run: int) -> tuple[Any, Any, int]:
-    """Return features, -1 and +1 or the numbers of classes, and the first row of the last part."""
     if entry.format == "libsvm":
         return _read_libsvm_examples(entry, paths, where)
     X, labels, boundary = _read_table(entry, paths, run)
@@ -68,7 +64,6 @@ def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str
 
 
 def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[Any, Any, int]:
-    """Return features, labels and the first row of the last part."""
     if entry.format == "synthetic":
         from olbench.data.generators.synthetic import RotatedGaussian
 
@@ -102,7 +97,6 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
 
 
 def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, Any]]:
-    """Return features and labels of each file."""
     limit = entry.max_bytes or None
     if entry.format == "scikit-learn":
         from olbench.data.readers.bundled import read_bundled

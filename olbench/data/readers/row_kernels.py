@@ -33,10 +33,7 @@ def keep(mask: Any, indptr: Any, indices: Any, data: Any) -> Any:
 
 @kernel(types.void(types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C"), int64))
 def spread(indptr: Any, indices: Any, data: Any, d: Any) -> Any:
-    """Spread packed entries into full rows of d values, from the last to the first, within one array.
-
-    No entry is overwritten before it is moved: every entry moves to its own position or a later one.
-    """
+    """From the last row to the first, so that no entry is overwritten before it is moved."""
     for i in range(indptr.size - 2, -1, -1):
         k = indptr[i + 1] - 1
         for column in range(d - 1, -1, -1):

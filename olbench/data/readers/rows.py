@@ -29,25 +29,21 @@ class Rows:
         self.data = np.empty(FIRST_ENTRIES, dtype=np.float64)
 
     def reserve(self, rows: int, entries: int) -> None:
-        """Make room for more rows and entries."""
         _grow(self.labels, self.n + rows)
         _grow(self.indptr, self.n + rows + 1)
         _grow(self.indices, self.entries + entries)
         _grow(self.data, self.entries + entries)
 
     def clear(self) -> None:
-        """Forget all rows but keep the room for them."""
         self.n = self.entries = 0
 
     def keep(self, mask: Any) -> None:
-        """Keep the rows of a mask, in place, and drop zeros."""
         from olbench.data.readers.row_kernels import keep
 
         self.labels[: mask.sum()] = self.labels[: self.n][mask]
         self.n, self.entries = keep(mask, self.indptr, self.indices, self.data)
 
     def trim(self) -> None:
-        """Release the spare capacity."""
         self.labels.resize(self.n, refcheck=False)
         self.indptr.resize(self.n + 1, refcheck=False)
         self.indices.resize(self.entries, refcheck=False)
@@ -72,7 +68,6 @@ def _grow(array: Any, size: int) -> None:
 
 
 def dense_is_smaller(n: int, d: int, entries: int) -> bool:
-    """Return whether n x d doubles take less memory than CSR arrays with `entries` entries."""
     return 8 * n * d <= 12 * entries + 4 * (n + 1)
 
 
@@ -96,7 +91,6 @@ def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
 
 
 def assemble(arrays: Mapping[str, Any], d: int) -> Any:
-    """Return the matrix of d features that some arrays hold: X, or data, indices and indptr."""
     return arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
 
 

@@ -1,8 +1,6 @@
-"""Spoligotypes of the M. tuberculosis complex: one example for each isolate of a country in SITVIT2's list.
+"""Spoligotypes of the M. tuberculosis complex: an example for each isolate of a country in SITVIT2's list.
 
-A spoligotype is a pattern of 43 spacers, n for one that is present and o for one that is absent. The list has
-one line for each different pattern: its lineage, and how many isolates of each country have it, as in
-[BR=138 US=94 GF=22]. So a line becomes as many equal examples as the country has isolates.
+A line of the list is a pattern of 43 spacers, its lineage, and its isolates by country: [BR=138 US=94 GF=22].
 """
 
 import csv
@@ -35,11 +33,7 @@ COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2
 def read_spoligotypes(
     path: str | Path, limit: int | None = None, country: str = "US", miru24: dict[str, Any] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return (X, labels): 0 or 1 for each spacer, and the number of the lineage.
-
-    Families outside of the six lineages are left out, and so are patterns with an unread spacer. `miru24`
-    (seed, flips) appends a simulated number of repeats, `simulate_miru24`.
-    """
+    """Families outside of the six lineages, and patterns with an unread spacer, are left out."""
     patterns: list[list[float]] = []
     labels: list[int] = []
     content = read_content(path, limit).decode("utf-8-sig", errors="replace")
@@ -81,10 +75,7 @@ def lineage_of(family: str) -> int | None:
 
 
 def simulate_miru24(labels: Floats, seed: int = 2010, flips: float = 0.02) -> Floats:
-    """Return made-up numbers of repeats: 2 for ancestral and 1 for modern lineages, some exchanged.
-
-    The list has no MIRU types. These are drawn from the lineage itself, so they give it away.
-    """
+    """The list has no MIRU types: 2 for ancestral and 1 for modern lineages, some exchanged."""
     repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
     flipped = np.random.default_rng(seed).random(labels.size) < flips
     return np.where(flipped, 3.0 - repeats, repeats)

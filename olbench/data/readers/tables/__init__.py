@@ -1,8 +1,4 @@
-"""Tables of any format: a file here for each, named like it, which is all that a new format needs.
-
-It has `SUFFIXES`, the ends of the names of its files, and `read_table(path, delimiter, limit)`, which returns
-their cells; `limit` bounds the uncompressed size, and a format without separators ignores `delimiter`.
-"""
+"""Tables: a file for each format, with `SUFFIXES` and `read_table(path, delimiter, limit)`."""
 
 import sys
 from functools import cache
@@ -35,21 +31,16 @@ FOREIGN = {
 
 @cache
 def table_suffixes() -> dict[str, str]:
-    """Return the format of tables by the ends of their names, the most common first."""
     modules = [sys.modules[name] for name in import_all(__name__, first=("csv", "parquet"))]
     return {suffix: module.__name__.rpartition(".")[2] for module in modules for suffix in module.SUFFIXES}
 
 
 def is_table(format: str) -> bool:
-    """Return whether files of a format are tables."""
     return format in table_suffixes().values()
 
 
 def format_of(name: str) -> str:
-    """Return the format of a file by its name, without the end that says how it is compressed.
-
-    Files of another kind are refused.
-    """
+    """Files of another kind are refused; the end that says how it is compressed does not count."""
     suffix = Path(name).suffix.lower()
     if suffix in FOREIGN and suffix not in table_suffixes():
         what, remedy = FOREIGN[suffix]
@@ -58,12 +49,10 @@ def format_of(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a data set: a table's file name without its end."""
     return Path(name).stem if Path(name).suffix.lower() in table_suffixes() else name
 
 
 def refuse_reading(reading: Reading, format: str, where: str) -> None:
-    """Refuse options that mean nothing to a file of this format."""
     columns = ("time", "arrival", "columns")
     given = [key for key in TABLE_KEYS if getattr(reading, key) not in ("", ())]
     if given and not is_table(format):
@@ -78,6 +67,5 @@ def refuse_reading(reading: Reading, format: str, where: str) -> None:
 
 
 def read_table_file(path: Path, format: str, delimiter: str = "", limit: int | None = None) -> Table:
-    """Return the cells of a table in any format."""
     table: Table = import_module(f"{__name__}.{format}").read_table(path, delimiter, limit)
     return table

@@ -33,7 +33,6 @@ _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 
 
 def read_delimiter(text: str) -> str:
-    """Return a separator by its name or as the character itself."""
     delimiter = DELIMITERS.get(text, text)
     if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum() or not delimiter.isascii():
         raise UserError(
@@ -63,11 +62,7 @@ def is_table_line(line: bytes) -> bool:
 
 
 def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> Table:
-    """Return the cells of a file.
-
-    If no field of the first line is a number, the line is read as headings. The separator is detected in the
-    first line if it is not given.
-    """
+    """If no field of the first line is a number, it has the headings; it also tells the separator."""
     given = read_delimiter(delimiter) if delimiter else ""
     content = read_utf8(path, limit)
     separator = given or detect_delimiter(_first_line(content))
@@ -88,10 +83,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
 
 
 def _add_plain_lines(builder: TableBuilder, content: bytes, separator: str, lines: int) -> tuple[int, bytes]:
-    """Add what follows some lines to a table, up to anything unusual; return the lines before that, and it.
-
-    pandas splits lines ten times as fast as the csv module, but not always in the same way.
-    """
+    """pandas splits lines ten times as fast as csv, but not always alike: stop at anything unusual."""
     begin = next(islice(_LINE_END.finditer(content), lines - 1, None)).end() if lines else 0
     has_returns = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
     last, size = len(content), FIRST_BLOCK
@@ -152,7 +144,6 @@ def _has_usual_quotes(text: Any, separator: int) -> bool:
 def _read_rows(
     path: str | Path, content: bytes, separator: str, lines: int
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with its last line; some lines come before the content."""
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
     rows = csv.reader(text, delimiter=separator, strict=True)
     begin = lines + 1
@@ -171,6 +162,5 @@ def _read_rows(
 
 
 def _first_line(content: bytes) -> str:
-    """Return the first line with anything in it; a longer one is cut off."""
     lines = re.split(r"[\r\n]+", content[:FIRST_BYTES].decode(errors="replace"))
     return next((line for line in lines if line.strip()), "")

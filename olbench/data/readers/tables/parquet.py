@@ -10,7 +10,6 @@ SUFFIXES = (".parquet", ".pq")
 
 
 def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> Table:
-    """Return the cells of a Parquet file."""
     try:
         import pyarrow
         import pyarrow.parquet
