@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from olbench.learn.algorithm import make_algorithm, wrap
     from olbench.learn.passes import online_pass
     from olbench.learn.tracing import trace
-    from olbench.models import load_model
     from olbench.protocols.definition import Protocol, protocol
     from olbench.quantities import Quantity
     from olbench.report.results import Results, load_results
@@ -42,7 +41,6 @@ _HOMES = {
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
-    "load_model": "olbench.models",
     "load_results": "olbench.report.results",
     "load_plugin": "olbench.algorithms.plugins",
     "make_algorithm": "olbench.learn.algorithm",
@@ -68,7 +66,6 @@ __all__ = [
     "contestant",
     "first_order",
     "load_dataset",
-    "load_model",
     "load_plugin",
     "load_results",
     "make_algorithm",

@@ -1,13 +1,12 @@
 """How an experiment is carried out: plan it, then run what its folder lacks.
 
-The verbs run, check, forensics, rerun, bundle and verify do what is here between reading their options
+The verbs run, check, forensics, bundle and verify do what is here between reading their options
 and printing;
 `olbench.run(config)` does what `olbench run CONFIG` does, and returns the results.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,33 +14,28 @@ from typing import TYPE_CHECKING, Any
 
 from olbench.config.reading import apply_overrides, parse_config, read_config
 from olbench.config.specs import Config
-from olbench.data.source import Source, find_named, find_sources
+from olbench.data.source import Source, find_sources
 from olbench.engine import regression
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
 from olbench.engine.compiling import compile_ahead
-from olbench.engine.executors.local import Executor, attempt, default_jobs
+from olbench.engine.executors.local import Executor, default_jobs
 from olbench.engine.notebook import is_notebook
 from olbench.engine.reuse import OtherRun, open_runs
 from olbench.engine.runner import Run, open_run, refuse_too_many
-from olbench.engine.stopping import stop_on_interrupt
 from olbench.errors import UserError
-from olbench.learn.breakdowns import watch_passes
-from olbench.protocols import cells_of, get_protocol
+from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
 from olbench.shipped import find_config, find_run
 from olbench.trials import run_file
 from olbench.trials.baseline import Baseline, baseline_of
-from olbench.trials.behaviour import behaviour
 from olbench.trials.bundle import Bundled, write_bundle
 from olbench.trials.container import SUFFIX, trust
-from olbench.trials.trial import Record, Trial
 from olbench.yaml_lines import from_plain
 
 if TYPE_CHECKING:
-    from olbench.engine.verification import VerifiedRun
+    from olbench.engine.verification import VerifiedRun, VerifiedTrial
     from olbench.forensics.inquiry import Inquiry, Suspect
-    from olbench.models import Model
     from olbench.report.results import Results
 
 
@@ -183,67 +177,6 @@ def compare(
     return replace(comparison, allows_better=allow_better)
 
 
-def repeat(folder: Path, record: Record, say: Callable[[str], None] = print) -> Record:
-    """Run the trial of a record again and return the new record, which is not written anywhere.
-
-    `say` is told if the data or the algorithm has changed since, and why a trial breaks down.
-    """
-    trial = Trial.of(record)
-    source = find_named(run_file.read_config(folder).datasets, trial.dataset)
-    if source.fingerprint != trial.fingerprint:
-        say("the data has changed since the trial ran")
-    if behaviour(trial.algorithm, trial.options) != trial.code.partition("-")[0]:
-        say("the algorithm behaves differently from when the trial ran")
-    # Watching takes as long as the trial once more, so a sound one is not watched.
-    watching = watch_passes() if record.get("breakdowns") else nullcontext()
-    with stop_on_interrupt() as stop, watching as watch:
-        again = attempt(replace(trial, source=source), stop)
-    if again is None:
-        raise KeyboardInterrupt
-    if watch and watch.found:
-        say(str(watch.found))
-    return again
-
-
-def train(folder: Path, record: Record, say: Callable[[str], None] = print) -> "Model":
-    """Return the learner at the end of a recorded trial, with what it needs to read new rows.
-
-    `say` is told how many mistakes it made on the way, and if those are not the ones of the record.
-    """
-    import numpy as np
-
-    from olbench import estimators
-    from olbench.data.prepare.recipe import Recipe, fit_recipe
-    from olbench.models import Model
-
-    trial = Trial.of(record)
-    source = find_named(run_file.read_config(folder).datasets, trial.dataset)
-    order = get_protocol(trial.protocol).learning_order(trial, source.n)
-    known = {each.algorithm_id: each for each in estimators.ESTIMATORS.values()}
-    if order is None or trial.algorithm not in known:
-        raise UserError(
-            f"{trial.algorithm} under the protocol {trial.protocol} leaves no learner to keep: that takes an "
-            "algorithm of olbench and a protocol with one pass over all rows, such as online"
-        )
-    data = source.open()
-    recipe, names = fit_recipe(source.spec) if source.spec.path else (Recipe(), np.unique(data.y).tolist())
-    settings: dict[str, Any] = {**trial.params, **trial.options}
-    estimator = known[trial.algorithm](**settings)
-    estimator.n_features_in_ = data.X.shape[1]
-    estimator.learn_numbered(data.X, data.y, order, np.array(names))
-    counts = [(each.mistakes, each.updates) for each in estimator.learners_]
-    recorded = (record.get("mistakes"), record.get("updates"))
-    # One learner per class counts other mistakes, and so does one whose labels come late.
-    if len(counts) == 1 and not trial.setting.get("delay"):
-        same = "as in the record" if counts[0] == recorded else f"but {recorded[0]} in the record"
-        say(f"{counts[0][0]:,} mistakes in {order.size:,} rounds, {same}")
-    facts = {
-        "dataset": trial.dataset, "fingerprint": source.fingerprint, "algorithm": trial.algorithm,
-        "params": dict(trial.params), "trial": trial.key, "rows": int(order.size),
-    }  # fmt: skip
-    return Model(estimator, recipe, facts)
-
-
 def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
     """Write a run, a folder or one that ships, as one file; by default NAME.olb in the current folder."""
     folder = find_run(run)
@@ -270,6 +203,18 @@ def verify(
         folder, jobs or default_jobs(), trials=trials, confidence=confidence, share=share, seed=seed,
         timing=timing, by=by, say=say,
     )  # fmt: skip
+
+
+def verify_trial(
+    run: str | Path, key: str, *, trust_plugins: bool = False, say: Callable[[str], None] = lambda text: None
+) -> "VerifiedTrial":
+    """Run one trial of a folder or a bundle again, by the beginning of its key, and compare every count."""
+    from olbench.engine import verification
+
+    folder = find_run(run)
+    if trust_plugins:
+        trust(folder)
+    return verification.verify_trial(folder, key, say)
 
 
 #: The keys of the findings; the other keys say when, where and with which versions they were made.

@@ -39,7 +39,6 @@ LAYERS = (
     ("estimators", "online"),
     ("config.specs", "config.columns"),
     ("data",),
-    ("models",),
     ("trials",),
     ("stats", "blocks"),
     ("protocols",),

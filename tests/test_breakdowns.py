@@ -1,5 +1,6 @@
 """A breakdown says why, and its warning survives every width."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -114,9 +115,12 @@ def test_a_warning_never_drops(broken, monkeypatch, width):
         assert "arow !" in text
 
 
-def test_rerun_says_why_a_trial_breaks_down(broken):
-    broken("run", "wide.yaml", "--out", "out", "--quiet")
-    code, out, _ = broken("rerun", "out", "--algorithm", "arow")
+def test_the_command_of_the_warning_says_why_a_trial_breaks_down(broken):
+    _, printed, _ = broken("run", "wide.yaml", "--out", "out")
+    _, report, _ = broken("report", "out", "--full")
+    keys = [re.findall(r"verify RUN --trial (\w+)`", " ".join(text.split())) for text in (printed, report)]
+    assert keys[0][0] == keys[1][0]
+    code, out, _ = broken("verify", "out", "--trial", keys[0][0])
     assert code == 0
     assert "on row 40: the square of its largest value, 1e+300, is not finite; scale the data\n" in out
 

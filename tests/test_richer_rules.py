@@ -298,9 +298,6 @@ def test_richer_rules_run_resume_and_are_checked(tmp_path, monkeypatch, here):
     assert code == 0, out
     labels = [cell["label"] for cell in json.loads((tmp_path / "out" / "run.json").read_text())["cells"]]
     assert labels == ["drifting-arow", "adagrad", "weighted-arow"]
-    code, _, err = here("train", "out", "--algorithm", "adagrad", "-o", "model.npz")
-    assert code == 2
-    assert "that takes an algorithm of olbench" in err
 
 
 def test_the_command_describes_richer_rules_and_says_what_they_cannot(here):

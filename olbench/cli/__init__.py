@@ -26,7 +26,7 @@ GROUPS = {
         "check": "Compare the counts of an experiment with a baseline, for CI.",
         "init": "Write a commented config to start from.",
         "list": "List the configs and runs that ship, and your own runs.",
-        "data": "List, fetch, verify and generate data sets.",
+        "data": "List, fetch and verify data sets.",
         "algorithms": "List the algorithms, or describe one.",
     },
     "Papers": {
@@ -37,7 +37,7 @@ GROUPS = {
     },
     "Share": {
         "bundle": "Write a run as one file that others can check.",
-        "verify": "Run a random sample of recorded trials again and compare.",
+        "verify": "Run recorded trials again, a sample or one, and compare.",
         "site": "Make a static site of many runs, with leaderboards.",
     },
     "Inspect": {
@@ -45,9 +45,6 @@ GROUPS = {
         "conform": "Check whether an implementation is the algorithm of its paper.",
     },
     "More": {
-        "rerun": "Run one trial again and compare it with its record.",
-        "train": "Keep the learner of a run as a model.",
-        "predict": "Predict new rows with a model.",
         "bench": "Compare the speed of the kernels with that of other libraries.",
     },
 }

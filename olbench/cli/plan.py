@@ -81,11 +81,13 @@ def _warning(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
     recorded = cell.protocol.recorded
     flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}
     found = [
-        f"{title} in {flagged} of {count(len(records), cell.protocol.numbered)}"
-        for title, flagged in flags.items()
-        if flagged
+        f"{title} in {number} of {count(len(records), cell.protocol.numbered)}"
+        for title, number in flags.items()
+        if number
     ]
-    found += ["`olbench rerun` says why"] if found else []
+    if found:
+        flagged = next(r for r in records if any(each.of(r) > 0 for each in recorded if each.flag))
+        found.append(f"`olbench verify RUN --trial {flagged['key']}` says why")
     return "; ".join([*found, *([f"{count(failed, 'trial')} failed"] if failed else [])])
 
 

@@ -12,7 +12,10 @@ from olbench.cli.output import say
 from olbench.errors import UserError, count, escape_controls
 
 if TYPE_CHECKING:
-    from olbench.engine.verification import VerifiedRun
+    from collections.abc import Sequence
+
+    from olbench.engine.verification import VerifiedRun, VerifiedTrial
+    from olbench.trials.verify import Mismatch
 
 #: How many differences are printed at most.
 MAX_LINES = 20
@@ -21,6 +24,7 @@ MAX_LINES = 20
 @click.command("verify")
 @click.argument("run", metavar="DIR|NAME|FILE", type=click.Path(path_type=Path))
 @click.option("--trials", type=click.IntRange(1), help="How many trials run again [default: 20].")
+@click.option("--trial", metavar="KEY", help="Run only the trial with this key, or beginning of a key.")
 @click.option(
     "--confidence", type=click.FloatRange(0, 1, min_open=True),
     help="Take as many trials as find a share of altered ones with this probability.",
@@ -40,15 +44,16 @@ MAX_LINES = 20
 @QUIET
 @format_flag("text", "json")
 def command(
-    run: Path, trials: int | None, confidence: float | None, share: float, seed: int | None, timing: bool,
-    statement: Path | None, by: str | None, trust_plugins: bool, jobs: int | None, quiet: bool, form: str,
+    run: Path, trials: int | None, trial: str | None, confidence: float | None, share: float,
+    seed: int | None, timing: bool, statement: Path | None, by: str | None, trust_plugins: bool,
+    jobs: int | None, quiet: bool, form: str,
 ) -> None:  # fmt: skip
     """Run a random sample of the trials of a run again, and compare every count with its record.
 
     The run is a folder, a bundle (.olb) or the name of one that ships. Nobody can know which trials are
     drawn, so an altered count is found with the probability that is printed. Trials whose data is not
     here, or whose algorithm behaves differently in this version, are counted apart, and nothing is said
-    about them. Times are not judged.
+    about them. Times are not judged. --trial runs one trial, and says why it breaks down if it does.
 
     Exit codes: 1 if a count differs, 3 if trials fail, 4 if nothing could run again.
 
@@ -59,6 +64,7 @@ def command(
       olbench verify scw.olb --confidence .99 --share .05
       olbench verify scw.olb --statement scw.json --by "A. Reader"
       olbench verify scw.olb --seed 17
+      olbench verify quick --trial 3f2a
     """
     from olbench import api
     from olbench.engine.activity import show_activity
@@ -67,6 +73,13 @@ def command(
 
     if trials is not None and confidence is not None:
         raise UserError("--trials and --confidence both say how many trials run again; give one of them")
+    if trial is not None:
+        if trials or confidence or seed is not None or timing or statement or by or form == "json":
+            raise UserError("--trial can only be combined with --trust-plugins and --quiet")
+        with show_activity(quiet) as activity:
+            one = api.verify_trial(run, trial, trust_plugins=trust_plugins, say=activity.say)
+        show_trial(one)
+        sys.exit(1 if one.mismatches else 3 if one.error else 4 if one.not_run else 0)
     with show_activity(quiet) as activity:
         shown = api.verify(
             run, trials=trials, confidence=confidence, share=share, seed=seed, timing=timing, by=by,
@@ -84,11 +97,7 @@ def command(
 
 def show(shown: "VerifiedRun") -> None:
     """Print what was shown."""
-    for each in shown.mismatches[:MAX_LINES]:
-        before, now = map(escape_controls, each.values)
-        say(f"DIFFERS: {escape_controls(each.place)}: {each.name} {before} in the record, {now} now")
-    if (more := len(shown.mismatches) - MAX_LINES) > 0:
-        say(f"... and {count(more, 'difference')} more")
+    show_mismatches(shown.mismatches)
     for cell in shown.wrong_cells[:MAX_LINES]:
         say(f"DIFFERS: {escape_controls(cell)}: the trials of its tuning choose other parameters")
     for reason, records in shown.not_rerun.items():
@@ -99,6 +108,26 @@ def show(shown: "VerifiedRun") -> None:
     if shown.timed is not None:
         say(describe_times(shown))
     say(f"seed {shown.seed}; run {shown.digest[:16]}")
+
+
+def show_trial(shown: "VerifiedTrial") -> None:
+    """Print a trial and what came out of running it again."""
+    from olbench.trials.verify import name_trial
+
+    say(escape_controls(name_trial(shown.record)))
+    show_mismatches(shown.mismatches)
+    if shown.breakdown:
+        say(str(shown.breakdown))
+    say(escape_controls(shown.sentence))
+
+
+def show_mismatches(mismatches: "Sequence[Mismatch]") -> None:
+    """Print the values that differ."""
+    for each in mismatches[:MAX_LINES]:
+        before, now = map(escape_controls, each.values)
+        say(f"DIFFERS: {escape_controls(each.place)}: {each.name} {before} in the record, {now} now")
+    if (more := len(mismatches) - MAX_LINES) > 0:
+        say(f"... and {count(more, 'difference')} more")
 
 
 def describe_times(shown: "VerifiedRun") -> str:

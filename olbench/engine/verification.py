@@ -9,6 +9,7 @@ import random
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ from olbench.config.specs import Config
 from olbench.data.fetch import is_present
 from olbench.data.source import Source, find_named
 from olbench.engine.budget import refuse_excess
-from olbench.engine.executors.local import Executor, LocalExecutor
+from olbench.engine.executors.local import Executor, LocalExecutor, attempt
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.engine.times import FEWEST, SHORTEST, Ratio, estimate_ratio, time_alone
 from olbench.errors import UserError, count
+from olbench.learn.breakdowns import Breakdown, watch_passes
 from olbench.protocols import Protocol, cells_of, get_protocol
 from olbench.protocols.definition import Cell
 from olbench.trials import ledger, provenance, run_file
@@ -261,6 +263,15 @@ class Verifier:
         wanted = self.protocol.wanted(self.config, record["role"])
         return replace(Trial.of(record), source=source, wanted=wanted)
 
+    def compare(self, record: Record, again: Record) -> Iterator[Mismatch]:
+        """Yield every count, curve and array in which a trial that ran again differs from its record."""
+        if record["status"] != again["status"]:
+            yield Mismatch(record, "status", record["status"], again["status"])
+        yield from compare_records(self.protocol, record, again)
+        if references := record.get("arrays"):
+            before = {name: read_array(self.folder, each) for name, each in references.items()}
+            yield from compare_arrays(record, before, again.get("arrays", {}))
+
     def plan_cells(self) -> list[Cell]:
         """Return the cells of the config on the data that is here and has not changed."""
         sources = [
@@ -332,6 +343,56 @@ def verify_run(
     )
 
 
+@dataclass(frozen=True)
+class VerifiedTrial:
+    """What came out of running one trial again."""
+
+    record: Record
+    mismatches: tuple[Mismatch, ...] = ()
+    #: Why the trial cannot run here, or the error with which it failed.
+    not_run: str = ""
+    error: str = ""
+    #: Where and why the pass breaks down numerically.
+    breakdown: Breakdown | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What was shown, in words."""
+        if self.not_run:
+            return f"It did not run again: {self.not_run}."
+        if self.error:
+            return f"It fails here: {self.error}"
+        if self.mismatches:
+            number = len(self.mismatches)
+            verb = "differs" if number == 1 else "differ"
+            return f"It ran again; {count(number, 'value')} {verb} from the record."
+        protocol = get_protocol(self.record["protocol"])
+        reported = {each.compared for each in protocol.quantities}
+        counts = [each for each in protocol.exact if each.name in reported and each.name in self.record]
+        shown = ", ".join(f"{each.title} {self.record[each.name]}" for each in counts)
+        return f"It ran again, and every count is that of the record: {shown}."
+
+
+def verify_trial(
+    folder: Path, beginning: str, say: Callable[[str], None] = lambda text: None
+) -> VerifiedTrial:
+    """Run the trial whose key has this beginning again, and compare every count."""
+    verifier = Verifier(folder, say)
+    record = verifier.records[ledger.find_key(verifier.records, beginning, folder)]
+    if reason := verifier.why_not(record):
+        return VerifiedTrial(record, not_run=reason)
+    say(f"running {record['algorithm']} on {record['dataset']}")
+    # Watching takes as long as the trial once more, so a sound one is not watched.
+    watching = watch_passes() if record.get("breakdowns") else nullcontext()
+    with stop_on_interrupt() as stop, watching as watch:
+        again = attempt(verifier.trial(record), stop)
+    if again is None:
+        raise KeyboardInterrupt
+    if again["status"] != "ok":
+        return VerifiedTrial(record, error=str(again["error"]))
+    return VerifiedTrial(record, tuple(verifier.compare(record, again)), breakdown=watch and watch.found)
+
+
 def _repeat(
     verifier: Verifier, drawn: Sequence[Record], executor: Executor, stop: StopFlag
 ) -> tuple[list[Mismatch], list[Record]]:
@@ -348,10 +409,7 @@ def _repeat(
         if again["status"] != "ok":
             failed.append({**record, "error": again["error"]})
             continue
-        mismatches += compare_records(verifier.protocol, record, again)
-        if references := record.get("arrays"):
-            before = {name: read_array(verifier.folder, each) for name, each in references.items()}
-            mismatches += compare_arrays(record, before, again.get("arrays", {}))
+        mismatches += verifier.compare(record, again)
     if stop.is_set():
         raise KeyboardInterrupt
     return mismatches, failed

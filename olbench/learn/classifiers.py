@@ -87,11 +87,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._start(all_classes)
         return self._learn(X, y, np.arange(X.shape[0]))
 
-    def learn_numbered(self, X: Any, y: Floats, order: Ints, classes: NDArray[Any]) -> Self:
-        """Start from scratch and learn rows in an order, where y has the numbers of the classes, or signs."""
-        self._start(classes)
-        return self._learn(X, classes[np.searchsorted(np.unique(y), y)], order)
-
     def margins(self, X: Any) -> Floats:
         """Return the scores, one column per learner, or class of a native one, on a common scale.
 

@@ -37,7 +37,6 @@ from olbench.config.specs import (
 from olbench.data.source import Source
 from olbench.errors import UserError, plural, shorten
 from olbench.learn.algorithm import Algorithm, make_algorithm
-from olbench.learn.examples import Ints
 from olbench.protocols import tuning
 from olbench.protocols.keys import value_for
 from olbench.protocols.tuning import Choice, Grid
@@ -158,10 +157,6 @@ class Protocol(ABC):
     @abstractmethod
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
-
-    def learning_order(self, trial: Trial, n: int) -> Ints | None:
-        """Return the order in which a trial learns n rows, if its learner is worth keeping: one pass."""
-        return None
 
     def warm_up(self) -> None:  # noqa: B027
         """Compile what trials need besides their learners; most need nothing."""

@@ -7,7 +7,6 @@ from olbench.algorithms.definition import Definition
 from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
-from olbench.learn.examples import Ints
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
@@ -118,7 +117,9 @@ class Online(Measuring):
             result = _run_windows(trial, source, stopped)
         else:
             points = trial.setting["points"]
-            order = self.learning_order(trial, source.n)
+            order = seeds.order(
+                trial.seed, trial.dataset, trial.role, trial.number, trial.setting["part"], source.n
+            )
             data, labels = source.open(), trial.setting.get("labels", "two")
             result = online_pass(
                 trial.make_algorithm(), data.examples, data.labels, order, points, stopped, labels,
@@ -129,12 +130,6 @@ class Online(Measuring):
         series = {"curve": columns_of(result.curve)}
         state = result.learner.state_bytes
         return Outcome({**numbers, **measured.measured}, series, arrays=measured.arrays, state_bytes=state)
-
-    def learning_order(self, trial: Trial, n: int) -> Ints | None:
-        """Return the permutation of the trial."""
-        if _is_windowed(trial.setting):
-            return None
-        return seeds.order(trial.seed, trial.dataset, trial.role, trial.number, trial.setting["part"], n)
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""

@@ -207,10 +207,6 @@ class Stream(Measuring):
         for id in BASELINES:
             make_algorithm(id).start(1).warm_up()
 
-    def learning_order(self, trial: Trial, n: int) -> Ints | None:
-        """Return the rows in the order of the file."""
-        return np.arange(n)
-
     def repeats(self, config: Config) -> int:
         """Return 1: a stream is passed once."""
         return 1

@@ -90,6 +90,11 @@ class Entry(CellFacts):
     def flagged(self) -> int:
         return int(self._flags.sum())
 
+    @property
+    def first_flagged(self) -> str:
+        """The key of the first of these trials."""
+        return self.keys[int(self.columns["number"][self._flags.argmax()])]
+
     @cached_property
     def _flags(self) -> NDArray[np.bool_]:
         flags = [self.columns[each.name] > 0 for each in self.protocol.recorded if each.flag]

@@ -135,7 +135,7 @@ def test_every_command_names_a_trial_of_its_run(gallery):
     from olbench.trials import ledger
 
     page = (gallery / "datasets/splice/index.html").read_text()
-    keys = re.findall(r"<code>olbench rerun scw ([0-9a-f]+)</code>", page)
+    keys = re.findall(r"<code>olbench verify scw --trial ([0-9a-f]+)</code>", page)
     assert len(keys) == 14
     folder = shipped.runs()["scw"]
     recorded = ledger.current(folder)
@@ -383,7 +383,7 @@ def test_a_statement_about_a_bundle_counts_for_its_folder_too(tmp_path, monkeypa
         build_site([run], Path("public"))
         page = Path("public/datasets/usps-0-vs-9/index.html").read_text()
         assert "Verified by A. &lt;Reader&gt; on 2026-11-17: 2 of 9 trials ran again" in page
-        assert f"<code>olbench rerun {name} " in page
+        assert f"<code>olbench verify {name} --trial " in page
 
 
 def test_what_is_no_statement_is_refused(tmp_path):

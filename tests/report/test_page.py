@@ -655,7 +655,8 @@ def test_numbers_of_a_site_are_sorted_as_numbers(index: Any, site: Path):
         find(index, "th:nth-child(4) button").click()
         found = index.execute_script(updates)
         assert found == sorted(found) != []
-        assert find(index, "td .copy").get_attribute("aria-label").startswith("Copy: olbench rerun run ")
+        label = find(index, "td .copy").get_attribute("aria-label")
+        assert label.startswith("Copy: olbench verify run --trial ")
 
 
 def test_a_site_fits_a_phone_and_the_dark(index: Any, site: Path):

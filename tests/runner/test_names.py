@@ -38,12 +38,6 @@ def test_a_run_of_ones_own_has_a_name_too(here):
         code, out, _ = here(*words)
         assert code == 0
         assert out
-    code, out, _ = here("rerun", "quick", "--algorithm", "SCW-I")
-    assert code == 0
-    assert "scw1" in out
-    code, out, _ = here("train", "quick", "--algorithm", "scw-i", "-o", "model.npz")
-    assert code == 0
-    assert "model.npz: scw1 on synthetic" in out
 
 
 def test_titles_name_algorithms_as_ids_do(here, tmp_path):

@@ -298,7 +298,8 @@ def test_a_table_on_standard_input_runs_like_its_file(olbench, records, monkeypa
     assert records("results/stdin")[0]["fingerprint"] == records("results/shop.csv")[0]["fingerprint"]
     # Also with its options after the fact, as a file of this name, and again from the record.
     assert "nothing to do" in pipe(SHOP, "/dev/stdin", *words)[1]
-    assert olbench("rerun", "results/stdin", "--algorithm", "perceptron").returncode == 0
+    key = records("results/stdin")[0]["key"]
+    assert olbench("verify", "results/stdin", "--trial", key).returncode == 0
     code, _, err = pipe(SHOP, "-", "--algorithms", "perceptron")
     assert code == 2
     assert "stdin:2: column 'colour' has the text 'red', where a number is expected" in err

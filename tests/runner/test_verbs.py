@@ -1,4 +1,4 @@
-"""check, rerun, init and the dry run say what they should, with the agreed exit codes."""
+"""check, init and the dry run say what they should, with the agreed exit codes."""
 
 import json
 import subprocess
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from olbench.config.schema import make_schema
-from olbench.trials.record import write_line
 from tests.runner.conftest import ROOT, SMALL
 
 
@@ -169,56 +168,6 @@ def test_a_change_of_how_the_learners_behave(here, config, monkeypatch):
     assert "26 trials run, 0 reused" in out
 
 
-def test_rerun_computes_a_trial_again_and_compares(here, config, records):
-    here("run", config(), "--out", "out", "--quiet")
-    record = records("out")[-1]
-    code, out, _ = here("rerun", "out", record["key"][:8])
-    assert code == 0
-    assert f"{'mistakes':18} {record['mistakes']:>12} in the record {record['mistakes']:>12} now\n" in out
-    ledger = Path("out/trials.jsonl")
-    text = ledger.read_text()
-    right, wrong = f'"mistakes":{record["mistakes"]},"upd', f'"mistakes":{record["mistakes"] + 1},"upd'
-    changed = [json.loads(line) for line in text.replace(right, wrong).splitlines()]
-    ledger.write_bytes(b"".join(map(write_line, changed)))
-    code, out, _ = here("rerun", "out", record["key"])
-    assert code == 1
-    assert "DIFFERS" in out
-    mistakes = record["mistakes"]
-    assert out.endswith(f"differs: mistakes {mistakes} instead of {mistakes + 1}\n")
-
-
-def test_rerun_finds_no_difference_in_what_an_old_record_lacks(here, config, records):
-    here("run", config(), "--out", "out", "--quiet")
-    old = [{name: value for name, value in each.items() if name != "positives"} for each in records("out")]
-    Path("out/trials.jsonl").write_bytes(b"".join(map(write_line, old)))
-    code, out, _ = here("rerun", "out", "--dataset", "breast-cancer", "--algorithm", "arow")
-    assert code == 0
-    assert "nothing in the record" in out
-    assert "the same counts" in out
-
-
-def test_rerun_finds_a_trial_by_its_place_and_concludes_in_words(here, config, records):
-    here("run", config(), "--out", "out", "--quiet")
-    wanted = ("--dataset", "breast-cancer", "--algorithm", "scw1", "--permutation", "2")
-    [record] = [
-        each for each in records("out")
-        if each["role"] == "report" and (each["dataset"], each["algorithm"], each["number"])
-        == ("breast-cancer", "scw1", 2)
-    ]  # fmt: skip
-    code, out, _ = here("rerun", "out", *wanted)
-    assert (code, out.startswith(record["key"])) == (0, True)
-    assert out.endswith(f"the same counts: mistakes {record['mistakes']}, updates {record['updates']}\n")
-    for words, message in (
-        ((), "name the trial either by its key or by --dataset"),
-        (("3f", *wanted), "name the trial either by its key or by --dataset"),
-        (wanted[:2], "out has 3 algorithms; say which: perceptron, arow, scw1"),
-        (("--dataset", "breast-cancr"), "out has no data set 'breast-cancr' (did you mean 'breast-cancer'?)"),
-        ((*wanted[:4], "--permutation", "9"), "out has no trial 9 of scw1 on breast-cancer; its trials are "),
-    ):
-        code, _, err = here("rerun", "out", *words)
-        assert (code, message in err) == (2, True), err
-
-
 def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
     code, out, _ = here("init", "my.yaml")
     assert code == 0
@@ -256,7 +205,7 @@ def test_the_quick_config_needs_no_data(here):
     assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
 
 
-@pytest.mark.parametrize("verb", ["run", "check", "forensics", "rerun", "init"])
+@pytest.mark.parametrize("verb", ["run", "check", "forensics", "verify", "init"])
 def test_help_is_instant_and_has_an_example(verb):
     code = (
         f"import olbench.cli, sys; olbench.cli.cli(['{verb}', '--help'], standalone_mode=False)\n"
@@ -267,15 +216,15 @@ def test_help_is_instant_and_has_an_example(verb):
     assert "Example" in done.stdout
 
 
-def test_rerun_of_a_trial_that_fails_says_why(here, config, records):
+def test_verify_of_a_trial_that_fails_says_why(here, config, records):
     Path("bad.py").write_text(
         "from olbench import contestant\n\n\n@contestant('hopeless')\ndef hopeless():\n    '''Fail.'''\n"
         "    raise RuntimeError('no')\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [hopeless]\nplugins: [bad.py]\npermutations: 1\n"
     assert here("run", config(text), "--out", "out", "--quiet", "--jobs", 1)[0] == 3
-    code, _, err = here("rerun", "out", records("out")[0]["key"])
-    assert (code, err) == (3, "it fails: RuntimeError: no\n")
+    code, out, _ = here("verify", "out", "--trial", records("out")[0]["key"])
+    assert (code, out.splitlines()[-1]) == (3, "It fails here: RuntimeError: no")
     code, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run")
     assert code == 0
     assert "it failed before (RuntimeError: no) (1 trial)" in out

@@ -113,6 +113,45 @@ def test_any_count_is_compared_and_no_time_is(here, made, tmp_path, monkeypatch,
     assert "10 of 10 trials ran again; 1 of them differs.\n" in out
 
 
+def test_one_trial_is_run_again_by_its_key(here, made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, bundle = made
+    records = list(ledger.current(bundle).values())
+    record = records[-1]
+    for run in (folder, bundle):
+        code, out, err = here("verify", run, "--trial", record["key"][:8])
+        assert (code, err) == (0, "")
+        first, last = out.splitlines()
+        assert first.endswith(f"trial {record['number']} ({record['key']})")
+        counts = f"mistakes {record['mistakes']}, updates {record['updates']}"
+        assert last == f"It ran again, and every count is that of the record: {counts}."
+    record["mistakes"] += 1
+    forge(bundle, "bad.olb", records)
+    code, out, _ = here("verify", "bad.olb", "--trial", record["key"])
+    assert code == 1
+    assert f": mistakes {record['mistakes']} in the record, {record['mistakes'] - 1} now\n" in out
+    assert out.endswith("It ran again; 1 value differs from the record.\n")
+    assert here("verify", "bad.olb", "--trial", records[0]["key"])[0] == 0
+
+
+def test_a_trial_that_cannot_run_here_or_does_not_exist(here, made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, bundle = made
+    records = list(ledger.current(bundle).values())
+    for record in records:
+        record["code"] = "0" * len(record["code"])
+        record["key"] = key_of(record)
+    run = json.loads(read_all(bundle)["run.json"])
+    run["cells"] = []
+    forge(bundle, "other.olb", records, run)
+    code, out, _ = here("verify", "other.olb", "--trial", records[0]["key"])
+    assert (code, out.splitlines()[-1]) == (4, "It did not run again: another behaviour of the code.")
+    code, _, err = here("verify", folder, "--trial", "zzz")
+    assert (code, err) == (2, f"olbench: {folder}: no trial with a key that begins with 'zzz'\n")
+    code, _, err = here("verify", folder, "--trial", "a", "--trials", 3)
+    assert (code, err) == (2, "olbench: --trial can only be combined with --trust-plugins and --quiet\n")
+
+
 def test_a_statement_says_what_was_shown(here, made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, bundle = made

@@ -33,13 +33,12 @@ class Encoded(NamedTuple):
     #: What was done, the label column first.
     about: About
     times: Times | None
-    columns: list[TableColumn]
 
 
 def prepare_table(
     table: Table, positive: Any, negative: Any, reading: Reading, multiclass: bool
 ) -> tuple[Any, Any, About, Ints | None]:
-    X, labels, about, times, _ = encode(table, reading)
+    X, labels, about, times = encode(table, reading)
     X, y, about, kept = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
     X, about = scale_as_read(X, about, reading)
     arrivals = times.keep(kept).arrivals() if times else None
@@ -72,7 +71,7 @@ def encode(table: Table, reading: Reading) -> Encoded:
     steps = (f"label: {table.column_name(label)}", *timed, *out, *left_out, *dropped, *coded, *filled)
     heading = table.names[label] if table.has_heading else ""
     names = tuple(name for column in columns for name in column.features)
-    return Encoded(X, labels, About(names, steps=steps, label=heading), times, columns)
+    return Encoded(X, labels, About(names, steps=steps, label=heading), times)
 
 
 def _find_gaps(table: Table, columns: list[int], missing: str) -> tuple[Any, list[str]]:
@@ -220,12 +219,12 @@ def _fill(X: Floats, missing: str) -> list[str]:
         X[gaps] = 0.0
         return [f"{count:,} missing values replaced by 0"]
     empty = np.count_nonzero(gaps.all(axis=0))
-    X[gaps] = column_means(X)[np.nonzero(gaps)[1]]
+    X[gaps] = _column_means(X)[np.nonzero(gaps)[1]]
     words = f"{count:,} missing values replaced by the mean of their column over all rows"
     return [words + (f" (0 in {empty:,} columns without values)" if empty else "")]
 
 
-def column_means(X: Floats) -> Floats:
+def _column_means(X: Floats) -> Floats:
     """Return the mean of the values of each column that are not missing; 0 for a column without values."""
     gaps = np.isnan(X)
     X = np.where(gaps, 0.0, X)

@@ -53,10 +53,11 @@ def flag_note(report: Report, entries: Sequence[Entry]) -> str:
     listed = [f"{entry.label} in {entry.flagged} of {entry.done}" for entry in entries if entry.flagged]
     if not listed:
         return ""
+    first = next(entry for entry in entries if entry.flagged)
     flags = " or ".join(each.title.upper() for each in report.protocol.recorded if each.flag)
     return (
         f"{FLAG.strip()} {flags} of {', '.join(listed)} {plural(report.results.numbered)}: what follows one "
-        "is a matter of rounding; `olbench rerun` says why it breaks down."
+        f"is a matter of rounding; `olbench verify RUN --trial {first.first_flagged}` says why."
     )
 
 

@@ -84,8 +84,8 @@ class SiteRun:
             for name in names
         }
 
-    def rerun(self, entry: Entry) -> str:
-        return f"olbench rerun {quote(self.name)} {key_of(entry)}"
+    def verify_command(self, entry: Entry) -> str:
+        return f"olbench verify {quote(self.name)} --trial {key_of(entry)}"
 
     def state_bytes(self, entry: Entry) -> float | None:
         known = self.results.costs(entry).state_bytes

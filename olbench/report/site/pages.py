@@ -121,7 +121,7 @@ def _row(run: SiteRun, entry: Entry) -> dict[str, Any]:
         "trials": entry.done if entry.done == entry.planned else f"{entry.done} of {entry.planned}",
         "state": "not known" if state is None else f"{state:,.0f}",
         "params": show(settings(entry)),
-        "command": run.rerun(entry),
+        "command": run.verify_command(entry),
     }
 
 
