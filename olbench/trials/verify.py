@@ -21,7 +21,7 @@ from olbench.trials.trial import FIELDS, Record, key_of
 SHARED = ("seed", "fingerprint", "options", "role", "code")
 
 #: What a record has besides what its trial measured.
-_ABOUT = {*FIELDS, "key", "version", "status", "error", "timing", "checksum", "arrays"}
+_ABOUT = {*FIELDS, "key", "version", "status", "error", "timing", "worker", "checksum", "arrays"}
 #: How the names of times end.
 _TIME = "seconds"
 

@@ -144,6 +144,13 @@ def test_a_success_takes_the_place_of_a_failure(reuse, whole):
     assert "0 trials run, 22 reused" in out
 
 
+def test_the_worker_of_a_trial_is_not_compared(reuse, whole):
+    other = Path(shutil.copytree(whole, "other"))
+    for folder in (other, Path(shutil.copytree(whole, "both"))):
+        change(folder, lambda records, name=folder.name: records[0].update(worker=f"tcp://{name}"))
+    assert reuse("other")[0] == 0
+
+
 def test_other_data_is_not_reused(reuse, whole):
     Path("my.libsvm").write_text("+1 1:0.5 2:1\n-1 1:-0.5 2:3\n" * 6)
     options = ["--set", "datasets=[{name: breast-cancer, path: my.libsvm}]"]
