@@ -4,7 +4,7 @@ Arrays of one data set are aligned: position p is permutation p, and NaN marks a
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, permutations
@@ -321,12 +321,6 @@ def bayesian_signed_rank(
     return [Posterior(*map(float, shares)) for shares in (wins / samples).T]
 
 
-def average_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> dict[str, float]:
-    """Return the ranks of `across` without its tests; empty where there is no comparison."""
-    found = _tabulate(means, better)
-    return {} if isinstance(found, str) else _average_ranks(found[0], found[2])
-
-
 def rank_intervals(
     means: Mapping[str, Mapping[str, float]], better: str = "lower", seed: int = 0, resamples: int = 10_000
 ) -> dict[str, tuple[float, float]]:
@@ -343,7 +337,7 @@ def _tabulate(
     means: Mapping[str, Mapping[str, float]], better: str
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]] | str:
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
-    datasets = tuple(name for name, row in means.items() if _is_complete(row, labels))
+    datasets = tuple(name for name, row in means.items() if is_complete(row, labels))
     if len(labels) < 3:
         return f"a comparison over data sets needs 3 algorithms; this run has {len(labels)}"
     if len(datasets) < 3:
@@ -441,19 +435,22 @@ def _rank_sum_tail(ranks: NDArray[np.int64], bound: int) -> float:
     return math.ldexp(float(counts.sum()), halved - ranks.size)
 
 
-def mean_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> dict[str, float]:
-    """Equals share the smallest of their ranks, as in cw2012, Table 2; `across` has average ranks.
+def mean_ranks(
+    means: Mapping[str, Mapping[str, float]], better: str = "lower", ties: str = "average"
+) -> dict[str, float]:
+    """Equals share the average of their ranks or, with ties="min", the smallest, as in cw2012, Table 2.
 
-    >>> mean_ranks({"a": {"x": 0.1, "y": 0.2}, "b": {"x": 0.3, "y": 0.3}})
-    {'x': 1.0, 'y': 1.5}
+    >>> means = {"a": {"x": 0.1, "y": 0.2}, "b": {"x": 0.3, "y": 0.3}}
+    >>> mean_ranks(means), mean_ranks(means, ties="min")
+    ({'x': 1.25, 'y': 1.75}, {'x': 1.0, 'y': 1.5})
     """
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
-    rows = [[row[label] for label in labels] for row in means.values() if _is_complete(row, labels)]
+    rows = [[row[label] for label in labels] for row in means.values() if is_complete(row, labels)]
     if not rows or not labels:
         return {}
     table = np.array(rows, np.float64)
     losses = _drop_noise(-table if better == "higher" else table, float(np.abs(table).max()))
-    ranks = _rank(losses, "min").mean(axis=0)
+    ranks = _rank(losses, ties).mean(axis=0)
     return dict(zip(labels, map(float, ranks), strict=True))
 
 
@@ -567,7 +564,7 @@ def _resample_weights(size: int, seed: int, resamples: int) -> Floats:
     return np.stack([(drawn == each).mean(axis=1) for each in range(size)], axis=1)
 
 
-def _is_complete(row: Mapping[str, float], labels: tuple[str, ...]) -> bool:
+def is_complete(row: Mapping[str, float], labels: Iterable[str]) -> bool:
     return all(not math.isnan(row.get(label, math.nan)) for label in labels)
 
 

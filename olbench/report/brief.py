@@ -35,7 +35,7 @@ from olbench.report.sections.results import (
     quantity_boxes,
     quantity_columns,
 )
-from olbench.report.standings import rank_algorithms, winners
+from olbench.report.standings import winners
 from olbench.trials import run_file
 from olbench.trials.container import is_bundle
 
@@ -126,7 +126,7 @@ def describe_flags(report: Report) -> str:
 
 
 def describe_ranks(report: Report) -> str:
-    ranks = rank_algorithms(report)
+    ranks = report.ranks
     if len(ranks) < 2 or report.complete < 2:
         return ""
     ordered = sorted(ranks, key=lambda label: ranks[label])

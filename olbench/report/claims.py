@@ -334,7 +334,7 @@ def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighe
     def test(one: str, other: str) -> float:
         return wilcoxon(np.array([row[one] - row[other] for row in losses.values()]))[0]
 
-    ranks = Numbers(RANK, mean_ranks(losses), test, RANK.digits)
+    ranks = Numbers(RANK, mean_ranks(losses, ties="min"), test, RANK.digits)
     evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"
     return Weighed(_decide("every", {OVERALL: find(statement, ranks)}), evidence, tuple(numbers))
 

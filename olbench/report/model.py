@@ -111,13 +111,12 @@ class Report:
 
     @cached_property
     def ranks(self) -> dict[str, float]:
-        """The mean rank of every algorithm of the run, equals with the smallest of their ranks."""
         return stats.mean_ranks(self.means, self.headline.better)
 
     @property
     def complete(self) -> int:
         """How many data sets have every algorithm; ranks are means over these."""
-        return sum(len(row) == len(self.ranks) for row in self.means.values())
+        return sum(stats.is_complete(row, self.ranks) for row in self.means.values()) if self.ranks else 0
 
     @cached_property
     def judgements(self) -> list[Judgement]:

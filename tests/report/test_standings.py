@@ -68,7 +68,7 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     results = made.results(entries)
     assert results.twins == {"averaged-perceptron": "perceptron"}
     report = Report(results, None)
-    assert report.ranks == {"perceptron": 3.0, "pa": 1.0, "arow": 1.0}
+    assert report.ranks == {"perceptron": 3.0, "pa": 1.5, "arow": 1.5}
     assert [each.label for each in standings(report)] == ["pa", "arow", "perceptron"]
     assert not isinstance(report.across, str)
     assert report.across.labels == ("perceptron", "pa", "arow")
@@ -78,6 +78,20 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     assert json.loads(render(report, "json"))["equal"] == results.twins
     # Their rows stay in the results, both of them bold if one is.
     assert {row["label"] for row in json.loads(render(report, "json"))["rows"]} == set(rates)
+
+
+def test_an_undefined_mean_is_neither_ranked_nor_best():
+    entries = []
+    for dataset, rate in (("splice", 0.3), ("svmguide3", 0.2), ("synthetic", np.nan)):
+        entries += [
+            made.entry(dataset, "perceptron", [rate, rate]),
+            made.entry(dataset, "arow", [0.25, 0.25]),
+        ]
+    report = Report(made.results(entries), None)
+    assert report.complete == 2
+    assert report.ranks == {"perceptron": 1.5, "arow": 1.5}
+    assert [best.label for best, _ in winners(report)] == ["arow", "perceptron", "arow"]
+    assert {each.label: each.wins for each in standings(report)} == {"perceptron": 1, "arow": 2}
 
 
 def test_one_trial_that_differs_makes_two_algorithms():

@@ -12,7 +12,7 @@ from olbench.stats import mean_ranks
 
 #: Numbers by data set, then by algorithm.
 Means = Mapping[str, Mapping[str, float]]
-NOTE = "The mean over data sets of the rank on each; equals share the smallest of their ranks."
+NOTE = "The mean over data sets of the rank on each; equals share {} of their ranks."
 
 
 def parts(report: Report) -> Iterator[Grid]:
@@ -29,14 +29,14 @@ def all_algorithms(report: Report) -> Grid:
         f"{count(report.complete, 'data set')}",
         (*left("algorithm"), *right("mean rank")),
         [boxes(label, f"{ranks[label]:.2f}") for label in ordered],
-        NOTE,
+        NOTE.format("the average"),
     )
 
 
 def beside_printed(report: Report, printed: PrintedRanks) -> Grid:
     means = _means(report, printed)
     both, every = len(means[0]), len(printed.datasets)
-    ranks = [mean_ranks(each, report.headline.better) for each in means]
+    ranks = [mean_ranks(each, report.headline.better, ties="min") for each in means]
     return Grid(
         f"{printed.where}: mean ranks",
         (*left("algorithm"), *right(f"ours ({both})", f"paper ({both})", f"paper ({every})", "printed")),
@@ -44,8 +44,8 @@ def beside_printed(report: Report, printed: PrintedRanks) -> Grid:
             boxes(row, *(f"{each[row]:.2f}" if row in each else "" for each in ranks), text)
             for row, text in printed.printed.items()
         ],
-        f"{NOTE} In brackets: over how many data sets. Ours are over those on which every row is comparable; "
-        "the paper's numbers are ranked on the same ones and on all of its own.",
+        f"{NOTE.format('the smallest')} In brackets: over how many data sets. Ours are over those on "
+        "which every row is comparable; the paper's numbers are ranked on these and on all of its own.",
     )
 
 
@@ -66,7 +66,7 @@ def data(report: Report) -> Mapping[str, Any]:
     tables = []
     for printed in report.paper.ranks if report.paper else ():
         names = ("ours", "paper_on_the_same", "paper_on_all")
-        ranks = [mean_ranks(means, report.headline.better) for means in _means(report, printed)]
+        ranks = [mean_ranks(means, report.headline.better, ties="min") for means in _means(report, printed)]
         about = {"where": printed.where, "printed": dict(printed.printed)}
         tables.append({**about, **dict(zip(names, ranks, strict=True))})
     return {"mean_ranks": report.ranks, "printed_ranks": tables}

@@ -1,7 +1,7 @@
 """What the site shows: runs, their results with places and ties, and leaderboards. Nothing here writes."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,6 @@ from olbench.report.sections.results import is_time
 from olbench.report.site.names import quote
 from olbench.report.site.pareto import CostPoint
 from olbench.report.site.statements import RECORDED, Tier
-from olbench.report.standings import rank_means
 
 #: The digits of means and deviations in feeds; the record of a run has all.
 DIGITS, FEWER = 6, 3
@@ -207,7 +206,7 @@ def make_leaderboard(run: SiteRun, quantity: Quantity) -> Leaderboard:
     # Algorithms that are equal are ranked once, and share that rank.
     twins = results.twins
     once = {name: {label: row[label] for label in row if label not in twins} for name, row in means.items()}
-    ranks = rank_means(once, quantity.better)
+    ranks = stats.mean_ranks(once, quantity.better)
     intervals = stats.rank_intervals(once, quantity.better)
     control = stats.against_control(once, quantity.better)
     ranks |= {label: ranks[twin] for label, twin in twins.items() if twin in ranks}
@@ -235,7 +234,7 @@ def make_leaderboard(run: SiteRun, quantity: Quantity) -> Leaderboard:
     ]
     worst = len(rows) + 1.0
     rows.sort(key=lambda row: (row.place or 0, worst if row.rank is None else row.rank, -row.among_best))
-    complete = sum(_is_complete(row, ranks) for row in means.values()) if ranks else 0
+    complete = sum(stats.is_complete(row, ranks) for row in means.values()) if ranks else 0
     return Leaderboard(run, quantity, tuple(rows), complete, control if isinstance(control, str) else "")
 
 
@@ -245,10 +244,6 @@ def _equals(control: stats.Control) -> Iterator[str]:
 
 def _best_of(means: Sequence[float], quantity: Quantity) -> float:
     return min(means, key=quantity.loss)
-
-
-def _is_complete(row: Mapping[str, float], labels: Iterable[str]) -> bool:
-    return all(not math.isnan(row.get(label, math.nan)) for label in labels)
 
 
 def cost_points(run: SiteRun, dataset: str, cost: str) -> dict[str, list[CostPoint]]:
