@@ -69,29 +69,21 @@ def memory_limit() -> int:
     return int(USABLE * available_memory()) if given is None else given
 
 
-def machine_limit() -> int:
-    """Return the same for all memory, used or free, which does not change between runs."""
-    given = _user_limit.get()
-    return (
-        int(USABLE * min([_host_memory("MemTotal"), *_cgroup_memory(total=True)])) if given is None else given
-    )
-
-
 def available_memory() -> int:
     return max(0, min([_host_memory(), *_cgroup_memory()]))
 
 
-def _host_memory(field: str = "MemAvailable") -> int:
+def _host_memory() -> int:
     try:
         with open(PROC / "meminfo", encoding="utf-8") as lines:
             fields = dict(line.split(":", 1) for line in lines)
-        return int(fields[field].split()[0]) * 1024
+        return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _cgroup_memory(total: bool = False) -> Iterator[int]:
-    """Yield the free memory or, with `total`, the limit of each cgroup of this process up to the root."""
+def _cgroup_memory() -> Iterator[int]:
+    """Yield the free memory of each cgroup of this process up to the root."""
     for folder in _cgroup_folders():
         for limit_file, usage_file, cached in (
             ("memory.max", "memory.current", "file"),
@@ -100,9 +92,6 @@ def _cgroup_memory(total: bool = False) -> Iterator[int]:
             # "max" is no limit; missing and unreadable files are skipped.
             with suppress(OSError, ValueError):
                 limit = int((folder / limit_file).read_text())
-                if total:
-                    yield limit
-                    continue
                 used = int((folder / usage_file).read_text())
                 # The system drops cached files when memory is needed.
                 yield limit - max(0, used - _cached_bytes(folder, cached))

@@ -14,13 +14,19 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()
     """Raise a UserError with the remedy if the trials of a cell, `jobs` at a time, exceed the memory limit.
 
     Cached examples are memory maps, whose pages belong to the system, and count only by what is derived from
-    them. Cells whose trials are all in `folders` take no memory.
+    them, unless they are read in random order. Cells whose trials are all in `folders` take no memory.
     """
     refuse_many_jobs(jobs)
     limit = memory_limit()
     large = [cell for cell in cells if _bytes_of(cell, jobs) > limit]
     for cell in _keep_unfinished(large, folders):
         raise UserError(_describe_excess(cell, jobs, limit))
+    scattered = [cell for cell in cells if cell.protocol.shuffled_bytes(cell) > limit]
+    for cell in _keep_unfinished(scattered, folders):
+        raise UserError(
+            f"{cell.source.name} takes {show_size(cell.source.bytes)}, and {show_size(limit)} of memory may "
+            "be used; add order: windows (--set order=windows), or set another limit with --memory"
+        )
 
 
 def _bytes_of(cell: Cell, jobs: int) -> int:

@@ -342,6 +342,10 @@ class Protocol(ABC):
         """Return roughly how many bytes the examples take, once for all trials on them."""
         return cell.source.held_bytes
 
+    def shuffled_bytes(self, cell: "Cell") -> int:
+        """Return the bytes of examples that a trial reads in random order, and that must fit in memory."""
+        return 0
+
     def probe_seconds(self, cell: "Cell") -> float:
         """Return an estimate of the seconds that one trial of a cell takes, for the plan of a run."""
         return 0.0

@@ -8,7 +8,6 @@ from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
-from olbench.memory import machine_limit
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
 from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass
 from olbench.quantities import (
@@ -53,9 +52,9 @@ class Online(Measuring):
         Key("permutations", whole(1), 20, "random orders of each data set, the same for every algorithm"),
         Key("curve", whole(1), 50, "points of the online curves"),
         Key(
-            "order", choice("auto", "exact", "windows"), None,
+            "order", choice("exact", "windows"), "exact",
             "exact: permutations of all rows; windows: random blocks, shuffled within windows, for data "
-            "larger than memory; auto: windows only for such data",
+            "larger than memory",
         ),
         *measure_keys(MEASURES),
     )  # fmt: skip
@@ -89,8 +88,7 @@ class Online(Measuring):
         A record says neither for two classes and exact permutations.
         """
         own: dict[str, Any] = {"labels": "all", "classes": source.classes} if source.classes else {}
-        order = self.setting_of(config, "order") or "auto"
-        if order == "exact" or (order == "auto" and source.bytes <= machine_limit()):
+        if self.setting_of(config, "order") == "exact":
             return own
         block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
         return {**own, "order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
@@ -110,6 +108,10 @@ class Online(Measuring):
     def shared_memory(self, cell: Cell) -> int:
         """Return the memory that an open data set takes; with windows it is never opened as a whole."""
         return cell.source.memory_bytes if _is_windowed(cell.source_setting) else super().shared_memory(cell)
+
+    def shuffled_bytes(self, cell: Cell) -> int:
+        """Return the size of the data set, which a permutation of all rows reads from end to end."""
+        return 0 if _is_windowed(cell.source_setting) else cell.source.bytes
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run one pass over the trial's order."""

@@ -104,16 +104,26 @@ def test_the_record_says_how_its_order_was_drawn(here, config, records, small_bl
     assert "order" not in records("out")[-1]["setting"]
 
 
-def test_data_larger_than_memory_gets_windows_by_itself(here, config, records, small_blocks):
+def test_data_larger_than_memory_needs_windows(here, config, records, small_blocks):
     row = " ".join(f"{7 * j}:{j}.5" for j in range(1, 20))
     Path("rows.libsvm").write_text(f"+1 {row}\n-1 {row}\n" * 500)
     text = CONFIG.replace("breast-cancer", "rows.libsvm")
     assert find_source(DatasetSpec("rows", str(Path("rows.libsvm").resolve()))).bytes > 200_000
     memory = ("--memory", "120K", "-j", "1")
-    assert here("run", config(text), "--out", "large", *memory)[0] == 0
-    assert {record["setting"]["order"] for record in records("large")} == {"windows"}
-    assert here("run", config(text + "order: exact\n"), "--out", "exact", *memory)[0] == 0
-    assert not any("order" in record["setting"] for record in records("exact"))
+    code, out, err = here("run", config(text), "--out", "out", *memory)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(
+        "olbench: rows.libsvm takes 0.2 MiB, and 0.1 MiB of memory may be used; add order: windows"
+    )
+    assert here("run", config(text + "order: windows\n"), "--out", "out", *memory)[0] == 0
+    assert {record["setting"]["order"] for record in records("out")} == {"windows"}
+
+
+def test_a_key_does_not_depend_on_the_memory_of_the_machine(here, config, records):
+    """What is recorded takes no memory, and stays what it is where there is little."""
+    assert here("run", config(CONFIG), "--out", "out")[0] == 0
+    code, out, _ = here("run", config(CONFIG), "--out", "out", "--memory", "100K")
+    assert (code, out) == (0, "nothing to do: all 2 trials are in out\n")
 
 
 def test_the_table_and_the_plan_of_a_run_in_windows(here, config, small_blocks):
@@ -136,7 +146,7 @@ def test_tuning_on_a_held_out_half_works_in_windows(here, config, records, small
 def test_an_unknown_order_is_refused(here, config):
     code, _, err = here("run", config(CONFIG + "order: sorted\n"))
     assert code == 2
-    assert "small.yaml:4: order must be one of auto, exact, windows, not 'sorted'" in err
+    assert "small.yaml:4: order must be one of exact, windows, not 'sorted'" in err
 
 
 def test_ranges_of_rows_are_read_without_opening_the_data():
