@@ -76,8 +76,10 @@ class ComparedRuns:
         protocols = list(dict.fromkeys(run.config.protocol for run in self.runs))
         if len(protocols) > 1:
             raise UserError(f"the runs have different protocols ({', '.join(protocols)}): nothing to compare")
-        protocol = self.runs[0].protocol
-        return protocol.judged or (protocol.headline,)
+        common = set.intersection(*({each.name for each in run.protocol.quantities} for run in self.runs))
+        asked = [self.runs[0].protocol.headline.name, *(self.runs[0].config.settings.get("measures") or ())]
+        found = [each for each in self.runs[0].protocol.quantities if each.judged or each.name in asked]
+        return tuple(each for each in found if each.name in common)
 
     @property
     def numbered(self) -> str:
@@ -85,7 +87,7 @@ class ComparedRuns:
 
     @property
     def test_name(self) -> str:
-        return self.runs[0].test_name
+        return self.runs[0].paired_test_name
 
     @cached_property
     def rows(self) -> dict[Key, list[Entry | None]]:
@@ -120,6 +122,7 @@ class ComparedRuns:
             for title, entry in zip(self.titles, entries, strict=True):
                 for quantity in self.quantities:
                     mean, deviation = entry.spread(quantity) if entry else (None, None)
+                    deviation = deviation if entry and entry.planned > 1 else None
                     record[f"{title}: {quantity.name}_mean"] = mean
                     record[f"{title}: {quantity.name}_std"] = deviation
             records.append(record)

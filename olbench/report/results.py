@@ -346,8 +346,10 @@ class Results:
     @property
     def test_name(self) -> str:
         """The test of paired differences over trials, as captions name it."""
-        if self.single:
-            return TEST
+        return TEST if self.single else self.paired_test_name
+
+    @property
+    def paired_test_name(self) -> str:
         corrected = any(map(self.overlap, self.datasets))
         return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
 

@@ -2,6 +2,8 @@
 
 import json
 import math
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from olbench.report.document import report_document
 from olbench.report.figures.curves import curves_figure
 from olbench.report.model import make_report
 from olbench.report.renderers import Screen, get_format
+from olbench.report.results import load_results
+from olbench.report.sections.comparison import comparison_document
 from olbench.report.sections.curves import page
 
 FORGETFUL = {"id": "arow", "forgetting": 0.99, "name": "forgetful"}
@@ -38,6 +42,22 @@ def written(form, report):
 @pytest.fixture(scope="module")
 def document(folder):
     return json.loads(written("json", make_report(folder)))
+
+
+def test_two_streams_are_compared_by_their_measures(folder):
+    twin = Path(shutil.copytree(folder, folder.parent / "twin"))
+    compared = comparison_document([load_results(folder), load_results(twin)])
+    text = get_format("text").render(compared, Screen(160, False))
+    titles = [line for line in text.splitlines() if line.startswith("Side by side")]
+    expected = ("balanced accuracy (%)", "AUC", "updates")
+    assert titles == [f"Side by side: {title}" for title in expected]
+    assert "±" not in text
+    assert "bootstrap" not in text
+    assert "One trial allows no test." in text
+    assert "Side by side" in get_format("html").render(compared, Screen(160, False))
+    [first, *_] = json.loads(get_format("json").render(compared, Screen(160, False)))
+    assert first["twin: auc_mean"] == first["stream: auc_mean"]
+    assert first["twin: auc_std"] is None
 
 
 def test_rows_have_the_measures_and_no_deviation(document):

@@ -16,7 +16,7 @@ from olbench.report.results import Results
 from olbench.report.sections import Section
 from olbench.report.sections.curves import budget, curves_of, describe_series
 from olbench.report.sections.provenance import machine_text
-from olbench.report.sections.results import spread_page
+from olbench.report.sections.results import number_text, spread_page
 from olbench.trials.run_file import RunFile
 
 #: With more algorithms, the page at first draws the curves of those that change.
@@ -87,7 +87,7 @@ def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
     for quantity in compared.quantities:
         rows = []
         for key, entries in compared.rows.items():
-            values = [quantity.spread(*entry.spread(quantity)) if entry else "" for entry in entries]
+            values = [number_text(entry, quantity) if entry else "" for entry in entries]
             changes = compared.changes[quantity.name][key]
             differences = [Box(each.text, each.significant) if each else "" for each in changes]
             rows.append(boxes(*key, *values, *differences))
@@ -96,7 +96,9 @@ def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
             left("data set", "algorithm") + right(*titles, *(f"{each} − {titles[0]}" for each in titles[1:])),
             rows,
             f"* or bold: significant at the 95% level ({compared.test_name} over the "
-            f"{plural(compared.numbered)} of the same number, where their orders are shared).",
+            f"{plural(compared.numbered)} of the same number, where their orders are shared)."
+            if any(entry and entry.planned > 1 for entries in compared.rows.values() for entry in entries)
+            else "One trial allows no test.",
         )
 
 
@@ -131,7 +133,7 @@ def _change(change: MeanChange) -> dict[str, Any]:
 
 def _quantity(quantity: Quantity, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     spreads = [each for row in rows for each in row["numbers"][quantity.name]["spreads"] if each]
-    width = max((len(each["texts"][1]) for each in spreads), default=0)
+    width = max((len(deviation) for each in spreads for deviation in each["texts"][1:]), default=0)
     return {"name": quantity.name, "title": quantity.title, "width": width}
 
 
