@@ -210,3 +210,7 @@ def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tm
     (folder / "trials.jsonl").write_text("".join(reversed(lines)))
     for form in ("text", "json", "csv", "html"):
         assert render(make_report(folder), form) == render(report, form)
+
+
+def test_latex_keeps_the_accents_of_names():
+    assert latex.escape("Müller, Łódź, Dvořák") == r"M\"{u}ller, \L{}\'{o}d\'{z}, Dvo\v{r}\'{a}k"

@@ -1,6 +1,7 @@
 r"""Tables in LaTeX: a fragment for \input, with booktabs and longtable, which breaks over pages."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -30,8 +31,12 @@ SIGNS = {
     "≤": r"$\leq$", "≥": r"$\geq$", "<": r"$<$", ">": r"$>$", "τ": r"$\tau$", "✓": r"$\bullet$", "–": "--",
     "⋆": r"$\star$", "∗": r"$\ast$", "†": r"$\dagger$", "·": r"$\cdot$", "°": r"$^\circ$",
     "—": "---", "…": r"\dots{}", "−": "$-$", "“": "``", "”": "''", "’": "'", '"': "''",
-    "[": "{[}", "*": "{*}",
+    "[": "{[}", "*": "{*}", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}",
+    "ø": r"\o{}", "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}",
 }  # fmt: skip
+#: The commands of accents by their combining characters: grave, acute, and so on to the ogonek.
+ACCENTS = dict(zip(map(chr, (*range(0x300, 0x305), *range(0x306, 0x309), 0x30A, 0x30B, 0x30C, 0x327, 0x328)),
+                   "`'^~=u.\"rHvck", strict=True))  # fmt: skip
 SIDES = {"left": "l", "right": "r", "center": "c"}
 
 
@@ -46,8 +51,14 @@ def document(fragment: str) -> str:
 
 
 def escape(text: str) -> str:
-    known = "".join(SIGNS.get(sign, sign) for sign in text)
-    return known.encode("ascii", "replace").decode()
+    return "".join(SIGNS.get(sign) or _accent(sign) for sign in text)
+
+
+def _accent(sign: str) -> str:
+    letter, *marks = unicodedata.normalize("NFD", sign)
+    for mark in marks:
+        letter = rf"\{ACCENTS.get(mark, 'relax')}{{{letter}}}"
+    return letter.encode("ascii", "replace").decode()
 
 
 def _prose(text: str) -> str:
