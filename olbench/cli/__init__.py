@@ -5,6 +5,7 @@ import errno
 import gc
 import importlib
 import os
+import resource
 import sys
 import warnings
 from contextlib import suppress
@@ -162,20 +163,12 @@ def describe_failure(error: Exception) -> str:
 
 
 def _explain_file_limit() -> str:
-    try:
-        import resource
-    except ImportError:  # Windows has no such limits
-        return ""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return f"; a process may have {most} at a time, so raise the limit, as with `ulimit -n 1024`"
 
 
 def refuse_tight_limit() -> None:
     """Refuse a limit on addresses below which libraries fail to load, or never end loading."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limits
-        return
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY and limit < FEWEST_BYTES:
         raise UserError(

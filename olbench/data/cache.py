@@ -4,6 +4,7 @@ An entry appears whole or not at all. Its meta.json has a checksum of each array
 """
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import logging
@@ -23,11 +24,6 @@ from olbench.data.folders import parsed_folder
 from olbench.data.readers.rows import assemble
 from olbench.errors import UserError
 from olbench.files import cache_folder, write_text
-
-try:
-    import fcntl
-except ImportError:  # a system without such locks keeps the drafts of killed processes until `data clean`
-    fcntl = None  # type: ignore[assignment]
 
 CHUNK = 1 << 22
 #: Smaller files are hashed at every load; the hash of a larger file is kept with its time stamps.
@@ -188,19 +184,17 @@ def open_draft() -> Iterator[Draft]:
 
 @contextlib.contextmanager
 def _hold(folder: Path) -> Iterator[None]:
-    """Lock a folder where the system can; closing it, or the death of the process, unlocks it."""
-    handle = os.open(folder, os.O_RDONLY) if fcntl else None
+    """Lock a folder; closing it, or the death of the process, unlocks it."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        if fcntl and handle is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
-        if handle is not None:
-            os.close(handle)
+        os.close(handle)
 
 
 def _sweep() -> None:
-    for folder in parsed_folder().glob(f"{DRAFT}*") if fcntl else ():
+    for folder in parsed_folder().glob(f"{DRAFT}*"):
         with contextlib.suppress(OSError):
             handle = os.open(folder, os.O_RDONLY)
             try:

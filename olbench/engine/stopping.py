@@ -60,9 +60,6 @@ def stop_on_interrupt() -> Iterator[StopFlag]:
 @contextmanager
 def hold_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back. Processes started meanwhile never see it: their parent ends them."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
     resource_tracker.ensure_running()  # starting it later would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -82,7 +82,7 @@ def _make_private(folder: Path) -> Path:
     """Create a folder; raise an OSError if others could put code into it, which numba would run."""
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.stat()
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+    if found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise PermissionError(f"others can write to {folder}")
     return folder
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -118,9 +118,9 @@ def _without_paths(run: RunFile) -> dict[str, Any]:
     config = _without_folders(content["config"])
     for spec in config["datasets"]:
         if "path" in spec:
-            spec["path"] = _base_name(spec["path"])
+            spec["path"] = Path(spec["path"]).name
     if plugins := config.get("plugins"):
-        config["plugins"] = [_base_name(path) for path in plugins]
+        config["plugins"] = [Path(path).name for path in plugins]
     content["config"] = config
     return content
 
@@ -130,23 +130,16 @@ def _without_folders(value: Any) -> Any:
         return {name: _without_folders(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_without_folders(item) for item in value]
-    is_absolute = isinstance(value, str) and (
-        PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()
-    )
-    return _base_name(value) if is_absolute else value
-
-
-def _base_name(path: str) -> str:
-    return PureWindowsPath(path).name if "\\" in path else PurePosixPath(path).name
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
 def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for number, path in enumerate(run.config.plugins):
-        member = f"{container.PLUGINS}{number}/{_base_name(path)}"
+        member = f"{container.PLUGINS}{number}/{Path(path).name}"
         if not container.MEMBERS.fullmatch(member):
             raise UserError(
-                f"the plugin {show_name(_base_name(path))} cannot be in a bundle under this name; rename it "
+                f"the plugin {show_name(Path(path).name)} cannot be in a bundle under this name; rename it "
                 "with letters, digits, '.', '-' and '_', and run the config again"
             )
         members[member] = _read_plugin(path)
@@ -210,7 +203,7 @@ def _describe_data(run: RunFile, name: str, facts: DataFacts) -> dict[str, Any]:
     steps = {"prepared": list(facts.prepared)} if facts.prepared else {}
     if spec is not None and spec.path:
         reading = spec.reading.plain()
-        own = {"file": _base_name(spec.path), **({"reading": reading} if reading else {})}
+        own = {"file": Path(spec.path).name, **({"reading": reading} if reading else {})}
         how = "a file of whoever made the run; put it into the folder where you run `olbench verify`"
         return known | steps | own | {"how": how}
     entry = catalog().get(spec.name) if spec else None

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-from olbench.trials.locks import FLAGS
-
 
 class GrowingFile:
     """A file that this process alone writes to; it is opened with the first piece."""
@@ -16,7 +14,7 @@ class GrowingFile:
     def append(self, content: bytes) -> int:
         """Return where the piece begins, once it is on the disk; if that fails, it is removed."""
         if self.file is None:
-            self.file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | FLAGS, 0o644)
+            self.file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         begin = os.fstat(self.file).st_size
         try:
             if os.write(self.file, content) < len(content):

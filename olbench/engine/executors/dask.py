@@ -12,6 +12,7 @@ and it decides what Dask cannot know:
 
 import json
 import logging
+import resource
 import time
 import uuid
 from collections import deque
@@ -371,12 +372,7 @@ def connect(where: str) -> Iterator[Any]:
 
 def _start_workers(distributed: Any, workers: int) -> Any:
     """Return a cluster on this machine."""
-    try:
-        import resource
-
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    except ImportError:  # Windows has no such limit
-        files = FILES * (workers + 1)
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if 0 <= files < FILES * (workers + 1):  # a worker that cannot open a file is started again and again
         raise UserError(
             f"a cluster with {count(workers, 'worker')} on this machine needs {FILES * (workers + 1):,} open "

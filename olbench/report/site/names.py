@@ -10,8 +10,8 @@ from olbench.errors import escape_controls
 LONGEST = 60
 #: What a file may be called on every system, whatever its letters.
 _PLAIN = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
-#: Names that Windows keeps for devices, and names that end as those with a digest do.
-_TAKEN = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|.*-[0-9a-f]{8}")
+#: Names that end as those with a digest do.
+_TAKEN = re.compile(r".*-[0-9a-f]{8}")
 
 
 def file_name(name: str) -> str:
