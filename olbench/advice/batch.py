@@ -53,6 +53,7 @@ class KnowledgeClassifier:
     advised=True,
 )
 def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> KnowledgeClassifier:
+    """Return a knowledge-based support vector machine; without advice, a linear one."""
     return KnowledgeClassifier(advice, lam, mu, loss)
 
 
