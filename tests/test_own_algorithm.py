@@ -297,9 +297,6 @@ def test_wrapped_linear_models_show_their_weights(examples):
     [
         ("import sys\nsys.exit(0)\n", "SystemExit: 0"),
         ("import sys\nraise KeyboardInterrupt\n", "KeyboardInterrupt"),
-        ("import os\nos._exit(0)\n", "SystemExit: 0"),
-        ("import os\nos.fork()\n", "RuntimeError: it forks while it is loaded"),
-        ("import os\nos.fork() or os._exit(0)\n", "RuntimeError: it forks while it is loaded"),
     ],
 )
 def test_a_plugin_that_leaves_is_an_error_and_no_success(tmp_path, code, reason):
@@ -308,10 +305,8 @@ def test_a_plugin_that_leaves_is_an_error_and_no_success(tmp_path, code, reason)
 
     plugin = tmp_path / "leaves.py"
     plugin.write_text(code)
-    with pytest.raises(UserError, match=re.escape(f"the plugin failed: {reason}")) as caught:
+    with pytest.raises(UserError, match=re.escape(f"{plugin}:2: the plugin failed: {reason}")):
         load_plugin(plugin)
-    if "fork" not in code:
-        assert f"{plugin}:2: " in str(caught.value)
 
 
 MINE = """import math; seen = {{}}; from olbench import Parameter, second_order
@@ -324,13 +319,9 @@ def mine({takes}):
 import numba
 TABLE = (1.0, 2.0)
 read = numba.njit(lambda p, i: p[i])
-@numba.njit
-def talk(m):
-    print(m); return m
 pair = numba.njit(lambda r: (r,))
 """
 TAKES = "m, v, mistake, t, p"
-REMEDY = r".*; read its parameters one by one, as p\[0\], p\[1\] and so on"
 FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
 
 
@@ -340,42 +331,15 @@ FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
         (
             TAKES,
             "return p[3], 0.1, 0.1",
-            r":6: the rule of 'mine-.*' reads p\[3\], but has 1 parameter, p\[0\]",
+            ":6: the rule of 'mine-.*' fails: IndexError: index 3 is out of bounds for axis 0 with size 1$",
         ),
-        (TAKES, "return (p[0] if m > 1e9 else p[-2]), 0.1, 0.1", r":6: the rule of 'mine-.*' reads p\[-2\]"),
-        (TAKES, "return p[t], 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
+        (TAKES, "return read(p, t), 0.1, 0.1", "mine.py:10: the rule .* fails: IndexError: index 1 is out"),
         (
             TAKES,
-            "i = 0 if t < 200 else 1000; return 1.0 - m, 0.1 * p[i], 0.1",
-            rf":6: .* uses p in a {REMEDY}",
+            "a, b = p; return 1.0, 0.1, b",
+            ":6: the rule of 'mine-.*' fails: ValueError: not enough val",
         ),
-        (TAKES, "return read(p, t), 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
-        (TAKES, "q = p; return q[3], 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
-        (TAKES, "return p[0:1].sum(), 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
-        (TAKES, "a, *b = p; return a, 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
-        (TAKES, "f = lambda p: p[0]; return f(m), 0.1, 0.1", rf":6: .* uses p in a way {REMEDY}"),
-        (
-            TAKES,
-            "a, b = p; return 1.0 - m, 0.1, b",
-            r":6: the rule of 'mine-.*' reads 2 values from p, but has",
-        ),
-        (
-            TAKES,
-            "p[0] = 5.0; return 1.0, 0.1, 0.1",
-            ":6: .* changes p, but parameters cannot be changed; give",
-        ),
-        (TAKES, "p[0] += 5.0; return 1.0, 0.1, 0.1", ":6: .* changes p, but parameters cannot be changed; "),
-        (
-            TAKES,
-            "print(m); return 1.0, 0.1, 0.1",
-            r":6: the rule of 'mine-.*' has `print`, which would run in",
-        ),
-        (
-            TAKES,
-            "exit(); return 1.0, 0.1, 0.1",
-            ":6: the rule of 'mine-.*' has `exit`, which would run in ev",
-        ),
-        (TAKES, "return talk(m), 0.1, 0.1", "mine.py:13: the rule of 'mine-.*' has `print`, which would run"),
+        (TAKES, "p[0] = 5.0; return 1.0, 0.1, 0.1", ":6: the rule .* fails: ValueError: .* is read-only"),
         (
             TAKES,
             "a, b = pair(p[0]); return 1.0, a, b",
@@ -407,18 +371,16 @@ FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
             "return 1.0, 0.1, float(str(abs(m)) + 'e0')",
             r"mine.py:6: the rule of .* does not compile: .* found for signature: float\(unicode_type\)$",
         ),
-        (TAKES, "raise RuntimeError('no')", r"mine.py:6: the rule of 'mine-.*' has `raise`, which compiled"),
+        (TAKES, "raise RuntimeError('no')", r"mine.py:6: the rule of 'mine-.*' fails: RuntimeError: no$"),
         (
             TAKES,
-            "assert t < 200; return 1.0, 0.5, 0.5",
-            r"mine.py:6: the rule of 'mine-.*' has `assert`, .* zeros for no update$",
+            "assert t < 2; return 1.0, 0.5, 0.5",
+            "mine.py:6: the rule of 'mine-.*' fails: AssertionError",
         ),
         ("m, v, p", "return 1.0, 0.5, 0.5", rf"takes \(m, v, p\); it must be {FORM}"),
-        (TAKES, "return p[False], 0.5, 0.5", "mine.py:6: the rule of 'mine-.*' uses p in a way" + REMEDY),
     ],
 )
 def test_a_rule_that_reads_or_returns_what_it_should_not_is_refused(load_text, request, takes, body, message):
-    """Compiled code would read stray memory, and exit 0 with a plausible rate."""
     id = f"mine-{abs(hash(request.node.name))}"
     load_text(MINE.format(id=id, takes=takes, body=body, grid=""))
     with pytest.raises(UserError, match=message):
@@ -439,34 +401,21 @@ def test_a_rule_may_unpack_its_parameters_and_leave_a_number_undefined(load_text
     assert online_pass(make_algorithm(id), *noisy(20, 3)).n == 20
 
 
-def test_parameters_of_the_same_name_in_the_decorator_are_another_matter(load_text):
-    load_text(
-        "from olbench import Parameter, second_order\n"
-        "@second_order('mine-p', parameters=(Parameter('p', 1.0, 'x'),), constants=lambda p: (p, p))\n"
-        "def mine(m, v, mistake, t, p):\n"
-        "    return max(0.0, 1.0 - m), p[0], p[1]\n"
-    )
-    assert online_pass(make_algorithm("mine-p"), *noisy(20, 3)).n == 20
-
-
-def test_other_functions_of_the_file_may_use_their_arguments_as_they_like(load_text):
-    load_text(
-        "from olbench import second_order\n"
-        "def unused(m, v, mistake, t, p):\n    return p[5]\n"
-        "@second_order('mine-beside')\n"
-        "def mine(m, v, mistake, t, p):\n    return max(0.0, 1.0 - m), 0.1, 0.1\n"
-    )
-    assert online_pass(make_algorithm("mine-beside"), *noisy(20, 3)).n == 20
-
-
-def test_a_function_of_ones_own_may_have_the_name_of_one_that_talks(load_text):
-    load_text(
-        "import numba; from olbench import second_order\n"
-        "print = numba.njit(lambda m: 0.1 * m)\n"
-        "@second_order('mine-print')\n"
-        "def mine(m, v, mistake, t, p):\n    return max(0.0, 1.0 - m), print(1.0), 0.1\n"
-    )
-    assert online_pass(make_algorithm("mine-print"), *noisy(20, 3)).n == 20
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("i = 0 if t < 200 else 1000; return max(0.0, 1.0 - m), 0.1 * p[i], 0.1", "IndexError: index is out"),
+        ("assert t < 200; return max(0.0, 1.0 - m), 0.5, 0.5", "AssertionError"),
+    ],
+)
+def test_what_the_trial_calls_do_not_reach_fails_during_the_pass(load_text, request, body, message):
+    """Without bounds checks it would read stray memory, and exit 0 with a plausible rate."""
+    id = f"mine-{abs(hash(request.node.name))}"
+    load_text(MINE.format(id=id, takes=TAKES, body=body, grid=""))
+    X, y = noisy(300, 3)
+    assert online_pass(make_algorithm(id), X[:199], y[:199]).n == 199
+    with pytest.raises(UserError, match=f"mine.py:3: the rule of '{id}' fails during a pass: {message}"):
+        online_pass(make_algorithm(id), X, y)
 
 
 def test_a_plugin_is_a_python_file(tmp_path):
@@ -476,24 +425,6 @@ def test_a_plugin_is_a_python_file(tmp_path):
         load_plugin(file)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_processes_forked_after_a_plugin_was_loaded_live(load_text):
-    load_text("from olbench import second_order\n")
-    child = os.fork()
-    if child == 0:
-        os._exit(7)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-
-
-def test_a_lambda_is_checked_like_any_rule(load_text):
-    load_text(
-        "from olbench import second_order\n"
-        "second_order('mine-lambda')(\n    lambda m, v, mistake, t, p: (\n        1.0, 0.1, p[0])\n)\n"
-    )
-    with pytest.raises(UserError, match=r"mine.py:4: the rule of 'mine-lambda' reads p\[0\], but has 0 par"):
-        online_pass(make_algorithm("mine-lambda"), *noisy(20, 3))
-
-
 def test_a_rule_of_the_exact_step_is_checked_too(load_text):
     load_text(
         "from olbench import second_order\n"
@@ -501,24 +432,10 @@ def test_a_rule_of_the_exact_step_is_checked_too(load_text):
         "@second_order('mine-exact', exact=step)\n"
         "def mine(m, v, mistake, t, p):\n    return 1.0, 0.1, 0.1\n"
     )
-    with pytest.raises(UserError, match=r"mine.py:3: the rule of 'mine-exact' reads p\[7\], but has 0 par"):
+    with pytest.raises(
+        UserError, match=r"mine.py:4: the rule of 'mine-exact' fails during a pass: IndexError"
+    ):
         online_pass(make_algorithm("mine-exact", covariance="diag", projection="exact"), *noisy(20, 3))
-
-
-def test_as_many_constants_for_all_parameters_or_none(load_text):
-    """A rule is checked with its defaults; with fewer constants it would read stray memory."""
-    load_text(
-        "from olbench import Parameter, second_order\n"
-        "@second_order('mine-few', parameters=(Parameter('r', 1.0, 'x'),),\n"
-        "    constants=lambda r: (r, r) if r < 2.0 else (r,))\n"
-        "def mine(m, v, mistake, t, p):\n    return 1.0, p[0], p[1]\n"
-    )
-    assert online_pass(make_algorithm("mine-few"), *noisy(20, 3)).n == 20
-    message = (
-        r"mine.py:3: the constants of 'mine-few' are 1 number for {'r': 4.0}, but 2 for its defaults; return"
-    )
-    with pytest.raises(UserError, match=message):
-        online_pass(make_algorithm("mine-few", r=4.0), *noisy(20, 3))
 
 
 def test_a_promise_to_be_passive_that_does_not_hold_is_refused(load_text):
@@ -702,7 +619,7 @@ def test_a_learner_without_a_source_has_no_line_for_it(load_text, here, tmp_path
         ),
         (
             "def f(m, v, mistake, t, p): return p[0], 0.0, 0.0",
-            "the rule of 'bad' reads p[0], but has 0 param",
+            "the rule of 'bad' fails: IndexError: index 0 is out of bounds",
         ),
     ],
 )
@@ -745,17 +662,6 @@ def test_a_rule_that_reads_beyond_an_array_of_its_own_fails(load_text, examples,
         message = r"mine.py:8: the rule of 'tabled' fails during a pass: IndexError: index is out of bounds"
         with pytest.raises(UserError, match=message):
             online_pass(algorithm, X[:151], y[:151])
-    finally:
-        _unload(definition.module)
-
-
-def test_a_function_that_reads_an_array_unchecked_is_refused(load_text):
-    [definition] = load_text(TABLE_RULE.format(read="look_up(k)", decorator="@numba.njit"))
-    try:
-        with pytest.raises(
-            UserError, match=r"mine.py:7: .* calls `look_up`.* @numba.njit\(boundscheck=True\)"
-        ):
-            _ = definition.compiled_rule
     finally:
         _unload(definition.module)
 

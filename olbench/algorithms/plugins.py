@@ -3,16 +3,13 @@
 import copyreg
 import importlib.machinery
 import importlib.util
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
 from dataclasses import fields
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from threading import Thread, local
+from threading import Thread
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
@@ -21,8 +18,6 @@ from olbench.algorithms.registry import definitions, get_definition
 from olbench.errors import UserError, describe_error, find_line, is_file
 
 PREFIX = "olbench_plugin_"
-_end_process = os._exit
-_guarded = local()
 Item = TypeVar("Item")
 #: Seconds between two looks at work that runs aside, and how long it may go on after a stop.
 PAUSE, PATIENCE = 0.05, 0.5
@@ -84,8 +79,7 @@ def _execute(name: str, file: Path, given: str) -> None:
     loader, module = make_module(name, file)
     LOADS.append(set())
     try:
-        with _forbid_leaving():
-            loader.exec_module(module)
+        loader.exec_module(module)
     # sys.exit in a plugin would end the command as if all were well.
     except BaseException as error:
         # Leave nothing behind: the user may correct the file and load it again.
@@ -131,77 +125,3 @@ def run_rule(
         wait([outcome], timeout=PATIENCE)  # so that nobody reads what is nearly done while it changes
         raise
     return None
-
-
-class _Forks:
-    """Whether a plugin is being loaded, and whether it has forked meanwhile."""
-
-    watched = False
-    seen = False
-
-    @classmethod
-    def note(cls) -> None:
-        """Remember a fork."""
-        cls.seen = cls.seen or cls.watched
-
-    @classmethod
-    def end_child(cls) -> None:
-        """End the copy of this process: it would run the whole command a second time."""
-        if cls.watched:
-            _end_process(1)
-
-
-@contextmanager
-def forbid_exit() -> Iterator[None]:
-    """Make os._exit an error in this thread: it would end the command with a code of the plugin's choice.
-
-    So is os.execv, which would replace the command, once a plugin was loaded.
-    """
-    before = getattr(_guarded, "process", None)
-    # The module with another name for it is posix or nt.
-    sys.modules[os.name].__dict__["_exit"] = os._exit = _exit_unless_guarded
-    _guarded.process = os.getpid()
-    try:
-        yield
-    finally:
-        _guarded.process = before
-
-
-def _exit_unless_guarded(status: int) -> NoReturn:
-    if _is_guarded():
-        raise SystemExit(status)
-    _end_process(status)
-
-
-def _is_guarded() -> bool:
-    # A process that a contestant has forked ends on its own.
-    return getattr(_guarded, "process", None) == os.getpid()
-
-
-@cache
-def _watch_exec() -> None:
-    def audit(event: str, arguments: Any) -> None:
-        if event == "os.exec" and _is_guarded():
-            raise RuntimeError(f"it replaces this process with {os.fsdecode(arguments[0])}; use subprocess")
-
-    sys.addaudithook(audit)
-
-
-@contextmanager
-def _forbid_leaving() -> Iterator[None]:
-    _watch_forks()
-    _watch_exec()
-    _Forks.watched, _Forks.seen = True, False
-    try:
-        with forbid_exit():
-            yield
-    finally:
-        _Forks.watched = False
-    if _Forks.seen:
-        raise RuntimeError("it forks while it is loaded; start processes when the algorithm runs")
-
-
-@cache
-def _watch_forks() -> None:
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_parent=_Forks.note, after_in_child=_Forks.end_child)

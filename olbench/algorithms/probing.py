@@ -1,11 +1,8 @@
-"""The checks of a user's rule before it is compiled.
+"""The checks of a user's rule before it is compiled: its signature, and a few rounds in plain Python.
 
-Compiled code does not check the index of an array: a rule that reads p[3] and has one parameter would read
-stray memory, and return a plausible rate. So its source may read the parameters by constant indices only, and
-the rule is called in plain Python on a few rounds. If it reads other arrays, it is compiled with a check.
+What these rounds do not reach fails during a pass: compiled code has bounds checks, see `unraised`.
 """
 
-import ast
 import inspect
 import itertools
 import math
@@ -16,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.errors import UserError, count, describe_error, find_line
+from olbench.errors import UserError, describe_error, find_line
 
 #: What a rule of each order takes and gives, by the names that the documents use; of second order, also one
 #: that sees the label and has a state.
@@ -36,9 +33,6 @@ PASSIVE = {"first": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 0.0)}
 _MARGINS, _SIZES, _ROUNDS = (-2.0, -0.1, 0.0, 0.3, 1.0, 5.0), (0.01, 1.0, 40.0), (1, 100)
 #: How Python's `math` complains about a number for which a function is not defined, in any version.
 _DOMAIN = re.compile("math domain error|expected a (nonnegative|positive|finite|noninteger|number)")
-#: What compiled code ignores, and what would talk or wait in every round.
-_EXCEPTIONS = {ast.Raise: "raise", ast.Assert: "assert"}
-_TALK = frozenset({"print", "input", "open", "exit", "quit", "breakpoint"})
 
 
 def check_rule(
@@ -50,7 +44,7 @@ def check_rule(
     passive_above: float = math.inf,
     state: tuple[float, ...] | None = None,
 ) -> None:
-    """Refuse a rule that takes or gives something else, or reads a parameter that it does not have.
+    """Refuse a rule that takes or gives something else, or fails.
 
     It is also refused if it does something at a margin above `passive_above`. With a `state` it is one that
     sees the label.
@@ -62,23 +56,19 @@ def check_rule(
     given = [each.name for each in inspect.signature(rule, follow_wrapped=False).parameters.values()]
     if len(given) != len(TAKES[order]):
         raise UserError(f"{place}: the rule of '{id}' takes ({', '.join(given)}); it must be {form}")
-    is_known = check_source(id, rule, len(constants), file, None if state is None else len(state))
-    undefined, rounds = [], list(_rounds(order))
+    undefined, rounds, plain = [], list(_rounds(order)), _without_compiler(rule)
+    p = np.array(constants, dtype=np.float64)
+    p.flags.writeable = False
     # The numbers of a rule go through the rounds as through a pass.
     kept = () if state is None else (np.array(state, dtype=np.float64),)
     for call in rounds:
         try:
             with np.errstate(all="ignore"):
-                found = _as_plain(rule(*call, np.array(constants, dtype=np.float64), *kept))
+                found = _as_plain(plain(*call, p, *kept))
         except Exception as error:
             if _is_undefined(error):
                 undefined.append(error)  # compiled code gives infinity or NaN, which a pass counts
                 continue
-            if isinstance(error, IndexError) and not is_known:
-                raise UserError(
-                    f"{place}: the rule of '{id}' reads a parameter{' or a number' if kept else ''} that it "
-                    f"does not have; it has {len(constants)}{f' and {len(kept[0])}' if kept else ''}"
-                ) from None
             raise UserError(
                 f"{_place_of(error, file) or place}: the rule of '{id}' fails: {describe_error(error)}"
             ) from None
@@ -142,43 +132,6 @@ def _place_of(error: Exception, file: str) -> str:
     return f"{file}:{line}" if line else ""
 
 
-def check_source(
-    id: str, rule: Callable[..., Any], parameters: int, file: str, state: int | None = None
-) -> bool:
-    """Refuse what a rule must not have, wherever it is, if there is a source; return whether there is one.
-
-    The last argument is the parameters, or the `state` of that many numbers, and the one before parameters.
-    """
-    sources = list(_find_sources(rule))
-    for node in sources:
-        names = _arrays_of(node, state is not None)
-        if state is not None:
-            _check_uses(id, node, names[1], state, file, "number")
-        _check_uses(id, node, names[0], parameters, file, "parameter")
-        _check_statements(id, rule, node, file, set())
-    return bool(sources)
-
-
-def reads_arrays(rule: Callable[..., Any], has_state: bool) -> bool:
-    """Return whether a rule reads elements of anything but its arguments; without a source, it may."""
-    sources = list(_find_sources(rule))
-    return not sources or any(
-        not any(_is_name(node.value, name) for name in _arrays_of(source, has_state))
-        for source in sources
-        for node in _indices(source)
-    )
-
-
-def _indices(source: ast.FunctionDef | ast.Lambda) -> Iterator[ast.Subscript]:
-    return (node for node in _walk_body(source) if isinstance(node, ast.Subscript))
-
-
-def _arrays_of(source: ast.FunctionDef | ast.Lambda, has_state: bool) -> list[str]:
-    """Return the names under which a rule has its parameters and, if there is a state, its numbers."""
-    names = [each.arg for each in (*source.args.posonlyargs, *source.args.args)]
-    return names[-2:] if has_state else names[-1:]
-
-
 def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
     """Yield the arguments of the rounds, without the parameters; NumPy's numbers may be divided by zero."""
     if order == "labelled":
@@ -196,117 +149,6 @@ def _is_undefined(error: Exception) -> bool:
     """Return whether an error stands for a number that is not defined, such as a root of -1."""
     domain = isinstance(error, ValueError) and _DOMAIN.match(str(error)) is not None
     return domain or isinstance(error, ArithmeticError)
-
-
-def _find_sources(function: Callable[..., Any]) -> Iterator[ast.FunctionDef | ast.Lambda]:
-    """Yield the source of a function; of lambdas in one line with the same arguments, that of each."""
-    try:
-        code = function.__code__
-        tree = ast.parse("".join(inspect.findsource(code)[0]))
-    except (AttributeError, OSError, TypeError, SyntaxError):
-        return  # typed into a shell, or otherwise without a source
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.Lambda):
-            first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
-            names = tuple(each.arg for each in (*node.args.posonlyargs, *node.args.args))
-            if first == code.co_firstlineno and names == code.co_varnames[: code.co_argcount]:
-                yield node
-
-
-def _walk_body(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
-    for statement in node.body if isinstance(node.body, list) else [node.body]:
-        yield from ast.walk(statement)
-
-
-def _check_statements(
-    id: str, function: Callable[..., Any], source: ast.FunctionDef | ast.Lambda, file: str, seen: set[str]
-) -> None:
-    """Refuse exceptions and talk, in a rule and in the compiled functions of its file that it calls."""
-    for node in _walk_body(source):
-        if type(node) in _EXCEPTIONS:
-            raise _refuse(
-                id, file, node, f"has `{_EXCEPTIONS[type(node)]}`, which compiled code ignores; return "
-                "numbers in every case, zeros for no update",
-            )  # fmt: skip
-        if not isinstance(node, ast.Name) or node.id in seen:
-            continue
-        known = function.__globals__.get(node.id)
-        if node.id in _TALK and known is None:
-            raise _refuse(
-                id, file, node, f"has `{node.id}`, which would run in every round; take it out: a rule only "
-                "returns numbers",
-            )  # fmt: skip
-        called = getattr(known, "py_func", None)
-        if called is not None and called.__code__.co_filename == function.__code__.co_filename:
-            seen.add(node.id)
-            is_checked = getattr(known, "targetoptions", {}).get("boundscheck")
-            for each in _find_sources(called):
-                _check_statements(id, called, each, file, seen)
-                for index in () if is_checked else _indices(each):
-                    raise _refuse(
-                        id, file, index, f"calls `{node.id}`, which reads an array at an index that compiled "
-                        "code does not check; write @numba.njit(boundscheck=True)",
-                    )  # fmt: skip
-
-
-def _check_uses(
-    id: str, source: ast.FunctionDef | ast.Lambda, name: str, size: int, file: str, noun: str
-) -> None:
-    """Refuse uses of an array but p[0], p[1] and so on, within range, and a, b = p.
-
-    The array has the parameters, or the numbers of a rule, which it may change.
-    """
-    has = f"has {count(size, noun)}{f', {name}[0] being the first' if size else ''}"
-    checked: set[ast.AST] = set()
-    for node in _walk_body(source):
-        if isinstance(node, ast.Subscript) and _is_name(node.value, name):
-            index = _read_index(node.slice)
-            if not isinstance(node.ctx, ast.Load) and noun == "parameter":
-                raise _refuse(
-                    id, file, node, f"changes {name}, but parameters cannot be changed; give what it "
-                    "computes another name",
-                )  # fmt: skip
-            if index is not None and not -size <= index < size:
-                verb = "reads" if isinstance(node.ctx, ast.Load) else "sets"
-                raise _refuse(id, file, node, f"{verb} {name}[{index}], but {has}")
-            if index is not None and not isinstance(node.ctx, ast.Del):
-                checked.add(node.value)
-        elif isinstance(node, ast.Assign) and _is_name(node.value, name):
-            for target in node.targets:
-                if isinstance(target, ast.Tuple | ast.List) and not _has_star(target):
-                    if len(target.elts) != size:
-                        raise _refuse(
-                            id, file, node, f"reads {len(target.elts)} values from {name}, but {has}"
-                        )
-                    checked.add(node.value)
-    for node in _walk_body(source):
-        is_other = _is_name(node, name) and node not in checked
-        if is_other or (isinstance(node, ast.arg) and node.arg == name):
-            raise _refuse(
-                id, file, node, f"uses {name} in a way that compiled code does not check; "
-                f"{'read' if noun == 'parameter' else 'use'} its {noun}s one by one, as {name}[0], {name}[1] "
-                "and so on",
-            )  # fmt: skip
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def _has_star(target: ast.Tuple | ast.List) -> bool:
-    return any(isinstance(each, ast.Starred) for each in target.elts)
-
-
-def _refuse(id: str, file: str, node: Any, reason: str) -> UserError:
-    return UserError(f"{file}:{node.lineno}: the rule of '{id}' {reason}")
-
-
-def _read_index(node: ast.expr) -> int | None:
-    try:
-        value = ast.literal_eval(node)
-    except ValueError:
-        return None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _as_plain(found: Any) -> Any:

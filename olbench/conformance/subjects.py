@@ -2,18 +2,14 @@
 
 import contextlib
 import io
-import signal
-import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
 
 import numpy as np
 
-from olbench.algorithms.plugins import forbid_exit
 from olbench.conformance.inputs import Input
 from olbench.errors import UserError, describe_error, shorten, show_name
 from olbench.learn.examples import Floats
@@ -98,25 +94,21 @@ class Subject(ABC):
         return wanted
 
 
-class _TimeoutError(BaseException):
-    """The time for a pass is over; nobody catches it by accident."""
-
-
 @contextmanager
 def _guard(remarks: dict[str, None]) -> Iterator[None]:
-    """Turn everything that foreign code may do into one sentence."""
+    """Turn every failure of foreign code into one sentence."""
     out = io.StringIO()
     try:
         with (
-            contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), forbid_exit(),
-            warnings.catch_warnings(), np.errstate(all="ignore"), _limit_time(),
-        ):  # fmt: skip
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(io.StringIO()),
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+        ):
             warnings.simplefilter("ignore")
             yield
     except (SubjectError, UserError, KeyboardInterrupt):
         raise
-    except _TimeoutError:
-        raise SubjectError(f"it does not finish a pass within {PATIENCE:g} seconds") from None
     except SystemExit as error:
         raise SubjectError(f"it ends the process (exit code {error.code})") from None
     except BaseException as error:
@@ -125,25 +117,6 @@ def _guard(remarks: dict[str, None]) -> Iterator[None]:
         if out.getvalue().strip():
             first = out.getvalue().strip().splitlines()[0]
             remarks[f"it prints while it learns, first {show_name(first)}"] = None
-
-
-@contextmanager
-def _limit_time() -> Iterator[None]:
-    """Interrupt a pass that takes too long; only the main thread can be interrupted."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise _TimeoutError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def find_unit(subject: Subject, recordings: Sequence[Recording]) -> float:

@@ -1,10 +1,8 @@
 """Whatever a subject does, the answer is one sentence; processes and recorded rounds are subjects too."""
 
-import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -39,17 +37,8 @@ def leave(self, x):
     sys.exit(5)
 
 
-def vanish(self, x):
-    os._exit(0)
-
-
 def crash(self, x):
     raise RuntimeError("out of\npaper")
-
-
-def hang(self, x):
-    while True:
-        pass
 
 
 def spoil(self, x):
@@ -60,7 +49,6 @@ def spoil(self, x):
     ("act", "sentence"),
     [
         (leave, "it ends the process (exit code 5), in round 3 of 'orthogonal rows'"),
-        (vanish, "it ends the process (exit code 0), in round 3 of 'orthogonal rows'"),
         (crash, "it fails with RuntimeError: out of"),
         (spoil, "what it shows is not a number, in round 3 of 'orthogonal rows'"),
     ],
@@ -71,14 +59,6 @@ def test_a_subject_that_fails_gives_one_sentence(act, sentence, capfd):
     assert verdict.outcome == "failed"
     assert sentence in verdict.headline
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_subject_that_hangs_is_interrupted(monkeypatch):
-    monkeypatch.setattr(subjects, "PATIENCE", 0.2)
-    started = time.monotonic()
-    verdict = conform(odd(hang), "pa1", **C)
-    assert "it does not finish a pass within 0.2 seconds" in verdict.headline
-    assert time.monotonic() - started < 10
 
 
 def test_what_is_odd_but_no_difference_is_a_remark(capfd):

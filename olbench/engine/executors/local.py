@@ -19,7 +19,7 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-from olbench.algorithms.plugins import forbid_exit, load_plugin, run_rule
+from olbench.algorithms.plugins import load_plugin, run_rule
 from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_source
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
@@ -203,9 +203,8 @@ def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = No
     protocol = get_protocol(trial.protocol)
     started = time.perf_counter()
     try:
-        with forbid_exit():
-            work = run or partial(protocol.run, trial, trial.source, stop.is_set)
-            outcome = run_rule(trial.definition, work, stop.is_set)
+        work = run or partial(protocol.run, trial, trial.source, stop.is_set)
+        outcome = run_rule(trial.definition, work, stop.is_set)
     except StoppedError:
         return None
     except UserInterruptError:
