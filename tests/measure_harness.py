@@ -16,10 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = """
 import json, os, sys, tempfile, time
 from pathlib import Path
+from olbench.api import plan
 from olbench.cli.run import carry_out
 from olbench.config.reading import data_config
-from olbench.data.source import find_sources
-from olbench.protocols import get_protocol
 from olbench.trials import ledger
 
 folder = Path(tempfile.mkdtemp())
@@ -28,10 +27,9 @@ data.write_text("+1 1:1\\n-1 2:1\\n+1 1:2\\n-1 2:3\\n")
 
 def run(trials, out):
     config = data_config(str(data), "perceptron", (), (f"permutations={trials}",))
-    sources, _ = find_sources(config.datasets, False)
+    planned = plan(config, 1)
     started = time.process_time()
-    cells = get_protocol(config.protocol).cells(config, sources)
-    assert carry_out(cells, folder / out, 1, "shared", True, []) == 0
+    assert carry_out(planned, folder / out, "shared", True) == 0
     return time.process_time() - started
 
 run(20, "warm")

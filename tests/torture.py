@@ -138,19 +138,17 @@ class Experiment:
     """A config that is planned and compiled once, and runs in forks of this process."""
 
     def __init__(self, name: str, text: str):
+        from olbench.api import plan
         from olbench.config.reading import read_config
-        from olbench.data.source import find_sources
         from olbench.engine.executors.local import warm_up
         from olbench.engine.stopping import StopFlag
-        from olbench.protocols import get_protocol
         from olbench.trials import provenance
 
         path = Path(f"{name}.yaml")
         path.write_text(text)
         config = read_config(path)
-        sources, _ = find_sources(config.datasets, False)
-        self.cells = get_protocol(config.protocol).cells(config, sources)
-        warm_up([trial for cell in self.cells for trial in cell.trials({})], StopFlag())
+        self.plan = plan(config, 2)
+        warm_up([trial for cell in self.plan.cells for trial in cell.trials({})], StopFlag())
         provenance.commit()
         self.whole = Path(f"{name}-whole")
         started = time.monotonic()
@@ -169,7 +167,7 @@ class Experiment:
         code = 99
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
-            code = carry_out(self.cells, folder, 2, "shared", True, [])
+            code = carry_out(self.plan, folder, "shared", True)
         except UserError:
             code = 2
         finally:

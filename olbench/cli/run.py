@@ -263,7 +263,9 @@ def refuse_unknown(name: str) -> None:
         )
 
 
-def carry_out(plan: "api.Plan", folder: Path, timing: str, quiet: bool, executor: "Executor | None") -> int:
+def carry_out(
+    plan: "api.Plan", folder: Path, timing: str, quiet: bool, executor: "Executor | None" = None
+) -> int:
     """Run the missing trials in a folder, print how it ended, and return the exit code."""
     from olbench import api
     from olbench.cli.plan import show_results

@@ -99,8 +99,8 @@ class Run:
             for other in {id(each): each for each in map(self.lenders.__getitem__, found)}.values():
                 self.origins |= {about["run"]: about for about in other.describe()}
             self.write()
-            for key in found:
-                self.known[key] = self.ledger.append(self.lenders[key].read(key))
+            copied = self.ledger.append_all(self.lenders[key].read(key) for key in found)
+            self.known |= {record["key"]: record for record in copied}
 
     @property
     def failed(self) -> list[Record]:

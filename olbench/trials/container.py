@@ -104,11 +104,6 @@ def read_piece(folder: Path, name: str, offset: int, size: int) -> bytes:
         return file.read(max(0, min(size, entry.file_size - offset)))
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(read_member(folder, MANIFEST))
-    return content
-
-
 def locate_plugin(folder: Path, name: str) -> str:
     """In the cache if it is trusted: no file can be opened or run at a path inside of a bundle."""
     if not is_trusted(folder):

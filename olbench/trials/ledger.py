@@ -167,14 +167,16 @@ class Ledger:
 
     def append(self, record: Record) -> Record:
         """Return the record as this ledger keeps it in memory; its arrays go to their own file."""
+        return self.append_all([record])[0]
+
+    def append_all(self, records: Iterable[Record]) -> list[Record]:
+        """Write many records in one piece: the disk confirms them together."""
         if self.packed:
             self._unpack(self.packed)
             self.packed = None
         try:
-            if "arrays" in record:
-                others = {name: value for name, value in record.items() if name != "arrays"}
-                record = {**others, "arrays": self.arrays.append_all(record["arrays"])}
-            self.lines.append(write_line(record))
+            stored = [self._store_arrays(record) for record in records]
+            self.lines.append(b"".join(map(write_line, stored)))
         except OSError as error:
             raise LedgerFullError(
                 f"cannot write {self.path}: {error.strerror or error}; what is in it is kept, and the same "
@@ -185,8 +187,15 @@ class Ledger:
                 f"{self.path} was removed during the run, and its trials with it; the same command runs "
                 "them again"
             )
-        self.records[record["key"]] = kept = without_series(record)
+        kept = list(map(without_series, stored))
+        self.records |= {record["key"]: record for record in kept}
         return kept
+
+    def _store_arrays(self, record: Record) -> Record:
+        if "arrays" not in record:
+            return record
+        others = {name: value for name, value in record.items() if name != "arrays"}
+        return {**others, "arrays": self.arrays.append_all(record["arrays"])}
 
     def close(self) -> None:
         self.arrays.close()

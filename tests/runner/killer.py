@@ -13,21 +13,18 @@ import sys
 import time
 from pathlib import Path
 
+from olbench.api import Plan, plan
 from olbench.cli.run import carry_out
 from olbench.config.reading import read_config
-from olbench.data.source import find_sources
 from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag
-from olbench.protocols import cells_of
-from olbench.protocols.definition import Cell
 from olbench.trials import provenance
 
 
 def main(path: str, kills: int, seed: int) -> None:
     config = read_config(Path(path))
-    sources, _ = find_sources(config.datasets, False)
-    planned = cells_of(config, sources)
-    warm_up([trial for cell in planned for trial in cell.trials({})], StopFlag())
+    planned = plan(config, 2)
+    warm_up([trial for cell in planned.cells for trial in cell.trials({})], StopFlag())
     provenance.commit()
     # On a busy machine a run takes longer, and so must the moments be later.
     begin = time.perf_counter()
@@ -44,11 +41,11 @@ def main(path: str, kills: int, seed: int) -> None:
             ended += 1
 
 
-def fork_run(planned: list[Cell], folder: Path) -> int:
+def fork_run(planned: Plan, folder: Path) -> int:
     """Carry out a run in a fork of this process; return the number of that process."""
     child = os.fork()
     if not child:
-        os._exit(carry_out(planned, folder, 2, "shared", True, []))
+        os._exit(carry_out(planned, folder, "shared", True))
     return child
 
 
