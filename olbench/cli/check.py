@@ -78,7 +78,8 @@ def command(
         raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
     path = find_config(str(config))
     experiment = read_config(path, overrides)
-    before = baseline.Baseline(()) if update else baseline.read(against)
+    nothing = baseline.Baseline((), experiment.protocol, experiment.seed)
+    before = nothing if update else baseline.read(against)
     plan = api.plan(experiment, jobs, skip_missing)
     if plan.skipped:
         say(f"skipped: {', '.join(plan.skipped)} not downloaded", err=True)

@@ -94,7 +94,7 @@ def compare(
         ("protocol", before.protocol, now.protocol, "another protocol measures other things"),
         ("seed", before.seed, now.seed, "other orders give other counts"),
     ):
-        if old not in ("", None) and old != new:
+        if old != new:
             message = f"the {kind} changed: {old} -> {new}; {why}, so nothing was compared"
             return Comparison(0, 0, (Remark(kind, message),))
     if only:
@@ -161,7 +161,7 @@ class _Comparer:
         seen: dict[str, list[tuple[Row, Row]]] = {}
         for key in self.old.keys() & self.new.keys():
             old, new = self.old[key], self.new[key]
-            if (old.get("fingerprint") or new["fingerprint"]) != new["fingerprint"]:
+            if old["fingerprint"] != new["fingerprint"]:
                 seen.setdefault(old["dataset"], []).append((old, new))
         for dataset, pairs in sorted(seen.items()):
             old, new = pairs[0]
@@ -264,10 +264,9 @@ def _differences(old: Row, new: Row) -> list[str]:
     grid = new.get("grid", {})
     fixed = [{k: v for k, v in row.get("params", {}).items() if k not in grid} for row in (old, new)]
     words = _list_changes(*fixed)
-    if "fingerprint" in old:  # the first version of baselines had neither grids nor options
-        words += [f"grid of {text}" for text in _list_changes(old.get("grid", {}), grid)]
-        for name in ("options", "setting"):
-            words += _list_changes(old.get(name, {}), new.get(name, {}))
+    words += [f"grid of {text}" for text in _list_changes(old.get("grid", {}), grid)]
+    for name in ("options", "setting"):
+        words += _list_changes(old.get(name, {}), new.get(name, {}))
     return words
 
 

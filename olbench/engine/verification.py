@@ -38,7 +38,7 @@ TRIALS, SHARE = 20, 0.05
 #: Why trials cannot run here.
 NO_DATA, OTHER_DATA = "data not available", "other data of the same name"
 NO_PLUGIN, NO_ALGORITHM = "plugin not trusted", "unknown algorithm"
-OTHER_CODE, OLD, FAILED = "another behaviour of the code", "recorded by olbench 0.1", "it fails here"
+OTHER_CODE, FAILED = "another behaviour of the code", "it fails here"
 
 
 def altered_trials(population: int, share: float) -> int:
@@ -208,8 +208,6 @@ class Verifier:
 
     def why_not(self, record: Record) -> str:
         """Return why a trial cannot run here, or an empty text."""
-        if record["version"] == 1:
-            return OLD
         source = self._source(record["dataset"])
         if isinstance(source, str):
             return source

@@ -64,9 +64,8 @@ def _read_rows(node: Node, name: str) -> tuple[Row, ...]:
 
 
 ROW_KEYS = make_keys(
-    {"dataset": name_text, "algorithm": name_text},
+    {"dataset": name_text, "algorithm": name_text, "fingerprint": any_text},
     **dict.fromkeys(("params", "grid", "options", "setting"), mapping(anything)),
-    fingerprint=any_text,
     n=whole(1),
 )
 #: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
@@ -76,8 +75,8 @@ ABOUT = tuple(key.name for key in ROW_KEYS)
 @dataclass(frozen=True)
 class Baseline:
     rows: Annotated[tuple[Row, ...], _read_rows]
-    protocol: Annotated[str, any_text] = ""
-    seed: int | None = None
+    protocol: Annotated[str, any_text]
+    seed: int
     versions: Annotated[Mapping[str, str], mapping(any_text)] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
@@ -85,7 +84,7 @@ class Baseline:
         return {**head, "versions": dict(self.versions)}
 
 
-KEYS = (*keys_of(Baseline), Key("version", whole(1), 1))
+KEYS = (*make_keys({"version": whole(1)}), *keys_of(Baseline))
 
 
 def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
@@ -138,8 +137,11 @@ def read(path: Path) -> Baseline:
         given = read_keys(KEYS, Node(known, NAME, root.keys), "the file")
     except UserError as error:
         raise UserError(f"{path} is not a baseline: {error}; write a new one with --update") from None
-    if given.pop("version", 1) > VERSION:
-        raise UserError(f"{path} was written by a newer olbench; update this one")
+    if (version := given.pop("version")) != VERSION:
+        raise UserError(
+            f"{path} has version {version}, and this olbench reads version {VERSION}; write a new one with "
+            "--update"
+        )
     return Baseline(**given)
 
 

@@ -17,7 +17,6 @@ from olbench.shipped import find_folder
 from olbench.trials import arrays, container, ledger, run_file
 from olbench.trials.packed import pack
 from olbench.trials.record import TIMES
-from olbench.trials.record import VERSION as RECORD_VERSION
 from olbench.trials.run_file import DataFacts, RunFile
 from olbench.trials.trial import Record
 
@@ -82,7 +81,6 @@ def write_bundle(folder: Path, target: Path) -> Bundled:
     run, records = run_file.read(folder), list(ledger.current(folder).values())
     if not records:
         raise UserError(f"{folder} has no trial yet, so there is nothing to bundle")
-    refuse_first_version(records, folder)
     members: dict[str, bytes | Path] = {}
     content = _without_paths(run)
     content["config"] |= _add_files(run, members)
@@ -99,12 +97,6 @@ def write_bundle(folder: Path, target: Path) -> Bundled:
     done = {record["key"] for record in records if record["status"] == "ok"}
     complete = bool(run.end) and all(done.issuperset(cell.keys) for cell in run.cells)
     return Bundled(target, digest, len(records), len(run.data), complete)
-
-
-def refuse_first_version(records: Iterable[Record], folder: Path) -> None:
-    for record in records:
-        if record["version"] != RECORD_VERSION:
-            raise UserError(f"{folder}: the trial {record['key']} is from olbench 0.1; run its config again")
 
 
 def _version(run: RunFile) -> str:

@@ -1,15 +1,11 @@
 """The ledger: one JSON object per line, on the disk before the next trial counts as done; never rewritten."""
 
-import io
-import lzma
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 from olbench.files import is_special, write_whole
 from olbench.memory import pause_collector
@@ -23,8 +19,6 @@ from olbench.trials.trial import Record
 NAME = "trials.jsonl"
 #: A ledger that ships with the code; see `packed`.
 PACKED = "trials.columns.xz"
-#: Its lines, compressed: what shipped with olbench 0.2.
-PACKED_LINES = "trials.jsonl.xz"
 LOCK = ".lock"
 Item = TypeVar("Item")
 
@@ -40,7 +34,8 @@ def each(folder: Path) -> Iterator[Record]:
     path = _find(folder)
     if path.name == PACKED:
         return _unpacked(path, packed.unpack_briefly)
-    return (record for record, _ in _records(_content(path), path))
+    content = path.read_bytes() if path.exists() else b""
+    return (record for record, _ in _records(content, path))
 
 
 def keys(folder: Path) -> list[str]:
@@ -86,23 +81,11 @@ def find_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
 
 
 def _find(folder: Path) -> Path:
-    paths = [folder / name for name in (NAME, PACKED, PACKED_LINES)]
+    paths = [folder / name for name in (NAME, PACKED)]
     for path in paths:
         if is_special(path):
             raise UserError(f"{path} is not a file; remove it, or choose another folder")
     return next((path for path in paths if path.exists()), paths[0])
-
-
-def _content(path: Path) -> bytes:
-    if path.name == NAME:
-        return path.read_bytes() if path.exists() else b""
-    try:
-        with open(path, "rb") as file:
-            reader = io.BufferedReader(Decompressed(file, "xz"), BUFFER)
-            # Piece by piece: a read of everything would ask for 8 KB at a time.
-            return b"".join(iter(partial(reader.read, BUFFER), b""))
-    except (lzma.LZMAError, EOFError) as error:
-        raise _damage(path, str(error).rstrip(".")) from None
 
 
 def _unpacked(path: Path, unpack: Callable[[bytes], Iterable[Item]]) -> Iterator[Item]:
@@ -144,15 +127,12 @@ class Ledger:
         #: A ledger that ships, which is not unpacked before there is something to add to it.
         self.packed = source if source.name == PACKED else None
         with pause_collector():
-            whole = list(map(without_series, each(folder))) if self.packed else self._read(source)
+            whole = list(map(without_series, each(folder))) if self.packed else self._read()
         self.records = latest(whole)
         self.lines, self.arrays = GrowingFile(self.path, "a whole line"), ArrayFile(folder)
 
-    def _read(self, source: Path) -> list[Record]:
-        content = _content(source)
-        if source.name == PACKED_LINES:  # a run goes on from results that shipped
-            with write_whole(self.path) as draft:
-                draft.write_bytes(content)
+    def _read(self) -> list[Record]:
+        content = self.path.read_bytes() if self.path.exists() else b""
         whole, size = [], 0
         for record, end in _records(content, self.path):
             whole.append(without_series(record))

@@ -1,8 +1,4 @@
-"""Records: the JSON lines of a ledger, with a version and a checksum.
-
-Version 2 ends with a checksum of the text before it, which is verified when the line is read. Version 1,
-written by olbench 0.1, knew the online protocol only and had no checksum; it is read as what it says.
-"""
+"""Records: the JSON lines of a ledger, each with a version, and a checksum of the text before it."""
 
 import hashlib
 import json
@@ -15,9 +11,6 @@ from olbench.structs import is_number, is_whole
 from olbench.trials.trial import Outcome, Record, Trial
 
 VERSION = 2
-#: What a record of version 1 called things.
-_ONLINE_V1 = {"permutation": "number", "kernels": "code"}
-_SETTING_V1 = ("part", "points")
 #: Fields of a record that are mappings and no curves; a run keeps them in memory.
 MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
@@ -29,8 +22,6 @@ _KINDS: dict[str, type] = {
 }  # fmt: skip
 #: Those of them, and the others, that a look for impossible numbers can pass over.
 _NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
-#: What the first version did not have to have.
-_LATER: Record = {"options": {}, "seed": 0, "code": "", "fingerprint": ""}
 TIMES = (SECONDS.name, CPU_SECONDS.name)
 _CHECKSUM_DIGITS, _CHECKSUM_END = 16, len('"}\n')
 #: Made once: `json.dumps` would make one for every line.
@@ -67,8 +58,6 @@ def _head(trial: Trial, numbered: str) -> Record:
 def write_line(record: Mapping[str, Any]) -> bytes:
     content = {name: value for name, value in record.items() if name != "checksum"}
     text = _ENCODER.encode(content)
-    if record.get("version") == 1:  # it had none, and is refused with one
-        return f"{text}\n".encode()
     return f'{text[:-1]},"checksum":"{_checksum(text.encode())}"}}\n'.encode()
 
 
@@ -83,15 +72,9 @@ def read_line(line: bytes) -> Record:
         raise RecordError("this line is not a trial") from None
     if not isinstance(record, dict) or not {"key", "status"} <= record.keys():
         raise RecordError("this line is not a trial")
-    version = record.get("version", 1)
-    if version == 1:
-        if "checksum" in record:
-            raise ChecksumError("this record does not match its checksum: its version was changed")
-        record = _upgrade(record)
-        check_fields(record)
-        return record
-    if version != VERSION:
-        raise RecordError(f"this record has version {_show(version)}, which a newer olbench wrote")
+    if record.get("version") != VERSION:
+        found = _show(record.get("version"))
+        raise BrokenRecordError(f"its version is {found}, and this olbench reads version {VERSION}")
     body, mark, rest = line.rstrip(b"\n").rpartition(b',"checksum":"')
     if not mark or rest != f'{_checksum(body + b"}")}"}}'.encode():
         raise ChecksumError("this record does not match its checksum: it was changed after it was written")
@@ -158,19 +141,6 @@ class ChecksumError(BrokenRecordError):
 
 def _checksum(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()[:_CHECKSUM_DIGITS]
-
-
-def _upgrade(record: Record) -> Record:
-    found = {_ONLINE_V1.get(name, name): value for name, value in record.items() if name not in _SETTING_V1}
-    setting = {name: record[name] for name in _SETTING_V1 if name in record}
-    return {
-        "version": 1,
-        "protocol": "online",
-        "setting": setting,
-        **_LATER,
-        **found,
-        "permutation": found.get("number"),
-    }
 
 
 def without_series(record: Record) -> Record:

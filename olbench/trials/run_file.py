@@ -110,16 +110,15 @@ class RunFile:
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
         known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
-        run = read_plain(cls, {**known, "cells": _fill_cells(content)}, NAME)
+        # There are tens of thousands of keys, which are checked apart.
+        run = read_plain(cls, {**known, "cells": [{**cell, "keys": []} for cell in content["cells"]]}, NAME)
         _check_settings(run.config)
-        lacking = any("planned" not in cell for cell in content["cells"])
-        planned = protocol_of(run.config).repeats(run.config) if lacking else 0
         cells = []
         for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True)):
             if cell.entry >= len(run.config.algorithms):
                 raise UserError(f"{NAME}.cells.{place}.entry is beyond the algorithms of the config")
             keys = _read_keys(stored["keys"], f"{NAME}.cells.{place}.keys")
-            cells.append(replace(cell, keys=keys, planned=stored.get("planned", planned)))
+            cells.append(replace(cell, keys=keys))
         return replace(run, cells=tuple(cells))
 
 
@@ -131,18 +130,6 @@ def _read_keys(keys: Any, place: str) -> Any:
     if len(set(keys)) < len(keys):
         raise UserError(f"{place} has a trial twice; run its config again")
     return tuple(keys)
-
-
-def _fill_cells(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the cells with what version 1 did not store; its cells were in the order of the config.
-
-    Their keys, of which there are tens of thousands, are checked apart.
-    """
-    first: dict[str, Any] = {"setting": {}, "planned": 0}
-    entries = len(content["config"]["algorithms"])
-    return [
-        {"entry": place % entries, **first, **cell, "keys": []} for place, cell in enumerate(content["cells"])
-    ]
 
 
 def _check_settings(config: Config) -> None:

@@ -127,8 +127,7 @@ class Recorded:
         """Refuse an edited record even if its checksum fits."""
         if defect := self.protocol.find_defect(record):
             raise self.refuse(record, defect)
-        # The keys of the first version were computed from other fields.
-        if record["version"] != 1 and not _has_own_key(record):
+        if not _has_own_key(record):
             raise self.refuse(record, "its key is not that of its fields")
 
     def refuse(self, record: Record, reason: str) -> UserError:

@@ -12,6 +12,7 @@ from olbench.report import brief
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import make_report
 from olbench.report.renderers import text
+from tests.report.editing import reseal
 from tests.report.pages import section_values
 
 SMALL = Path(__file__).with_name("small")
@@ -86,6 +87,7 @@ def test_what_to_run_next_depends_on_what_is_there(here, run):
     lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
     shared = [line.replace('"timing":"exclusive"', '"timing":"shared"') for line in lines]
     (run / "trials.jsonl").write_text("".join(shared))
+    reseal(run)
     assert "olbench run ... --timing exclusive" in here("report", run)[1]
     (run / "trials.jsonl").write_text("".join(lines[:-1]))
     assert re.search(r"olbench run \.\.\. +the same command again finishes it", here("report", run)[1])

@@ -21,6 +21,7 @@ from olbench.report.renderers import latex, text
 from olbench.report.renderers import md as markdown
 from olbench.report.results import load_results
 from olbench.report.sections.comparison import comparison_document
+from tests.report.editing import read_records, reseal, write_records
 from tests.report.pages import render
 
 HERE = Path(__file__).parent
@@ -70,6 +71,7 @@ def test_a_time_that_was_shared_is_in_brackets(tmp_path):
     folder = Path(shutil.copytree(SMALL, tmp_path / "shared"))
     ledger = folder / "trials.jsonl"
     ledger.write_text(ledger.read_text().replace('"timing":"exclusive"', '"timing":"shared"'))
+    reseal(folder)
     shown = render(make_report(folder), "text")
     assert "seconds (shared)" in shown
     assert re.search(r"\(0\.\d+ ± 0\.\d+\)", shown)
@@ -191,11 +193,11 @@ def compile_latex(fragment: str, folder: Path) -> str:
 
 def test_side_by_side_shows_the_change_and_marks_what_is_significant(tmp_path):
     after = Path(shutil.copytree(SMALL, tmp_path / "after"))
-    lines = [json.loads(line) for line in (after / "trials.jsonl").read_text().splitlines()]
-    for record in lines:
+    records = read_records(after)
+    for record in records:
         if record["algorithm"] == "arow" and record["dataset"] == "splice":
             record["mistakes"] += 50 + record["permutation"]
-    (after / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
+    write_records(after, records)
     shown = render(comparison_document([load_results(SMALL), load_results(after)]), "text")
     [changed] = [
         line for line in shown.splitlines() if "splice" in line and "arow" in line and "+0.05" in line

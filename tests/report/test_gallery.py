@@ -22,6 +22,7 @@ from olbench.report.site.names import file_name
 from olbench.report.site.pages import make_pages
 from olbench.report.site.statements import DIFFERS, RECORDED, TIERS, find_tier, read_statements
 from tests.report import made
+from tests.report.editing import reseal
 from tests.report.test_html import HOSTILE, poison
 
 SMALL = Path(__file__).with_name("small")
@@ -278,6 +279,7 @@ def test_hostile_names_stay_names(tmp_path, name):
     poison(run)
     for path in (run / "run.json", run / "trials.jsonl"):
         path.write_text(path.read_text().replace(json.dumps(HOSTILE), json.dumps(name)))
+    reseal(run)
     build_site(load_runs([run]), tmp_path / "public")
     assert {path.name for path in tmp_path.iterdir()} == {"run", "public"}
     pages = read_pages(tmp_path / "public")

@@ -13,6 +13,7 @@ import yaml
 from olbench.config.reading import read_config
 from olbench.report.model import make_report
 from olbench.trials.run_file import read_config as recorded_config
+from tests.report.editing import reseal
 from tests.report.pages import render, section_values
 
 SMALL = Path(__file__).with_name("small")
@@ -35,6 +36,7 @@ def poison(folder: Path) -> None:
         rewrite(
             path, lambda text: text.replace('"splice"', name).replace('"label": "cw"', f'"label": {name}')
         )
+    reseal(folder)
 
 
 def without_scripts(page: str) -> str:
@@ -87,6 +89,7 @@ def test_a_half_finished_run_says_what_is_missing(copy: Path):
 def test_a_time_taken_beside_other_trials_is_never_headed_time(copy: Path):
     assert "Time (s)" in without_scripts(render(make_report(SMALL)))
     rewrite(copy / "trials.jsonl", lambda text: text.replace('"exclusive"', '"shared"'))
+    reseal(copy)
     page = without_scripts(render(make_report(copy)))
     assert "Time (s)" not in page
     assert "Shared time (s)" in page
@@ -160,6 +163,7 @@ def test_the_commands_time_alone_what_was_timed_alone(copy: Path):
     assert again == f"{run} --timing exclusive"
     assert report.startswith("olbench report results/copy ")
     rewrite(copy / "trials.jsonl", lambda text: text.replace('"exclusive"', '"shared"', 10))
+    reseal(copy)
     assert section_values(make_report(copy))["provenance"]["commands"] == [run, report]
 
 

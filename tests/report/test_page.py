@@ -23,6 +23,7 @@ from olbench.report.results import load_results
 from olbench.report.sections.comparison import comparison_document
 from olbench.report.site.build import build_site, load_runs
 from olbench.shipped import find_folder
+from tests.report.editing import reseal
 from tests.report.large import write_large
 from tests.report.pages import render, render_csv
 from tests.report.test_html import HOSTILE, poison
@@ -467,6 +468,7 @@ def lengthen(folder: Path) -> None:
     for path in (folder / "run.json", folder / "trials.jsonl"):
         text = path.read_text().replace('"splice"', f'"{LONG}"')
         path.write_text(text.replace('"label": "arow"', f'"label": "arow ({LONG})"'))
+    reseal(folder)
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """A results folder becomes arrays without losing or inventing a trial."""
 
 import json
-import lzma
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from olbench.report.model import make_report
 from olbench.report.results import load_results, newest
 from olbench.report.sections import sections_of
 from olbench.trials import baseline
-from olbench.trials.record import write_line
+from tests.report.editing import read_records, reseal, write_records
 
 SMALL = Path(__file__).with_name("small")
 
@@ -72,9 +71,9 @@ def test_a_half_finished_run_is_read_and_says_what_is_missing(copy: Path):
 
 
 def test_a_failed_trial_is_counted_apart_with_its_error(copy: Path):
-    lines = (copy / "trials.jsonl").read_text().splitlines()
-    record = json.loads(lines[0]) | {"status": "failed", "error": "ValueError: no", "mistakes": None}
-    (copy / "trials.jsonl").write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
+    records = read_records(copy)
+    records[0].update(status="failed", error="ValueError: no", mistakes=None)
+    write_records(copy, records)
     [sentence] = load_results(copy).missing
     assert sentence.endswith("1 of 5 trials failed (ValueError: no)")
 
@@ -93,50 +92,22 @@ def test_without_a_run_of_ones_own_the_newest_is_the_reference(copy: Path):
     assert load_results(reference).name == "scw"
 
 
-def test_a_packed_ledger_reads_as_the_plain_one(copy: Path):
-    plain = load_results(copy)
-    content = (copy / "trials.jsonl").read_bytes()
-    (copy / "trials.jsonl").unlink()
-    (copy / "trials.jsonl.xz").write_bytes(lzma.compress(content))
-    packed = load_results(copy)
-    for one, other in zip(plain.entries, packed.entries, strict=True):
-        assert one.trials.equals(other.trials)
-        assert one.done == 5
-    (copy / "trials.jsonl.xz").write_bytes(lzma.compress(content)[:-9])
-    with pytest.raises(UserError, match=r"trials\.jsonl\.xz is damaged"):
-        load_results(copy)
-
-
-@pytest.mark.parametrize("place", ["first byte", "what follows", "last byte"])
-def test_a_packed_ledger_with_a_damaged_second_stream_is_refused_and_not_read_in_part(place, copy: Path):
-    lines = (copy / "trials.jsonl").read_bytes().splitlines(keepends=True)
-    (copy / "trials.jsonl").unlink()
-    first, second = (lzma.compress(b"".join(part)) for part in (lines[:3], lines[3:]))
-    path = copy / "trials.jsonl.xz"
-    path.write_bytes(first + bytes(4) + second + bytes(8))
-    assert all(entry.done == 5 for entry in load_results(copy).entries)
-    damaged = {"first byte": b"\xfe" + second[1:], "what follows": b"more", "last byte": second[:-1]}
-    path.write_bytes(first + damaged[place])
-    with pytest.raises(UserError, match=r"trials\.jsonl\.xz is damaged: .*; restore the file, or remove it"):
-        load_results(copy)
-
-
 def test_without_a_run_the_error_says_how_to_start_one(tmp_path: Path):
     with pytest.raises(UserError, match="olbench run CONFIG"):
         newest(tmp_path)
 
 
 def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_them(copy: Path):
-    reported = [json.loads(line) for line in (copy / "trials.jsonl").read_text().splitlines()]
+    reported = read_records(copy)
     chosen = next(record for record in reported if record["algorithm"] == "arow")
-    scored = {**chosen, "role": "tune", "points": 1, "curve": None}
+    scored = {**chosen, "role": "tune", "setting": {"part": "all", "points": 1}, "curve": None}
     tuned = [
-        {**scored, "key": f"tune-{n}", "permutation": n, "mistakes": mistakes}
+        {**scored, "key": f"tune-{n}", "number": n, "mistakes": mistakes}
         for n, mistakes in enumerate((100, 200))
     ]
-    other = {**tuned[0], "key": "other", "params": {"r": 77.0}, "mistakes": 1}
-    with open(copy / "trials.jsonl", "a") as ledger:
-        ledger.writelines(json.dumps(record) + "\n" for record in (*tuned, other))
+    other = {**tuned[0], "key": "tune-other", "params": {"r": 77.0}, "mistakes": 1}
+    write_records(copy, [*reported, *tuned, other])
+    reseal(copy)
     entries = [entry for entry in load_results(copy).entries if entry.tuned is not None]
     assert [(entry.dataset, entry.label) for entry in entries] == [(chosen["dataset"], "arow")]
     assert entries[0].tuned == pytest.approx(100 / chosen["n"]), "the tuning of this run has one order"
@@ -148,12 +119,11 @@ def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_the
 
 
 def _edit(folder, change):
-    """Change the first reported record; those of the first version have no checksum."""
-    path = folder / "trials.jsonl"
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    place = next(k for k, record in enumerate(records) if record["role"] == "report")
-    change(records[place])
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    """Change the first reported record."""
+    records = read_records(folder)
+    change(next(record for record in records if record["role"] == "report"))
+    write_records(folder, records)
+    reseal(folder)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +131,7 @@ def _edit(folder, change):
     [
         (lambda record: record.pop("mistakes"), "its mistakes is missing"),
         (lambda record: record.update(n=0, mistakes=0, updates=0, effective_updates=0), "its n is 0"),
-        (lambda record: record.update(permutation=99), "its number is 99 of 5"),
+        (lambda record: record.update(number=99), "its number is 99 of 5"),
         (lambda record: record.update(curve=None), "its curve lacks numbers for mistakes"),
         (lambda record: record["curve"].pop("updates"), "its curve lacks numbers for updates"),
         (lambda record: record["curve"]["t"].reverse(), "other points"),
@@ -231,19 +201,14 @@ def test_a_damaged_name_or_tuning_in_run_json_is_refused(tmp_path, change, reaso
 
 def test_a_curve_of_lists_is_refused_with_its_line(tmp_path):
     folder = copy_small(tmp_path)
-    lines = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
-    at = next(k for k, line in enumerate(lines) if json.loads(line)["role"] == "report")
-    record = json.loads(lines[at])
-    record["curve"]["mistakes"] = [[count] for count in record["curve"]["mistakes"]]
-    lines[at] = json.dumps(record).encode() + b"\n"
-    (folder / "trials.jsonl").write_bytes(b"".join(lines))
+    _edit(folder, lambda record: record["curve"].update(mistakes=[[count] for count in range(5)]))
     with pytest.raises(UserError, match="its curve lacks numbers for mistakes"):
         load_results(folder)
 
 
 def records_of_first_cell(folder: Path) -> tuple[list[dict], list[dict]]:
     """Return all records of a ledger, and those of them that the first cell of run.json names."""
-    records = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    records = read_records(folder)
     keys = json.loads((folder / "run.json").read_text())["cells"][0]["keys"]
     return records, [record for key in keys for record in records if record["key"] == key]
 
@@ -262,8 +227,8 @@ READERS = pytest.mark.parametrize("read", [load_results, baseline.read_run], ids
         ({"fingerprint": "00"}, "differ in their fingerprint"),
         ({"options": {"covariance": "diag"}}, "differ in their options"),
         ({"role": "tune"}, "differ in their role"),
-        ({"kernels": "00"}, "differ in their code"),
-        ({"permutation": 1}, "have the same number, 1"),
+        ({"code": "00"}, "differ in their code"),
+        ({"number": 1}, "have the same number, 1"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -271,7 +236,7 @@ def test_a_record_is_refused_for_a_cell_that_is_not_its_own(read, change, messag
     read(copy)
     records, own = records_of_first_cell(copy)
     own[-1].update(change)
-    (copy / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_records(copy, records)
     with pytest.raises(UserError) as refused:
         read(copy)
     assert message.replace("KEY", own[-1]["key"]) in str(refused.value)
@@ -300,7 +265,7 @@ def test_a_cell_that_names_a_trial_twice_is_refused(read, copy: Path):
 def test_trials_of_a_cell_with_different_numbers_of_examples_are_refused(read, place, copy: Path):
     records, own = records_of_first_cell(copy)
     own[place].update(n=100_000)
-    (copy / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_records(copy, records)
     with pytest.raises(UserError) as refused:
         read(copy)
     reason = f"{own[place]['key']} cannot be reported together, because their n are 1243 and 100000"
@@ -314,7 +279,7 @@ def test_a_record_with_other_fields_than_its_key_says_is_refused(read, tmp_path)
     records, own = records_of_first_cell(folder)
     for record in own:
         record["setting"]["most_epochs"] += 1
-    (folder / "trials.jsonl").write_bytes(b"".join(map(write_line, records)))
+    write_records(folder, records)
     with pytest.raises(
         UserError, match=f"{own[0]['key']} cannot .* its key is not that of its fields; remove"
     ):
@@ -342,7 +307,7 @@ def change_curves(folder: Path, change, everywhere: bool) -> list[str]:
     records, own = records_of_first_cell(folder)
     for record in own if everywhere else own[:1]:
         change(record["curve"])
-    (folder / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_records(folder, records)
     return [record["key"] for record in own]
 
 

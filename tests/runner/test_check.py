@@ -170,15 +170,18 @@ def test_missing_results_are_apart(check):
     assert (code, out) == (1, "my-sgd on ok: missing now\n6 counts compared, 0 changed\n")
 
 
-def test_a_baseline_of_the_first_version_is_still_read(check):
-    rows = json.loads(Path("base.json").read_text())["rows"]
-    kept = ("dataset", "algorithm", "params", "n", "mistakes", "updates")
-    old = [{name: row[name] for name in kept} for row in rows]
-    Path("base.json").write_text(json.dumps({"rows": old}))
-    assert check()[:2] == (0, "12 counts compared, 0 changed\n")
-    old[1]["mistakes"][0] += 9
-    Path("base.json").write_text(json.dumps({"rows": old}))
-    assert ", better (1 of 3 permutations changed)" in check()[1]
+def test_a_baseline_of_another_version_is_refused(check):
+    content = json.loads(Path("base.json").read_text())
+    for version in (1, 3):
+        Path("base.json").write_text(json.dumps(content | {"version": version}))
+        code, _, err = check()
+        assert (code, f"base.json has version {version}, and this olbench reads version 2" in err) == (
+            2,
+            True,
+        )
+    del content["version"]
+    Path("base.json").write_text(json.dumps(content))
+    assert check()[0] == 2
 
 
 def edit_baseline(**changes):
