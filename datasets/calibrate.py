@@ -30,10 +30,10 @@ PAPER = {
 
 def tune(id, X, y, order):
     """Return the setting of the grid with the fewest mistakes in one order."""
-    parameters = get_definition(id).parameters
-    grid = product(*(p.grid for p in parameters))
-    names = [p.name for p in parameters]
-    choices = [make_algorithm(id, **dict(zip(names, values, strict=True))) for values in grid]
+    grid = get_definition(id).grid
+    choices = [
+        make_algorithm(id, **dict(zip(grid, values, strict=True))) for values in product(*grid.values())
+    ]
     return min(choices, key=lambda choice: online_pass(choice, X, y, order=order, curve=1).mistakes)
 
 

@@ -88,7 +88,8 @@ def show_news(runs):
         print(f"{name}: cw2012 prints {printed[0]:.2f} for var and {printed[1]:.2f} for stdev")
         for words, changes in RECIPES.items():
             changed = replace(entry, text=replace(entry.text, **changes))
-            X, y, _ = read_examples(changed, paths, name)
+            data = read_examples(changed, paths, name)
+            X, y = data.X, data.y
             for title, kind in (("var", CWVar), ("stdev", CW)):
                 learners = [
                     kind(eta=eta, covariance="diag", epochs=5, random_state=0)

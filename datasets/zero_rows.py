@@ -38,9 +38,10 @@ def main():
     negative = int((data.y[np.diff(data.X.indptr) == 0] < 0).sum())
     print(f"w7a has {zeros:,} rows of zeros, {negative:,} of them labelled -1")
     for id, row in ROWS.items():
-        cell = load_paper("scw2012").cell("w7a", row)
-        theirs = np.array([cell.mistake_rate.mean, cell.updates.mean])
-        print(f"{id}: the paper has {theirs[0]:.3f} and {theirs[1]:,.1f} ± {cell.updates.deviation}")
+        printed = load_paper("scw2012").of("w7a", row)
+        rate, updates = printed["mistake_rate"], printed["updates"]
+        theirs = np.array([rate.mean, updates.mean])
+        print(f"{id}: the paper has {rate.mean:.3f} and {updates.mean:,.1f} ± {updates.deviation}")
         grid = get_definition(id).grid
         settings = []
         for values in product(*grid.values()):
