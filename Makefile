@@ -129,7 +129,7 @@ behaviours: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
-	$(BIN)/olbench bench
+	$(BIN)/python -m benchmarks.speed
 
 # olpy asks for versions of its dependencies that it does not need.
 survey: $(VENV)/.ready

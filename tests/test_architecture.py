@@ -50,7 +50,6 @@ LAYERS = (
     ("audit", "papers.*.audit", "forensics", "conformance"),
     ("report", "papers.*.illustrations"),
     ("api", "plot"),
-    ("bench",),
     ("cli",),
     ("__init__", "__main__"),
 )
@@ -197,7 +196,7 @@ def test_the_engine_imports_no_concrete_protocol():
     sources = read_modules()
     concrete = {name for name, source in sources.items() if "\n@protocol\n" in source}
     assert {"protocols.online", "protocols.crossval"} <= concrete
-    rooms = {"engine", "trials", "report", "cli", "bench", "papers", "config"}
+    rooms = {"engine", "trials", "report", "cli", "papers", "config"}
     graph = import_graph(sources)
     found = {name: concrete & imported for name, imported in graph.items() if name.split(".")[0] in rooms}
     assert {name: named for name, named in found.items() if named} == {}

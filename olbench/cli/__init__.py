@@ -45,9 +45,6 @@ GROUPS = {
         "trace": "Show what a learner sees and does, round by round.",
         "conform": "Check whether an implementation is the algorithm of its paper.",
     },
-    "More": {
-        "bench": "Compare the speed of the kernels with that of other libraries.",
-    },
 }
 VERBS = [verb for group in GROUPS.values() for verb in group]
 
@@ -103,7 +100,6 @@ def cli(debug: bool) -> None:
       olbench data list           the data sets
       olbench algorithms          the algorithms
       olbench algorithms scw1     one algorithm in detail
-      olbench bench               how fast it runs on this machine
     """
 
 

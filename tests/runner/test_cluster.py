@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import re
 import shlex
 import shutil
 import signal
@@ -418,16 +417,6 @@ def test_a_local_cluster_without_enough_files_is_refused_with_one_sentence(confi
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("olbench: a cluster with 2 workers on this machine needs 96 open files")
     assert done.stderr.count("\n") == 1
-
-
-def test_bench_states_throughput_and_the_cost_of_a_task(nursery, here):
-    code, out, _ = here("bench", "--cluster", nursery.file, "--scale", "0.01", "--repeats", "1")
-    assert code == 0
-    first, jobs, cluster, task = out.splitlines()
-    assert re.fullmatch(r"24 trials with \d\.\d{3} s of a processor each, medians of 1 turn:", first)
-    assert re.fullmatch(r"  jobs = 2: [\d.]+ trials/s", jobs)
-    assert re.fullmatch(rf"  {nursery.file}: [\d.]+ trials/s, [\d.]+ of the jobs in the same turn", cluster)
-    assert re.match(r"a task costs [\d.]+ ms: ", task)
 
 
 def test_exclusive_times_are_not_measured_on_a_cluster(here, config):

@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from olbench.bench.peers import Pass
-from olbench.learn.examples import Floats, Ints
-
 SOURCE = Path(__file__).with_name("plain.c")
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fPIC", "-c")
 #: The algorithms that plain.c has.
@@ -45,7 +42,7 @@ def load_library() -> Any:
         return ctypes.CDLL(str(target))
 
 
-def plain_c(id: str, X: Any, y: Floats, order: Ints | None = None, diagonal: bool = False) -> Pass | None:
+def plain_c(id: str, X: Any, y: Any, order: Any = None, diagonal: bool = False) -> Any:
     """Return the pass in C over an array or a CSR matrix, or None if this machine cannot compile it."""
     library = load_library()
     if library is None:

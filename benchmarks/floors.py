@@ -9,20 +9,29 @@ them bounds the pass; where it is close to it, nothing is left to gain.
   sum of a margin, in the order of all kernels, and the change of the mean, again and again.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import float64, int64, void
 
-from olbench.bench.parts import fetch_rows
-from olbench.bench.peers import Pass
 from olbench.kernels.blocked import ROWS_PER_SWEEP
-from olbench.kernels.compile import READ_1D, READ_2D, READ_UINT32, WRITE_1D, WRITE_2D, kernel
+from olbench.kernels.compile import (
+    READ_1D,
+    READ_2D,
+    READ_INT64,
+    READ_UINT32,
+    ROWS,
+    WRITE_1D,
+    WRITE_2D,
+    kernel,
+)
 from olbench.kernels.first_order import add_row
 from olbench.kernels.matrix import inner
+from olbench.kernels.rows import LINE, announce
 from olbench.kernels.vectors import WIDEST, add_products, empty_block, write_block
 from olbench.learn.algorithm import Algorithm
-from olbench.learn.examples import Floats
+from olbench.learn.examples import as_examples
 
 #: Steps between two stores of a tile: enough to make them negligible, few enough for the nearest cache.
 DEPTH = 64
@@ -48,7 +57,39 @@ def follow_chain(columns: Any, x: Any, mu: Any, times: int) -> Any:
     return f
 
 
-def find_floors(algorithm: Algorithm, X: Any, y: Floats, changes: int, classes: int = 0) -> dict[str, Pass]:
+@kernel(float64(ROWS, READ_1D, READ_INT64))
+def touch_rows(rows: Any, y: Any, order: Any) -> Any:
+    """Load one entry of every cache line of the rows of `order`, and their labels and norms."""
+    dense, data, columns, indptr, norms = rows[0], rows[1], rows[2], rows[3], rows[4]
+    total = 0.0
+    for now in range(order.size):
+        i = order[now]
+        announce(rows, y, order, now)
+        total += y[i] + norms[i]
+        if dense.shape[0] > 0:
+            for j in range(0, dense.shape[1], LINE):
+                total += dense[i, j]
+            total += dense[i, dense.shape[1] - 1]
+            continue
+        begin, end = indptr[i], indptr[i + 1]
+        for k in range(begin, end, LINE):
+            total += data[k]
+        for k in range(begin, end, 2 * LINE):
+            total += columns[k]
+        if begin < end:
+            total += data[end - 1] + columns[end - 1]
+    return total
+
+
+def fetch_rows(X: Any, y: Any, order: Any) -> Callable[[], object]:
+    """Return a pass that fetches the rows in this order and does nothing else."""
+    rows = as_examples(X).rows()
+    return lambda: touch_rows(rows, y, order)
+
+
+def find_floors(
+    algorithm: Algorithm, X: Any, y: Any, changes: int, classes: int = 0
+) -> dict[str, Callable[[], object]]:
     """Return the floors of a pass in natural order that changes the state so often, by their names.
 
     With `classes`, the labels are the numbers of that many classes.
@@ -71,7 +112,7 @@ def find_floors(algorithm: Algorithm, X: Any, y: Floats, changes: int, classes: 
     target, times = np.empty((ROWS_PER_SWEEP, WIDEST)), flops // (2 * left.size * WIDEST)
     x, columns = np.full(width, width**-0.5), np.arange(width, dtype=np.uint32)
     return {
-        "arithmetic floor": lambda: multiply_tiles(left, right, target, times),
-        "memory floor": fetch_rows(X, y, np.arange(n)),
-        "chain floor": lambda: follow_chain(columns, x, np.zeros(width), changes),
+        "arithmetic": lambda: multiply_tiles(left, right, target, times),
+        "memory": fetch_rows(X, y, np.arange(n)),
+        "chain": lambda: follow_chain(columns, x, np.zeros(width), changes),
     }
