@@ -58,7 +58,6 @@ def find_example(
 
 
 def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> SmallestExample:
-    """Return the rounds up to a difference with what was seen and what is expected."""
     length = max(1, first.round)
     given = recording.input.keep(list(range(length)))
     recording = Recording(given, recording.sightings[:length], recording.start)
@@ -122,7 +121,6 @@ def _find_place(
     recording: Recording,
     rows: Sequence[dict[str, Any]],
 ) -> str:
-    """Return where the last round of an example goes wrong."""
     if first.round == 0:
         return "start"
     if any(_has_other_sigma(**row["covariance"]) for row in rows[:-1]):

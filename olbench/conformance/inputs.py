@@ -33,7 +33,6 @@ class Input:
         return bool(np.any(~self.X.any(axis=1)))
 
     def keep(self, rows: list[int], columns: list[int] | None = None) -> "Input":
-        """Return the input with some of its rows and columns."""
         kept = list(range(self.X.shape[1])) if columns is None else columns
         start = None if self.start is None else (self.start[0][kept], self.start[1][np.ix_(kept, kept)])
         return Input(self.name, self.purpose, self.X[np.ix_(rows, kept)], self.y[rows], start)

@@ -99,7 +99,6 @@ def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_numbers(pairs: Mapping[str, str]) -> dict[str, Value]:
-    """Return parameters as numbers where they are numbers, and as words otherwise."""
     found: dict[str, Value] = {}
     for name, value in pairs.items():
         try:
@@ -110,7 +109,6 @@ def read_numbers(pairs: Mapping[str, str]) -> dict[str, Value]:
 
 
 def read_exposed(texts: Iterable[str]) -> dict[str, str]:
-    """Return which attribute shows which quantity."""
     found = read_pairs(texts, "--expose")
     for name in found:
         if name not in NAMES:

@@ -46,7 +46,6 @@ QUANTITIES = ("margin", "variance", "step", "weights", "covariance")
 
 
 def render_headline(verdict: "Conformance") -> str:
-    """Return a verdict in one sentence."""
     target = describe_target(verdict)
     sentence = f"{verdict.subject} {WORDS[verdict.outcome]} {target}"
     if verdict.outcome == "conforms":
@@ -57,18 +56,15 @@ def render_headline(verdict: "Conformance") -> str:
 
 
 def describe_target(verdict: "Conformance") -> str:
-    """Return the algorithm and its parameters."""
     setting = describe_params(verdict.params)
     return f"{verdict.definition.id} ({setting})" if setting else verdict.definition.id
 
 
 def describe_params(params: Mapping[str, Any]) -> str:
-    """Return parameters as a sentence has them."""
     return ", ".join(f"{name} = {shorten_value(value)}" for name, value in params.items())
 
 
 def explain(verdict: "Conformance") -> str:
-    """Return what a subject is or does, in the words of the catalogue."""
     if verdict.order:
         return f"it {verdict.order}"
     if verdict.candidate is None:
@@ -80,7 +76,6 @@ def explain(verdict: "Conformance") -> str:
 
 
 def render_evidence(verdict: "Conformance") -> str:
-    """Return how much was compared and how well it agrees, in short."""
     return f"{count(verdict.agreement.rounds, 'round')}, {verdict.agreement.largest or 1e-17:.0e}"
 
 
@@ -116,7 +111,6 @@ def render_github(verdict: "Conformance", place: str) -> str:
 
 
 def render_text(verdict: "Conformance") -> str:
-    """Return a verdict as text: the sentence, the evidence, remarks, and the smallest example."""
     lines = [f"{verdict.headline}."]
     agreement = verdict.agreement
     with_it = verdict.outcome in ("convention", "variant", "defect") and not verdict.order
@@ -145,7 +139,6 @@ def render_text(verdict: "Conformance") -> str:
 
 
 def _show_example(verdict: "Conformance") -> list[str]:
-    """Return the smallest example as one would write it on paper."""
     first, example = verdict.divergence, verdict.example
     if first is None or example is None:
         return []
@@ -183,7 +176,6 @@ def _show_example(verdict: "Conformance") -> list[str]:
 
 
 def shorten_value(value: Any) -> str:
-    """Return a number, a vector or a matrix in few characters."""
     if isinstance(value, np.ndarray):
         if value.ndim == 2:
             return "; ".join(shorten_value(row) for row in value)
@@ -192,7 +184,6 @@ def shorten_value(value: Any) -> str:
 
 
 def render_markdown(verdict: "Conformance") -> str:
-    """Return a verdict as Markdown: the sentence, then the rest as it is printed."""
     first, _, rest = render_text(verdict).partition("\n")
     return f"**{first}**\n\n```text\n{rest.strip()}\n```\n"
 
@@ -206,13 +197,11 @@ def render_html(verdict: "Conformance") -> str:
 
 
 def render_json(verdicts: Sequence["Conformance"]) -> str:
-    """Return verdicts as JSON: one object, or a list of several."""
     found = [as_plain(each) for each in verdicts]
     return json.dumps(found[0] if len(found) == 1 else found, indent=2) + "\n"
 
 
 def as_plain(verdict: "Conformance") -> dict[str, Any]:
-    """Return a verdict as plain values."""
     found: dict[str, Any] = {
         "subject": verdict.subject,
         "algorithm": verdict.definition.id,

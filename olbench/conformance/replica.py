@@ -33,7 +33,6 @@ class RuleStep:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the step can be taken."""
         return all(map(math.isfinite, (self.alpha, self.beta, self.gain, self.shrink)))
 
 
@@ -116,7 +115,6 @@ def _count_rounds(s: "Replica") -> int:
 
 
 def _decide(s: "Replica", m: float, v: float, mistake: bool) -> RuleStep:
-    """Call the rule of the definition."""
     t = s.parts["clock"](s)
     if s.definition.order == "second":
         loss, alpha, gain = s.rule(m, v, mistake, t, s.p)
@@ -189,11 +187,9 @@ class Replica:
         self.shown = self.before = self.mu
 
     def place(self, start: tuple[Floats, Floats] | None) -> None:
-        """Let the first step start from given weights and a covariance."""
         self.given = start
 
     def learn(self, x: Floats, y: float) -> ReplicaRound:
-        """Meet one example: predict it, then learn it."""
         x = self.parts["row"](self, x)
         if not self.t:
             mu, self.sigma = self.parts["start"](self, x.size)

@@ -40,7 +40,6 @@ class SurveyedLearner:
     label: str = ""
 
     def find_subject(self) -> Subject:
-        """Import the learner and return it as a subject."""
         found = getattr(import_module(self.module), self.name)
         adapt = self.adapt or (lambda learner, arguments: learner(**arguments))
         return make_subject(partial(adapt, found, self.arguments), {}, self.title)
@@ -53,8 +52,6 @@ class SurveyedLearner:
 
 @dataclass(frozen=True)
 class SurveyRow:
-    """A learner with its verdict, or the reason why there is none."""
-
     learner: SurveyedLearner
     version: str
     verdict: Conformance | None

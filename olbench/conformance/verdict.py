@@ -187,7 +187,6 @@ def _find_other_order(
 
 
 def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
-    """Return whether a second pass shows something else."""
     first = max(recordings, key=lambda each: len(each.sightings))
     again = subject.record(first.input) if subject.is_live else first
     pairs = zip(first.sightings, again.sightings, strict=False)

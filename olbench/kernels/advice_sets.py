@@ -22,7 +22,6 @@ def product(sets: Any, j: Any, vector: Any) -> Any:
 
 @helper
 def add_row(sets: Any, j: Any, factor: Any, vector: Any) -> None:
-    """Add a multiple of inequality j to a vector."""
     values, columns, ends = sets[0], sets[1], sets[2]
     for k in range(ends[j], ends[j + 1]):
         vector[columns[k]] += factor * values[k]

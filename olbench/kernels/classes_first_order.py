@@ -32,7 +32,6 @@ MAX, UNIFORM, PROP = 0, 1, 2
 
 @inlined
 def add_to_class(means: Any, k: Any, step: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> None:
-    """Add step times a row to the mean of class k."""
     for j in range(n):
         means[columns[c + j], k] += step * values[o + j]
 

@@ -102,7 +102,6 @@ class LazyKernel(Helper):
 
     @property
     def overloads(self) -> Any:
-        """The compiled code, by the types of its arguments."""
         return self._compiled.overloads
 
     @property
@@ -111,12 +110,10 @@ class LazyKernel(Helper):
         return self._compiled.stats
 
     def warm_up(self) -> None:
-        """Compile it, or load it from the cache."""
         _ = self._compiled
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is compiled, here or in numba's cache on disk."""
         if "_compiled" in vars(self):
             return True
         cache = getattr(_compile(numba.njit, self.py_func, None, nogil=True), "_cache", None)

@@ -64,7 +64,6 @@ def rescale(root: Any, mu: Any) -> Any:
 
 @helper
 def largest_entry(root: Any, i: Any) -> Any:
-    """Return the largest absolute value in row i."""
     largest = 0.0
     for j in range(root.shape[1]):
         largest = max(largest, abs(root[i, j]))

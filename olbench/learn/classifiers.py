@@ -207,7 +207,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return [min(exponents) - exponent for exponent in exponents]
 
     def _weights(self) -> list[Floats]:
-        """Return the weights of all learners on a common scale."""
         check_is_fitted(self, "learners_")
         if getattr(self, "kernel", None) not in (None, "linear"):
             raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
