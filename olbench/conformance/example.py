@@ -68,15 +68,18 @@ def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> 
         before = copy(replica)
         found = replica.learn(x, y)
         seen = sighting or Sighting()
-        rows.append({
-            "x": x, "y": y,
-            "margin": {"seen": seen.margin, "expected": found.margin},
-            "prediction": {"seen": seen.prediction, "expected": found.prediction},
-            "variance": {"expected": found.variance},
-            "step": {"seen": _implied_step(before, recording, t, y), "expected": found.step.alpha},
-            "weights": {"seen": seen.weights, "expected": found.weights},
-            "covariance": {"seen": seen.covariance, "expected": found.covariance},
-        })  # fmt: skip
+        rows.append(
+            {
+                "x": x,
+                "y": y,
+                "margin": {"seen": seen.margin, "expected": found.margin},
+                "prediction": {"seen": seen.prediction, "expected": found.prediction},
+                "variance": {"expected": found.variance},
+                "step": {"seen": _implied_step(before, recording, t, y), "expected": found.step.alpha},
+                "weights": {"seen": seen.weights, "expected": found.weights},
+                "covariance": {"seen": seen.covariance, "expected": found.covariance},
+            }
+        )
     place = _find_place(target, first, recording, rows)
     return SmallestExample(recording.input, place, tuple(rows))
 

@@ -17,9 +17,12 @@ from olbench.errors import UserError, describe_error, show_name, suggest
 
 
 def load_subject(
-    spec: str, params: Mapping[str, Value], given: Iterable[str], renamed: Mapping[str, str],
+    spec: str,
+    params: Mapping[str, Value],
+    given: Iterable[str],
+    renamed: Mapping[str, str],
     exposed: Mapping[str, str],
-) -> ObjectSubject:  # fmt: skip
+) -> ObjectSubject:
     """Return the subject of MODULE:OBJECT; what was `given` for it must be among its arguments."""
     found = load_object(spec)
     theirs = {name: rename(name, value, renamed) for name, value in params.items()}

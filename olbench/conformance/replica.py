@@ -156,12 +156,26 @@ def _expose(s: "Replica") -> Floats:
 
 #: The parts of a learner as the papers have it.
 PARTS: dict[str, Part] = {
-    "params": _set_params, "constants": _set_constants, "start": _set_start, "row": _read_row,
-    "label": _read_label, "score": _score, "variance": _find_variance, "norm": _find_norm,
-    "margin": _sign_margin, "mistake": _is_mistake, "clock": _count_rounds, "decide": _decide,
-    "trigger": _is_triggered, "direction": _find_direction, "move": _move, "contract": _contract,
-    "update": _update, "visit": _visit, "expose": _expose,
-}  # fmt: skip
+    "params": _set_params,
+    "constants": _set_constants,
+    "start": _set_start,
+    "row": _read_row,
+    "label": _read_label,
+    "score": _score,
+    "variance": _find_variance,
+    "norm": _find_norm,
+    "margin": _sign_margin,
+    "mistake": _is_mistake,
+    "clock": _count_rounds,
+    "decide": _decide,
+    "trigger": _is_triggered,
+    "direction": _find_direction,
+    "move": _move,
+    "contract": _contract,
+    "update": _update,
+    "visit": _visit,
+    "expose": _expose,
+}
 
 
 class Replica:
