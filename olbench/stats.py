@@ -20,7 +20,6 @@ LEVEL = 0.05
 POWER = 0.8
 #: At or above this many discordant pairs, McNemar's test is approximated.
 FEW_DISCORDANT = 25
-#: The caveat beside every statistic of `within`.
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
 #: Means of counts carry rounding errors of about 1e-16; relative differences below this are noise.
 _ROUNDING = 1e-12
@@ -236,11 +235,10 @@ def within(
         for label in _labels_present(losses)
         if label != best
     ]
-    return best, [_turn_back(each) for each in differences] if better == "higher" else differences
-
-
-def _turn_back(each: Difference) -> Difference:
-    return replace(each, mean=-each.mean, low=-each.high, high=-each.low)
+    if better == "higher":
+        turned = (replace(each, mean=-each.mean, low=-each.high, high=-each.low) for each in differences)
+        return best, list(turned)
+    return best, differences
 
 
 def across(

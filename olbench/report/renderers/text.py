@@ -13,7 +13,6 @@ from rich.text import Text
 from olbench.report.grid import Box, Grid, Part
 from olbench.report.renderers import Format
 
-#: Spaces between columns.
 GAP = 3
 #: A column with a text longer than this wraps.
 LONG = 40
@@ -52,7 +51,6 @@ class Widths:
         self.stars = [starred and column.side == "right" for column in grid.columns]
         longest = [max(map(cell_len, texts), default=0) for texts in grid.texts_by_column()]
         pairs = zip(grid.columns, longest, strict=True)
-        #: Of each column, whether it wraps.
         self.wraps = [length > LONG and column.side == "left" for column, length in pairs]
         texts = [
             LEAST if wraps else length + (star and length > 0)
@@ -129,16 +127,13 @@ def _print_grid(console: Console, grid: Grid, width: int) -> None:
         widths.squeeze(piece, width)
         if number:
             console.print()
-        if console.is_terminal or any(widths.wraps) or not _is_plain(piece):
+        is_plain = bool(piece.rows) and all(box.text.isprintable() for row in piece.rows for box in row)
+        if console.is_terminal or any(widths.wraps) or not is_plain:
             console.print(_table(piece, widths), crop=False, overflow="ignore", no_wrap=True)
         else:
             console.file.write(_align(piece, widths))
     if narrow.note:
         console.print(Text(narrow.note, style="dim"))
-
-
-def _is_plain(grid: Grid) -> bool:
-    return bool(grid.rows) and all(box.text.isprintable() for row in grid.rows for box in row)
 
 
 def _align(grid: Grid, widths: Widths) -> str:
