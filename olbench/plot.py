@@ -149,6 +149,7 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
     return figures.critical_difference_figure(across, figures.find_looks(results), report.headline.title)
 
 
+#: Panels of `gaussian` by default.
 FIRST_CHANGES = 6
 
 

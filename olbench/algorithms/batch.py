@@ -70,6 +70,7 @@ class ConstantClassifier:
         return self
 
     def predict(self, X: Any) -> Any:
+        """Return the label once for each row."""
         return np.full(X.shape[0], self.label_)
 
 

@@ -5,6 +5,8 @@ towards the new w. How u moves is the step, a first-class function of one signat
 Sweeps over w and r, d each, and over the inequalities of all sets bound a round; the example costs nnz.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import float64
 
@@ -29,7 +31,7 @@ from olbench.kernels.rows import dot, locate, open_rows
 
 
 @helper
-def summarise(sets, u, r):
+def summarise(sets: Any, u: Any, r: Any) -> None:
     """Set r to the mean of -z D'u over the sets: what the advice says about w."""
     starts, signs = sets[4], sets[5]
     r[:] = 0.0
@@ -42,7 +44,7 @@ def summarise(sets, u, r):
 
 
 @helper
-def mix(w, r, nu):
+def mix(w: Any, r: Any, nu: Any) -> Any:
     """Set w to nu w + (1 - nu) r and return whether that changed it."""
     changed = False
     for j in range(w.size):
@@ -53,7 +55,7 @@ def mix(w, r, nu):
 
 
 @helper
-def consult(step, p, w, r, u, sets, room):
+def consult(step: Any, p: Any, w: Any, r: Any, u: Any, sets: Any, room: Any) -> Any:
     """Move the u of every set towards w, sum them up in r, and return whether a u changed."""
     old = room[room.size - u.size :]
     old[:] = u
@@ -68,7 +70,7 @@ def consult(step, p, w, r, u, sets, room):
 
 
 @kernel(float64(READ_2D, READ_1D, float64, WRITE_2D, WRITE_1D))
-def prepare(D, d, mu, inverse, direction):
+def prepare(D: Any, d: Any, mu: Any, inverse: Any, direction: Any) -> Any:
     """Set `inverse` to B = (I + mu D D')^-1 and `direction` to B d; return mu / (1 + mu d'B d).
 
     Compiled for its fixed order of sums: the bits of a pass must not depend on a BLAS.
@@ -90,19 +92,19 @@ def prepare(D, d, mu, inverse, direction):
 
 @pass_kernel(ADVICE_STEP, WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64)
 def run(
-    step,
-    p,
-    rows,
-    y,
-    order,
-    w,
-    r,
-    u,
-    sets,
-    room,
-    counters,
-    margins,
-):
+    step: Any,
+    p: Any,
+    rows: Any,
+    y: Any,
+    order: Any,
+    w: Any,
+    r: Any,
+    u: Any,
+    sets: Any,
+    room: Any,
+    counters: Any,
+    margins: Any,
+) -> None:
     """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]

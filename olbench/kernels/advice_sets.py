@@ -5,11 +5,13 @@ costs one entry. What depends on mu alone is prepared once, by `olbench.advice.l
 what each part of `sets` is.
 """
 
+from typing import Any
+
 from olbench.kernels.helpers import helper
 
 
 @helper
-def product(sets, j, vector):
+def product(sets: Any, j: Any, vector: Any) -> Any:
     """Return the product of inequality j with a vector, summed in the order of the columns."""
     values, columns, ends = sets[0], sets[1], sets[2]
     total = 0.0
@@ -19,14 +21,15 @@ def product(sets, j, vector):
 
 
 @helper
-def add_row(sets, j, factor, vector):
+def add_row(sets: Any, j: Any, factor: Any, vector: Any) -> None:
+    """Add a multiple of inequality j to a vector."""
     values, columns, ends = sets[0], sets[1], sets[2]
     for k in range(ends[j], ends[j + 1]):
         vector[columns[k]] += factor * values[k]
 
 
 @helper
-def solve(i, sets, p, w, u, room):
+def solve(i: Any, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Set room to v = B (u - mu z D w) with B = (I + mu D D')^-1, and return 1 + d'v.
 
     v minimises |v - u|^2 + mu |D'v + z w|^2. With the term mu (1 + d'v)^2 the minimum is v - c (1 + d'v) B d,
@@ -48,7 +51,7 @@ def solve(i, sets, p, w, u, room):
 
 
 @helper
-def truncate(i, sets, gap, u, room):
+def truncate(i: Any, sets: Any, gap: Any, u: Any, room: Any) -> None:
     """Set u to (v - c gap B d)_+, where room holds v."""
     starts, directions, factors = sets[4], sets[8], sets[9]
     first = starts[i]

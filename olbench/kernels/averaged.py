@@ -7,6 +7,8 @@ the sum of the scales so far. A change of w by delta in round k is missing from 
     sum over t of scale_t w_t = S w - deficit,    deficit = sum over changes of (S before round k) delta.
 """
 
+from typing import Any
+
 import numpy as np
 
 from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
@@ -21,7 +23,7 @@ SMALLEST_SCALE = 2.0**-10
 
 
 @inlined
-def settle(w, scalars, squares, deficit):
+def settle(w: Any, scalars: Any, squares: Any, deficit: Any) -> None:
     """Move the sum so far into the deficit, so that S starts again at zero, and make the scale one."""
     for j in range(w.size):
         deficit[j] -= scalars[2] * w[j]
@@ -31,7 +33,10 @@ def settle(w, scalars, squares, deficit):
 
 
 @pass_kernel(FIRST_ORDER_RULE, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64)
-def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, margins):
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    w: Any, scalars: Any, squares: Any, deficit: Any, counters: Any, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`, predicting with the weights themselves.
 
     The weights are scalars[0] * w, scalars[1] and `squares` are as in `first_order.run`, and S is scalars[2].

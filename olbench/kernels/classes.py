@@ -4,6 +4,8 @@ The mean of class k is column k of `means`: one row per feature, padded with zer
 x streams through contiguous memory once, whatever the number of classes. y holds the numbers of the classes.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import void
 
@@ -15,7 +17,7 @@ from olbench.kernels.vectors import add, load, multiply, spread, store, zeros
 
 
 @inlined
-def score_classes(means, columns, c, values, o, n, scores):
+def score_classes(means: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, scores: Any) -> None:
     """Set scores[k] to mu_k . x for all classes, in panels of up to 16."""
     width = means.shape[1]
     j = 0
@@ -31,7 +33,9 @@ def score_classes(means, columns, c, values, o, n, scores):
 
 
 @inlined
-def score_panel(means, columns, c, values, o, n, scores, j, even):
+def score_panel(
+    means: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, scores: Any, j: Any, even: Any
+) -> None:
     """Set the scores from j on, as many as `even` has lanes.
 
     Entry k of the row goes to the sum k % 2: two chains of additions per vector hide their latency. The order
@@ -50,7 +54,7 @@ def score_panel(means, columns, c, values, o, n, scores, j, even):
 
 
 @inlined
-def find_rival(scores, classes, truth):
+def find_rival(scores: Any, classes: Any, truth: Any) -> Any:
     """Return the wrong class with the highest score, of equals the first; no number is the lowest score."""
     rival, best = (1 if truth == 0 else 0), -np.inf
     for k in range(classes):
@@ -60,7 +64,7 @@ def find_rival(scores, classes, truth):
 
 
 @inlined
-def predict_class(scores, truth, rival):
+def predict_class(scores: Any, truth: Any, rival: Any) -> Any:
     """Return the class with the highest score, of equals the first: the true one or its rival."""
     own, other = scores[truth], scores[rival]
     own = own if np.isfinite(own) else -np.inf
@@ -69,7 +73,9 @@ def predict_class(scores, truth, rival):
 
 
 @inlined
-def count_prediction(counters, confusion, margins, entry, truth, predicted):
+def count_prediction(
+    counters: Any, confusion: Any, margins: Any, entry: Any, truth: Any, predicted: Any
+) -> Any:
     """Count a round; return how many examples have been learnt with it, and whether it is a mistake.
 
     The ring of margins has the number of the predicted class.
@@ -87,8 +93,9 @@ def count_prediction(counters, confusion, margins, entry, truth, predicted):
 
 @inlined
 def predict_round(
-    means, factor, columns, c, values, o, n, scores, truth, entry, confusion, counters, margins
-):
+    means: Any, factor: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
+    scores: Any, truth: Any, entry: Any, confusion: Any, counters: Any, margins: Any,
+) -> Any:  # fmt: skip
     """Predict and count a round of means times a factor; return rival, margin, examples learnt, mistake."""
     classes = confusion.shape[0]
     score_classes(means, columns, c, values, o, n, scores)
@@ -102,7 +109,7 @@ def predict_round(
 
 
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_2D))
-def score_rows(rows, order, means, scores):
+def score_rows(rows: Any, order: Any, means: Any, scores: Any) -> None:
     """Set scores[k] to the scores of all classes for row order[k], summed as in a pass."""
     columns, values, storage = open_rows(rows)
     room = np.empty(means.shape[1])

@@ -10,6 +10,7 @@ before with the means of then. A wrong one costs time only, as in `blocked`.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import boolean, types
@@ -50,7 +51,9 @@ HELD, ALL = 0, 1
 
 
 @inlined
-def largest_variance(axis, bound, k, s, columns, c, values, o, n):
+def largest_variance(
+    axis: Any, bound: Any, k: Any, s: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
+) -> Any:
     """Return an upper bound of v under covariance k for an x with ||x||^2 = s, as in `screening`."""
     limit = bound[k, 0] * s
     if bound[k, 1] < np.inf:
@@ -61,7 +64,10 @@ def largest_variance(axis, bound, k, s, columns, c, values, o, n):
 
 
 @inlined
-def measure(sigma, pending, held, d, columns, c, values, o, n, z, w, known):
+def measure(
+    sigma: Any, pending: Any, held: Any, d: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
+    z: Any, w: Any, known: Any,
+) -> Any:  # fmt: skip
     """Return v = x' Sigma x; set w to the pending vectors times x.
 
     z is sigma x if `known`, or becomes it if x has many entries.
@@ -79,7 +85,10 @@ def measure(sigma, pending, held, d, columns, c, values, o, n, z, w, known):
 
 
 @inlined
-def complete(sigma, pending, held, d, columns, c, values, o, n, z, w):
+def complete(
+    sigma: Any, pending: Any, held: Any, d: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
+    z: Any, w: Any,
+) -> None:  # fmt: skip
     """Set z to Sigma x after `measure`."""
     if GATHER_COST * n <= d:
         project(sigma, columns, c, values, o, n, z[0])
@@ -87,7 +96,9 @@ def complete(sigma, pending, held, d, columns, c, values, o, n, z, w):
 
 
 @inlined
-def hold_change(sigma, pending, changes, k, z, beta, owners, blocks):
+def hold_change(
+    sigma: Any, pending: Any, changes: Any, k: Any, z: Any, beta: Any, owners: Any, blocks: Any
+) -> None:
     """Add the change -beta z z' of covariance k to those that are pending; apply them if there are enough.
 
     That makes all projections of sigma[k] void.
@@ -107,8 +118,9 @@ def hold_change(sigma, pending, changes, k, z, beta, owners, blocks):
 
 @inlined
 def gather_rows(
-    rows, y, order, now, role, k, is_shared, most, guesses, slots, owners, blocks, free, columns_of_rows
-):
+    rows: Any, y: Any, order: Any, now: Any, role: Any, k: Any, is_shared: Any, most: Any,
+    guesses: Any, slots: Any, owners: Any, blocks: Any, free: Any, columns_of_rows: Any,
+) -> Any:  # fmt: skip
     """Write the row of round `now` and up to most - 1 later ones that need covariance k to columns.
 
     Their projections belong in the slots from `free` on: slots[t % WINDOW, 0] is that of the true class of
@@ -137,25 +149,10 @@ def gather_rows(
 
 @inlined
 def take_projection(
-    rows,
-    y,
-    order,
-    now,
-    role,
-    k,
-    is_shared,
-    sigma,
-    room,
-    d,
-    guesses,
-    slots,
-    owners,
-    blocks,
-    free,
-    columns_of_rows,
-    projections,
-    z,
-):
+    rows: Any, y: Any, order: Any, now: Any, role: Any, k: Any, is_shared: Any, sigma: Any, room: Any, d: Any,
+    guesses: Any, slots: Any, owners: Any, blocks: Any, free: Any, columns_of_rows: Any, projections: Any,
+    z: Any,
+) -> Any:  # fmt: skip
     """Set z to sigma x from a sweep that several rows share; return whether there is one, and the free slots.
 
     `room` is how many changes can still be pending. Once they are applied all projections are void, so no
@@ -165,21 +162,9 @@ def take_projection(
     known = owners[slot] == now and blocks[slot] == k
     if not known and most >= WORTH_SHARING:
         count = gather_rows(
-            rows,
-            y,
-            order,
-            now,
-            role,
-            k,
-            is_shared,
-            most,
-            guesses,
-            slots,
-            owners,
-            blocks,
-            free,
-            columns_of_rows,
-        )
+            rows, y, order, now, role, k, is_shared, most,
+            guesses, slots, owners, blocks, free, columns_of_rows,
+        )  # fmt: skip
         if count >= WORTH_SHARING:
             project_rows(sigma, columns_of_rows, d, projections, free)
             slot, free, known = free, (free + ROWS_PER_SWEEP) % SLOTS, True
@@ -193,7 +178,10 @@ def take_projection(
 
 
 @inlined
-def guess_rival(rule, p, scores, classes, truth, s, t, bound, is_shared, screened):
+def guess_rival(
+    rule: Any, p: Any, scores: Any, classes: Any, truth: Any, s: Any, t: Any, bound: Any, is_shared: Any,
+    screened: Any,
+) -> Any:  # fmt: skip
     """Return the rival of a later round by the present scores; -1 if the round will need no variance."""
     rival = find_rival(scores, classes, truth)
     m = scores[truth] - scores[rival]
@@ -203,40 +191,14 @@ def guess_rival(rule, p, scores, classes, truth, s, t, bound, is_shared, screene
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_2D,
-    WRITE_3D,
-    WRITE_3D,
-    WRITE_2D,
-    WRITE_2D,
-    WRITE_2D_INT64,
-    WRITE_2D_INT64,
-    WRITE_INT64,
-    types.FunctionType(PAIR_RULE),
-    boolean,
-    boolean,
-    boolean,
-)
+    SECOND_ORDER_RULE, WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_2D_INT64,
+    WRITE_INT64, types.FunctionType(PAIR_RULE), boolean, boolean, boolean,
+)  # fmt: skip
 def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    means,
-    sigma,
-    pending,
-    axis,
-    bound,
-    changes,
-    confusion,
-    counters,
-    pair,
-    paired,
-    screened,
-    adaptive,
-    margins,
-):
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    means: Any, sigma: Any, pending: Any, axis: Any, bound: Any, changes: Any, confusion: Any, counters: Any,
+    pair: Any, paired: bool, screened: bool, adaptive: bool, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`.
 
     The covariance of class k is sigma[k] minus the outer products of the first changes[k, HELD] rows of
@@ -271,17 +233,9 @@ def run(
             if LONG * n > d and not is_unlearned(later):
                 score_classes(means, columns, at, values, o, n, scores)
                 guesses[guessed % WINDOW] = guess_rival(
-                    rule,
-                    p,
-                    scores,
-                    classes,
-                    int(y[later & ROW]),
-                    norms[later & ROW],
-                    counters[ROUNDS] + 1 + ahead_of,
-                    bound,
-                    is_shared,
-                    screened,
-                )
+                    rule, p, scores, classes, int(y[later & ROW]), norms[later & ROW],
+                    counters[ROUNDS] + 1 + ahead_of, bound, is_shared, screened,
+                )  # fmt: skip
             guessed += 1
         n, at, o = locate(storage, i)
         truth, s = int(y[i]), norms[i]
@@ -304,25 +258,9 @@ def run(
             held = changes[k, HELD]
             if ahead and LONG * n > d:
                 known, free = take_projection(
-                    rows,
-                    y,
-                    order,
-                    now,
-                    role,
-                    k,
-                    is_shared,
-                    sigma[k],
-                    depth - held,
-                    d,
-                    guesses,
-                    slots,
-                    owners,
-                    blocks,
-                    free,
-                    columns_of_rows,
-                    projections,
-                    z[role],
-                )
+                    rows, y, order, now, role, k, is_shared, sigma[k], depth - held, d,
+                    guesses, slots, owners, blocks, free, columns_of_rows, projections, z[role],
+                )  # fmt: skip
             v[role] = measure(
                 sigma[k], pending[k], held, d, columns, at, values, o, n, z[role], w[role], known
             )

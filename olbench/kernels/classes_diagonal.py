@@ -4,6 +4,8 @@ A round that may trigger costs 2 nnz more, those of the true class and its rival
 are two arrays of one layout, so that the sweep over the means reads nothing else.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import boolean, types
 
@@ -26,7 +28,9 @@ from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four
 
 
 @inlined
-def measure_pair(variances, truth, rival, columns, c, values, o, n):
+def measure_pair(
+    variances: Any, truth: Any, rival: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
+) -> Any:
     """Return v_y and v_s, each summed in two lanes by position."""
     whole = n - n % 2
     y0 = y1 = s0 = s1 = 0.0
@@ -45,7 +49,10 @@ def measure_pair(variances, truth, rival, columns, c, values, o, n):
 
 
 @inlined
-def update_class(means, variances, k, columns, a, values, o, n, step, gain, kl):
+def update_class(
+    means: Any, variances: Any, k: Any, columns: Any, a: Any, values: Any, o: Any, n: Any,
+    step: Any, gain: Any, kl: Any,
+) -> None:  # fmt: skip
     """Update the moments of class k at all features of a row; by a precision with `kl`, or else by beta.
 
     Four at a time share a division, as in `diagonal.update_four`, with the products in the same order.
@@ -77,16 +84,14 @@ def update_class(means, variances, k, columns, a, values, o, n, step, gain, kl):
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_2D,
-    WRITE_2D,
-    WRITE_2D_INT64,
-    WRITE_INT64,
-    types.FunctionType(PAIR_RULE),
-    boolean,
-    boolean,
-)
-def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, paired, kl, margins):
+    SECOND_ORDER_RULE, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64, types.FunctionType(PAIR_RULE),
+    boolean, boolean,
+)  # fmt: skip
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    means: Any, variances: Any, confusion: Any, counters: Any, pair: Any, paired: bool, kl: bool,
+    margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`.
 
     The step over the covariances of two classes is projected onto the diagonal of each, as in `diagonal`.
@@ -121,7 +126,10 @@ def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, pa
 
 
 @pass_kernel(EXACT_RULE, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64)
-def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, margins):
+def run_exact(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    means: Any, variances: Any, confusion: Any, counters: Any, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order` with the optimum over diagonal covariances, by the equation of `exact`.
 
     Phi has the entries of x twice, for the true class and for its rival, and so has the equation.

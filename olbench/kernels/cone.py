@@ -10,6 +10,8 @@ side. The minimum is exact once there are none.
 Nothing here compiles on import. `room` holds q = D'u + z w in its first d entries and `old` behind them.
 """
 
+from typing import Any
+
 import numpy as np
 
 from olbench.kernels.advice_sets import add_row, product
@@ -30,7 +32,7 @@ ROUNDING = 1e-12
 
 
 @helper
-def descend(i, sets, mu, w, u, room):
+def descend(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> None:
     """Set the u of set i to the minimum, starting from what it is."""
     starts = sets[4]
     for j in range(starts[i], starts[i + 1]):
@@ -48,7 +50,7 @@ def descend(i, sets, mu, w, u, room):
 
 
 @helper
-def refresh(i, sets, w, u, room):
+def refresh(i: Any, sets: Any, w: Any, u: Any, room: Any) -> Any:
     """Set q to D'u + z w for the u of set i, and return 1 + d'u."""
     bounds, starts, signs = sets[3], sets[4], sets[5]
     for k in range(w.size):
@@ -62,7 +64,7 @@ def refresh(i, sets, w, u, room):
 
 
 @helper
-def sweep_once(i, sets, mu, gap, d, u, room):
+def sweep_once(i: Any, sets: Any, mu: Any, gap: Any, d: Any, u: Any, room: Any) -> Any:
     """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope that was met.
 
     Slopes are relative to the size of their terms; one that only leads out of the cone does not count.
@@ -90,7 +92,7 @@ def sweep_once(i, sets, mu, gap, d, u, room):
 
 
 @helper
-def finish(i, sets, mu, w, u, room):
+def finish(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> Any:
     """Set u to the minimum by pivoting and return True, or leave it and return False.
 
     With a square in place of the hinge the minimum is the same if it has a gap of zero or more; if not, the
@@ -110,7 +112,7 @@ def finish(i, sets, mu, w, u, room):
 
 
 @helper
-def pivot(i, sets, mu, active, w, x, room):
+def pivot(i: Any, sets: Any, mu: Any, active: Any, w: Any, x: Any, room: Any) -> Any:
     """Set x to the minimum and return whether it was found, and 1 + d'x there.
 
     The entries that are positive at first are the first guess of those that stay so. Exchanging all wrong
@@ -145,7 +147,9 @@ def pivot(i, sets, mu, active, w, x, room):
 
 
 @helper
-def mark_wrong(i, sets, mu, active, d, dual, free, x, room, wrong):
+def mark_wrong(
+    i: Any, sets: Any, mu: Any, active: Any, d: Any, dual: Any, free: Any, x: Any, room: Any, wrong: Any
+) -> Any:
     """Mark free entries that are negative and others whose slope at zero is; return how many there are."""
     bounds, first = sets[3], sets[4][i]
     largest = np.max(np.abs(x))
@@ -163,7 +167,7 @@ def mark_wrong(i, sets, mu, active, d, dual, free, x, room, wrong):
 
 
 @helper
-def solve_face(i, sets, mu, active, w, free, room):
+def solve_face(i: Any, sets: Any, mu: Any, active: Any, w: Any, free: Any, room: Any) -> Any:
     """Return q with the gap, and u, at the minimum over the entries `free` of u, whatever their sign.
 
     The others are zero. With E = [D d] and b = old - mu (z D w + d), all for these entries, u solves
@@ -184,7 +188,7 @@ def solve_face(i, sets, mu, active, w, free, room):
 
 
 @helper
-def combine(i, sets, active, free, u, total):
+def combine(i: Any, sets: Any, active: Any, free: Any, u: Any, total: Any) -> None:
     """Add E'u to total."""
     bounds, first = sets[3], sets[4][i]
     for a in range(free.size):
@@ -193,7 +197,7 @@ def combine(i, sets, active, free, u, total):
 
 
 @helper
-def solve_system(i, sets, mu, active, d, free, x):
+def solve_system(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: Any) -> None:
     """Solve (I + mu E E') y = x in place, with products of sparse rows: most rows of D have few entries."""
     bounds, first = sets[3], sets[4][i]
     root = np.empty((free.size, free.size))
@@ -211,7 +215,7 @@ def solve_system(i, sets, mu, active, d, free, x):
 
 
 @helper
-def factor_shifted(E, mu, root):
+def factor_shifted(E: Any, mu: Any, root: Any) -> None:
     """Set the lower half of root to the Cholesky factor of I + mu E E', in a fixed order of sums."""
     for a in range(E.shape[0]):
         for b in range(a + 1):
@@ -224,7 +228,7 @@ def factor_shifted(E, mu, root):
 
 
 @helper
-def factor(root):
+def factor(root: Any) -> None:
     """Replace the lower half of a matrix by its Cholesky factor."""
     for a in range(root.shape[0]):
         for b in range(a + 1):
@@ -235,7 +239,7 @@ def factor(root):
 
 
 @helper
-def substitute(root, x):
+def substitute(root: Any, x: Any) -> None:
     """Solve R R'y = x in place, where R is the lower half of root."""
     for a in range(x.size):
         total = x[a]

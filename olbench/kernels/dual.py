@@ -16,6 +16,7 @@ large support, reading L bounds a round.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import boolean, float64, types, void
@@ -48,7 +49,7 @@ SUPPORT = types.Tuple((READ_1D, READ_UINT32, READ_INT64, READ_1D))
 
 
 @inlined
-def evaluate(shape, product, s, t):
+def evaluate(shape: Any, product: Any, s: Any, t: Any) -> Any:
     """Return K(x, z) for x.z = product, ||x||^2 = s and ||z||^2 = t."""
     kind, gamma, degree, coef0 = shape
     if kind == LINEAR:
@@ -65,7 +66,10 @@ def evaluate(shape, product, s, t):
 
 
 @inlined
-def evaluate_row(shape, support, size, columns, c, values, o, n, s, scattered, k):
+def evaluate_row(
+    shape: Any, support: Any, size: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, s: Any,
+    scattered: Any, k: Any,
+) -> None:  # fmt: skip
     """Set k[j] to the kernel of a row of n entries and ||x||^2 = s with support example j.
 
     The row is scattered into an array of zeros of length d, so an inner product costs the entries of the
@@ -83,7 +87,7 @@ def evaluate_row(shape, support, size, columns, c, values, o, n, s, scattered, k
 
 
 @inlined
-def inner_from(left, o, right, n):
+def inner_from(left: Any, o: Any, right: Any, n: Any) -> Any:
     """Return the inner product of left[o : o + n] with right[:n].
 
     Rows of L are long, so sixteen lanes hide the latency of the additions, where four do for a short row.
@@ -104,7 +108,7 @@ def inner_from(left, o, right, n):
 
 
 @inlined
-def solve_forward(factor, size, a, k, u):
+def solve_forward(factor: Any, size: Any, a: Any, k: Any, u: Any) -> None:
     """Set u to L^-1 (a k), row by row; row j of L starts at entry j (j + 1) / 2 of `factor`."""
     o = 0
     for j in range(size):
@@ -113,7 +117,7 @@ def solve_forward(factor, size, a, k, u):
 
 
 @inlined
-def subtract_row(factor, o, weight, b, n):
+def subtract_row(factor: Any, o: Any, weight: Any, b: Any, n: Any) -> None:
     """Subtract factor[o : o + n] times a weight from b[:n].
 
     Written with runs, because the compiler cannot know that the two arrays do not overlap.
@@ -130,7 +134,7 @@ def subtract_row(factor, o, weight, b, n):
 
 
 @inlined
-def solve_backward(factor, size, b):
+def solve_backward(factor: Any, size: Any, b: Any) -> None:
     """Replace b by L^-T b.
 
     L' is solved from its last entry on. What an entry contributes to those before it is a row of L, so memory
@@ -145,36 +149,14 @@ def solve_backward(factor, size, b):
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE,
-    SHAPE,
-    float64,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_UINT32,
-    WRITE_INT64,
-    WRITE_1D,
-    WRITE_INT64,
-    boolean,
-)
+    SECOND_ORDER_RULE, SHAPE, float64, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_UINT32, WRITE_INT64, WRITE_1D,
+    WRITE_INT64, boolean,
+)  # fmt: skip
 def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    shape,
-    a,
-    nu,
-    factor,
-    support_data,
-    support_columns,
-    support_indptr,
-    support_norms,
-    counters,
-    screened,
-    margins,
-):
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    shape: Any, a: float, nu: Any, factor: Any, support_data: Any, support_columns: Any, support_indptr: Any,
+    support_norms: Any, counters: Any, screened: bool, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`; counters[EXTRA] is the size of the support.
 
     The arrays must have room for every row of `order` as a support example. v is a difference; where it is
@@ -239,7 +221,7 @@ def run(
 
 
 @kernel(void(ROWS, READ_INT64, SHAPE, SUPPORT, READ_1D, WRITE_1D))
-def score_rows(rows, order, shape, support, nu, scores):
+def score_rows(rows: Any, order: Any, shape: Any, support: Any, nu: Any, scores: Any) -> None:
     """Set scores[e] to mu . x of row order[e]."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
@@ -252,7 +234,7 @@ def score_rows(rows, order, shape, support, nu, scores):
 
 
 @kernel(void(ROWS, SHAPE, SUPPORT, float64, READ_1D, WRITE_1D))
-def measure_variances(rows, shape, support, a, factor, variances):
+def measure_variances(rows: Any, shape: Any, support: Any, a: float, factor: Any, variances: Any) -> None:
     """Set variances[i] to x' Sigma x of row i, at least zero."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]

@@ -6,6 +6,8 @@ same order of sums and the same bits. Offsets replace views because numba counts
 view, which costs more than a short sum.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import void
 
@@ -23,7 +25,7 @@ LINE = 8
 
 
 @helper
-def open_rows(rows):
+def open_rows(rows: Any) -> Any:
     """Return the arrays of all indices and of all values, and what `locate` needs to find a row in them.
 
     A dense row with zeros is packed into two arrays of its own. The indices start as 0, 1, ..., d - 1, which
@@ -42,7 +44,7 @@ def open_rows(rows):
 
 
 @inlined
-def locate(storage, i):
+def locate(storage: Any, i: int) -> Any:
     """Return the number of entries of row i and the offsets of its indices and values."""
     dense, indptr, has_zeros, packed_columns, packed_values = storage
     d = dense.shape[1]
@@ -56,7 +58,7 @@ def locate(storage, i):
 
 
 @inlined
-def announce(rows, y, order, now):
+def announce(rows: Any, y: Any, order: Any, now: int) -> None:
     """Prefetch what round now + AHEAD will read: the hardware cannot predict a random order.
 
     Rows in the order of memory are left to the hardware. Where a sparse row begins must be known by then, so
@@ -89,7 +91,7 @@ def announce(rows, y, order, now):
 
 
 @inlined
-def pack(dense, i, packed_columns, packed_values):
+def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
     """Copy the non-zero entries of a dense row and return their number."""
     count = 0
     # Every entry is written and only the count depends on its value: a branch would be mispredicted often.
@@ -101,7 +103,7 @@ def pack(dense, i, packed_columns, packed_values):
 
 
 @inlined
-def dot(vector, columns, c, values, o, n):
+def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return vector . x, summed in four lanes by position.
 
     Entry k of the row always goes to lane k % 4, so a full row read without gathering has the same bits. Four
@@ -122,7 +124,7 @@ def dot(vector, columns, c, values, o, n):
 
 
 @inlined
-def dot_row(matrix, i, columns, c, values, o, n):
+def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return matrix[i] . x, summed in the order of `dot`."""
     if n == matrix.shape[1]:
         return inner_row(matrix, i, values, o)
@@ -139,7 +141,7 @@ def dot_row(matrix, i, columns, c, values, o, n):
 
 
 @inlined
-def squared_norm(values, o, n):
+def squared_norm(values: Any, o: Any, n: Any) -> Any:
     """Return the sum of squares of n values starting at offset o, in the order of `dot`."""
     whole = n - n % 4
     total = zeros(4)
@@ -153,7 +155,7 @@ def squared_norm(values, o, n):
 
 
 @kernel(void(ROWS, READ_INT64, READ_1D, WRITE_1D))
-def score_rows(rows, order, vector, scores):
+def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
     """Set scores[k] to vector . x of row order[k], summed as in a pass."""
     columns, values, storage = open_rows(rows)
     for k in range(order.size):
@@ -162,7 +164,7 @@ def score_rows(rows, order, vector, scores):
 
 
 @kernel(void(ROWS, WRITE_1D))
-def measure_norms(rows, norms):
+def measure_norms(rows: Any, norms: Any) -> None:
     """Set norms[i] to ||x_i||^2."""
     _, values, storage = open_rows(rows)
     for i in range(norms.size):

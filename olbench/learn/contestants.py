@@ -10,6 +10,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from olbench.errors import UserError
 from olbench.kernels.counters import (
@@ -67,6 +68,15 @@ class ObjectLearner(Learner):
         """None: only the object knows what it holds."""
         return None
 
+    def keep_margins(self, ring: Floats) -> None:
+        """Keep the predictions too: an object may predict otherwise than the sign of its score."""
+        super().keep_margins(ring)
+        self.signs = np.zeros(ring.shape[0], bool)
+
+    def find_signs(self, places: Ints) -> NDArray[np.bool_]:
+        """Return the predictions at these places of the ring."""
+        return self.signs[places]
+
     def warm_up(self) -> None:
         """Do nothing: there is nothing to compile."""
 
@@ -89,15 +99,18 @@ class ObjectLearner(Learner):
         return row
 
     def _predict(self, x: Any, truth: bool) -> None:
+        """Predict an example and count the outcome."""
         positive = self._is_positive(x)
         if self.margins.shape[0]:
-            self.margins[self.rounds % self.margins.shape[0], :2] = self._score(x, positive), 0.0
+            place = self.rounds % self.margins.shape[0]
+            self.margins[place, :2], self.signs[place] = (self._score(x, positive), 0.0), positive
         self.counters[[ROUNDS, UNLEARNED]] += 1
         self.counters[MISTAKES] += positive != truth
         self.counters[POSITIVES] += truth
         self.counters[FALSE_ALARMS] += positive and not truth
 
     def _teach(self, x: Any, truth: bool) -> None:
+        """Let the object learn an example."""
         if self.style == "one":
             self.model.learn_one(x, truth)
         else:
@@ -129,6 +142,7 @@ class ObjectLearner(Learner):
         return np.array([self._score(self._read(rows, i), y > 0) for i, y in zip(order, labels, strict=True)])
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the object's prediction for each row of `order`; +1 if it has seen nothing or abstains."""
         if not self.updates:
             return np.ones(order.size)
         if self.style == "batch":
@@ -164,6 +178,7 @@ class BatchLearner:
         self.model = factory(**algorithm.params, **advice)
 
     def fit(self, rows: tuple[Any, ...], y: Floats, order: Ints | None = None) -> Self:
+        """Fit the rows of `order`, or all rows, from scratch."""
         from sklearn.exceptions import ConvergenceWarning
 
         X = as_matrix(rows)

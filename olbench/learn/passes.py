@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from olbench.display import facts_html
 from olbench.errors import UserError
@@ -68,7 +68,8 @@ class PassResult:
     #: variance; None unless they were asked for.
     margins: Floats | None = None
     variances: Floats | None = None
-    #: The labels of these predictions.
+    #: Whether each prediction was positive, and the labels of these predictions.
+    positive: NDArray[np.bool_] | None = None
     labels: Floats | None = None
 
     @property
@@ -309,15 +310,19 @@ def _run_windows(
         learner=learner,
         margins=kept.margins if kept else None,
         variances=kept.variances if kept else None,
+        positive=kept.positive if kept else None,
         labels=kept.labels if kept else None,
     )
 
 
 def _find_places(order: Ints, points: Ints) -> Ints:
-    """Return after which entry of an order the given numbers of predictions have been made."""
+    """Return after which entry of an order the given numbers of rows have come.
+
+    The labels that arrive with the last of these rows, before the next prediction, are learnt by then.
+    """
     if count_predictions(order) == order.size:
         return points
-    return np.asarray(np.flatnonzero(is_predicted(order))[points - 1] + 1)
+    return np.append(np.flatnonzero(is_predicted(order))[1:], order.size)[points - 1]
 
 
 def kept_bytes(n: int, keep: str) -> int:
@@ -333,17 +338,20 @@ class _Kept:
         self.learner, self.first = learner, learner.rounds
         self.margins = np.empty(n)
         self.variances = np.empty(n) if keep == "variances" else None
+        self.positive = np.empty(n, bool)
         self.labels = np.empty(0)
         learner.keep_margins(np.zeros((RING, 2 if self.variances is None else 3)))
         self.seen = 0
 
     def add_labels(self, labels: Floats) -> None:
+        """Keep the labels of a window's predictions."""
         self.labels = np.concatenate([self.labels, labels]) if self.labels.size else labels
 
     def copy(self) -> None:
         """Copy the rounds since the last call, at most RING."""
         last = self.learner.rounds - self.first
-        ring = self.learner.margins[np.arange(self.first + self.seen, self.first + last) & (RING - 1)]
+        places = np.arange(self.first + self.seen, self.first + last) & (RING - 1)
+        ring, self.positive[self.seen : last] = self.learner.margins[places], self.learner.find_signs(places)
         # A learner that is rescaled keeps its margins in its own units.
         powers = -ring[:, 1].astype(np.int64)
         self.margins[self.seen : last] = np.ldexp(ring[:, 0], powers)
@@ -381,6 +389,7 @@ class _Slices:
             size = int(min(max(1, SLICE_SECONDS * self.seen / max(1e-9, self.seconds)), SLICE_ROWS))
 
     def run(self, size: int) -> None:
+        """Run the next `size` examples, or as many as are left."""
         if self.kept is None:
             self._run(size)
             return

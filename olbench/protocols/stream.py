@@ -259,12 +259,14 @@ class _Measured:
 
     def __init__(self, trial: Trial, result: PassResult, start: int):
         assert result.margins is not None
+        assert result.positive is not None
         assert result.labels is not None
         self.trial, self.setting, self.result, self.start = trial, trial.setting, result, start
         # The first point is where scoring begins.
         self.points = result.curve.t[1:] - start
         self.margins: Floats = np.ascontiguousarray(result.margins[start:])
         self.labels: Floats = np.ascontiguousarray(result.labels[start:])
+        self.wrong = result.positive[start:] != (self.labels > 0.0)
 
     def outcome(self, baselines: Mapping[str, int]) -> Outcome:
         """Return everything that is recorded."""
@@ -289,8 +291,8 @@ class _Measured:
     def counts(self, places: Ints) -> Ints:
         """Return mistakes, positives and false alarms among the first predictions, at these places."""
         positive = self.labels > 0.0
-        wrong = (self.margins >= 0.0) != positive
-        totals = (np.append(0, np.cumsum(each)) for each in (wrong, positive, wrong & ~positive))
+        of = (self.wrong, positive, self.wrong & ~positive)
+        totals = (np.append(0, np.cumsum(each)) for each in of)
         return np.column_stack([each[places] for each in totals])
 
     def _curve(self) -> dict[str, list[Any]]:
@@ -315,12 +317,11 @@ class _Measured:
         return found
 
     def _drifts(self) -> dict[str, list[Any]]:
-        right = (self.margins >= 0.0) == (self.labels > 0)
         given = self.setting["drifts"]
         if given == DETECT:
-            return {"row": [int(row) + self.start for row in find_drifts(right)]}
+            return {"row": [int(row) + self.start for row in find_drifts(~self.wrong)]}
         rows = [row - self.start for row in given if row > self.start]
-        effects = measure_drifts(right, rows, self.setting["window"])
+        effects = measure_drifts(~self.wrong, rows, self.setting["window"])
         effects["row"] = [row + self.start for row in effects["row"]]
         return effects
 

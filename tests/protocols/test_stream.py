@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,7 +80,8 @@ def test_a_label_is_learnt_after_so_many_more_predictions(tmp_path, delay):
     for id in ("perceptron", "arow", "no-change", "majority-so-far"):
         result = online_pass(make_algorithm(id), DATA.X, DATA.y, order=late(delay))
         assert records[id, 0]["mistakes"] == result.mistakes
-        assert records[id, 0]["labels"] == N - delay
+        assert records[id, 0]["updates"] == result.updates
+        assert records[id, 0]["labels"] == records[id, 0]["curve"]["labels"][-1] == N - delay
 
 
 @pytest.mark.parametrize("delay", [0, 1, 9])
@@ -274,3 +276,12 @@ def test_a_stream_of_one_class_is_refused(tmp_path):
     path.write_text("+1 1:1\n+1 1:2\n")
     with pytest.raises(UserError, match="two distinct labels"):
         run({**BASE, "datasets": [str(path)]}, tmp_path / "out", jobs=1)
+
+
+def test_an_object_is_counted_by_its_predictions_not_by_the_signs_of_its_scores(tmp_path):
+    plugin = str(Path(__file__).parents[1] / "crossings" / "contestants.py")
+    entry = {"id": "one-by-one", "params": {"cut": 0.9}}
+    record = play(tmp_path, algorithms=[entry], plugins=[plugin], measures=["auc"])["one-by-one", 0]
+    result = online_pass(make_algorithm("one-by-one", cut=0.9), DATA.X, DATA.y)
+    assert record["mistakes"] == result.mistakes
+    assert record["false_alarms"] == result.curve.false_alarms[-1]

@@ -53,6 +53,7 @@ def accuracy(error: float) -> float:
 
 @dataclass(frozen=True)
 class Contrast:
+    #: The names of the two.
     x: str
     y: str
     tuning: str

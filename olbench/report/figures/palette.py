@@ -101,12 +101,7 @@ def styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str,
     (True, False)
     """
     labels = list(dict.fromkeys(labels))
-    known = STYLES | VARIANTS
-    # The first entry of an algorithm has the algorithm's style.
-    first = {algorithm_of(label): label for label in reversed(labels)}
-    taken = {
-        label: known[id] for label in labels if first[id := algorithm_of(label)] == label and id in known
-    }
+    taken = _own_styles(labels)
     hues = Counter(style.colour for style in taken.values())
     markers = Counter(style.marker for style in taken.values())
     for label in labels:
@@ -116,6 +111,14 @@ def styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str,
             markers[taken[label].marker] += 1
     thick = {label: replace(taken[label], width=THICK) for label in labels if label in highlighted}
     return {label: thick.get(label, taken[label]) for label in labels}
+
+
+def _own_styles(labels: list[str]) -> dict[str, Style]:
+    first: dict[str, str] = {}
+    for label in labels:
+        first.setdefault(algorithm_of(label), label)
+    known = STYLES | VARIANTS
+    return {label: known[id] for id, label in first.items() if id in known}
 
 
 def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> Style:
