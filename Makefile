@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test coverage test-fast test-lowest lint docs docs-figures docs-numbers behaviours bench survey reference fuzz torture mutants clean help
+.PHONY: quick reproduce test coverage test-fast test-lowest lint docs docs-figures docs-numbers behaviours bench survey reference fuzz crossings torture mutants clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -26,6 +26,7 @@ help:
 	@echo "make survey     tell which learners of public libraries are the algorithms of their papers (installs them)"
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
 	@echo "make fuzz       give many made-up inputs to every reader"
+	@echo "make crossings  run thousands of experiments with options drawn at random, and compare every number"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
 	@echo "make mutants    change $(MODULE) in one place at a time and show the changes that no test notices"
 	@echo "make clean      remove $(VENV) and caches"
@@ -135,7 +136,7 @@ bench: $(VENV)/.ready
 survey: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" scw oll || echo "some libraries could not be installed"
 	$(BIN)/python -m pip install --quiet --no-deps --pre olpy || echo "olpy could not be installed"
-	$(BIN)/python -m benchmarks.survey
+	$(BIN)/olbench conform --survey --format md --output docs/conformance.md
 
 # Resumes where it was stopped. `python -m tests.reference --page` also writes docs/correctness.md.
 reference: $(VENV)/.ready
@@ -144,6 +145,10 @@ reference: $(VENV)/.ready
 # Inputs that failed are kept in .hypothesis and tried first the next time.
 fuzz: $(VENV)/.ready
 	$(BIN)/python -m pytest --hypothesis-profile=long -m fuzz tests
+
+# Prints how often options met.
+crossings: $(VENV)/.ready
+	$(BIN)/python -m pytest --hypothesis-profile=long --capture=no tests/crossings
 
 KILLS ?= 1000
 

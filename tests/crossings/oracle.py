@@ -1,0 +1,581 @@
+"""What every number of a record must be, by plain loops over the examples; no learner is taken from olbench.
+
+The learners are as shared/algorithms.md and multiclass.md write them, in extended precision: Sigma is the
+textbook matrix. The measures are scikit-learn's. Random orders are olbench's own, which define the trials.
+"""
+
+import itertools
+import math
+import warnings
+from dataclasses import dataclass, field
+from statistics import NormalDist
+
+import numpy as np
+from sklearn import metrics
+
+from olbench.trials import seeds
+from tests.crossings.contestants import OneByOne, RowByRow
+
+L = np.longdouble
+
+
+def excess(wanted, got):
+    """Return a loss; what is within rounding of zero is none."""
+    loss = L(wanted) - L(got)
+    return loss if loss > 1e-12 * max(abs(wanted), abs(got)) else L(0)
+
+
+def bisect(increasing, high):
+    low = L(0)
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if increasing(middle) < 0 else (low, middle)
+    return high
+
+
+# First order: (m, s, mistake, q, t, k) to the loss, the factor of w and tau.
+def passive_aggressive(tau):
+    def rule(p, m, s, mistake, q, t, k):
+        loss = excess(1, m)
+        return loss, 1, tau(p, loss, s) if loss and s else 0
+
+    return rule
+
+
+def margin_perceptron(p, m, s, mistake, q, t, k):
+    return float(m <= p["margin"]), 1, float(m <= p["margin"])
+
+
+def romma(p, m, s, mistake, q, t, k):
+    if not mistake:
+        return 0, 1, 0
+    bottom = s * q - m * m
+    if q == 0 or bottom <= 1e-12 * s * q:
+        return 1, 1, float(q == 0)
+    return 1, (s * q - m) / bottom, q * (1 - m) / bottom
+
+
+def aromma(p, m, s, mistake, q, t, k):
+    loss = excess(1, m)
+    return (loss, *romma(p, m, s, loss > 0, q, t, k)[1:])
+
+
+def ogd(p, m, s, mistake, q, t, k):
+    loss = excess(1, m)
+    return loss, 1, p["C"] / np.sqrt(L(t)) if loss else 0
+
+
+def perceptron(p, m, s, mistake, q, t, k):
+    return float(mistake), 1, float(mistake)
+
+
+def shrinking(p, m, s, mistake, q, t, k):
+    loss = max(L(0), 1 - m)
+    return (loss, L(0.9), min(p["C"], loss / s)) if loss and s else (loss, 1, 0)
+
+
+PA = passive_aggressive(lambda p, loss, s: loss / s)
+PA1 = passive_aggressive(lambda p, loss, s: min(p["C"], loss / s))
+FIRST = {
+    "perceptron": perceptron, "margin-perceptron": margin_perceptron, "pa": PA, "pa1": PA1,
+    "pa2": passive_aggressive(lambda p, loss, s: loss / (s + 1 / (2 * L(p["C"])))),
+    "romma": romma, "aromma": aromma, "ogd": ogd, "averaged-perceptron": perceptron, "averaged-pa1": PA1,
+    "shrinking": shrinking,
+}  # fmt: skip
+
+
+# Second order: (m, v, mistake, t) to the loss, alpha and the precision c that the step adds along x.
+def phi_of(p):
+    return L(NormalDist().inv_cdf(p["eta"]))
+
+
+def cw_alpha(phi, m, v):
+    psi, zeta = 1 + phi**2 / 2, 1 + phi**2
+    return max(L(0), (-m * psi + np.sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta))
+
+
+def deviation_rule(find_alpha):
+    def rule(p, m, v, mistake, t):
+        phi = phi_of(p)
+        loss = excess(phi * np.sqrt(v), m)
+        if not loss or not v:
+            return loss, 0, 0
+        alpha = find_alpha(p, phi, m, v)
+        root = (-alpha * v * phi + np.sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
+        return loss, alpha, alpha * phi / root
+
+    return rule
+
+
+def scw2_alpha(p, phi, m, v):
+    n = v + 1 / (2 * L(p["C"]))
+    g = phi * np.sqrt(phi**2 * m**2 * v**2 + 4 * n * v * (n + v * phi**2))
+    return max(L(0), (-(2 * m * n + phi**2 * m * v) + g) / (2 * (n**2 + n * v * phi**2)))
+
+
+def cw_var(p, m, v, mistake, t):
+    phi = phi_of(p)
+    loss, b = excess(phi * v, m), 1 + 2 * phi * m
+    if not loss or not v:
+        return loss, 0, 0
+    alpha = max(L(0), (-b + np.sqrt(b**2 - 8 * phi * (m - phi * v))) / (4 * phi * v))
+    return loss, alpha, 2 * alpha * phi
+
+
+def squared_hinge(step):
+    def rule(p, m, v, mistake, t):
+        loss = excess(1, m)
+        return (loss, *step(p, loss, v, mistake, t)) if loss else (loss, 0, 0)
+
+    return rule
+
+
+def narow(p, loss, v, mistake, t):
+    if v <= 1 / L(p["b"]):
+        return 0, 0
+    beta = 1 / (v + v / (p["b"] * v - 1))
+    return loss * beta, beta / (1 - beta * v)
+
+
+def nherd(p, loss, v, mistake, t):
+    C = L(p["C"])
+    return loss / (v + 1 / C), C * (2 + C * v)
+
+
+def fading(p, loss, v, mistake, t):
+    r = p["r"] * np.sqrt(L(t)) * (0.5 if mistake else 1)
+    return loss / (v + r), 1 / r
+
+
+def iellip(p, m, v, mistake, t):
+    c = L(p["c"]) * L(p["b"]) ** (t - 1)
+    return (1, (1 - m) / v, c / ((1 - c) * v)) if mistake and v else (float(mistake), 0, 0)
+
+
+SECOND = {
+    "cw": deviation_rule(lambda p, phi, m, v: cw_alpha(phi, m, v)),
+    "scw1": deviation_rule(lambda p, phi, m, v: min(p["C"], cw_alpha(phi, m, v))),
+    "scw2": deviation_rule(scw2_alpha), "cw-var": cw_var,
+    "arow": squared_hinge(lambda p, loss, v, mistake, t: (loss / (v + p["r"]), 1 / L(p["r"]))),
+    "nherd": squared_hinge(nherd), "narow": squared_hinge(narow), "fading": squared_hinge(fading),
+    "iellip": iellip,
+}  # fmt: skip
+
+
+def remaining(parts, c):
+    """Return what a gain c leaves of the deviation that these parts of the variance make up."""
+    return np.sqrt((parts / (1 + c * parts)).sum())
+
+
+def deviation_step(phi, m, parts, slack=0, most=math.inf):
+    """Return alpha and c of CW where each part of the variance keeps to itself, by bisection."""
+    n, high = parts.sum() + slack, L(1)
+
+    def lacking(c):
+        return phi * m - remaining(parts, c) * (phi**2 - c * n)
+
+    while lacking(high) < 0:
+        high *= 4
+    c = bisect(lacking, high)
+    alpha = c * remaining(parts, c) / phi
+    if alpha > most:
+        alpha, c = most, bisect(lambda c: c * remaining(parts, c) - most * phi, c)
+    return alpha, c
+
+
+def exact_step(id, p, m, parts):
+    phi, v = phi_of(p), parts.sum()
+    if id == "cw":
+        return deviation_step(phi, m, parts)
+    alpha = bisect(lambda a: m + a * v - phi * (parts / (1 + 2 * a * phi * parts)).sum(), (phi * v - m) / v)
+    return alpha, 2 * alpha * phi
+
+
+def shrink(sigma, x, c, projection):
+    """Return Sigma after precision c is added along x: a matrix, or a diagonal by its projection."""
+    z = sigma @ x if sigma.ndim == 2 else sigma * x
+    beta = c / (1 + c * (x @ z))
+    if sigma.ndim == 2:
+        return sigma - beta * np.outer(z, z)
+    return sigma - beta * z**2 if projection == "l2" else sigma / (1 + c * sigma * x**2)
+
+
+class Counting:
+    is_sure = True
+
+    def __init__(self):
+        self.updates = self.effective = self.learnt = 0
+
+    def begin(self):
+        """Prepare for an example whose label is there."""
+
+    def count(self, loss, changed):
+        self.updates += bool(loss > 0)
+        self.effective += bool(changed)
+
+
+class FirstOrder(Counting):
+    def __init__(self, id, d, p, options):
+        super().__init__()
+        self.id, self.p, self.w, self.total = id, p, np.zeros(d, L), np.zeros(d, L)
+
+    def look(self, x):
+        f = self.w @ x
+        return f >= 0, f, None
+
+    def test(self, x):
+        return (self.total if self.id.startswith("averaged") else self.w) @ x >= 0
+
+    def learn(self, x, y):
+        self.learnt += 1
+        f, s = self.w @ x, x @ x
+        state = (f >= 0) != (y > 0), self.w @ self.w, self.learnt, self.updates
+        loss, factor, tau = FIRST[self.id](self.p, y * f, s, *state)
+        self.count(loss, s > 0 and (factor != 1 or tau != 0))
+        if s > 0:
+            self.w = factor * self.w + tau * y * x
+        self.total = self.total + self.w
+
+
+class Gaussian(Counting):
+    def __init__(self, id, d, p, options):
+        super().__init__()
+        self.id, self.p, self.mu, self.begun = id, p, np.zeros(d, L), False
+        self.a, self.projection = L(options.get("a", 1)), options.get("projection", "kl")
+        self.growth = 1 / L(options.get("forgetting", 1))
+        self.sigma = self.a * (np.ones(d, L) if options.get("covariance") == "diag" else np.eye(d, dtype=L))
+
+    def begin(self):
+        if self.learnt and self.growth > 1:
+            variances = self.sigma if self.sigma.ndim == 1 else np.diag(self.sigma)
+            scale = np.sqrt(np.minimum(self.growth, self.a / variances))
+            self.sigma = self.sigma * (scale**2 if self.sigma.ndim == 1 else np.outer(scale, scale))
+        self.begun = True
+
+    def variance(self, x):
+        return x @ (self.sigma @ x if self.sigma.ndim == 2 else self.sigma * x)
+
+    def look(self, x):
+        f, v = self.mu @ x, self.variance(x)
+        share = NormalDist().cdf(float(f / np.sqrt(v))) if v > 0 else 0.5
+        return f >= 0, f, None if self.id == "iellip" else share
+
+    def test(self, x):
+        return self.mu @ x >= 0
+
+    def learn(self, x, y):
+        if not self.begun:
+            self.begin()
+        self.begun, self.learnt = False, self.learnt + 1
+        f, v = self.mu @ x, self.variance(x)
+        m = y * f
+        loss, alpha, c = SECOND[self.id](self.p, m, v, (f >= 0) != (y > 0), self.learnt)
+        if self.projection == "exact" and loss and v:
+            alpha, c = exact_step(self.id, self.p, m, (self.sigma * x * x)[x != 0])
+        # NAROW shrinks v to 1 / b, so a duplicate changes something or nothing by rounding alone.
+        self.is_sure &= self.id != "narow" or abs(v * self.p["b"] - 1) > 1e-9
+        changed = v > 0 and (alpha != 0 or c != 0)
+        self.count(loss, changed)
+        if changed:
+            self.mu = self.mu + alpha * y * (self.sigma @ x if self.sigma.ndim == 2 else self.sigma * x)
+            self.sigma = shrink(self.sigma, x, c, self.projection)
+
+
+class SecondOrderPerceptron(Counting):
+    """w and S = (Sigma^-1 + x x')^-1, or its diagonal, which predict with w . S x."""
+
+    def __init__(self, id, d, p, options):
+        super().__init__()
+        diag = options.get("covariance") == "diag"
+        self.w, self.sigma = np.zeros(d, L), np.ones(d, L) if diag else np.eye(d, dtype=L)
+
+    def look(self, x):
+        S = shrink(self.sigma, x, 1, "kl")
+        if S.ndim == 1:
+            f = self.w @ (S * x)
+            return f >= 0, f, None
+        # The record's margin is that of mu = Sigma w, which has the same sign.
+        z = self.sigma @ x
+        share = NormalDist().cdf(float(self.w @ z / np.sqrt(x @ z))) if x.any() else 0.5
+        return self.w @ (S @ x) >= 0, self.w @ z, share
+
+    def test(self, x):
+        return self.look(x)[0]
+
+    def learn(self, x, y):
+        self.learnt += 1
+        mistake = self.look(x)[0] != (y > 0)
+        self.count(mistake, mistake and x.any())
+        if mistake:
+            self.w, self.sigma = self.w + y * x, shrink(self.sigma, x, 1, "kl")
+
+
+class Object(Counting):
+    """A Python object, which is given every feature of a row; before it has learnt, +1 is predicted."""
+
+    def __init__(self, id, d, p, options):
+        super().__init__()
+        self.model = OneByOne(**p) if id == "one-by-one" else RowByRow(**p)
+
+    def _read(self, x):
+        x = x.astype(float)
+        return dict(enumerate(x.tolist())) if isinstance(self.model, OneByOne) else x[None, :]
+
+    def look(self, x):
+        if not self.learnt:
+            return True, 0.0, None
+        row = self._read(x)
+        if isinstance(self.model, OneByOne):
+            shares = self.model.predict_proba_one(row)
+            return bool(self.model.predict_one(row)), shares[True] - shares[False], None
+        return self.model.predict(row)[0] > 0, float(self.model.decision_function(row)[0]), None
+
+    def test(self, x):
+        return self.look(x)[0]
+
+    def learn(self, x, y):
+        self.learnt += 1
+        self.count(1, True)
+        if isinstance(self.model, OneByOne):
+            self.model.learn_one(self._read(x), y > 0)
+        else:
+            self.model.partial_fit(self._read(x), np.array([y]))
+
+
+class LastLabel(Counting):
+    def __init__(self, id, d, p, options):
+        super().__init__()
+        self.id, self.last, self.total = id, 1.0, 0.0
+
+    def look(self, x):
+        f = self.last if self.id == "no-change" else self.total / max(1, self.learnt)
+        return f >= 0, f, None
+
+    def learn(self, x, y):
+        self.learnt, self.last, self.total = self.learnt + 1, y, self.total + y
+
+
+def start(id, d, p, options):
+    kinds = (
+        (FIRST, FirstOrder),
+        (SECOND, Gaussian),
+        (("sop",), SecondOrderPerceptron),
+        (("no-change", "majority-so-far"), LastLabel),
+    )
+    return next((kind for ids, kind in kinds if id in ids), Object)(id, d, p, options)
+
+
+class OneVsRest:
+    def __init__(self, id, d, p, options, classes):
+        self.learners = [start(id, d, p, options) for _ in range(classes)]
+
+    def begin(self):
+        for each in self.learners:
+            each.begin()
+
+    def look(self, x):
+        return int(np.argmax([each.look(x)[1] for each in self.learners])), None, None
+
+    def learn(self, x, y):
+        for k, each in enumerate(self.learners):
+            each.learn(x, 1.0 if y == k else -1.0)
+
+    @property
+    def updates(self):
+        return sum(each.updates for each in self.learners)
+
+    @property
+    def effective(self):
+        return sum(each.effective for each in self.learners)
+
+    @property
+    def is_sure(self):
+        return all(each.is_sure for each in self.learners)
+
+
+class Native(Counting):
+    def __init__(self, id, d, p, options, classes):
+        super().__init__()
+        self.id, self.p, self.options, self.mu = id, p, options, np.zeros((classes, d), L)
+        kind, a = options.get("covariance", "block"), L(options.get("a", 1))
+        self.owner = np.zeros(classes, int) if kind == "shared" else np.arange(classes)
+        self.sigma = [a * (np.ones(d, L) if kind == "diag" else np.eye(d, dtype=L)) for _ in set(self.owner)]
+
+    def look(self, x):
+        return int(np.argmax(self.mu @ x)), None, None
+
+    def learn(self, x, y):
+        self.learnt += 1
+        F = self.mu @ x
+        wrong, rival = int(np.argmax(F)) != y, int(np.argmax(np.where(np.arange(F.size) == y, -np.inf, F)))
+        step = self._first_order if self.id in FIRST else self._second_order
+        loss, changed = step(x, int(y), rival, F, wrong)
+        self.count(loss, changed and x.any())
+
+    def _first_order(self, x, y, rival, F, wrong):
+        s, q = 2 * (x @ x), (self.mu**2).sum()
+        m = F[y] - F[rival]
+        loss, factor, tau = FIRST[self.id](self.p, m, s, wrong, q, self.learnt, self.updates)
+        parts = (np.arange(F.size) == rival).astype(L)
+        if self.id == "perceptron" and self.options.get("allocation", "max") != "max" and wrong:
+            above = (F[y] <= F) & (np.arange(F.size) != y)
+            leads = np.where(above, F - F[y], L(0))
+            parts = above.astype(L) if self.options["allocation"] == "uniform" or not leads.sum() else leads
+            parts = parts / parts.sum()
+        if s:
+            parts[y] -= 1
+            self.mu = factor * self.mu - tau * np.outer(parts, x)
+        return loss, factor != 1 or tau != 0
+
+    def _second_order(self, x, y, rival, F, wrong):
+        pair, diag = (self.owner[y], self.owner[rival]), self.sigma[0].ndim == 1
+        z = [self.sigma[k] * x if diag else self.sigma[k] @ x for k in pair]
+        v = np.array([x @ each for each in z])
+        m, V, p = F[y] - F[rival], v.sum(), self.p
+        loss, alpha, c = SECOND[self.id](p, m, V, wrong, self.learnt)
+        if not loss or not V or not (alpha or c):
+            return loss, False
+        if self.id in ("cw", "scw1", "scw2"):
+            slack = 1 / (2 * L(p["C"])) if self.id == "scw2" else 0
+            most = p["C"] if self.id == "scw1" else math.inf
+            exact = self.options.get("projection") == "exact"
+            parts = np.concatenate([(each * x)[x != 0] for each in z]) if exact else v
+            alpha, c = deviation_step(phi_of(p), m, parts, slack, most)
+        self.mu[y] = self.mu[y] + alpha * z[0]
+        self.mu[rival] = self.mu[rival] - alpha * z[1]
+        for k in set(pair):
+            self.sigma[k] = shrink(self.sigma[k], x, c, self.options.get("projection"))
+        return loss, True
+
+
+def start_classes(id, d, p, options, classes):
+    kind = Native if options.get("multiclass") == "native" else OneVsRest
+    return kind(id, d, p, options, classes)
+
+
+@dataclass
+class Pass:
+    """What each prediction was, and how much had been learnt once the labels that came with it were there."""
+
+    truth: list = field(default_factory=list)
+    predicted: list = field(default_factory=list)
+    margins: list = field(default_factory=list)
+    shares: list = field(default_factory=list)
+    updates: list = field(default_factory=list)
+    labels: list = field(default_factory=list)
+    effective: int = 0
+
+    def cut(self, a, b=None):
+        return Pass(*(np.array(getattr(self, name)[a:b]) for name in list(vars(self))[:6]))
+
+
+def run_pass(learner, X, y, rows, delay=0):
+    """Predict the rows in their order; the label of each is learnt `delay` predictions later."""
+    found = Pass()
+    for k, i in enumerate(rows):
+        if not delay:
+            learner.begin()
+        predicted, margin, share = learner.look(X[i])
+        found.truth.append(y[i])
+        found.predicted.append(predicted)
+        found.margins.append(float(margin) if margin is not None else math.nan)
+        found.shares.append(math.nan if share is None else share)
+        if k >= delay:
+            learner.learn(X[rows[k - delay]], y[rows[k - delay]])
+        found.updates.append(learner.updates)
+        found.labels.append(max(0, k + 1 - delay))
+    found.effective = learner.effective if learner.is_sure else None
+    return found
+
+
+def count(found):
+    """Return the counts of two classes."""
+    truth, predicted = np.array(found.truth) > 0, np.array(found.predicted, bool)
+    return {
+        "n": truth.size, "mistakes": int((truth != predicted).sum()), "positives": int(truth.sum()),
+        "false_alarms": int((predicted & ~truth).sum()),
+    }  # fmt: skip
+
+
+def auc(found):
+    truth = np.array(found.truth) > 0
+    return metrics.roc_auc_score(truth, found.margins) if 0 < truth.sum() < truth.size else None
+
+
+def measure(found, names):
+    """Return measures of two classes by scikit-learn; None where one is undefined."""
+    y, f = np.array(found.truth), np.array(found.margins)
+    guess = np.where(found.predicted, 1.0, -1.0)
+    recalls = [metrics.recall_score(y, guess, pos_label=k, zero_division=0) for k in (1, -1)]
+    known = {
+        "mistake_rate": lambda: np.mean(y != guess), "accuracy": lambda: metrics.accuracy_score(y, guess),
+        "balanced_accuracy": lambda: metrics.balanced_accuracy_score(y, guess),
+        "sensitivity": lambda: recalls[0], "specificity": lambda: recalls[1],
+        "precision": lambda: metrics.precision_score(y, guess, zero_division=0),
+        "f1": lambda: metrics.f1_score(y, guess, zero_division=0),
+        "g_mean": lambda: math.sqrt(recalls[0] * recalls[1]),
+        "kappa": lambda: metrics.cohen_kappa_score(y, guess),
+        "mcc": lambda: metrics.matthews_corrcoef(y, guess), "auc": lambda: auc(found),
+        "hinge_loss": lambda: np.maximum(0, 1 - y * f).mean(),
+        "squared_loss": lambda: metrics.mean_squared_error(y, f),
+        "log_loss": lambda: metrics.log_loss(y > 0, found.shares, labels=[False, True])
+        if not np.isnan(found.shares).any() else None,
+    }  # fmt: skip
+    return {name: defined(known[name]) for name in names}
+
+
+def measure_classes(found, names):
+    y, guess = np.array(found.truth), np.array(found.predicted)
+    known = {
+        "mistake_rate": lambda: np.mean(y != guess), "accuracy": lambda: metrics.accuracy_score(y, guess),
+        "balanced_accuracy": lambda: metrics.balanced_accuracy_score(y, guess),
+        "kappa": lambda: metrics.cohen_kappa_score(y, guess),
+        "macro_f1": lambda: metrics.f1_score(y, guess, average="macro", zero_division=0),
+    }  # fmt: skip
+    return {name: defined(known[name]) for name in names}
+
+
+def defined(measure):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value = measure()
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def curve_points(n, count):
+    count = max(1, min(count, n))
+    return sorted({round(n * k / count) for k in range(1, count + 1)} - {0})
+
+
+def products(grid):
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def order_of(seed, name, role, number, n, setting):
+    """Return the order of a trial of the protocol online."""
+    part = setting["part"]
+    if setting.get("order") != "windows":
+        return seeds.order(seed, name, role, number, part, n).tolist()
+    rows = []
+    for places, own in seeds.windows(seed, name, role, number, part, n, setting["block"], setting["window"]):
+        held = np.concatenate([np.arange(n)[place] for place in places])
+        rows += held[own].tolist()
+    return rows
+
+
+def divide(rows, seed, name, folds, number):
+    repeat, fold = divmod(number, folds)
+    shuffled = rows[seeds.generator(seed, name, "split", repeat).permutation(rows.size)]
+    test = np.sort(shuffled[fold::folds])
+    return np.setdiff1d(rows, test), test
+
+
+def hold_out(rows, y, random):
+    """Return a stratified split: a fifth of each class is held out, at least one row and never all."""
+    held = []
+    for label in (-1, 1):
+        own = rows[y[rows] == label]
+        if own.size:
+            held.append(random.permutation(own)[: min(max(1, round(own.size / 5)), own.size - 1)])
+    test = np.sort(np.concatenate(held))
+    return np.setdiff1d(rows, test), test

@@ -1,0 +1,600 @@
+"""Experiments with options drawn at random, through the real command, against the oracle: number by number.
+
+`make test` draws few, always the same; `make crossings` draws thousands and prints how often options met.
+"""
+
+import contextlib
+import io
+import itertools
+import json
+import math
+import os
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import assume, given, note, settings
+from hypothesis import strategies as st
+
+from olbench.cli import main
+from olbench.protocols import online
+from tests.crossings import oracle
+
+#: What is not drawn until a known defect is mended; it ought to be empty.
+EXCLUDED = {
+    "objects never see a zero": lambda e: "one-by-one" in e.ids and not e.X.all(),
+    "exclusive timing of measures": lambda e: (
+        "exclusive" in e.deeds and (e.get("protocol") == "stream" or e.get("measures") or not e.positive)
+    ),
+    "accuracy of classes": lambda e: not e.positive and "accuracy" in e.get("measures", ()),
+    "log loss of late labels": lambda e: e.get("delay") and "log_loss" in e.get("measures", ()),
+    "undefined measures tune": lambda e: e.tuning["search"] != "none" and e.get("measures"),
+}
+PLUGIN = Path(__file__).parent / "contestants.py"
+LONG = settings.get_current_profile_name() == "long"
+#: How often two options met, by their names.
+MET = Counter()
+#: The combinations of options that have passed.
+SEEN = set()
+
+ETA = (0.6, 0.75, 0.9)
+PARAMETERS = {
+    "margin-perceptron": {"margin": (0.0, 0.5, 1.0)}, "pa1": {"C": (0.1, 1.0)}, "pa2": {"C": (0.1, 1.0)},
+    "ogd": {"C": (0.5, 1.0), "loss": ("hinge",)}, "averaged-pa1": {"C": (0.1, 1.0)},
+    "shrinking": {"C": (0.1, 1.0)},
+    "cw": {"eta": ETA}, "cw-var": {"eta": ETA}, "arow": {"r": (0.1, 1.0)}, "nherd": {"C": (0.1, 1.0)},
+    "narow": {"b": (1.0, 4.0)}, "scw1": {"C": (0.1, 1.0), "eta": ETA}, "scw2": {"C": (0.1, 1.0), "eta": ETA},
+    "iellip": {"b": (0.5, 0.9), "c": (0.1, 0.5)}, "fading": {"r": (0.1, 1.0)},
+    "one-by-one": {"cut": (0.5, 0.3)}, "row-by-row": {"margin": (0.25, 0.5)},
+}  # fmt: skip
+OBJECTS = ("one-by-one", "row-by-row")
+GAUSSIAN = tuple(id for id in oracle.SECOND if id != "iellip")
+NATIVE_SECOND = ("arow", "cw", "scw1", "scw2")
+NATIVE_FIRST = ("perceptron", "pa", "pa1", "pa2", "ogd", "romma", "aromma", "shrinking")
+OF_COUNTS = (
+    "mistake_rate", "accuracy", "balanced_accuracy", "sensitivity", "specificity", "precision", "f1",
+    "g_mean", "kappa", "mcc",
+)  # fmt: skip
+OF_MARGINS = ("auc", "hinge_loss", "squared_loss", "log_loss")
+OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1")
+HIGHER = {*OF_COUNTS, "auc", "macro_f1"} - {"mistake_rate"}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A config, the examples of its file, and what is done with the run."""
+
+    config: dict
+    X: np.ndarray
+    y: np.ndarray
+    #: Which labels stand for +1, or empty if every label is a class.
+    positive: tuple
+    form: str
+    deeds: tuple
+    jobs: int
+    block: int
+
+    @property
+    def targets(self):
+        if not self.positive:
+            return np.unique(self.y, return_inverse=True)[1].astype(float)
+        return np.where(np.isin(self.y, self.positive), 1.0, -1.0)
+
+    def get(self, key, default=None):
+        return self.config.get(key, default)
+
+    @property
+    def tuning(self):
+        return self.config.get("tuning", {"search": "none"})
+
+    @property
+    def ids(self):
+        return [entry["id"] for entry in self.get("algorithms")]
+
+    def facts(self):
+        """Return the options by name, for the count of those that met."""
+        keys = ("protocol", "order", "delay", "warm")
+        found = [
+            f"{key}={'some' if key in ('delay', 'warm') else self.get(key)}" for key in keys if self.get(key)
+        ]
+        found += [f"tuning={self.tuning['search']}", self.form, f"jobs={self.jobs}", *self.deeds]
+        found += ["classes"] * (not self.positive)
+        for entry in self.get("algorithms"):
+            id = entry["id"]
+            found.append(id if id in (*OBJECTS, "shrinking", "fading") else "built-in")
+            found += [
+                f"{key}={entry[key]}" for key in ("covariance", "projection", "multiclass") if key in entry
+            ]
+            found += ["forgetting"] * ("forgetting" in entry)
+        return sorted({*found, *self.get("measures", ())})
+
+
+@st.composite
+def examples(draw, protocol, classes):
+    """Draw rows of a noisy linear concept: full or sparse, with rows of zeros and duplicates."""
+    n = draw(st.integers(30, 110) if classes or draw(st.integers(0, 4)) else st.integers(4, 12))
+    d = draw(st.integers(2, 8))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = random.standard_normal((n, d)) * (random.random((n, d)) < draw(st.sampled_from([1.0, 0.6, 0.3])))
+    X[:, -1] += X[:, -1] == 0 if random.random() < 0.5 else 0
+    for _ in range(draw(st.integers(0, 3))):
+        i, j = random.integers(n, size=2)
+        X[i] = X[j] if random.random() < 0.5 else 0.0
+    X[0, -1] = X[0, -1] or 1.0  # a LIBSVM file ends with its last feature
+    labels = draw(st.sampled_from([(-1, 1), (0, 1), (1, 2)])) if not classes else tuple(range(1, classes + 1))
+    noise, shift = draw(st.sampled_from([0.1, 1.0])), draw(st.sampled_from([0.0, 0.0, -1.5]))
+    scores = X @ random.standard_normal((d, len(labels) if classes else 1))
+    scores = scores + noise * random.standard_normal(scores.shape)
+    picked = scores.argmax(axis=1) if classes else (scores[:, 0] + shift >= 0).astype(int)
+    picked[random.permutation(n)[: len(labels)]] = np.arange(len(labels))  # every label occurs
+    return X, np.array(labels)[picked]
+
+
+@st.composite
+def entries(draw, protocol, classes, tuned):
+    """Draw an entry of `algorithms`: an id with its options, parameters and grid."""
+    kind = draw(st.sampled_from(["first", "second", "second", "own", "object"]))
+    native = classes and kind in ("first", "second") and draw(st.booleans())
+    pools = {
+        "first": NATIVE_FIRST if native else tuple(oracle.FIRST), "own": ("shrinking", "fading"),
+        "second": NATIVE_SECOND if native else (*oracle.SECOND, "sop"), "object": OBJECTS,
+    }  # fmt: skip
+    id = draw(st.sampled_from(pools[kind]))
+    entry = {"id": id}
+    if native:
+        entry["multiclass"] = "native"
+        if id == "perceptron":
+            entry["allocation"] = draw(st.sampled_from(["max", "uniform", "prop"]))
+    if id in (*oracle.SECOND, "sop"):
+        plain = ("full",) if id == "iellip" else ("full", "diag")
+        entry["covariance"] = draw(st.sampled_from(("block", "shared", "diag") if native else plain))
+        if entry["covariance"] == "diag" and id != "sop":
+            exact = ("exact",) if id == "cw" or (id == "cw-var" and not native) else ()
+            entry["projection"] = draw(st.sampled_from(("kl", "l2", *exact)))
+        if id in GAUSSIAN:
+            entry["a"] = draw(st.sampled_from([1.0, 0.5]))
+            if not native and draw(st.integers(0, 2)) == 0:
+                entry["forgetting"] = draw(st.sampled_from([0.9, 0.99]))
+        if entry["covariance"] == "full" and "forgetting" not in entry and draw(st.booleans()):
+            entry["form"] = draw(st.sampled_from(["root", "covariance"]))
+    known = PARAMETERS.get(id, {})
+    searched = [name for name in known if tuned and draw(st.booleans())]
+    entry["params"] = {name: draw(st.sampled_from(known[name])) for name in known if name not in searched}
+    if tuned:
+        entry["grid"] = {name: list(known[name]) for name in searched}
+    return {key: value for key, value in entry.items() if value != {} or key == "id"}
+
+
+@st.composite
+def experiments(draw):
+    protocol = draw(st.sampled_from(["online", "online", "stream", "stream", "crossval"]))
+    classes = draw(st.sampled_from([0, 0, 3, 4])) if protocol == "online" else 0
+    shown = classes or draw(st.sampled_from([0, 0, 3]))
+    X, y = draw(examples(protocol, shown))
+    n, config = len(y), {"protocol": protocol, "seed": draw(st.integers(0, 3))}
+    positive = () if classes else (2,) if shown else (int(y.max()),)
+    ways = {"online": ("none", "grid", "holdout"), "stream": ("none", "grid")}
+    way = draw(st.sampled_from(ways.get(protocol, ("none", "nested", "paper", "oracle"))))
+    tuned = way != "none"
+    ids = st.lists(
+        entries(protocol, classes, tuned), min_size=1, max_size=2, unique_by=lambda each: each["id"]
+    )
+    config["algorithms"] = draw(ids)
+    if tuned:
+        config["tuning"] = {"search": way, "ties": draw(st.sampled_from(["last", "first", "middle"]))}
+    if protocol == "crossval":
+        config |= {"folds": draw(st.integers(2, 3)), "repeats": draw(st.integers(1, 2))}
+        config |= {"epochs": draw(st.integers(1, 3)), "duplicates": draw(st.sampled_from(["keep", "remove"]))}
+    else:
+        names = OF_CLASSES if classes else (*OF_COUNTS, *OF_MARGINS)
+        config["curve"] = draw(st.integers(1, 6))
+        asked = draw(st.lists(st.sampled_from(names), max_size=4, unique=True))
+        if asked:
+            config["measures"] = asked
+    if protocol == "online":
+        config |= {
+            "permutations": draw(st.integers(1, 3)),
+            "order": draw(st.sampled_from(["exact", "windows"])),
+        }
+        if way == "grid":
+            config["tuning"]["permutations"] = draw(st.integers(1, 2))
+    if protocol == "stream":
+        config["window"] = draw(st.integers(1, 40))
+        prefix = draw(st.sampled_from([0.3, 0.5])) if tuned else 0
+        first = round(prefix * n)
+        config |= {
+            "delay": draw(st.integers(0, min(12, n - 1))),
+            "warm": draw(st.integers(0, (first or n) - 1)),
+        }
+        if tuned:
+            config["tuning"]["prefix"] = prefix
+    deeds = ("exclusive", "killed", "bundled", "verified", "reused")
+    chosen = draw(st.lists(st.sampled_from(deeds), max_size=2, unique=True))
+    jobs = draw(st.sampled_from([1, 1, 1, 2])) if LONG or not uses_objects(config) else 1
+    form, block = draw(st.sampled_from(["libsvm", "csv"])), draw(st.sampled_from([200, 1000, 1 << 20]))
+    drawn = Experiment(config, X, y, positive, form, tuple(sorted(chosen)), jobs, block)
+    assume(not any(matches(drawn) for matches in EXCLUDED.values()))
+    return drawn
+
+
+def uses_objects(config):
+    return any(entry["id"] in OBJECTS for entry in config["algorithms"])
+
+
+def write_data(folder, experiment):
+    """Write the examples, and return the entry of `datasets`."""
+    path = folder / f"rows.{experiment.form}"
+    if experiment.form == "csv":
+        lines = [",".join([*(f"f{j}" for j in range(experiment.X.shape[1])), "class"])]
+        lines += [
+            ",".join(map(repr, [*x, label]))
+            for x, label in zip(experiment.X.tolist(), experiment.y.tolist(), strict=True)
+        ]
+    else:
+        lines = [
+            f"{label} " + " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(x) if value)
+            for x, label in zip(experiment.X.tolist(), experiment.y.tolist(), strict=True)
+        ]
+    path.write_text("\n".join(lines) + "\n")
+    spec = {"name": "rows", "path": str(path)} | ({"label": "class"} if experiment.form == "csv" else {})
+    if not experiment.positive:
+        return {**spec, "labels": "all"}
+    return {**spec, "positive": list(experiment.positive)} if np.unique(experiment.y).size > 2 else spec
+
+
+def command(*words):
+    """Run the command in this process; return what it printed."""
+    out, errors, code = io.StringIO(), io.StringIO(), 0
+    words = ["olbench", *map(str, words)]
+    spoken = contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)
+    with mock.patch.object(sys, "argv", words), spoken[0], spoken[1]:
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    assert code == 0, f"{' '.join(words)}: {code}\n{out.getvalue()}{errors.getvalue()}"
+    return out.getvalue()
+
+
+def read_records(folder):
+    """Return the last record of every trial."""
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    found = {record["key"]: record for record in map(json.loads, lines)}
+    for record in found.values():
+        assert record["status"] == "ok", record["error"]
+    return list(found.values())
+
+
+class Expected:
+    """The numbers that a run must have, trial by trial; what is chosen by a tuning is read off the run."""
+
+    def __init__(self, experiment, records):
+        self.experiment, self.left = experiment, list(records)
+        self.X, self.y = experiment.X.astype(oracle.L), experiment.targets
+        self.n, self.seed, self.protocol = len(self.y), experiment.get("seed"), experiment.get("protocol")
+        self.classes = 0 if experiment.positive else int(self.y.max()) + 1
+        usual = {"online": "mistake_rate", "stream": "accuracy", "crossval": "test_error"}[self.protocol]
+        self.ranked = experiment.get("measures", [usual])[0]
+
+    def take(self, id, role, number, params):
+        """Return the one record of a trial."""
+        for k, record in enumerate(self.left):
+            found = record["algorithm"], record["role"], record["number"], record["params"]
+            if found == (id, role, number, params):
+                return self.left.pop(k)
+        raise AssertionError(f"no record of {id}, {role} {number}, {params}")
+
+    def check(self):
+        """Compare all records; return the expected values of each entry, by its id."""
+        entries = list(self.experiment.get("algorithms"))
+        if self.protocol == "stream":
+            entries += [{"id": "no-change"}, {"id": "majority-so-far"}]
+        rows = {entry["id"]: getattr(self, self.protocol)(entry) for entry in entries}
+        assert not self.left, f"{len(self.left)} trials too many: {self.left[0]}"
+        return rows
+
+    def start(self, entry, params):
+        d = self.X.shape[1]
+        if self.classes:
+            return oracle.start_classes(entry["id"], d, params, entry, self.classes)
+        return oracle.start(entry["id"], d, params, entry)
+
+    def choose(self, entry, score):
+        """Return the candidates that a tuning may choose; `score` has the value and the counts of one."""
+        grid = entry.get("grid", {})
+        candidates = [{**entry.get("params", {}), **values} for values in oracle.products(grid)]
+        if len(candidates) == 1:
+            return candidates
+        scored = [score(each) for each in candidates]
+        best = min(value for value, _ in scored)
+        near = [k for k, (value, _) in enumerate(scored) if value <= best + 1e-9]
+        if len({str(scored[k][1]) for k in near}) == 1:
+            place = {"first": 0, "last": -1, "middle": len(near) // 2}
+            near = [near[place[self.experiment.tuning["ties"]]]]
+        reported = [record["params"] for record in self.left if record["algorithm"] == entry["id"]]
+        return [candidates[k] for k in near if candidates[k] in reported]
+
+    def chosen(self, entry, score):
+        found = self.choose(entry, score)
+        reports = [
+            each["params"]
+            for each in self.left
+            if (each["algorithm"], each["role"]) == (entry["id"], "report")
+        ]
+        right = [each for each in found if each in reports]
+        assert right, f"{entry['id']}: {reports} was chosen, not {found}"
+        return right[0]
+
+    def loss(self, value):
+        if value is None:
+            return math.inf
+        return -value if self.ranked in HIGHER else value
+
+    def measured(self, found, names):
+        return (oracle.measure_classes if self.classes else oracle.measure)(found, names)
+
+    def online(self, entry):
+        tuned, measures = self.experiment.tuning, self.experiment.get("measures", [])
+        params = self.chosen(entry, lambda each: self.score_online(entry, each))
+        rows = []
+        for number in range(self.experiment.get("permutations")):
+            record = self.take(entry["id"], "report", number, params)
+            part = "reported half" if tuned["search"] == "holdout" else "all"
+            assert record["setting"]["part"] == part
+            rows.append(self.compare_online(entry, params, record, "report", number, measures))
+        return rows
+
+    def score_online(self, entry, params):
+        scores, counts = [], []
+        for number in range(self.experiment.tuning.get("permutations", 1)):
+            record = self.take(entry["id"], "tune", number, params)
+            names = self.experiment.get("measures", [])[:1]
+            row = self.compare_online(entry, params, record, "tune", number, names)
+            scores.append(self.loss(row[self.ranked]))
+            counts.append(row)
+        return sum(scores), counts
+
+    def compare_online(self, entry, params, record, role, number, names):
+        order = oracle.order_of(self.seed, "rows", role, number, self.n, record["setting"])
+        found = oracle.run_pass(self.start(entry, params), self.X, self.y, order)
+        whole = found.cut(0)
+        expected = {"n": len(order), "updates": found.updates[-1], "breakdowns": 0}
+        expected |= {"effective_updates": found.effective} if found.effective is not None else {}
+        if self.classes:
+            expected["mistakes"] = int((whole.truth != whole.predicted).sum())
+            expected |= self.measured(whole, ["balanced_accuracy", "kappa", "macro_f1"])
+        else:
+            expected |= oracle.count(whole)
+            expected |= self.measured(whole, [name for name in names if name in OF_MARGINS])
+        points = oracle.curve_points(len(order), record["setting"]["points"])
+        curve = {"t": points, "updates": [found.updates[t - 1] for t in points]}
+        if self.classes:
+            curve["mistakes"] = [int((whole.truth != whole.predicted)[:t].sum()) for t in points]
+        else:
+            counts = [oracle.count(found.cut(0, t)) for t in points]
+            curve |= {
+                name: [each[name] for each in counts] for name in ("mistakes", "positives", "false_alarms")
+            }
+        compare({**record, **record["curve"]}, {**curve}, entry)
+        compare(record, expected, entry)
+        return {**expected, **self.measured(whole, {*names, self.ranked, "mistake_rate"})}
+
+    def stream(self, entry):
+        names = self.experiment.get("measures", [])
+        params = self.chosen(entry, lambda each: self.score_stream(entry, each))
+        record = self.take(entry["id"], "report", 0, params)
+        return [self.compare_stream(entry, params, record, names)]
+
+    @property
+    def prefix(self):
+        tuning = self.experiment.tuning
+        return round(tuning["prefix"] * self.n) if tuning["search"] != "none" else 0
+
+    def score_stream(self, entry, params):
+        record = self.take(entry["id"], "tune", 0, params)
+        row = self.compare_stream(entry, params, record, self.experiment.get("measures", [])[:1])
+        return self.loss(row[self.ranked]), row
+
+    def compare_stream(self, entry, params, record, names):
+        delay, warm, window = (self.experiment.get(key) for key in ("delay", "warm", "window"))
+        tunes = record["role"] == "tune"
+        end, begin = (self.prefix, warm) if tunes else (self.n, max(warm, self.prefix))
+        learners = (
+            self.start(entry, params),
+            *(oracle.start(id, 1, {}, {}) for id in ("no-change", "majority-so-far")),
+        )
+        found, last, majority = (
+            oracle.run_pass(each, self.X, self.y, range(end), delay) for each in learners
+        )
+        scored, before = found.cut(begin), found.updates[begin - 1] if begin else 0
+        expected = {
+            **oracle.count(scored), "labels": found.labels[-1], "updates": found.updates[-1] - before,
+            "no_change_mistakes": oracle.count(last.cut(begin))["mistakes"],
+            "majority_mistakes": oracle.count(majority.cut(begin))["mistakes"], "breakdowns": 0,
+        }  # fmt: skip
+        expected |= self.measured(scored, [name for name in names if name in OF_MARGINS])
+        points = oracle.curve_points(end - begin, record["setting"]["points"])
+        parts = [(oracle.count(scored.cut(0, t)), scored.cut(max(0, t - window), t)) for t in points]
+        curve = {
+            "t": [begin + t for t in points],
+            "updates": [found.updates[begin + t - 1] - before for t in points],
+            "labels": [found.labels[begin + t - 1] for t in points],
+        }  # fmt: skip
+        for name in ("n", "mistakes", "positives", "false_alarms"):
+            curve[name] = [sofar[name] for sofar, _ in parts]
+            curve[f"window_{name}"] = [oracle.count(part)[name] for _, part in parts]
+        if "auc" in names:
+            curve["window_auc"] = [oracle.auc(part) for _, part in parts]
+        compare({**record, **record["curve"]}, {**curve}, entry)
+        compare(record, expected, entry)
+        kappas = {"kappa_m": "majority_mistakes", "kappa_temporal": "no_change_mistakes"}
+        beyond = {
+            name: 1 - expected["mistakes"] / expected[base] if expected[base] else None
+            for name, base in kappas.items()
+        }
+        return {**expected, **beyond, **self.measured(scored, {*names, self.ranked, "accuracy"})}
+
+    def crossval(self, entry):
+        get, way = self.experiment.get, self.experiment.tuning["search"]
+        folds, epochs, ties = get("folds"), get("epochs"), self.experiment.tuning.get("ties")
+        rows = np.arange(self.n)
+        if get("duplicates") == "remove":
+            rows = np.sort(np.unique(self.experiment.X + 0.0, axis=0, return_index=True)[1])
+        grid, fixed = entry.get("grid", {}), entry.get("params", {})
+        chosen = {"epochs": epochs}
+        if way in ("paper", "oracle"):
+            tables = []
+            for number in range(folds if way == "oracle" else 1):
+                record = self.take(entry["id"], "tune", number, fixed)
+                random = oracle.seeds.generator(self.seed, "rows", "tune", number)
+                split = (
+                    oracle.divide(rows, self.seed, "rows", folds, number)
+                    if way == "oracle"
+                    else oracle.hold_out(rows, self.y, random)
+                )
+                table = self.score_folds(entry, fixed, grid, split, "tune", number)
+                compare(record, {"n": split[1].size, "errors": int(np.min(table))})
+                assert record["scores"]["errors"] == table.tolist()
+                tables.append(table)
+            chosen = pick(sum(tables), grid, ties)
+        found = []
+        for number in range(folds * get("repeats")):
+            split = oracle.divide(rows, self.seed, "rows", folds, number)
+            if way == "nested":
+                inner = oracle.hold_out(
+                    split[0], self.y, oracle.seeds.generator(self.seed, "rows", "nested", number)
+                )
+                table = self.score_folds(entry, fixed, grid, inner, "report", number)
+                chosen = pick(table, grid, ties)
+            params = {**fixed, **{name: value for name, value in chosen.items() if name != "epochs"}}
+            record = self.take(entry["id"], "report", number, fixed if way == "nested" else params)
+            if way == "nested":
+                assert record["choice"] == chosen
+                assert record["scores"]["errors"] == table.tolist()
+            curve = self.follow(entry, params, split, "report", number)
+            errors, training = curve[chosen["epochs"] - 1]
+            expected = {
+                "n": split[1].size, "errors": errors, "training_n": split[0].size,
+                "training_errors": training, "epochs": chosen["epochs"],
+            }  # fmt: skip
+            compare(record, expected)
+            shares = [round(error / split[1].size, 6) for error, _ in curve]
+            assert record["by_epoch"]["test_error"] == pytest.approx(shares, abs=1e-9)
+            rates = {"test_error": errors / split[1].size, "training_error": training / split[0].size}
+            found.append({**expected, **rates})
+        return found
+
+    def follow(self, entry, params, split, role, number):
+        """Return the errors on the test and on the training rows after each epoch."""
+        train, test = split
+        random = oracle.seeds.generator(self.seed, "rows", f"{role} epochs", number)
+        learner, found = self.start(entry, params), []
+        for _ in range(self.experiment.get("epochs")):
+            for i in train[random.permutation(train.size)]:
+                learner.begin()
+                learner.learn(self.X[i], self.y[i])
+            wrong = [sum(learner.test(self.X[i]) != (self.y[i] > 0) for i in rows) for rows in (test, train)]
+            found.append(tuple(map(int, wrong)))
+        return found
+
+    def score_folds(self, entry, fixed, grid, split, role, number):
+        candidates = [{**fixed, **values} for values in oracle.products(grid)]
+        return np.array([
+            [errors for errors, _ in self.follow(entry, each, split, role, number)] for each in candidates
+        ])  # fmt: skip
+
+
+def pick(table, grid, ties):
+    places = np.argwhere(table == table.min()).tolist()
+    row, column = places[{"first": 0, "last": -1, "middle": len(places) // 2}[ties]]
+    return {**oracle.products(grid)[row], "epochs": column + 1}
+
+
+def compare(record, expected, entry=None):
+    """Compare numbers, or columns of numbers, by name: counts exactly."""
+    for name, value in expected.items():
+        assert name in record, f"{name} is missing"
+        is_count = isinstance(value, int) or (isinstance(value, list) and isinstance(value[0], int))
+        wanted = value if is_count or value is None else pytest.approx(value, rel=1e-6, abs=1e-9)
+        if isinstance(value, list) and None in value:
+            for got, each in zip(record[name], value, strict=True):
+                compare({name: got}, {name: each}, entry)
+            continue
+        assert record[name] == wanted, f"{name} is {record[name]}, not {value}: {entry}"
+
+
+def compare_report(folder, rows, ranked):
+    """Compare the means and deviations that the report prints with those of the expected values."""
+    if all(trial[ranked] is None for trials in rows.values() for trial in trials):
+        return  # nothing ranks the algorithms, which the report refuses
+    printed = json.loads(command("report", folder, "--format", "json"))["rows"]
+    assert sorted(row["algorithm"] for row in printed) == sorted(rows)
+    for row in printed:
+        trials = rows[row["algorithm"]]
+        for name, cell in row.items():
+            if not isinstance(cell, dict) or set(cell) != {"mean", "std"} or name == "seconds":
+                continue
+            values = [trial[name] for trial in trials]
+            if None in values:
+                assert cell["mean"] is None, f"{name} is {cell['mean']}, and undefined in a trial"
+                continue
+            assert cell["mean"] == pytest.approx(np.mean(values), rel=1e-6, abs=1e-9), name
+            if len(values) > 1:
+                assert cell["std"] == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-9), name
+
+
+def run_experiment(experiment, folder):
+    """Run an experiment and do with it what was drawn; compare every record and the report."""
+    config = {**experiment.config, "datasets": [write_data(folder, experiment)], "plugins": [str(PLUGIN)]}
+    path, out = folder / "config.yaml", folder / "out"
+    path.write_text(yaml.safe_dump(config))
+    exclusive = ["--timing", "exclusive"] if "exclusive" in experiment.deeds else []
+    run = ["run", path, "--out", out, "--jobs", experiment.jobs, "--quiet", *exclusive]
+    with mock.patch.object(online, "BLOCK_BYTES", experiment.block):
+        if "reused" in experiment.deeds:  # trials of the first algorithm come from another folder
+            part = {**config, "algorithms": config["algorithms"][:1]}
+            (folder / "part.yaml").write_text(yaml.safe_dump(part))
+            command("run", folder / "part.yaml", "--out", folder / "part", "--jobs", 1, "--quiet")
+            run += ["--reuse", folder / "part"]
+        command(*run)
+        if "killed" in experiment.deeds:
+            ledger = out / "trials.jsonl"
+            text = ledger.read_bytes()
+            ledger.write_bytes(text[: len(text) // 2])
+            command(*run)
+        expected = Expected(experiment, read_records(out))
+        rows, ranked = expected.check(), expected.ranked
+        compare_report(out, rows, ranked)
+        if "verified" in experiment.deeds:
+            assert "all the same" in command("verify", out, "--trials", 3, "--jobs", 1)
+        if "bundled" in experiment.deeds:
+            command("bundle", out, "--output", folder / "run.olb")
+            compare_report(folder / "run.olb", rows, ranked)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Return a function that makes a folder; the cache is a folder of this module."""
+    numbers, base = itertools.count(), tmp_path_factory.mktemp("crossings")
+    with mock.patch.dict(os.environ, {"OLBENCH_CACHE": str(base / "cache")}):
+        yield lambda: tmp_path_factory.mktemp(f"run{next(numbers)}")
+    if LONG:
+        print("\nhow often options met:")
+        for (one, other), times in sorted(MET.items(), key=lambda item: -item[1]):
+            print(f"{times:6} {one} x {other}")
+
+
+@given(experiment=experiments())
+def test_every_number_of_a_run_is_that_of_the_oracle(experiment, folders):
+    facts = experiment.facts()
+    if (mark := str(facts)) in SEEN:
+        return  # Hypothesis likes to vary what it has drawn
+    note(json.dumps(experiment.config))
+    run_experiment(experiment, folders())
+    SEEN.add(mark)
+    MET.update(itertools.combinations(facts, 2))
