@@ -15,7 +15,6 @@ Floats = NDArray[np.float64]
 #: Blocks that a resample is made of, resamples, and places where blocks can begin.
 BLOCKS, RESAMPLES, PLACES = 20, 2000, 2000
 LEVEL = 0.05
-#: The columns of an array of cumulative counts.
 COLUMNS = ("n", "mistakes", "positives", "false_alarms")
 #: The normal quantile of the power, 80%, at which a difference counts as detectable.
 POWER_QUANTILE = 0.8416
@@ -82,7 +81,11 @@ def compare_counts(
 
 def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0) -> BlockDifference:
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
-    first, second = map(_expand_pairs, (one, other))
+    # The rightly ordered pairs and all pairs, by their blocks.
+    first, second = (
+        np.stack([0.5 * each[:BLOCKS], np.multiply.outer(*each[BLOCKS:]).astype(np.float64)])
+        for each in (one, other)
+    )
     # How often each block is in a resample.
     times = random.multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), RESAMPLES).astype(np.float64)
 
@@ -114,10 +117,6 @@ def count_pairs(labels: Floats, margins: Floats) -> NDArray[np.int64]:
         up_to = mine[np.searchsorted(ranked, margins[positive], side="right")]
         np.add.at(found[:BLOCKS, c], block[positive], below + up_to)
     return found
-
-
-def _expand_pairs(counts: NDArray[np.int64]) -> Floats:
-    return np.stack([0.5 * counts[:BLOCKS], np.multiply.outer(*counts[BLOCKS:]).astype(np.float64)])
 
 
 def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:

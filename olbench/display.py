@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-#: The characters of a bar.
 BAR_WIDTH = 24
 #: However narrow a terminal is, so many columns are used for text.
 FEWEST_COLUMNS = 20

@@ -10,7 +10,6 @@ class UserError(ValueError):
     A ValueError, because that is what scikit-learn and NumPy users catch for a bad argument.
     """
 
-    #: The exit code of the command line.
     exit_code = 2
 
     def __str__(self) -> str:

@@ -90,7 +90,6 @@ def mcc(counts: Counts) -> Floats:
 
 
 _COUNTED = (accuracy, sensitivity, specificity, precision, f1, balanced_accuracy, g_mean, kappa, mcc)
-#: The measures that follow from counts, by name.
 OF_COUNTS: Mapping[str, Callable[[Counts], Floats]] = {each.__name__: each for each in _COUNTED}
 
 
@@ -132,7 +131,6 @@ def _mean(values: Floats) -> float:
     return math.fsum(values) / values.size
 
 
-#: The measures that need the margin of every prediction, by name.
 OF_MARGINS: Mapping[str, Callable[[Floats, Floats], float]] = {
     each.__name__: each for each in (auc, hinge_loss, squared_loss)
 }

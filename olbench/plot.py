@@ -149,7 +149,6 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
     return figures.critical_difference_figure(across, figures.find_looks(results), report.headline.title)
 
 
-#: Panels of `gaussian` by default.
 FIRST_CHANGES = 6
 
 

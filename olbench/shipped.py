@@ -5,11 +5,9 @@ from pathlib import Path
 
 from olbench.errors import UserError, suggest
 
-#: The part of a run's folder that ships.
 REFERENCE = "reference"
 #: The package of the runs beyond the papers, which would double the size of olbench, and these runs.
 MORE, MORE_RUNS = "olbench_results", ("multiclass", "multiclass-diag", "streams")
-#: The baseline of a check, in the current folder.
 BASELINE = Path("results/ci-baseline.json")
 
 

@@ -20,7 +20,6 @@ LEVEL = 0.05
 POWER = 0.8
 #: At or above this many discordant pairs, McNemar's test is approximated.
 FEW_DISCORDANT = 25
-#: The caveat beside every statistic of `within`.
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
 #: Means of counts carry rounding errors of about 1e-16; relative differences below this are noise.
 _ROUNDING = 1e-12
@@ -129,9 +128,7 @@ class Across:
     power: str
 
 
-def not_worse(
-    values: Mapping[str, Floats], better: str = "lower", level: float = LEVEL, overlap: float = 0.0
-) -> set[str]:
+def not_worse(values: Mapping[str, Floats], better: str = "lower", overlap: float = 0.0) -> set[str]:
     """Return the best algorithm and all not significantly worse: those in bold in scw2012, Table 3.
 
     One shared permutation allows no test: then only exact ties join the best.
@@ -141,7 +138,7 @@ def not_worse(
     return {
         label
         for label in _labels_present(losses)
-        if label == best or not _is_worse(losses[label], losses[best], level, overlap)
+        if label == best or not _is_worse(losses[label], losses[best], overlap)
     }
 
 
@@ -158,7 +155,7 @@ def paired_t(first: Floats, second: Floats, overlap: float = 0.0) -> tuple[float
     return found.mean, found.p
 
 
-def resampled_t(first: Floats, second: Floats, overlap: float, level: float = LEVEL) -> PairedTest:
+def resampled_t(first: Floats, second: Floats, overlap: float) -> PairedTest:
     """The corrected resampled t-test of Nadeau and Bengio, Machine Learning 52 (2003), section 3.
 
     Folds share training rows, so the variance of the mean of k is (1/k + overlap) times that of a difference;
@@ -175,9 +172,9 @@ def resampled_t(first: Floats, second: Floats, overlap: float, level: float = LE
     deviation = float(apart.std(ddof=1))
     error = deviation / math.sqrt(_effective(apart.size, overlap))
     freedom = apart.size - 1
-    reach = float(special.stdtrit(freedom, 1 - level / 2)) * error
+    reach = float(special.stdtrit(freedom, 1 - LEVEL / 2)) * error
     p = float(2 * special.stdtr(freedom, -abs(mean / error)))
-    detectable = smallest_detectable(apart.size, deviation, overlap, level=level)
+    detectable = smallest_detectable(apart.size, deviation, overlap)
     return PairedTest(mean, mean - reach, mean + reach, p, detectable)
 
 
@@ -186,9 +183,7 @@ def _effective(count: int, overlap: float) -> float:
     return count / (1 + count * overlap)
 
 
-def smallest_detectable(
-    count: int, deviation: float, overlap: float = 0.0, power: float = POWER, level: float = LEVEL
-) -> float:
+def smallest_detectable(count: int, deviation: float, overlap: float = 0.0, power: float = POWER) -> float:
     """Return the smallest true difference that a paired t-test detects with this power (noncentral t).
 
     >>> round(smallest_detectable(20, 1.0), 3)
@@ -196,13 +191,13 @@ def smallest_detectable(
     """
     if count < 2:
         return math.nan
-    return _noncentrality(count - 1, power, level) * deviation / math.sqrt(_effective(count, overlap))
+    return _noncentrality(count - 1, power) * deviation / math.sqrt(_effective(count, overlap))
 
 
 @lru_cache(maxsize=64)
-def _noncentrality(freedom: int, power: float, level: float) -> float:
+def _noncentrality(freedom: int, power: float) -> float:
     """Return the noncentrality with which the two-sided t-test has this power, by bisection."""
-    bound = float(special.stdtrit(freedom, 1 - level / 2))
+    bound = float(special.stdtrit(freedom, 1 - LEVEL / 2))
 
     def misses(shift: float) -> float:
         # The other tail is below 1e-15 from a shift of 8 on, where scipy's may be NaN.
@@ -236,22 +231,19 @@ def within(
         for label in _labels_present(losses)
         if label != best
     ]
-    return best, [_turn_back(each) for each in differences] if better == "higher" else differences
+    if better == "higher":
+        turned = (replace(each, mean=-each.mean, low=-each.high, high=-each.low) for each in differences)
+        return best, list(turned)
+    return best, differences
 
 
-def _turn_back(each: Difference) -> Difference:
-    return replace(each, mean=-each.mean, low=-each.high, high=-each.low)
-
-
-def across(
-    means: Mapping[str, Mapping[str, float]], better: str = "lower", level: float = LEVEL
-) -> Across | str:
+def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> Across | str:
     """Compare algorithms over data sets, from `means[dataset][label]`, or return a text that says why not.
 
     Only data sets with a number for every algorithm count.
     """
     found = _tabulate(means, better)
-    return found if isinstance(found, str) else _test_all(*found, level)
+    return found if isinstance(found, str) else _test_all(*found)
 
 
 def against_control(
@@ -259,7 +251,6 @@ def against_control(
     better: str = "lower",
     control: str | None = None,
     rope: float | None = None,
-    level: float = LEVEL,
 ) -> Control | str:
     """The default control, with the best average rank, makes p somewhat too small."""
     found = _tabulate(means, better)
@@ -282,14 +273,14 @@ def against_control(
         control,
         rope,
         tuple(
-            ControlTest(label, each, raw, q, q <= level, posterior)
+            ControlTest(label, each, raw, q, q <= LEVEL, posterior)
             for label, each, raw, q, posterior in zip(rivals, z, p, holm(p), posteriors, strict=True)
         ),
     )
 
 
 def bayesian_signed_rank(
-    differences: Floats, rope: float, prior: float = PRIOR, samples: int = 10_000, seed: int = 0
+    differences: Floats, rope: float, samples: int = 10_000, seed: int = 0
 ) -> list[Posterior]:
     """Benavoli, Corani, Demšar and Zaffalon, JMLR 18(77), 2017, as in baycomp: a Dirichlet process.
 
@@ -308,7 +299,7 @@ def bayesian_signed_rank(
         (orders * np.heaviside(_drop_noise(sign * sums - 2 * rope, scale), 0.5)).T for sign in (-1, 1)
     )
     generator = np.random.default_rng(seed)
-    strengths = np.array([prior, *[1.0] * n])
+    strengths = np.array([PRIOR, *[1.0] * n])
     wins = np.zeros((3, rows))
     block = max(1, _BLOCK // max(one.size, 3 * rows))
     for start in range(0, samples, block):
@@ -322,7 +313,7 @@ def bayesian_signed_rank(
 
 
 def rank_intervals(
-    means: Mapping[str, Mapping[str, float]], better: str = "lower", seed: int = 0, resamples: int = 10_000
+    means: Mapping[str, Mapping[str, float]], better: str = "lower"
 ) -> dict[str, tuple[float, float]]:
     """95% percentile bootstrap that resamples whole data sets; empty with too few of them."""
     found = _tabulate(means, better)
@@ -330,7 +321,7 @@ def rank_intervals(
         return {}
     table, _, labels = found
     columns = zip(labels, _rank(table).T, strict=True)
-    return {label: _bootstrap(ranks, seed, resamples) for label, ranks in columns}
+    return {label: _bootstrap(ranks, seed=0, resamples=10_000) for label, ranks in columns}
 
 
 def _tabulate(
@@ -510,11 +501,11 @@ def _paired_differences(first: Floats, second: Floats) -> Floats:
     return _drop_noise(first - second, float(scale))
 
 
-def _is_worse(one: Floats, best: Floats, level: float, overlap: float) -> bool:
+def _is_worse(one: Floats, best: Floats, overlap: float) -> bool:
     mean, p = paired_t(one, best, overlap)
     if math.isnan(p):
         return mean != 0
-    return mean > 0 and p < level
+    return mean > 0 and p < LEVEL
 
 
 def _difference(
@@ -574,12 +565,12 @@ def _drop_noise(values: Floats, scale: float) -> Floats:
     return np.asarray(np.round(values / unit) * unit, np.float64)
 
 
-def _test_all(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...], level: float) -> Across:
+def _test_all(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...]) -> Across:
     n, k = table.shape
     ranks = _average_ranks(table, labels)
     statistic, p = _friedman(table)
     f, f_p = _iman_davenport(statistic, n, k)
-    critical = critical_difference(k, n, level)
+    critical = critical_difference(k, n)
     return Across(
         datasets,
         labels,
@@ -589,9 +580,9 @@ def _test_all(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...],
         f,
         f_p,
         critical,
-        _pairs(table, labels, level),
+        _pairs(table, labels),
         _groups(ranks, critical),
-        _power(n, k, critical, level),
+        _power(n, k, critical),
     )
 
 
@@ -613,13 +604,13 @@ def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
     return f, float(special.fdtrc(k - 1, (k - 1) * (n - 1), f))
 
 
-def _pairs(table: Floats, labels: tuple[str, ...], level: float) -> tuple[PairTest, ...]:
+def _pairs(table: Floats, labels: tuple[str, ...]) -> tuple[PairTest, ...]:
     couples = list(combinations(range(len(labels)), 2))
     apart = np.array([_paired_differences(table[:, i], table[:, j]) for i, j in couples])
     tested = list(map(_test_signed_ranks, apart, _rank(np.abs(apart))))
     adjusted = holm([p for p, _ in tested])
     return tuple(
-        PairTest(labels[i], labels[j], p, q, q <= level, untied)
+        PairTest(labels[i], labels[j], p, q, q <= LEVEL, untied)
         for (i, j), (p, untied), q in zip(couples, tested, adjusted, strict=True)
     )
 
@@ -634,13 +625,13 @@ def _groups(ranks: Mapping[str, float], critical: float) -> tuple[tuple[str, ...
     return tuple(groups)
 
 
-def _power(n: int, k: int, critical: float, level: float) -> str:
+def _power(n: int, k: int, critical: float) -> str:
     """Describe what goes undetected: Wilcoxon's smallest p is 2^(1-n), which Holm multiplies by the pairs."""
     pairs = k * (k - 1) // 2
-    needed = 1 + math.ceil(math.log2(pairs / level))
+    needed = 1 + math.ceil(math.log2(pairs / LEVEL))
     return (
         f"With {k} algorithms and {n} data sets, a difference below {critical:.2f} average ranks cannot be "
-        f"detected at the {level:.0%} level, and Wilcoxon's test with Holm's correction over {pairs} pairs "
+        f"detected at the {LEVEL:.0%} level, and Wilcoxon's test with Holm's correction over {pairs} pairs "
         f"detects nothing with fewer than {needed} data sets."
     )
 

@@ -24,16 +24,12 @@ def _read_features(node: Node, name: str) -> tuple[str, ...]:
         raise node.fail(str(error)) from None
 
 
-def _read_classes(node: Node, name: str) -> dict[str, int]:
-    return {title: sign for sign, title in signs(text)(node, name).items()}
-
-
 KEYS = make_keys(
     {"rules": many(as_node)},
     missing=choice("refuse", "drop"),
     domain=flag,
     features=_read_features,
-    classes=_read_classes,
+    classes=lambda node, name: {title: sign for sign, title in signs(text)(node, name).items()},
     title=line,
     source=line,
     note=line,

@@ -205,7 +205,11 @@ class _Parser:
                 )
             self.at = begin
             return None
-        self._check_distinct(features)
+        seen = set[Feature]()
+        for feature in features:
+            if feature in seen:
+                raise self.fail(f"'{feature.name}' is listed twice", feature.start)
+            seen.add(feature)
         state = self.take().text
         low, high = self._bounds(quantity, len(features))
         if state == "absent":
@@ -293,13 +297,6 @@ class _Parser:
         if self.token.kind != "number" or not self.token.text.isdigit():
             raise self.fail("numbers of features are written as in spacers(4-7, 23-24)")
         return self._whole(self.take())
-
-    def _check_distinct(self, features: tuple[Feature, ...]) -> None:
-        seen: set[Feature] = set()
-        for feature in features:
-            if feature in seen:
-                raise self.fail(f"'{feature.name}' is listed twice", feature.start)
-            seen.add(feature)
 
     def comparison(self) -> tuple[Inequality, ...]:
         start = self.token.start

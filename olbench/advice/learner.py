@@ -34,15 +34,12 @@ class AdviceLearner(KernelLearner):
         largest = max((each.d.size for each in advice), default=0)
         self.room: Floats = np.zeros(largest + max(largest, d) + self.u.size)
         if algorithm.params["start"] == "advice" and advice.sets:
-            self._start_from_advice()
+            from olbench.advice.kbsvm import solve_advice
 
-    def _start_from_advice(self) -> None:
-        from olbench.advice.kbsvm import solve_advice
-
-        solution = solve_advice(self.advice, mu=float(self.p[1]))
-        self.w[:] = solution.w
-        self.u[:] = np.concatenate(solution.u)
-        self.r[:] = mean_estimate(self.advice, solution.u)
+            solution = solve_advice(self.advice, mu=float(self.p[1]))
+            self.w[:] = solution.w
+            self.u[:] = np.concatenate(solution.u)
+            self.r[:] = mean_estimate(self.advice, solution.u)
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.advice import run

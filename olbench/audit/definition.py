@@ -19,7 +19,6 @@ Verdict = Literal["holds", "wrong", "not needed"]
 Within = tuple[float, str]
 
 SEED, TRIALS = 2012, 40
-#: Points of a scalar function per trial.
 POINTS = 25
 
 

@@ -111,17 +111,13 @@ def _table(results: Sequence[Result]) -> Table:
         verdicts = [Text(each, style=COLOURS[each]) for each in (result.printed, result.corrected)]
         if not result.as_expected:
             verdicts[0].append(" !", style="bold red")
-        table.add_row(_story(result), *verdicts)
+        story = Text().append(result.check.where, style="bold").append(f"\n{result.check.statement}.")
+        if result.check.correction:
+            story.append(f"\nCorrection: {result.check.correction}.", style="italic")
+        story.append("\n" + " ".join(evidence(result))).append(f"\n{result.command}", style="dim")
+        table.add_row(story, *verdicts)
         table.add_row()
     return table
-
-
-def _story(result: Result) -> Text:
-    story = Text().append(result.check.where, style="bold").append(f"\n{result.check.statement}.")
-    if result.check.correction:
-        story.append(f"\nCorrection: {result.check.correction}.", style="italic")
-    story.append("\n" + " ".join(evidence(result)))
-    return story.append(f"\n{result.command}", style="dim")
 
 
 def render_markdown(results: Sequence[Result]) -> str:

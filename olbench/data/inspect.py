@@ -116,10 +116,21 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     prepare_table(table, chosen if len(labels) > 1 else None, None, reading, False)
     features = len(numeric) + sum(onehot) + len(dates) + 1
     return Look(
-        len(table.numbers), len(columns), features, table.column_name(label), labels,
-        int(gaps.sum()), int(gaps.any(axis=1).sum()), texts, mixed, deviations, chosen, reading,
-        "" if time is None else table.column_name(time), is_sorted,
-    )  # fmt: skip
+        len(table.numbers),
+        len(columns),
+        features,
+        table.column_name(label),
+        labels,
+        int(gaps.sum()),
+        int(gaps.any(axis=1).sum()),
+        texts,
+        mixed,
+        deviations,
+        chosen,
+        reading,
+        "" if time is None else table.column_name(time),
+        is_sorted,
+    )
 
 
 def _add(reading: Reading, guess: Reading) -> Reading:
@@ -169,9 +180,19 @@ def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
     uneven = deviations[1] > UNEVEN * deviations[0]
     guess = Reading(scale=("standard" if is_dense else "unit") if uneven else "", bias=True)
     return Look(
-        n, d, d + 1, "the first word of each line", labels, 0, 0, (), (), deviations,
-        positive or _choose_positive(labels), _add(reading, guess),
-    )  # fmt: skip
+        n,
+        d,
+        d + 1,
+        "the first word of each line",
+        labels,
+        0,
+        0,
+        (),
+        (),
+        deviations,
+        positive or _choose_positive(labels),
+        _add(reading, guess),
+    )
 
 
 def _guess_label(table: Table) -> str | int:

@@ -15,7 +15,6 @@ from olbench.quantities import (
 )
 from olbench.trials.trial import Record
 
-#: What a setting must agree in.
 COMPARED = (MISTAKE_RATE, UPDATES)
 
 

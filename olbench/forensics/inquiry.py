@@ -82,7 +82,11 @@ class Suspect(Cell):
     def judged(self, known: Known) -> list[Choice]:
         if any(trial.key not in known for trial in self._screening):
             return []
-        distances = [self._screen(trial, known) for trial in self._screening]
+        records = [known[trial.key] for trial in self._screening]
+        distances = [
+            distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
+            for record in records
+        ]
         cut = max(1.0, sorted(distances)[:NEAREST][-1])
         near = [
             params
@@ -91,10 +95,6 @@ class Suspect(Cell):
         ]
         chosen = self.step(known).chosen
         return near if chosen is None or chosen in near else [*near, chosen]
-
-    def _screen(self, trial: Trial, known: Known) -> float:
-        record = known[trial.key]
-        return distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
 
     def picked(self, search: str, known: Known) -> Choice | None:
         ties = self.config.tuning.ties

@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 FOLDER = Path(__file__).parent
-#: The file of a paper's folder with what the paper reports.
 NUMBERS = "numbers.yaml"
 
 

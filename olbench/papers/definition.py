@@ -73,7 +73,6 @@ class RowSpec:
 class Requirements:
     """What a run must be for its numbers to be compared with the paper's."""
 
-    #: Options of second-order algorithms.
     options: Mapping[str, Any] = field(default_factory=dict)
     #: "declared" if parameters must be tuned over the grid that the definition of the algorithm declares.
     grid: str = ""
@@ -115,12 +114,10 @@ class Statement:
     quantity: str
     #: Rows; "pa@5" is the row pa after 5 steps of its curve, "pa@22%" after 22% of them.
     algorithms: tuple[str, ...]
-    #: The algorithms to compare with.
     than: tuple[str, ...]
     #: On how many of the data sets it is said to hold: one of QUANTIFIERS, or a text like "11 of 12".
     on: str
     datasets: tuple[str, ...]
-    #: The value to compare with.
     value: float | None = None
     #: By which share the others must be worse.
     by: float | None = None

@@ -39,13 +39,10 @@ from olbench.report.standings import winners
 from olbench.trials import run_file
 from olbench.trials.container import is_bundle
 
-#: How many names are listed before the rest is counted.
 NAMED = 2
-#: How many ranks are listed.
 RANKED = 8
 #: The fewest rows of a table, however low the terminal, and the lines around them: title, headings, note.
 FEWEST, AROUND = 5, 8
-#: How claims are counted, one and several.
 CLAIMS = {
     HOLDS: ("holds", "hold"),
     PARTLY: ("holds partly", "hold partly"),

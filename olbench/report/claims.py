@@ -35,7 +35,6 @@ NEEDED: dict[str, Callable[[int], int]] = {
 }
 RANK = Quantity("rank", "mean rank", 2)
 TIMES = "Times are those of our implementations, each trial alone; the authors' may differ in what is slow."
-#: How many derangements a claim is tried with.
 DERANGED = 200
 
 
@@ -49,7 +48,6 @@ class ClaimVerdict:
     verdict: str
     evidence: str
     own_verdict: str
-    #: The evidence in the paper's own table.
     own_table: str
     #: The data sets where it could be checked here.
     datasets: tuple[str, ...] = ()
@@ -71,7 +69,6 @@ class Numbers:
     quantity: Quantity
     means: Mapping[str, float]
     test: Callable[[str, str], float]
-    #: Digits that evidence shows.
     digits: int
     #: The deviation over trials, where there are several, and over how many.
     deviations: Mapping[str, float] = field(default_factory=dict)
@@ -298,7 +295,9 @@ def _variance(reported: Reported) -> float:
 
 
 def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
-    lacking = {name: _lacking(statement, each) for name, each in numbers.items()}
+    steady = statement.kind == "steadier"
+    known = {name: each.deviations if steady else each.means for name, each in numbers.items()}
+    lacking = {name: [row for row in statement.names if row not in known[name]] for name in numbers}
     whole = {name: each for name, each in numbers.items() if not lacking[name]}
     if not whole:
         fewest = min(lacking.values(), key=lambda names: len(names))
@@ -319,11 +318,6 @@ def _decide(on: str, found: Mapping[str, Observation]) -> str:
         return REVERSED
     is_weaker = all(each.true or each.is_weaker for each in found.values())
     return PARTLY if true >= weaker or 2 * true >= len(found) or is_weaker else UNCLEAR
-
-
-def _lacking(statement: Statement, numbers: Numbers) -> list[str]:
-    known = numbers.deviations if statement.kind == "steadier" else numbers.means
-    return [name for name in statement.names if name not in known]
 
 
 def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:

@@ -18,7 +18,7 @@ from olbench.report.results import Entry, Floats, Results
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
 FEWEST = 2
 #: Why a number cannot be compared that another run may have.
-ABSENT = "the data set is not in this run"
+ABSENT, SKIPPED = "the data set is not in this run", "the data set was skipped"
 #: Up to this difference, the share of a class is the paper's.
 SAME_SHARE = 0.01
 
@@ -67,10 +67,13 @@ class Attempt:
             and not _find_variant({**entry.setting, **entry.options, **entry.spec.settings}, spec.options)
         ]
         if not candidates:
-            return Choice(None, paper.unavailable.get(dataset) or self._explain_absence(dataset))
+            asked = any(spec.name == dataset for spec in results.config.datasets)
+            absent = "not run" if dataset in results.datasets else SKIPPED if asked else ABSENT
+            return Choice(None, paper.unavailable.get(dataset) or absent)
         variant, _, _, entry = min(candidates, key=lambda each: (each[0] != "", each[1], each[2]))
+        ours, theirs = results.config.protocol, paper.protocol
         reason = (
-            self._check_protocol()
+            (f"its protocol is {ours}, the paper's is {theirs}" if ours != theirs else "")
             or variant
             or self._check_data(dataset)
             or self._check_settings()
@@ -93,16 +96,6 @@ class Attempt:
             return None
         values = entry.values_at(quantity, entry.point_at(point)) if point else entry.values(quantity)
         return None if values is None else (entry, values)
-
-    def _explain_absence(self, dataset: str) -> str:
-        if dataset in self.results.datasets:
-            return "not run"
-        asked = [spec.name for spec in self.results.config.datasets]
-        return "the data set was skipped" if dataset in asked else ABSENT
-
-    def _check_protocol(self) -> str:
-        ours, theirs = self.results.config.protocol, self.paper.protocol
-        return "" if ours == theirs else f"its protocol is {ours}, the paper's is {theirs}"
 
     def _check_data(self, dataset: str) -> str:
         known = catalog()[dataset].fingerprint if dataset in catalog() else ""

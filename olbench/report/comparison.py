@@ -13,10 +13,8 @@ from olbench.report.grid import count, short
 from olbench.report.results import Entry, Results
 from olbench.stats import LEVEL, paired_t
 
-#: A row of the comparison: data set and label.
 Key = tuple[str, str]
 OTHER_DATA = "the data is not the same"
-#: What a config without a key says.
 NOTHING = "\N{EN DASH}"
 
 
@@ -130,13 +128,12 @@ class ComparedRuns:
 
     @property
     def notes(self) -> list[str]:
-        return [*self._explain_untested(), *self._count_alone()]
-
-    def _count_alone(self) -> Iterator[str]:
+        notes = self._explain_untested()
         for title, run in zip(self.titles, self.runs, strict=True):
             alone = sum((entry.dataset, entry.label) not in self.rows for entry in run.entries if entry.done)
             if alone:
-                yield f"{title}: {count(alone, 'row')} that no other run has"
+                notes.append(f"{title}: {count(alone, 'row')} that no other run has")
+        return notes
 
     def _explain_untested(self) -> list[str]:
         reasons: dict[tuple[str, str], dict[str, None]] = {}
@@ -257,9 +254,9 @@ def describe(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key}: {_nest(each)}' for key, each in value.items())}}}"
+        pairs = (
+            f"{key}: [{describe(each)}]" if isinstance(each, (list, tuple)) else f"{key}: {describe(each)}"
+            for key, each in value.items()
+        )
+        return f"{{{', '.join(pairs)}}}"
     return ", ".join(map(describe, value)) if isinstance(value, (list, tuple)) else short(value)
-
-
-def _nest(value: Any) -> str:
-    return f"[{describe(value)}]" if isinstance(value, (list, tuple)) else describe(value)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from olbench.report.results import Entry, Results
 
 RECORDED, DERIVED = "recorded", "derived"
-#: What the columns are.
 NOTE = (
     "Learner size: the bytes of its arrays. Trial memory: the most that one trial holds, counted and not "
     "measured: the learner, the weights it returns, its order and what is kept of each prediction. The "

@@ -19,11 +19,8 @@ MANY_ROWS = 2000
 class Document(Generic[Subject]):
     subject: Subject
     sections: Sequence[Section[Subject]]
-    #: The tables and paragraphs of text, Markdown and LaTeX.
     parts: Callable[[], Iterable[Part]]
-    #: The values of the JSON document.
     content: Callable[[], Any]
-    #: The lines of the CSV file.
     records: Callable[[], list[dict[str, Any]]] = list
     # The page: its title, what is above and below the title, and the files that it offers.
     name: str = ""
@@ -32,7 +29,6 @@ class Document(Generic[Subject]):
     made: str = ""
     paper: Paper | None = None
     large: bool = False
-    #: The names of the algorithms that stand out.
     highlighted: Sequence[str] = ()
     #: Their formats by name; a name that ends with .gz is compressed.
     downloads: Mapping[str, str] = field(default_factory=dict)

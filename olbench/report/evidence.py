@@ -27,7 +27,6 @@ DERANGED = 10_000
 class PrintedCell:
     dataset: str
     row: str
-    #: The label of our entry for the row.
     right: str
     #: By quantity.
     numbers: Mapping[Quantity, Reported]
@@ -84,7 +83,6 @@ class WrongLearners:
 class NamedRow:
     row: str
     right: str
-    #: The learner with the highest likelihood.
     named: str
     #: The log-likelihood of the right learner above the best of the others; negative if another one leads.
     margin: float
@@ -105,7 +103,6 @@ class NamedRow:
 @dataclass(frozen=True)
 class Identification:
     rows: tuple[NamedRow, ...]
-    #: The cells one by one, as (data set, row).
     cells: Mapping[tuple[str, str], NamedRow]
     #: How many cells would be named right by chance.
     chance: float

@@ -55,7 +55,6 @@ class Grid:
 #: The mark of a name with a warning, which the note of its table has in words.
 FLAG = " !"
 
-#: What a section of a report is made of.
 Part = Grid | str
 
 

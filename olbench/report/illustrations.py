@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: The module of a paper's folder that has them.
 PART = "illustrations"
 
 
@@ -31,17 +30,14 @@ def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
     if paper not in papers:
         known = ", ".join(papers)
         if paper in paper_ids():
-            hint = _find_command(paper) or f"papers with illustrations: {known}"
+            about = (name for name, folder in runs().items() if run_file.read(folder).config.paper == paper)
+            hint = f"papers with illustrations: {known}"
+            if name := next(about, ""):
+                hint = f"`olbench report {name} --figures FOLDER` draws them from the run that ships"
             raise UserError(f"all figures of {paper} show results; {hint}")
         raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
     draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(find_part(paper, PART)).ILLUSTRATIONS
     return draws
-
-
-def _find_command(paper: str) -> str:
-    about = (name for name, folder in runs().items() if run_file.read(folder).config.paper == paper)
-    name = next(about, "")
-    return f"`olbench report {name} --figures FOLDER` draws them from the run that ships" if name else ""
 
 
 def save_illustrations(paper: str, folder: Path) -> tuple[list[Path], dict[str, UserError]]:

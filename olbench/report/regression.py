@@ -10,7 +10,6 @@ from olbench.engine.regression import BETTER, WORSE, Comparison, Remark
 from olbench.report.grid import count
 from olbench.trials.trial import Record
 
-#: How many findings of one kind are printed at most.
 MAX_LINES = 20
 
 
@@ -96,14 +95,10 @@ def render_github(
     lines = []
     for each, level in found:
         file, line = locate(each)
-        place = f"file={_property(file)},line={line}"
+        place = f"file={_data(file).replace(':', '%3A').replace(',', '%2C')},line={line}"
         lines.append(f"::{level} {place},title=olbench check::{_data(each.message)}")
     return "\n".join([*lines, _summary(comparison)]) + "\n"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

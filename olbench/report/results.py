@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-#: The columns that identify a trial in a frame.
 IDENTITY = ("dataset", "algorithm", "label")
 
 
@@ -44,12 +43,10 @@ IDENTITY = ("dataset", "algorithm", "label")
 class Entry(CellFacts):
     """One algorithm on one data set: a row of the results, with the trials behind it."""
 
-    #: Its entry in the config.
     spec: AlgorithmSpec
     protocol: Protocol
     #: The trials that succeeded, ordered by number: one array per column, quicker to look up than a frame.
     columns: Mapping[str, NDArray[Any]]
-    #: The errors of the trials that failed.
     failures: tuple[str, ...]
     #: The mean of the chosen candidate over the tuning trials, or None without a tuning.
     tuned: float | None
@@ -169,7 +166,6 @@ class Results:
     entries: tuple[Entry, ...]
     #: All labels of the run if these are some of its entries, so that algorithms keep their looks.
     among: tuple[str, ...] = ()
-    #: The labels that stand out in tables and figures.
     highlighted: tuple[str, ...] = ()
 
     @property

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.blocks import COLUMNS, BlockDifference, compare_counts, compare_pairs
+from olbench.blocks import COLUMNS, compare_counts, compare_pairs
 from olbench.quantities import Quantity
 from olbench.stats import Difference
 
@@ -33,7 +33,9 @@ def compare_streams(
             continue
         both = arrays[label], arrays[best]
         each = compare_pairs(*both) if quantity.name == "auc" else compare_counts(*both, _formula(quantity))
-        found.append(_as_difference(label, each, quantity))
+        signs = (each.above, each.equal, each.below)
+        signs = signs if quantity.better == "higher" else signs[::-1]
+        found.append(Difference(label, each.value, each.low, each.high, *signs, each.p, each.detectable))
     return best, found
 
 
@@ -47,9 +49,3 @@ def _formula(quantity: Quantity) -> Callable[..., Any]:
         return np.divide(count, total, out=np.full(count.shape, np.nan), where=total > 0)
 
     return compute
-
-
-def _as_difference(label: str, each: BlockDifference, quantity: Quantity) -> Difference:
-    counts = (each.above, each.equal, each.below)
-    wins, ties, losses = counts if quantity.better == "higher" else reversed(counts)
-    return Difference(label, each.value, each.low, each.high, wins, ties, losses, each.p, each.detectable)

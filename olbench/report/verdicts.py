@@ -27,7 +27,6 @@ VERDICTS = tuple(LETTERS)
 #: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
 LEANS = "\N{DEGREE SIGN}"
 LEANS_MEANING = "only because our deviation is larger than the paper's"
-#: The mark of a verdict that proves little.
 WEAK = "~"
 WEAK_MEANING = "at least half of the other learners would be reproduced as well"
 OTHER_SIZE, OTHER_SIZE_MEANING = "#", "our data have another size than the paper's"

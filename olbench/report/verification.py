@@ -6,7 +6,6 @@ from olbench import __version__
 from olbench.engine.verification import VerifiedRun
 from olbench.trials import provenance
 
-#: The version of the statement.
 SCHEMA = 1
 
 
@@ -16,6 +15,8 @@ def make_statement(shown: VerifiedRun) -> dict[str, Any]:
     behaviours: dict[str, set[str]] = {}
     for record in shown.drawn:
         behaviours.setdefault(record["algorithm"], set()).add(record["code"])
+    ratio = shown.ratio and {"mean": shown.ratio.mean, "low": shown.ratio.low, "high": shown.ratio.high}
+    timing = {"trials": shown.timed, "ratio": ratio, "recorded_processor": shown.other_processor or None}
     return {
         "schema": SCHEMA,
         "run": shown.digest,
@@ -43,13 +44,6 @@ def make_statement(shown: VerifiedRun) -> dict[str, Any]:
         "wrong_results": list(shown.wrong_cells),
         "not_rerun": {reason: len(records) for reason, records in shown.not_rerun.items()},
         "detectable": {"share": shown.share, "probability": shown.probability},
-        "timing": _describe_timing(shown),
+        "timing": None if shown.timed is None else timing,
         "sentence": shown.sentence,
     }
-
-
-def _describe_timing(shown: VerifiedRun) -> dict[str, Any] | None:
-    if shown.timed is None:
-        return None
-    ratio = shown.ratio and {"mean": shown.ratio.mean, "low": shown.ratio.low, "high": shown.ratio.high}
-    return {"trials": shown.timed, "ratio": ratio, "recorded_processor": shown.other_processor or None}

@@ -151,17 +151,13 @@ def _probe(definition: Definition, params: Mapping[str, Any], options: Mapping[s
         if not definition.only_native:
             results.append(online_pass(algorithm, examples, labels, order, curve=3))
         if algorithm.multiclass == "native":
-            several = _as_several(labels)
+            # Six classes, three for each of the two.
+            several = np.where(labels > 0.0, 3.0, 0.0) + np.arange(labels.size) % 3
             results.append(online_pass(algorithm, examples, several, order, curve=3, labels="all"))
         for result in results:
             counts = (result.mistakes, result.updates, result.effective_updates, result.breakdowns)
             seen += [*counts, *result.curve.mistakes.tolist(), *_project(result.weights.ravel())]
     return seen
-
-
-def _as_several(labels: Floats) -> Floats:
-    """Return labels of six classes, three for each of the two: native learners have probes of their own."""
-    return np.where(labels > 0.0, 3.0, 0.0) + np.arange(labels.size) % 3
 
 
 def _advised_settings(definition: Definition) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import yaml
 
-from olbench.config.specs import DatasetSpec
 from olbench.errors import UserError, show_name
 from olbench.papers import FOLDER, find_paper
 from olbench.shipped import find_folder
@@ -93,14 +92,11 @@ def write_bundle(folder: Path, target: Path) -> Bundled:
         members[f"rules/{number}.yaml"] = _yaml(rules, "Rules that learners of this run took as advice.")
     members[DATA] = _json({name: _describe_data(run, name, facts) for name, facts in run.data.items()})
     digest = digest_records(records)
-    container.write(target, members, {"run": digest, "trials": len(records), "olbench": _version(run)})
+    version = str(run.versions.get("olbench", ""))
+    container.write(target, members, {"run": digest, "trials": len(records), "olbench": version})
     done = {record["key"] for record in records if record["status"] == "ok"}
     complete = bool(run.end) and all(done.issuperset(cell.keys) for cell in run.cells)
     return Bundled(target, digest, len(records), len(run.data), complete)
-
-
-def _version(run: RunFile) -> str:
-    return str(run.versions.get("olbench", ""))
 
 
 def _without_paths(run: RunFile) -> dict[str, Any]:
@@ -134,7 +130,9 @@ def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]
                 f"the plugin {show_name(Path(path).name)} cannot be in a bundle under this name; rename it "
                 "with letters, digits, '.', '-' and '_', and run the config again"
             )
-        members[member] = _read_plugin(path)
+        shipped = find_folder("configs") / path
+        found = shipped if not Path(path).is_file() and shipped.is_file() else Path(path)
+        members[member] = _read(found, "the plugin")
         changed.setdefault("plugins", []).append(member)
     if paper := run.config.paper:
         numbers = find_paper(paper)
@@ -142,11 +140,6 @@ def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]
         if not numbers.is_relative_to(FOLDER):  # others may not have the file, or the package that it is from
             changed["paper"] = container.PAPER
     return changed
-
-
-def _read_plugin(path: str) -> bytes:
-    shipped = find_folder("configs") / path
-    return _read(shipped if not Path(path).is_file() and shipped.is_file() else Path(path), "the plugin")
 
 
 def _read(path: Path, what: str) -> bytes:
@@ -181,16 +174,12 @@ def _as_rule_file(rules: Mapping[str, Any]) -> dict[str, Any]:
     return said | ({"classes": classes} if classes else {})
 
 
-def _find_spec(run: RunFile, name: str) -> DatasetSpec | None:
-    specs = run.config.datasets
-    return next((each for each in specs if name == each.name or name.startswith(f"{each.name}[")), None)
-
-
 def _describe_data(run: RunFile, name: str, facts: DataFacts) -> dict[str, Any]:
     from olbench.data.catalog import catalog
     from olbench.data.fetch import fetch_command
 
-    spec = _find_spec(run, name)
+    specs = (each for each in run.config.datasets if name == each.name or name.startswith(f"{each.name}["))
+    spec = next(specs, None)
     known = {"fingerprint": facts.fingerprint, "rows": facts.rows, "features": facts.features}
     steps = {"prepared": list(facts.prepared)} if facts.prepared else {}
     if spec is not None and spec.path:

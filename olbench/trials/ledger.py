@@ -141,10 +141,6 @@ class Ledger:
             os.truncate(self.path, size)
         return whole
 
-    def _unpack(self, source: Path) -> None:
-        with write_whole(self.path) as draft, open(draft, "wb") as file:
-            file.writelines(line for _, line in _unpacked(source, packed.unpack_lines))
-
     def append(self, record: Record) -> Record:
         """Return the record as this ledger keeps it in memory; its arrays go to their own file."""
         return self.append_all([record])[0]
@@ -152,7 +148,8 @@ class Ledger:
     def append_all(self, records: Iterable[Record]) -> list[Record]:
         """Write many records in one piece: the disk confirms them together."""
         if self.packed:
-            self._unpack(self.packed)
+            with write_whole(self.path) as draft, open(draft, "wb") as file:
+                file.writelines(line for _, line in _unpacked(self.packed, packed.unpack_lines))
             self.packed = None
         try:
             stored = [self._store_arrays(record) for record in records]

@@ -66,7 +66,12 @@ def commit() -> dict[str, Any]:
 
 def _git(*words: str) -> str:
     done = subprocess.run(
-        ["git", *words], cwd=PACKAGE, capture_output=True, text=True, check=True, timeout=10,
+        ["git", *words],
+        cwd=PACKAGE,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     return done.stdout

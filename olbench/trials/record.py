@@ -17,9 +17,20 @@ MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
 #: The kinds of the fields that every record has.
 _KINDS: dict[str, type] = {
-    "key": str, "protocol": str, "dataset": str, "fingerprint": str, "algorithm": str, "role": str,
-    "code": str, "status": str, "number": int, "seed": int, "params": dict, "options": dict, "setting": dict,
-}  # fmt: skip
+    "key": str,
+    "protocol": str,
+    "dataset": str,
+    "fingerprint": str,
+    "algorithm": str,
+    "role": str,
+    "code": str,
+    "status": str,
+    "number": int,
+    "seed": int,
+    "params": dict,
+    "options": dict,
+    "setting": dict,
+}
 #: Those of them, and the others, that a look for impossible numbers can pass over.
 _NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
 TIMES = (SECONDS.name, CPU_SECONDS.name)

@@ -22,11 +22,13 @@ class Clusters:
     def draw(self) -> tuple[Floats, Floats]:
         random = np.random.default_rng(self.seed)
         quarter = self.rows // 4
-        X = np.concatenate([
-            np.array([-1.0, 2.0]) + 0.5 * random.standard_normal((quarter, 2)),
-            np.array([2.0, 1.0]) + 0.5 * random.standard_normal((quarter, 2)),
-            np.array([-0.5, -1.0]) + 1.5 * random.standard_normal((2 * quarter, 2)),
-        ])  # fmt: skip
+        X = np.concatenate(
+            [
+                np.array([-1.0, 2.0]) + 0.5 * random.standard_normal((quarter, 2)),
+                np.array([2.0, 1.0]) + 0.5 * random.standard_normal((quarter, 2)),
+                np.array([-0.5, -1.0]) + 1.5 * random.standard_normal((2 * quarter, 2)),
+            ]
+        )
         y = np.repeat([1.0, -1.0], 2 * quarter)
         order = random.permutation(self.rows)
         return X[order], y[order]

@@ -150,14 +150,32 @@ def _find(mass: Any, begins: Any, u: Any) -> Any:
 
 @kernel(
     types.void(
-        READ_INT64, READ_INT64, READ_1D, float64, READ_1D, READ_INT64, READ_1D, READ_INT64, READ_1D,
-        WRITE_INT32, WRITE_1D,
+        READ_INT64,
+        READ_INT64,
+        READ_1D,
+        float64,
+        READ_1D,
+        READ_INT64,
+        READ_1D,
+        READ_INT64,
+        READ_1D,
+        WRITE_INT32,
+        WRITE_1D,
     )
-)  # fmt: skip
+)
 def _draw_tokens(
-    starts: Any, topics: Any, uniforms: Any, topical: Any, common: Any, common_begins: Any, topic: Any,
-    topic_begins: Any, weights: Any, tokens: Any, scores: Any,
-) -> None:  # fmt: skip
+    starts: Any,
+    topics: Any,
+    uniforms: Any,
+    topical: Any,
+    common: Any,
+    common_begins: Any,
+    topic: Any,
+    topic_begins: Any,
+    weights: Any,
+    tokens: Any,
+    scores: Any,
+) -> None:
     """One number decides between the vocabularies and, stretched, picks the word."""
     for i in range(scores.size):
         base = common.size + topics[i] * topic.size
@@ -175,10 +193,15 @@ def _draw_tokens(
 
 @kernel(
     types.void(
-        READ_INT64, types.Array(int32, 1, "C", readonly=True), WRITE_INT32, WRITE_INT64, WRITE_INT64,
-        WRITE_INT32, WRITE_1D,
+        READ_INT64,
+        types.Array(int32, 1, "C", readonly=True),
+        WRITE_INT32,
+        WRITE_INT64,
+        WRITE_INT64,
+        WRITE_INT32,
+        WRITE_1D,
     )
-)  # fmt: skip
+)
 def _count_words(
     starts: Any, tokens: Any, numbers: Any, known: Any, indptr: Any, indices: Any, data: Any
 ) -> None:

@@ -89,9 +89,13 @@ def draw_stagger(
 
 
 def draw_hyperplane(
-    random: np.random.Generator, rows: int, drifts: Sequence[int],
-    features: int = 10, turns: int = 4, noise: float = 0.05,
-) -> Stream:  # fmt: skip
+    random: np.random.Generator,
+    rows: int,
+    drifts: Sequence[int],
+    features: int = 10,
+    turns: int = 4,
+    noise: float = 0.05,
+) -> Stream:
     """Draw points in a cube that a hyperplane through its centre divides (Hulten and others, KDD 2001).
 
     It turns all the time: incremental drift. Its weights move along straight lines from one random vector to
@@ -107,9 +111,15 @@ def draw_hyperplane(
 
 
 def draw_rbf(
-    random: np.random.Generator, rows: int, drifts: Sequence[int],
-    features: int = 10, centres: int = 8, spread: float = 0.25, distance: float = 1.0, noise: float = 0.0,
-) -> Stream:  # fmt: skip
+    random: np.random.Generator,
+    rows: int,
+    drifts: Sequence[int],
+    features: int = 10,
+    centres: int = 8,
+    spread: float = 0.25,
+    distance: float = 1.0,
+    noise: float = 0.0,
+) -> Stream:
     """Draw points around centres, each of one class, that move through a cube: incremental drift.
 
     As MOA's generator of moving radial basis functions (Bifet and others, JMLR 2010). Over all rows a centre
@@ -126,9 +136,13 @@ def draw_rbf(
 
 
 def draw_shares(
-    random: np.random.Generator, rows: int, drifts: Sequence[int],
-    features: int = 5, rare: float = 0.05, width: float = 2000.0,
-) -> Stream:  # fmt: skip
+    random: np.random.Generator,
+    rows: int,
+    drifts: Sequence[int],
+    features: int = 5,
+    rare: float = 0.05,
+    width: float = 2000.0,
+) -> Stream:
     """Draw two Gaussian classes whose shares change: half and half, then few positives, then half again.
 
     What the classes look like stays as it is; only how often they come drifts.

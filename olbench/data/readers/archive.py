@@ -39,8 +39,8 @@ def _scan(content: IO[bytes], path: str | Path, patterns: Sequence[str]) -> Iter
         with tarfile.open(fileobj=content, mode="r:", tarinfo=_StrictInfo) as archive:
             for info in archive:
                 _check_place(path, info)
-                pattern = _find_pattern(info.name, patterns)
-                if pattern is None or info.isdir():
+                pattern = next((each for each in patterns if fnmatchcase(info.name, each)), None)
+                if pattern is None or info.isdir() or PurePosixPath(info.name).name.startswith("."):
                     continue
                 file = archive.extractfile(info) if info.isfile() else None
                 if file is None:
@@ -72,9 +72,3 @@ def _check_place(path: str | Path, info: tarfile.TarInfo) -> None:
         place = PurePosixPath(target.replace("\\", "/"))
         if place.is_absolute() or ".." in place.parts:
             raise UserError(f"{path}: the name '{target}' leaves the folder of the archive; it is not read")
-
-
-def _find_pattern(name: str, patterns: Sequence[str]) -> str | None:
-    if PurePosixPath(name).name.startswith("."):
-        return None
-    return next((pattern for pattern in patterns if fnmatchcase(name, pattern)), None)

@@ -44,17 +44,13 @@ class Decompressed(io.RawIOBase):
         if self.stream.eof:
             self._begin_stream()
             return b""
-        if not self.left and self._needs_input:
+        if not self.left and (self.kind == "gzip" or self.stream.needs_input):
             self.left = self.file.read(BUFFER)
             if not self.left:
                 raise EOFError("the file ends before its last stream does")
         piece = self.stream.decompress(self.left, most)
         self.left = self.stream.unconsumed_tail if self.kind == "gzip" else b""
         return bytes(piece)
-
-    @property
-    def _needs_input(self) -> bool:
-        return True if self.kind == "gzip" else bool(self.stream.needs_input)
 
     def _begin_stream(self) -> None:
         rest = self.stream.unused_data or self.file.read(BUFFER)

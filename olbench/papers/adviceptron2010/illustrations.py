@@ -11,5 +11,4 @@ def advice_figure() -> Figure:
     return figures(make_report(runs()["advice"]))["rules-advice-synthetic"]()
 
 
-#: By the name of the file, the function that draws it.
 ILLUSTRATIONS = {"adviceptron2010-figure-1": advice_figure}

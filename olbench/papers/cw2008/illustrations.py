@@ -48,5 +48,4 @@ def loss_figure() -> Figure:
     return figure
 
 
-#: By the name of the file, the function that draws it.
 ILLUSTRATIONS = {"cw2008-figure-3": synthetic_figure, "cw2008-figure-4": loss_figure}

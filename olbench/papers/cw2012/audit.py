@@ -92,7 +92,6 @@ def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
     yield f"A single Gibbs draw is another predictor: it contradicts mu in {single} of {trials} instances"
 
 
-#: How many weight vectors a Gibbs predictor draws.
 GIBBS_DRAWS = 4000
 
 

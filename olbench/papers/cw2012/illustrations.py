@@ -18,7 +18,6 @@ from olbench.report.figures.weights import gaussian_figure
 
 #: The paper shows "sentiment data"; this is one of its seven domains.
 DATASET = "amazon-electronics"
-#: The share of features that is shown.
 SHARE = 0.25
 
 
@@ -133,5 +132,4 @@ def median_line(counts: Floats) -> tuple[Floats, Floats]:
     return middles, np.array([np.median(counts[first - 1 : last - 1]) for first, last in pairs])
 
 
-#: By the name of the file, the function that draws it.
 ILLUSTRATIONS = {"cw2012-figure-1": frequency_figure, "cw2012-figure-2": gaussian_figure}

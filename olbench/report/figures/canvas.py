@@ -26,9 +26,7 @@ from olbench.report.figures.palette import Dash, Style, display_name
 TEXT_WIDTH, PAGE_HEIGHT = 7.0, 9.2
 #: What a letter of a name takes, a little more than the widest names need, and a line sample with its spaces.
 LETTER, SAMPLE = 0.062, 0.5
-#: The height of a line of text.
 LINE = 0.165
-#: The steps between ticks.
 ROUND = (1, 2, 2.5, 5, 10)
 DASHES: dict[Dash, Any] = {
     "solid": "-",
@@ -49,11 +47,9 @@ SETTINGS = {
     # A name with two dollar signs is a name and no formula.
     "text.parse_math": False,
 }  # fmt: skip
-#: The ground and the letters of a dark figure.
 DARK, LIGHT = "#131416", "#e6e6e6"
 #: Pixels per inch at which a notebook shows a figure, whose file has more of them.
 SHOWN_DPI = 110
-#: The formats of a figure that is written.
 FORMATS = ("png", "pdf", "svg")
 #: What matplotlib warns of where the font lacks a letter of a name; the figure then has a box in its place.
 NO_GLYPH = r"Glyph .* missing from"

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from olbench.report.figures import canvas
 from olbench.report.figures.palette import display_name
 
-#: The most classes whose shares are written into the picture.
 WRITTEN = 12
 
 

@@ -53,7 +53,6 @@ def accuracy(error: float) -> float:
 
 @dataclass(frozen=True)
 class Contrast:
-    #: The names of the two.
     x: str
     y: str
     tuning: str

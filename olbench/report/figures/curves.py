@@ -46,7 +46,6 @@ EARLY = 0.1
 
 #: What a band shows: one standard deviation over the trials either way, or the interval of the mean.
 DEVIATION, INTERVAL = BANDS = ("deviation", "interval")
-#: The level of an interval.
 LEVEL = 0.95
 
 
@@ -78,17 +77,12 @@ def band_of(entry: Entry, series: Series, kind: str = DEVIATION) -> Band:
     banded = entry.done > 1 and (not series.timed or entry.exclusive)
     deviation = values.std(axis=0, ddof=1) if banded else None
     if deviation is not None and kind == INTERVAL:
-        deviation = deviation * _interval_factor(entry)
+        from scipy.special import stdtrit
+
+        # Nadeau and Bengio (2003): trials that share training rows vary less than independent ones would.
+        error = math.sqrt(1 / entry.done + entry.overlap)
+        deviation = deviation * (float(stdtrit(entry.done - 1, (1 + LEVEL) / 2)) * error)
     return Band(entry.label, points, values.mean(axis=0), deviation, series.quantity.top)
-
-
-def _interval_factor(entry: Entry) -> float:
-    """Return half the interval of a mean in deviations: Student's t, corrected where trials share rows."""
-    from scipy.special import stdtrit
-
-    # Nadeau and Bengio (2003): trials that share training rows vary less than independent ones would.
-    error = math.sqrt(1 / entry.done + entry.overlap)
-    return float(stdtrit(entry.done - 1, (1 + LEVEL) / 2)) * error
 
 
 def describe_band(band: str) -> str:

@@ -101,7 +101,12 @@ def styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str,
     (True, False)
     """
     labels = list(dict.fromkeys(labels))
-    taken = _own_styles(labels)
+    known = STYLES | VARIANTS
+    # The first entry of an algorithm has the algorithm's style.
+    first = {algorithm_of(label): label for label in reversed(labels)}
+    taken = {
+        label: known[id] for label in labels if first[id := algorithm_of(label)] == label and id in known
+    }
     hues = Counter(style.colour for style in taken.values())
     markers = Counter(style.marker for style in taken.values())
     for label in labels:
@@ -111,14 +116,6 @@ def styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str,
             markers[taken[label].marker] += 1
     thick = {label: replace(taken[label], width=THICK) for label in labels if label in highlighted}
     return {label: thick.get(label, taken[label]) for label in labels}
-
-
-def _own_styles(labels: list[str]) -> dict[str, Style]:
-    first: dict[str, str] = {}
-    for label in labels:
-        first.setdefault(algorithm_of(label), label)
-    known = STYLES | VARIANTS
-    return {label: known[id] for id, label in first.items() if id in known}
 
 
 def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> Style:

@@ -1,7 +1,6 @@
 """Examples in the plane, rules as shaded polyhedra, and lines of learners: adviceptron2010, Figure 1."""
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from olbench.advice.files import RuleFile
@@ -27,7 +26,11 @@ def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDat
     with new_page(heading, height, caption=f"{heading}.", titles=()) as (figure, _):
         panel = figure.add_axes((0.07, 0.2, 0.9, 0.72))
         limits = [(float(x.min()) - 0.3, float(x.max()) + 0.3) for x in X.T]
-        _shade(panel, file, named, limits)
+        axes = [np.linspace(*each, MESH) for each in limits]
+        points = np.column_stack([part.ravel() for part in np.meshgrid(*axes)])
+        for each in file.compile(named.names):
+            inside = each.covers(points).reshape(MESH, MESH).astype(float)
+            panel.contourf(*axes, inside, levels=[0.5, 1.5], colors=[COLOURS[each.z]], alpha=0.16, zorder=1)
         for sign, marker in ((-1, "o"), (1, "+")):
             x, up = X[y == sign].T
             panel.scatter(x, up, s=9, marker=marker, color=COLOURS[sign], linewidths=0.6, zorder=2)
@@ -47,14 +50,6 @@ def _plane(results: Results, entry: Entry) -> Floats | None:
     except UserError:
         return None
     return plane if np.any(plane[:-1] != 0.0) else None
-
-
-def _shade(panel: Axes, file: RuleFile, named: NamedDataset, limits: list[tuple[float, float]]) -> None:
-    axes = [np.linspace(*each, MESH) for each in limits]
-    points = np.column_stack([part.ravel() for part in np.meshgrid(*axes)])
-    for each in file.compile(named.names):
-        inside = each.covers(points).reshape(MESH, MESH).astype(float)
-        panel.contourf(*axes, inside, levels=[0.5, 1.5], colors=[COLOURS[each.z]], alpha=0.16, zorder=1)
 
 
 def _ends(plane: Floats, limits: list[tuple[float, float]]) -> Floats:

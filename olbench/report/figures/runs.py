@@ -14,7 +14,6 @@ from olbench.report.figures.curves import entries_on, find_looks
 from olbench.report.figures.palette import Style, display_name
 from olbench.report.results import Entry, Results
 
-#: Error bars of each curve, about.
 BARS = 8
 #: Inches: the height of a row of the test errors, the most that the names take, and the width of a mean with
 #: its deviation.

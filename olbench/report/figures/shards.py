@@ -17,14 +17,13 @@ from olbench.protocols.definition import Series
 from olbench.quantities import Quantity
 from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_titles, set_ticks
 from olbench.report.figures.curves import draw_bands, late_range
-from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
+from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
 #: What reports call the combinations, and the looks of their points.
 TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
-#: Panels side by side, at most.
 COLUMNS = 3
 
 
@@ -105,9 +104,12 @@ def points_figure(found: Sequence[Family], singles: Sequence[Family], quantity: 
     names, reaches = [family.dataset for family in found], []
     with _grid(heading, [*points, *lines], caption, names) as (figure, panels):
         for panel, family in zip(panels, found, strict=True):
-            own = [each for each in singles if each.dataset == family.dataset]
             reaches += _draw_points(panel, family, ways, quantity)
-            reaches += _draw_singles(panel, own, quantity, look)
+            for each in (each for each in singles if each.dataset == family.dataset):
+                mean, style = _scaled(quantity, each.single.mean(quantity)), look[each.label]
+                dashes = DASHES[style.dash]
+                panel.axhline(mean, color=style.colour, linestyle=dashes, linewidth=1.1, zorder=4)
+                reaches.append(mean)
             panel.set_xlabel("shards")
         low, high = min(reaches), max(reaches)
         margin = 0.04 * (high - low) or 0.5
@@ -157,16 +159,6 @@ def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Qua
     panel.set_xlim(-0.6, len(family.shards) - 0.4)
     panel.tick_params(axis="x", length=0)
     return reaches
-
-
-def _draw_singles(
-    panel: Axes, own: Sequence[Family], quantity: Quantity, look: Mapping[str, Style]
-) -> list[float]:
-    means = [_scaled(quantity, family.single.mean(quantity)) for family in own]
-    for family, mean in zip(own, means, strict=True):
-        style = look[family.label]
-        panel.axhline(mean, color=style.colour, linestyle=DASHES[style.dash], linewidth=1.1, zorder=4)
-    return means
 
 
 def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Figure:

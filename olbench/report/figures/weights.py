@@ -29,7 +29,6 @@ DOTS = DASHES["dot"]
 #: Inches.
 HEIGHT = 4.0
 two_panels = partial(new_page, columns=2, below=0.45, left=0.5)
-#: The steps between ticks.
 STEPS = (1, 2, 5, 10)
 
 

@@ -33,6 +33,8 @@ def render(document: Document[Subject]) -> str:
     values = section_values(document)
     drawn = {key: values["curves"].get(key, {}) for key in DRAWN} if "curves" in values else {}
     scripts = [*([read_part("plot.js")] if drawn else []), read_part("common.js") + read_part("page.js")]
+    rendered = {file: get_format(form).render(document, SCREEN) for file, form in document.downloads.items()}
+    files = {file: text.encode() for file, text in {**rendered, **document.attachments}.items()}
     return _fill(
         "page.html.j2",
         document=document,
@@ -41,7 +43,7 @@ def render(document: Document[Subject]) -> str:
         scripts=scripts,
         policy=_policy(scripts),
         data_json=_json_in_html(drawn),
-        downloads={file: _address(file, content) for file, content in _files(document).items()},
+        downloads={file: _address(file, content) for file, content in files.items()},
     )
 
 
@@ -79,12 +81,6 @@ def _section(
     return {**names, "html": _fill(PLAIN if section.page is None else template, **context)}
 
 
-def _files(document: Document[Subject]) -> dict[str, bytes]:
-    rendered = {file: get_format(form).render(document, SCREEN) for file, form in document.downloads.items()}
-    files = {file: text.encode() for file, text in {**rendered, **document.attachments}.items()}
-    return {file: _compress(content) if file.endswith(".gz") else content for file, content in files.items()}
-
-
 def _compress(content: bytes) -> bytes:
     """Return the content as a gzip file without a date, so that bytes repeat."""
     return gzip.compress(content, 9, mtime=0)
@@ -119,6 +115,7 @@ def _json_in_html(value: Any) -> str:
 
 def _address(name: str, content: bytes) -> str:
     kind = TYPES.get(name.rpartition(".")[2], "text/plain")
+    content = _compress(content) if name.endswith(".gz") else content
     return f"data:{kind};charset=utf-8;base64,{base64.b64encode(content).decode()}"
 
 
@@ -153,7 +150,6 @@ def _p_value(value: float | None) -> str:
     return DASH if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
-#: What templates write numbers and words with.
 FILTERS: dict[str, Any] = {
     "fixed": lambda value, digits: DASH if value is None else _minus(f"{value:.{digits}f}"),
     "pack": _pack,

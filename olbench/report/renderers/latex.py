@@ -23,7 +23,6 @@ WIDTHS = {
     **dict.fromkeys(" fijlrst.,:;'!|()[]I", 0.75), **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ&%", 1.45),
     **dict.fromkeys("mwMW±×≤≥<>−—…", 1.75),
 }  # fmt: skip
-#: How much wider bold is.
 BOLD = 1.16
 SIGNS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",

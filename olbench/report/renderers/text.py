@@ -13,7 +13,6 @@ from rich.text import Text
 from olbench.report.grid import Box, Grid, Part
 from olbench.report.renderers import Format
 
-#: Spaces between columns.
 GAP = 3
 #: A column with a text longer than this wraps.
 LONG = 40
@@ -52,7 +51,6 @@ class Widths:
         self.stars = [starred and column.side == "right" for column in grid.columns]
         longest = [max(map(cell_len, texts), default=0) for texts in grid.texts_by_column()]
         pairs = zip(grid.columns, longest, strict=True)
-        #: Of each column, whether it wraps.
         self.wraps = [length > LONG and column.side == "left" for column, length in pairs]
         texts = [
             LEAST if wraps else length + (star and length > 0)

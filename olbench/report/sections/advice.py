@@ -15,7 +15,6 @@ from olbench.report.sections import Figures, Section, register
 
 #: The features of data whose examples and rules are drawn.
 PLANE = 2
-#: The keys of a config that decide its rules.
 KEYS = ("advice", "domain", "missing")
 
 

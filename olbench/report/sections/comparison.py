@@ -17,11 +17,9 @@ from olbench.report.sections import Section
 from olbench.report.sections.curves import budget, curves_of, describe_series
 from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import number_text, spread_page
-from olbench.trials.run_file import RunFile
 
 #: With more algorithms, the page at first draws the curves of those that change.
 FEW_CURVES = 6
-#: The dashes of the first run, the second and so on.
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 
@@ -66,20 +64,20 @@ def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
     files = [run.run for run in compared.runs]
     names = dict.fromkeys(name for file in files for name in file.versions)
     versions = {name: [str(file.versions.get(name, NOTHING)) for file in files] for name in names}
+    commits = [
+        f"{file.commit[:12]}{', with uncommitted changes' if file.dirty else ''}" if file.commit else NOTHING
+        for file in files
+    ]
     return {
         "configs": config_differences(compared.runs),
         "facts": [
-            ("commit", [_describe_commit(file) for file in files]),
+            ("commit", commits),
             ("started", [file.start or NOTHING for file in files]),
             ("machine", [machine_text(file) for file in files]),
             *((name, texts) for name, texts in versions.items() if len(set(texts)) > 1),
         ],
         "same": [(name, texts[0]) for name, texts in versions.items() if len(set(texts)) == 1],
     }
-
-
-def _describe_commit(run: RunFile) -> str:
-    return f"{run.commit[:12]}{', with uncommitted changes' if run.dirty else ''}" if run.commit else NOTHING
 
 
 def side_parts(compared: ComparedRuns) -> Iterator[Grid]:

@@ -18,7 +18,7 @@ from olbench.report.renderers.json import make_finite
 from olbench.report.results import Results, load_results
 from olbench.report.site.model import SiteRun
 from olbench.report.site.names import quote, show
-from olbench.report.site.pages import SitePage, make_pages
+from olbench.report.site.pages import make_pages
 from olbench.report.site.statements import RECORDED, find_tier, read_statements
 from olbench.trials import ledger
 from olbench.trials.bundle import digest_records
@@ -148,18 +148,14 @@ def _write_all(runs: Sequence[SiteRun], draft: Path) -> int:
     write("site.js", read_part("common.js") + _own_part("site.js"))
     for page in make_pages(runs):
         folder = f"{page.folder}/" if page.folder else ""
-        write(f"{folder}index.html", _render(environment, page))
+        root = "../" * (page.folder.count("/") + 1) if page.folder else ""
+        html = environment.get_template(page.template).render({**page.values, "root": root})
+        # HTML lets these tags out, and a site of thousands of rows is smaller by a tenth without them.
+        write(f"{folder}index.html", CLOSING.sub("", str(html)))
         write(f"{folder}results.json", _as_json(page.feed))
         pages += 1
     write(MARKER, _as_json({"files": sorted(files)}))
     return pages
-
-
-def _render(environment: Any, page: SitePage) -> str:
-    root = "../" * (page.folder.count("/") + 1) if page.folder else ""
-    html = environment.get_template(page.template).render({**page.values, "root": root})
-    # HTML lets these tags out, and a site of thousands of rows is smaller by a tenth without them.
-    return CLOSING.sub("", str(html))
 
 
 def _own_part(name: str) -> str:

@@ -1,7 +1,7 @@
 """What the site shows: runs, their results with places and ties, and leaderboards. Nothing here writes."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -112,7 +112,6 @@ class SiteRun:
         }
 
 
-#: The columns of a feed's results.
 COLUMNS = (
     "dataset",
     "algorithm",
@@ -189,7 +188,6 @@ class Leaderboard:
     run: SiteRun
     quantity: Quantity
     rows: tuple[BoardRow, ...]
-    #: How many data sets have every algorithm.
     complete: int
     #: How ties were found, or why they cannot be.
     note: str
@@ -213,13 +211,15 @@ def make_leaderboard(run: SiteRun, quantity: Quantity) -> Leaderboard:
     intervals |= {label: intervals[twin] for label, twin in twins.items() if twin in intervals}
     entries = [entry for name in results.datasets for entry in results.contestants(name)]
     algorithms = {entry.label: entry.algorithm for entry in entries}
-    tied = set() if isinstance(control, str) else {control.label, *_equals(control)}
+    tied = set[str]()
+    if not isinstance(control, str):
+        tied = {control.label, *(test.label for test in control.tests if not test.significant)}
     tied |= {label for label, twin in twins.items() if twin in tied}
     wins, among = dict.fromkeys(algorithms, 0), dict.fromkeys(algorithms, 0)
     for entry in entries:
         known = [mean for mean in means[entry.dataset].values() if not math.isnan(mean)]
         mean = means[entry.dataset][entry.label]
-        wins[entry.label] += bool(known) and mean == _best_of(known, quantity)
+        wins[entry.label] += bool(known) and mean == min(known, key=quantity.loss)
         among[entry.label] += run.place(entry, quantity) == 1
 
     def place(label: str) -> int | None:
@@ -236,14 +236,6 @@ def make_leaderboard(run: SiteRun, quantity: Quantity) -> Leaderboard:
     rows.sort(key=lambda row: (row.place or 0, worst if row.rank is None else row.rank, -row.among_best))
     complete = sum(stats.is_complete(row, ranks) for row in means.values()) if ranks else 0
     return Leaderboard(run, quantity, tuple(rows), complete, control if isinstance(control, str) else "")
-
-
-def _equals(control: stats.Control) -> Iterator[str]:
-    return (test.label for test in control.tests if not test.significant)
-
-
-def _best_of(means: Sequence[float], quantity: Quantity) -> float:
-    return min(means, key=quantity.loss)
 
 
 def cost_points(run: SiteRun, dataset: str, cost: str) -> dict[str, list[CostPoint]]:

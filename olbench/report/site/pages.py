@@ -24,7 +24,6 @@ from olbench.report.site.model import (
 )
 from olbench.report.site.names import file_name, quote, show
 
-#: The version of the feeds' fields.
 FEED = 1
 FACETS = ("data set", "algorithm", "paper", "protocol", "measure")
 

@@ -12,7 +12,6 @@ WIDTH, HEIGHT = 560, 330
 LEFT, RIGHT, TOP, BOTTOM = 62, 546, 14, 284
 #: The width of a letter of a label and the height of its line, in pixels.
 LETTER, LINE = 6.3, 13
-#: Labels longer than this are cut.
 LONGEST = 26
 
 

@@ -65,7 +65,8 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     """If no field of the first line is a number, it has the headings; it also tells the separator."""
     given = read_delimiter(delimiter) if delimiter else ""
     content = read_utf8(path, limit)
-    separator = given or detect_delimiter(_first_line(content))
+    beginning = re.split(r"[\r\n]+", content[:FIRST_BYTES].decode(errors="replace"))
+    separator = given or detect_delimiter(next((line for line in beginning if line.strip()), ""))
     lines, fields = next(_read_rows(path, content, separator, 0), (0, []))
     names = [field.strip() for field in fields]
     has_heading = not any(map(is_number, names))
@@ -159,8 +160,3 @@ def _read_rows(
             ) from None
         line = lines + rows.line_num
         raise UserError(f"{path}:{line}: not a CSV file ({error}); correct the line") from None
-
-
-def _first_line(content: bytes) -> str:
-    lines = re.split(r"[\r\n]+", content[:FIRST_BYTES].decode(errors="replace"))
-    return next((line for line in lines if line.strip()), "")
