@@ -8,8 +8,10 @@ from typing import Any
 from olbench.trials.trial import key_of
 
 
-def seal(record: dict[str, Any]) -> bytes:
-    """Return a record as a line, with a checksum that fits."""
+def seal(record: Any) -> bytes:
+    """Return a record as a line, with a checksum that fits; what is not a record has none."""
+    if not isinstance(record, dict):
+        return json.dumps(record).encode() + b"\n"
     content = {name: value for name, value in record.items() if name != "checksum"}
     body = json.dumps(content, separators=(",", ":"))
     return f'{body[:-1]},"checksum":"{hashlib.sha256(body.encode()).hexdigest()[:16]}"}}\n'.encode()

@@ -93,13 +93,6 @@ def test_another_key_is_kept_as_it_is():
     assert unpack(pack([other, record(1)])) == [other, record(1)]
 
 
-def test_a_record_of_the_first_version_has_no_checksum():
-    fields = {"key": "k", "dataset": "d", "algorithm": "a", "permutation": 3, "role": "report", "params": {}}
-    old = read_line(json.dumps({**fields, "status": "ok"}).encode())
-    assert unpack(pack([old])) == [old]
-    assert read_line(write_line(old)) == old
-
-
 def test_records_for_a_report_are_the_same_but_for_the_checksum():
     records = curves(5)
     assert list(unpack_briefly(pack(records))) == [{**each, "checksum": None} for each in records]
