@@ -136,7 +136,7 @@ bench: $(VENV)/.ready
 survey: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" scw oll || echo "some libraries could not be installed"
 	$(BIN)/python -m pip install --quiet --no-deps --pre olpy || echo "olpy could not be installed"
-	$(BIN)/olbench conform --survey --format md --output docs/conformance.md
+	$(BIN)/python -m benchmarks.survey
 
 # Resumes where it was stopped. `python -m tests.reference --page` also writes docs/correctness.md.
 reference: $(VENV)/.ready

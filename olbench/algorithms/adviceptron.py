@@ -18,13 +18,17 @@ LAM = Parameter(
 )
 MU = Parameter("mu", 1.0, "price of leaving the advice", grid=tuple(10.0**k for k in range(-3, 4)))
 START = Parameter(
-    "start", "zero", "begin at zero, as the paper does, or at the batch solution for the advice alone",
+    "start",
+    "zero",
+    "begin at zero, as the paper does, or at the batch solution for the advice alone",
     choices=("zero", "advice"),
-)  # fmt: skip
+)
 HEADS = Parameter(
-    "heads", "all", "learn from all rules, or from those for the positive class only",
+    "heads",
+    "all",
+    "learn from all rules, or from those for the positive class only",
     choices=("all", "positive"),
-)  # fmt: skip
+)
 learner = partial(
     advice,
     parameters=(LAM, MU, START, HEADS),

@@ -70,7 +70,6 @@ class ConstantClassifier:
         return self
 
     def predict(self, X: Any) -> Any:
-        """Return the label once for each row."""
         return np.full(X.shape[0], self.label_)
 
 

@@ -20,9 +20,13 @@ ETA_DOC = "confidence: the probability with which the example must be classified
 ETA = Parameter("eta", 0.7, ETA_DOC, low=0.5, high=1.0, closed="left", grid=ETA_GRID)
 #: Confidence as a quantile, as cw2012 searches it: Phi(10) is one in doubles, so phi = 10 has no eta.
 PHI = Parameter(
-    "phi", quantile(0.7), "confidence as a number of standard deviations, phi = Phi^-1(eta)",
-    closed="left", grid=(0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), instead_of="eta",
-)  # fmt: skip
+    "phi",
+    quantile(0.7),
+    "confidence as a number of standard deviations, phi = Phi^-1(eta)",
+    closed="left",
+    grid=(0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+    instead_of="eta",
+)
 
 
 def confidence(eta: float | None = None, phi: float | None = None) -> tuple[float]:

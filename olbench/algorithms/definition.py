@@ -143,12 +143,10 @@ class Definition:
 
     @property
     def module(self) -> str:
-        """The name of the module that defines the rule or the factory."""
         return getattr(self.rule or self.factory, "__module__", "")
 
     @property
     def file(self) -> str:
-        """The file that defines the rule or the factory, or an empty text."""
         code = getattr(self.rule or self.factory, "__code__", None)
         return code.co_filename if code else ""
 
@@ -159,7 +157,6 @@ class Definition:
 
     @property
     def is_own(self) -> bool:
-        """Whether it comes from a user's own file."""
         return bool(self.file) and not self.module.startswith("olbench.")
 
     @property
@@ -176,7 +173,6 @@ class Definition:
 
     @property
     def takes_advice(self) -> bool:
-        """Whether it learns from rules besides examples."""
         return self.order == "advice" or self.advised
 
     @property
@@ -245,7 +241,6 @@ class Definition:
         }
 
     def _find_absent(self, named: Container[str]) -> set[str]:
-        """Return the parameters that do not appear beside those that are named."""
         absent = set()
         for parameter in self.parameters:
             replaced = parameter.instead_of
@@ -256,7 +251,6 @@ class Definition:
         return absent
 
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
-        """Return the array p that the rule receives for these parameters."""
         values = self.constants(**params) if self.constants else tuple(params.values())
         return np.array(values, dtype=np.float64)
 
@@ -293,7 +287,6 @@ class Definition:
 
     @cached_property
     def compiled_rule(self) -> Any:
-        """The rule as a first-class compiled function."""
         from olbench.kernels.compile import LABELLED_RULE, RULES
 
         self.check()
@@ -308,14 +301,12 @@ class Definition:
 
     @cached_property
     def compiled_exact(self) -> Any:
-        """The rule of the exact diagonal step as a first-class compiled function."""
         from olbench.kernels.compile import EXACT_RULE
 
         return self._compile(EXACT_RULE, self.exact)
 
     @cached_property
     def compiled_pair(self) -> Any:
-        """The rule for the covariances of two classes as a first-class compiled function."""
         from olbench.kernels.compile import PAIR_RULE
 
         return self._compile(PAIR_RULE, self.pair)

@@ -67,5 +67,4 @@ def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:
 
 
 def default_covariance(definition: Definition) -> str:
-    """Return the covariance of a native second-order learner for which none is given."""
     return "shared" if definition.only_native else COVARIANCES[0]

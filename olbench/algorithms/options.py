@@ -120,7 +120,6 @@ def _is_allowed(definition: Definition, settings: dict[str, Any]) -> bool:
 
 
 def _check_choices(definition: Definition, given: dict[str, Any]) -> None:
-    """Refuse values that do not exist, and options that do not go together."""
     id = definition.id
     native = {"covariance": COVARIANCES} if "multiclass" in given else {}
     for name, allowed in {**_CHOICES, **native}.items():
@@ -148,7 +147,6 @@ def _check_choices(definition: Definition, given: dict[str, Any]) -> None:
 
 
 def _check_labelled(id: str, given: dict[str, Any]) -> None:
-    """Refuse options that a rule which sees the label leaves no room for."""
     if given.get("form") == "covariance":
         raise UserError(
             f"{id}: its rule may let Sigma forget, so a full covariance is stored as a root; leave form out"
@@ -208,6 +206,5 @@ def _read_kernel(id: str, given: dict[str, Any]) -> Kernel:
 
 
 def _list_words(words: Any) -> str:
-    """Return the words as 'a', 'a or b' or 'a, b or c'."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else str(last)

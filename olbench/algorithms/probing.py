@@ -152,7 +152,6 @@ def _is_undefined(error: Exception) -> bool:
 
 
 def _as_plain(found: Any) -> Any:
-    """Return the values of a rule with Python's numbers in place of NumPy's."""
     if isinstance(found, tuple):
         return tuple(_as_plain(each) for each in found)
     return found.item() if isinstance(found, np.generic) else found

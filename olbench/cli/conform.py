@@ -9,14 +9,13 @@ import click
 from olbench.cli.flags import OUTPUT, format_flag
 from olbench.cli.output import deliver, say
 from olbench.errors import UserError
-from olbench.files import write_text
 
 if TYPE_CHECKING:
     from olbench.conformance.inputs import Input
     from olbench.conformance.subjects import Subject
     from olbench.conformance.verdict import Conformance
 
-FORMATS = ("text", "json", "github", "md", "html")
+FORMATS = ("text", "json", "github", "md")
 
 
 @click.command("conform")
@@ -52,18 +51,12 @@ FORMATS = ("text", "json", "github", "md", "html")
 )
 @click.option("--allow", multiple=True, metavar="CONVENTION", help="A convention that is meant to be.")
 @click.option("--list", "listing", is_flag=True, help="List the known conventions and defects.")
-@click.option(
-    "--survey", is_flag=True, help="Examine the learners of the public libraries that are installed."
-)
-@click.option(
-    "--badge", type=click.Path(path_type=Path, dir_okay=False), help="Write a badge for shields.io."
-)
 @format_flag(*FORMATS)
 @OUTPUT
 def command(
     spec: str | None, id: str | None, settings: tuple[str, ...], renamed: tuple[str, ...],
     expose: tuple[str, ...], program: str | None, recorded: str | None, names: tuple[str, ...],
-    all_data: bool, rounds: int, allow: tuple[str, ...], listing: bool, survey: bool, badge: Path | None,
+    all_data: bool, rounds: int, allow: tuple[str, ...], listing: bool,
     form: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Tell whether MODULE:OBJECT is the algorithm of its paper and, if not, what it is or where it differs.
@@ -78,13 +71,10 @@ def command(
     Examples:
       olbench conform my_learners:AROW --as arow --set r=0.5
       olbench conform my_learners.py:SCW --as scw1 --set C=1,eta=0.9 --map C=c
-      olbench conform my_learners:AROW --as arow --data svmguide3 --badge a.json
+      olbench conform my_learners:AROW --as arow --data svmguide3
       olbench conform --command ./arow --as arow --set r=0.5
-      olbench conform --survey
       olbench conform --list --as scw1
     """
-    from olbench.conformance.rendering import render_badge
-
     if listing:
         catalogue = list_catalogue(id)
         if output is None:
@@ -92,9 +82,6 @@ def command(
                 say(line, indent=12)
         else:
             deliver(catalogue, output, "catalogue")
-        return
-    if survey:
-        survey_libraries(form, output)
         return
     subjects = [each for each in (spec, program, recorded) if each]
     if len(subjects) != 1 or not id:
@@ -106,8 +93,6 @@ def command(
         spec, id, settings, renamed, expose, program, recorded, find_data(names, all_data, rounds), allow
     )
     deliver(rendered(verdict, form, spec or ""), output, "verdict")
-    if badge is not None:
-        write_text(badge, render_badge(verdict))
     sys.exit(0 if verdict.conforms else 1)
 
 
@@ -151,14 +136,12 @@ def rendered(verdict: "Conformance", form: str, place: str) -> str:
     from olbench.conformance import rendering
 
     if form == "json":
-        return rendering.render_json([verdict])
+        return rendering.render_json(verdict)
     if form == "github":
         file = place.partition(":")[0]
         return rendering.render_github(verdict, file if file.endswith(".py") else "")
     if form == "md":
         return rendering.render_markdown(verdict)
-    if form == "html":
-        return rendering.render_html(verdict)
     line = f"\nFor a README: {rendering.render_readme_line(verdict)}\n" if verdict.conforms else ""
     return rendering.render_text(verdict) + line
 
@@ -175,13 +158,3 @@ def list_catalogue(id: str | None) -> str:
         for each in chosen
     ]
     return "\n".join(lines) + "\n"
-
-
-def survey_libraries(form: str, output: Path | None) -> None:
-    """Examine the learners of other libraries, and show the table."""
-    from olbench.conformance.survey import render_survey, run_survey
-
-    if form in ("github", "html"):
-        raise UserError(f"a survey has no {form}; use text, json or md")
-    found = run_survey(lambda text: say(text, err=True))
-    deliver(render_survey(found, form), output, "survey")

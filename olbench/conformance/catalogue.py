@@ -58,7 +58,6 @@ class Deviation:
     order: str = ""
 
     def applies(self, definition: Definition, names: Collection[str]) -> bool:
-        """Return whether an algorithm with parameters of these names can deviate in this way."""
         return (
             (not self.ids or definition.id in self.ids)
             and set(names).issuperset(self.params)

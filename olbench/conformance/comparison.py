@@ -26,8 +26,6 @@ MakeReplica = Callable[[Sequence[Exchange]], Replica]
 
 @dataclass(frozen=True)
 class Divergence:
-    """The first round in which a subject and a replica differ, and in what."""
-
     input: Input
     #: The round, counted from 1; 0 is before the first.
     round: int
@@ -39,8 +37,6 @@ class Divergence:
 
 @dataclass
 class Agreement:
-    """How far a replica agrees with what was seen."""
-
     divergence: Divergence | None = None
     rounds: int = 0
     #: The largest difference relative to the scale of the quantity, over all rounds that agree.
@@ -72,7 +68,6 @@ def tolerance_of(unit: float) -> float:
 
 
 def compare(make: MakeReplica, recordings: Sequence[Recording], unit: float) -> Agreement:
-    """Compare what was seen with a replica, until they differ by more than rounding."""
     agreement, readings = Agreement(), _Readings(make(()))
     with np.errstate(all="ignore"):  # a wrong candidate may leave the range of doubles
         for recording in recordings:

@@ -58,7 +58,6 @@ def find_example(
 
 
 def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> SmallestExample:
-    """Return the rounds up to a difference with what was seen and what is expected."""
     length = max(1, first.round)
     given = recording.input.keep(list(range(length)))
     recording = Recording(given, recording.sightings[:length], recording.start)
@@ -69,15 +68,18 @@ def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> 
         before = copy(replica)
         found = replica.learn(x, y)
         seen = sighting or Sighting()
-        rows.append({
-            "x": x, "y": y,
-            "margin": {"seen": seen.margin, "expected": found.margin},
-            "prediction": {"seen": seen.prediction, "expected": found.prediction},
-            "variance": {"expected": found.variance},
-            "step": {"seen": _implied_step(before, recording, t, y), "expected": found.step.alpha},
-            "weights": {"seen": seen.weights, "expected": found.weights},
-            "covariance": {"seen": seen.covariance, "expected": found.covariance},
-        })  # fmt: skip
+        rows.append(
+            {
+                "x": x,
+                "y": y,
+                "margin": {"seen": seen.margin, "expected": found.margin},
+                "prediction": {"seen": seen.prediction, "expected": found.prediction},
+                "variance": {"expected": found.variance},
+                "step": {"seen": _implied_step(before, recording, t, y), "expected": found.step.alpha},
+                "weights": {"seen": seen.weights, "expected": found.weights},
+                "covariance": {"seen": seen.covariance, "expected": found.covariance},
+            }
+        )
     place = _find_place(target, first, recording, rows)
     return SmallestExample(recording.input, place, tuple(rows))
 
@@ -122,7 +124,6 @@ def _find_place(
     recording: Recording,
     rows: Sequence[dict[str, Any]],
 ) -> str:
-    """Return where the last round of an example goes wrong."""
     if first.round == 0:
         return "start"
     if any(_has_other_sigma(**row["covariance"]) for row in rows[:-1]):

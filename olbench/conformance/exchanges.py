@@ -121,25 +121,20 @@ def with_beta(change: Callable[[float, float, float, float], float]) -> Exchange
 
 
 def zeta_of(phi: float) -> float:
-    """Return zeta = 1 + phi^2."""
     return 1.0 + phi * phi
 
 
 def psi_of(phi: float) -> float:
-    """Return psi = 1 + phi^2 / 2."""
     return 1.0 + phi * phi / 2.0
 
 
 def root_of(m: float, v: float, phi: float) -> float:
-    """Return what is under the root of CW's alpha."""
     return m * m * phi**4 / 4.0 + v * phi * phi * zeta_of(phi)
 
 
 def divisor_of(v: float, phi: float) -> float:
-    """Return what CW's alpha is divided by."""
     return v * zeta_of(phi)
 
 
 def gamma_root_of(m: float, v: float, n: float, phi: float) -> float:
-    """Return what is under the root of SCW-II's gamma."""
     return phi * phi * m * m * v * v + 4.0 * n * v * (n + v * phi * phi)

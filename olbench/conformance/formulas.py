@@ -18,14 +18,16 @@ FORMULAS: dict[str, tuple[str, str, str]] = {
     "aromma": ("1 - m > 0", _ROMMA, ""),
     "alma": (
         "m / ||x|| <= (1 - alpha) sqrt(8) / (alpha sqrt(k))",
-        "w += C y x / (sqrt(k) ||x||), then w /= max(1, ||w||)", "",
+        "w += C y x / (sqrt(k) ||x||), then w /= max(1, ||w||)",
+        "",
     ),
     "ogd": ("a loss", "tau = -C / sqrt(t) times the slope of the loss", ""),
     "sgd": ("every round", "w = (1 - eta lam) w - eta times the slope of the loss", ""),
     "sop": ("a mistake of w' S x, S = (Sigma^-1 + x x')^-1", "w += y x", "Sigma = S, on a mistake"),
     "sop-libol": ("a mistake of w' S x, S = (Sigma^-1 + x x')^-1", "w += y x", "Sigma = S, in every round"),
     "iellip": (
-        "a mistake", "mu += ((1 - m) / sqrt(v)) Sigma g, g = y x / sqrt(v)",
+        "a mistake",
+        "mu += ((1 - m) / sqrt(v)) Sigma g, g = y x / sqrt(v)",
         "Sigma = (Sigma - c_t Sigma g g' Sigma) / (1 - c_t), c_t = c b^(t - 1)",
     ),
     "cw": ("phi sqrt(v) - m > 0", f"alpha = max(0, {_ALPHA})", _DEVIATION),
@@ -37,7 +39,9 @@ FORMULAS: dict[str, tuple[str, str, str]] = {
     "arow": ("l = 1 - m > 0", "alpha = l / (v + r)", "beta = 1 / (v + r)"),
     "nherd": ("l = 1 - m > 0", "alpha = l / (v + 1/C)", "beta = (v + 2/C) / (v + 1/C)^2"),
     "narow": (
-        "l = 1 - m > 0", "alpha = l beta", "beta = 1 / (v + r), r = v / (b v - 1) if v > 1/b, else no change"
+        "l = 1 - m > 0",
+        "alpha = l beta",
+        "beta = 1 / (v + r), r = v / (b v - 1) if v > 1/b, else no change",
     ),
     "narow2010": ("1 - m > 0", "theta += y x, mu = Sigma theta", "as NAROW"),
     "scw1": ("phi sqrt(v) - m > 0", f"alpha = min(C, max(0, {_ALPHA}))", _DEVIATION),
@@ -47,7 +51,7 @@ FORMULAS: dict[str, tuple[str, str, str]] = {
         "gamma = phi sqrt(phi^2 m^2 v^2 + 4 n v (n + v phi^2))",
         _DEVIATION,
     ),
-}  # fmt: skip
+}
 
 
 def find_formula(definition: Definition, place: str) -> str:

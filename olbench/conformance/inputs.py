@@ -33,7 +33,6 @@ class Input:
         return bool(np.any(~self.X.any(axis=1)))
 
     def keep(self, rows: list[int], columns: list[int] | None = None) -> "Input":
-        """Return the input with some of its rows and columns."""
         kept = list(range(self.X.shape[1])) if columns is None else columns
         start = None if self.start is None else (self.start[0][kept], self.start[1][np.ix_(kept, kept)])
         return Input(self.name, self.purpose, self.X[np.ix_(rows, kept)], self.y[rows], start)
@@ -61,18 +60,23 @@ def _design() -> Iterator[Input]:
     yield Input("first step", "one step from the start", row[None], np.array([1.0]))
     yield Input("first step down", "one step for the other label", row[None], np.array([-1.0]))
     yield Input(
-        "repeated row", "what was learnt is met again, also with the other label",
-        np.array([row, row, other, row, row, other, row, row]), _labels("---++-+-"),
-    )  # fmt: skip
+        "repeated row",
+        "what was learnt is met again, also with the other label",
+        np.array([row, row, other, row, row, other, row, row]),
+        _labels("---++-+-"),
+    )
     yield Input(
-        "orthogonal rows", "rows that share no feature, of different lengths",
-        np.vstack([np.diag([1.2, 0.7, 2.1]), np.diag([0.4, 1.1, 0.9])]), _labels("-+--+-"),
-    )  # fmt: skip
+        "orthogonal rows",
+        "rows that share no feature, of different lengths",
+        np.vstack([np.diag([1.2, 0.7, 2.1]), np.diag([0.4, 1.1, 0.9])]),
+        _labels("-+--+-"),
+    )
     yield Input(
-        "whole numbers", "margins that are exactly zero or one",
+        "whole numbers",
+        "margins that are exactly zero or one",
         np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [1.0, -1.0]]),
         _labels("--++-+"),
-    )  # fmt: skip
+    )
     lengths = np.array([0.1, 1.0, 7.0, 0.3, 3.0, 0.1, 0.9])
     directions = np.array([[0.3, 0.4, -0.2], [0.3, 0.4, -0.2], [-0.1, 0.5, 0.7]])
     scaled = lengths[:, None] * directions[np.arange(lengths.size) % 3]

@@ -17,9 +17,12 @@ from olbench.errors import UserError, describe_error, show_name, suggest
 
 
 def load_subject(
-    spec: str, params: Mapping[str, Value], given: Iterable[str], renamed: Mapping[str, str],
+    spec: str,
+    params: Mapping[str, Value],
+    given: Iterable[str],
+    renamed: Mapping[str, str],
     exposed: Mapping[str, str],
-) -> ObjectSubject:  # fmt: skip
+) -> ObjectSubject:
     """Return the subject of MODULE:OBJECT; what was `given` for it must be among its arguments."""
     found = load_object(spec)
     theirs = {name: rename(name, value, renamed) for name, value in params.items()}
@@ -99,7 +102,6 @@ def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_numbers(pairs: Mapping[str, str]) -> dict[str, Value]:
-    """Return parameters as numbers where they are numbers, and as words otherwise."""
     found: dict[str, Value] = {}
     for name, value in pairs.items():
         try:
@@ -110,7 +112,6 @@ def read_numbers(pairs: Mapping[str, str]) -> dict[str, Value]:
 
 
 def read_exposed(texts: Iterable[str]) -> dict[str, str]:
-    """Return which attribute shows which quantity."""
     found = read_pairs(texts, "--expose")
     for name in found:
         if name not in NAMES:

@@ -159,7 +159,6 @@ class ObjectSubject(Subject):
             self.remarks["it changes the rows that it is given"] = None
 
     def _predict(self, model: Any, x: Floats) -> dict[str, Any]:
-        """Return the prediction and, if the object tells it, the margin."""
         if self.style == "step":
             return {}
         if self.style == "one":
@@ -195,7 +194,6 @@ def _has_methods(model: Any) -> str:
 
 
 def find_way(model: Any, name: str) -> str:
-    """Return how an object learns: one, batch, fit or step."""
     way = _has_methods(model) or ("step" if callable(model) else "")
     if way:
         return way
@@ -249,7 +247,6 @@ class RuleSubject(Subject):
         self.definition, self.params = definition, params
 
     def watch(self, recording: Recording) -> None:
-        """Run the rule along the rows."""
         replica = Replica(self.definition, self.params)
         replica.place(recording.input.start)
         for x, y in zip(recording.input.X, recording.input.y, strict=True):

@@ -36,7 +36,6 @@ class ProcessSubject(Subject):
         self.digits = 0
 
     def watch(self, recording: Recording) -> None:
-        """Start the process, and give it one row after another."""
         X, y, d = recording.input.X, recording.input.y, recording.input.X.shape[1]
         try:
             process = subprocess.Popen(
@@ -68,7 +67,6 @@ class _Talk:
         self.selector.register(process.stdout, selectors.EVENT_READ)
 
     def say(self, line: str) -> None:
-        """Send a line."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(f"{line}\n".encode())
@@ -77,7 +75,6 @@ class _Talk:
             raise SubjectError(self._describe_end()) from None
 
     def ask(self, line: str) -> str:
-        """Send a line and return the answer."""
         self.say(line)
         assert self.process.stdout is not None
         while b"\n" not in self.buffer:
@@ -107,11 +104,9 @@ class RecordedSubject(Subject):
         self.unit = unit_of(max(map(count_digits, numbers), default=0))
 
     def inputs(self, wanted: Sequence[Input]) -> Sequence[Input]:
-        """Return the inputs that were recorded."""
         return [recording.input for recording in self.recordings]
 
     def watch(self, recording: Recording) -> None:
-        """Look up what was recorded."""
         known = next(each for each in self.recordings if each.input is recording.input)
         recording.sightings = known.sightings
 
@@ -175,7 +170,6 @@ def read_answer(answer: str, d: int) -> Sighting:
 
 
 def count_digits(number: str) -> int:
-    """Return how many significant digits a printed number has."""
     return len(number.lower().partition("e")[0].replace(".", "").lstrip("+-0"))
 
 

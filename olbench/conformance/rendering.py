@@ -1,8 +1,7 @@
-"""Verdicts as text, JSON, a badge and a line for a README."""
+"""Verdicts as text, JSON and a line for a README."""
 
 import json
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,30 +22,11 @@ WORDS = {
     "differs": "differs from",
     "failed": "fails, so it cannot be compared with",
 }
-COLOURS = {"conforms": "brightgreen", "convention": "green", "variant": "yellow"}
-PAGE = """\
-<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
-p {{ border-left: .3rem solid; padding-left: .8rem; font-weight: 600; overflow-wrap: anywhere; }}
-.good {{ border-color: #2e7d32; }} .bad {{ border-color: #c62828; }}
-pre {{ overflow-x: auto; }}
-</style></head>
-<body><h1>{title}</h1>
-<p class="{kind}">{sentence}</p>
-<pre>{rest}</pre>
-</body></html>
-"""
 #: What an example shows of a round, in this order.
 QUANTITIES = ("margin", "variance", "step", "weights", "covariance")
 
 
 def render_headline(verdict: "Conformance") -> str:
-    """Return a verdict in one sentence."""
     target = describe_target(verdict)
     sentence = f"{verdict.subject} {WORDS[verdict.outcome]} {target}"
     if verdict.outcome == "conforms":
@@ -57,18 +37,15 @@ def render_headline(verdict: "Conformance") -> str:
 
 
 def describe_target(verdict: "Conformance") -> str:
-    """Return the algorithm and its parameters."""
     setting = describe_params(verdict.params)
     return f"{verdict.definition.id} ({setting})" if setting else verdict.definition.id
 
 
 def describe_params(params: Mapping[str, Any]) -> str:
-    """Return parameters as a sentence has them."""
     return ", ".join(f"{name} = {shorten_value(value)}" for name, value in params.items())
 
 
 def explain(verdict: "Conformance") -> str:
-    """Return what a subject is or does, in the words of the catalogue."""
     if verdict.order:
         return f"it {verdict.order}"
     if verdict.candidate is None:
@@ -80,24 +57,7 @@ def explain(verdict: "Conformance") -> str:
 
 
 def render_evidence(verdict: "Conformance") -> str:
-    """Return how much was compared and how well it agrees, in short."""
     return f"{count(verdict.agreement.rounds, 'round')}, {verdict.agreement.largest or 1e-17:.0e}"
-
-
-def render_badge(verdict: "Conformance") -> str:
-    """Return what the endpoint badge of shields.io reads."""
-    messages = {
-        "conforms": f"conforms ({render_evidence(verdict)})",
-        "convention": "conforms, other convention",
-    }
-    messages |= {"variant": "another variant", "defect": "known defect"}
-    found = {
-        "schemaVersion": 1,
-        "label": f"{verdict.definition.title} conformance",
-        "message": messages.get(verdict.outcome, verdict.outcome),
-        "color": COLOURS.get(verdict.outcome, "red"),
-    }
-    return json.dumps(found, indent=2) + "\n"
 
 
 def render_readme_line(verdict: "Conformance") -> str:
@@ -116,7 +76,6 @@ def render_github(verdict: "Conformance", place: str) -> str:
 
 
 def render_text(verdict: "Conformance") -> str:
-    """Return a verdict as text: the sentence, the evidence, remarks, and the smallest example."""
     lines = [f"{verdict.headline}."]
     agreement = verdict.agreement
     with_it = verdict.outcome in ("convention", "variant", "defect") and not verdict.order
@@ -145,7 +104,6 @@ def render_text(verdict: "Conformance") -> str:
 
 
 def _show_example(verdict: "Conformance") -> list[str]:
-    """Return the smallest example as one would write it on paper."""
     first, example = verdict.divergence, verdict.example
     if first is None or example is None:
         return []
@@ -183,7 +141,6 @@ def _show_example(verdict: "Conformance") -> list[str]:
 
 
 def shorten_value(value: Any) -> str:
-    """Return a number, a vector or a matrix in few characters."""
     if isinstance(value, np.ndarray):
         if value.ndim == 2:
             return "; ".join(shorten_value(row) for row in value)
@@ -192,27 +149,11 @@ def shorten_value(value: Any) -> str:
 
 
 def render_markdown(verdict: "Conformance") -> str:
-    """Return a verdict as Markdown: the sentence, then the rest as it is printed."""
     first, _, rest = render_text(verdict).partition("\n")
     return f"**{first}**\n\n```text\n{rest.strip()}\n```\n"
 
 
-def render_html(verdict: "Conformance") -> str:
-    """Return a verdict as a page that needs no other file."""
-    first, _, rest = render_text(verdict).partition("\n")
-    title = f"{verdict.subject} as {verdict.definition.id}"
-    kind = "good" if verdict.conforms else "bad"
-    return PAGE.format(title=escape(title), kind=kind, sentence=escape(first), rest=escape(rest.strip()))
-
-
-def render_json(verdicts: Sequence["Conformance"]) -> str:
-    """Return verdicts as JSON: one object, or a list of several."""
-    found = [as_plain(each) for each in verdicts]
-    return json.dumps(found[0] if len(found) == 1 else found, indent=2) + "\n"
-
-
-def as_plain(verdict: "Conformance") -> dict[str, Any]:
-    """Return a verdict as plain values."""
+def render_json(verdict: "Conformance") -> str:
     found: dict[str, Any] = {
         "subject": verdict.subject,
         "algorithm": verdict.definition.id,
@@ -243,7 +184,7 @@ def as_plain(verdict: "Conformance") -> dict[str, Any]:
         found["place"] = verdict.example.place
         found["formula"] = find_formula(verdict.definition, verdict.example.place)
         found["example"] = [_plain(row) for row in verdict.example.rows]
-    return found
+    return json.dumps(found, indent=2) + "\n"
 
 
 def _plain(value: Any) -> Any:

@@ -33,7 +33,6 @@ class RuleStep:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the step can be taken."""
         return all(map(math.isfinite, (self.alpha, self.beta, self.gain, self.shrink)))
 
 
@@ -116,7 +115,6 @@ def _count_rounds(s: "Replica") -> int:
 
 
 def _decide(s: "Replica", m: float, v: float, mistake: bool) -> RuleStep:
-    """Call the rule of the definition."""
     t = s.parts["clock"](s)
     if s.definition.order == "second":
         loss, alpha, gain = s.rule(m, v, mistake, t, s.p)
@@ -158,12 +156,26 @@ def _expose(s: "Replica") -> Floats:
 
 #: The parts of a learner as the papers have it.
 PARTS: dict[str, Part] = {
-    "params": _set_params, "constants": _set_constants, "start": _set_start, "row": _read_row,
-    "label": _read_label, "score": _score, "variance": _find_variance, "norm": _find_norm,
-    "margin": _sign_margin, "mistake": _is_mistake, "clock": _count_rounds, "decide": _decide,
-    "trigger": _is_triggered, "direction": _find_direction, "move": _move, "contract": _contract,
-    "update": _update, "visit": _visit, "expose": _expose,
-}  # fmt: skip
+    "params": _set_params,
+    "constants": _set_constants,
+    "start": _set_start,
+    "row": _read_row,
+    "label": _read_label,
+    "score": _score,
+    "variance": _find_variance,
+    "norm": _find_norm,
+    "margin": _sign_margin,
+    "mistake": _is_mistake,
+    "clock": _count_rounds,
+    "decide": _decide,
+    "trigger": _is_triggered,
+    "direction": _find_direction,
+    "move": _move,
+    "contract": _contract,
+    "update": _update,
+    "visit": _visit,
+    "expose": _expose,
+}
 
 
 class Replica:
@@ -189,11 +201,9 @@ class Replica:
         self.shown = self.before = self.mu
 
     def place(self, start: tuple[Floats, Floats] | None) -> None:
-        """Let the first step start from given weights and a covariance."""
         self.given = start
 
     def learn(self, x: Floats, y: float) -> ReplicaRound:
-        """Meet one example: predict it, then learn it."""
         x = self.parts["row"](self, x)
         if not self.t:
             mu, self.sigma = self.parts["start"](self, x.size)

@@ -29,12 +29,10 @@ class Candidate:
     deviations: tuple[Deviation, ...] = ()
 
     def make(self, exchanges: Sequence[Exchange] = ()) -> Replica:
-        """Return a replica."""
         known = [each.exchange for each in self.deviations]
         return Replica(self.definition, self.params, (*known, *exchanges))
 
     def compare(self, recordings: Sequence[Recording], unit: float) -> Agreement:
-        """Compare what was seen with this candidate."""
         try:
             return compare(self.make, recordings, unit)
         # A parameter that it cannot have, or a Sigma that became singular: it is not this candidate.

@@ -23,8 +23,6 @@ def shrink(given: Input, differs: Callable[[Input], bool]) -> Input:
 
 
 class _Search:
-    """The inputs tried so far, within the limits."""
-
     def __init__(self, differs: Callable[[Input], bool]):
         self.differs, self.tries, self.deadline = differs, 0, time.monotonic() + SECONDS
 
@@ -51,7 +49,6 @@ class _Search:
         return given
 
     def drop_columns(self, given: Input) -> Input:
-        """Leave out features one by one."""
         j = 0
         while j < given.X.shape[1] and given.X.shape[1] > 1:
             columns = [k for k in range(given.X.shape[1]) if k != j]

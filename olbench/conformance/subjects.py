@@ -36,7 +36,6 @@ class Sighting:
 
     @property
     def is_finite(self) -> bool:
-        """Whether everything that is seen is a number."""
         shown = (self.margin, self.weights, self.covariance, self.bias)
         return all(bool(np.all(np.isfinite(each))) for each in shown if each is not None)
 
@@ -90,7 +89,6 @@ class Subject(ABC):
         return recording
 
     def inputs(self, wanted: Sequence[Input]) -> Sequence[Input]:
-        """Return the inputs that it is compared on."""
         return wanted
 
 

@@ -171,11 +171,17 @@ def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tu
     elif _is_random(subject, recordings):
         remarks.append("two passes over the same rows differ: it is not deterministic")
     return replace(
-        verdict, outcome=outcome, agreement=agreement, candidate=found[0] if found else None, order=order,
+        verdict,
+        outcome=outcome,
+        agreement=agreement,
+        candidate=found[0] if found else None,
+        order=order,
         alternatives=tuple(find_alternatives(found[0], first, recordings, unit)) if found else (),
-        divergence=first, example=find_example(subject, target, first, recordings, unit),
-        remarks=tuple(remarks), allowed=allow,
-    )  # fmt: skip
+        divergence=first,
+        example=find_example(subject, target, first, recordings, unit),
+        remarks=tuple(remarks),
+        allowed=allow,
+    )
 
 
 def _find_other_order(
@@ -187,7 +193,6 @@ def _find_other_order(
 
 
 def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
-    """Return whether a second pass shows something else."""
     first = max(recordings, key=lambda each: len(each.sightings))
     again = subject.record(first.input) if subject.is_live else first
     pairs = zip(first.sightings, again.sightings, strict=False)
@@ -236,9 +241,10 @@ def _list_remarks(
     hidden = [
         each.says
         for each in find_deviations(target.definition, target.params)
-        if each.kind == "convention" and each.exchange.keys() & {"params", "constants"}
+        if each.kind == "convention"
+        and each.exchange.keys() & {"params", "constants"}
         and Candidate(target.definition, target.params, (each,)).compare(recordings, unit).holds
-    ]  # fmt: skip
+    ]
     if hidden:
         setting = describe_params(target.params)
         remarks.append(f"at {setting} it cannot be seen whether it {' or '.join(hidden)}; try another value")

@@ -5,8 +5,6 @@ towards the new w. How u moves is the step, a first-class function of one signat
 Sweeps over w and r, d each, and over the inequalities of all sets bound a round; the example costs nnz.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import float64
 
@@ -31,7 +29,7 @@ from olbench.kernels.rows import dot, locate, open_rows
 
 
 @helper
-def summarise(sets: Any, u: Any, r: Any) -> None:
+def summarise(sets, u, r):
     """Set r to the mean of -z D'u over the sets: what the advice says about w."""
     starts, signs = sets[4], sets[5]
     r[:] = 0.0
@@ -44,7 +42,7 @@ def summarise(sets: Any, u: Any, r: Any) -> None:
 
 
 @helper
-def mix(w: Any, r: Any, nu: Any) -> Any:
+def mix(w, r, nu):
     """Set w to nu w + (1 - nu) r and return whether that changed it."""
     changed = False
     for j in range(w.size):
@@ -55,7 +53,7 @@ def mix(w: Any, r: Any, nu: Any) -> Any:
 
 
 @helper
-def consult(step: Any, p: Any, w: Any, r: Any, u: Any, sets: Any, room: Any) -> Any:
+def consult(step, p, w, r, u, sets, room):
     """Move the u of every set towards w, sum them up in r, and return whether a u changed."""
     old = room[room.size - u.size :]
     old[:] = u
@@ -70,7 +68,7 @@ def consult(step: Any, p: Any, w: Any, r: Any, u: Any, sets: Any, room: Any) -> 
 
 
 @kernel(float64(READ_2D, READ_1D, float64, WRITE_2D, WRITE_1D))
-def prepare(D: Any, d: Any, mu: Any, inverse: Any, direction: Any) -> Any:
+def prepare(D, d, mu, inverse, direction):
     """Set `inverse` to B = (I + mu D D')^-1 and `direction` to B d; return mu / (1 + mu d'B d).
 
     Compiled for its fixed order of sums: the bits of a pass must not depend on a BLAS.
@@ -92,19 +90,19 @@ def prepare(D: Any, d: Any, mu: Any, inverse: Any, direction: Any) -> Any:
 
 @pass_kernel(ADVICE_STEP, WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64)
 def run(
-    step: Any,
-    p: Any,
-    rows: Any,
-    y: Any,
-    order: Any,
-    w: Any,
-    r: Any,
-    u: Any,
-    sets: Any,
-    room: Any,
-    counters: Any,
-    margins: Any,
-) -> None:
+    step,
+    p,
+    rows,
+    y,
+    order,
+    w,
+    r,
+    u,
+    sets,
+    room,
+    counters,
+    margins,
+):
     """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]

@@ -5,13 +5,11 @@ costs one entry. What depends on mu alone is prepared once, by `olbench.advice.l
 what each part of `sets` is.
 """
 
-from typing import Any
-
 from olbench.kernels.helpers import helper
 
 
 @helper
-def product(sets: Any, j: Any, vector: Any) -> Any:
+def product(sets, j, vector):
     """Return the product of inequality j with a vector, summed in the order of the columns."""
     values, columns, ends = sets[0], sets[1], sets[2]
     total = 0.0
@@ -21,15 +19,14 @@ def product(sets: Any, j: Any, vector: Any) -> Any:
 
 
 @helper
-def add_row(sets: Any, j: Any, factor: Any, vector: Any) -> None:
-    """Add a multiple of inequality j to a vector."""
+def add_row(sets, j, factor, vector):
     values, columns, ends = sets[0], sets[1], sets[2]
     for k in range(ends[j], ends[j + 1]):
         vector[columns[k]] += factor * values[k]
 
 
 @helper
-def solve(i: Any, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
+def solve(i, sets, p, w, u, room):
     """Set room to v = B (u - mu z D w) with B = (I + mu D D')^-1, and return 1 + d'v.
 
     v minimises |v - u|^2 + mu |D'v + z w|^2. With the term mu (1 + d'v)^2 the minimum is v - c (1 + d'v) B d,
@@ -51,7 +48,7 @@ def solve(i: Any, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
 
 
 @helper
-def truncate(i: Any, sets: Any, gap: Any, u: Any, room: Any) -> None:
+def truncate(i, sets, gap, u, room):
     """Set u to (v - c gap B d)_+, where room holds v."""
     starts, directions, factors = sets[4], sets[8], sets[9]
     first = starts[i]

@@ -7,8 +7,6 @@ the sum of the scales so far. A change of w by delta in round k is missing from 
     sum over t of scale_t w_t = S w - deficit,    deficit = sum over changes of (S before round k) delta.
 """
 
-from typing import Any
-
 import numpy as np
 
 from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
@@ -23,7 +21,7 @@ SMALLEST_SCALE = 2.0**-10
 
 
 @inlined
-def settle(w: Any, scalars: Any, squares: Any, deficit: Any) -> None:
+def settle(w, scalars, squares, deficit):
     """Move the sum so far into the deficit, so that S starts again at zero, and make the scale one."""
     for j in range(w.size):
         deficit[j] -= scalars[2] * w[j]
@@ -33,10 +31,7 @@ def settle(w: Any, scalars: Any, squares: Any, deficit: Any) -> None:
 
 
 @pass_kernel(FIRST_ORDER_RULE, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64)
-def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    w: Any, scalars: Any, squares: Any, deficit: Any, counters: Any, margins: Any,
-) -> None:  # fmt: skip
+def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, margins):
     """Run the examples of `order`, predicting with the weights themselves.
 
     The weights are scalars[0] * w, scalars[1] and `squares` are as in `first_order.run`, and S is scalars[2].

@@ -1,16 +1,12 @@
 """Passes of baselines, which look at the labels that were learnt and at no example."""
 
-from typing import Any
-
 from olbench.kernels.compile import BASELINE_RULE, WRITE_1D, WRITE_INT64, pass_kernel
 from olbench.kernels.counters import EFFECTIVE, ROW
 from olbench.kernels.margins import count_round, is_unlearned
 
 
 @pass_kernel(BASELINE_RULE, WRITE_INT64, WRITE_1D, WRITE_INT64)
-def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any, seen: Any, last: Any, counters: Any, margins: Any
-) -> None:
+def run(rule, p, rows, y, order, seen, last, counters, margins):
     """Run the labels of `order`; `seen` counts negative and positive ones, last[0] is the last of them."""
     for entry in order:
         label = y[entry & ROW]

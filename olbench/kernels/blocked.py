@@ -14,7 +14,6 @@ share the sweep, so a pass has the same bits whatever was guessed.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import boolean, float64
@@ -60,7 +59,7 @@ WORTH_SHARING = 3
 
 
 @inlined
-def apply_pending(sigma: Any, pending: Any) -> None:
+def apply_pending(sigma, pending):
     """Subtract the outer products of all pending vectors from Sigma in one sweep over its tiles.
 
     Tiles below the diagonal are copies of those above it: that halves the arithmetic, and Sigma is symmetric
@@ -79,7 +78,7 @@ def apply_pending(sigma: Any, pending: Any) -> None:
 
 
 @inlined
-def project_rows(sigma: Any, columns_of_rows: Any, d: Any, target: Any, first: Any) -> None:
+def project_rows(sigma, columns_of_rows, d, target, first):
     """Set ROWS_PER_SWEEP rows of the target, from `first` on, to Sigma x of as many examples.
 
     columns_of_rows[j] has entry j of every example. Each entry of Sigma is loaded once for all of them.
@@ -95,9 +94,7 @@ def project_rows(sigma: Any, columns_of_rows: Any, d: Any, target: Any, first: A
 
 
 @inlined
-def weigh_pending(
-    pending: Any, count: Any, d: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, w: Any
-) -> None:
+def weigh_pending(pending, count, d, columns, c, values, o, n, w):
     """Set w[k] to the product of pending vector k with x, for the first `count` of them."""
     k = 0
     if n == d:
@@ -113,7 +110,7 @@ def weigh_pending(
 
 
 @inlined
-def subtract_pending(z: Any, pending: Any, w: Any, count: Any) -> None:
+def subtract_pending(z, pending, w, count):
     """Subtract the first `count` pending vectors, weighted by w, from z = sigma x: Sigma x is left."""
     j = 0
     while j + PANEL <= z.shape[1]:
@@ -131,7 +128,7 @@ def subtract_pending(z: Any, pending: Any, w: Any, count: Any) -> None:
 
 
 @inlined
-def product(vector: Any, rows: Any, i: Any) -> Any:
+def product(vector, rows, i):
     """Return vector . x of row i for a guess: a dense row is not packed, so its sum has another order."""
     dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
     if dense.shape[0] > 0:
@@ -140,7 +137,7 @@ def product(vector: Any, rows: Any, i: Any) -> Any:
 
 
 @inlined
-def spread_row(rows: Any, i: Any, columns_of_rows: Any, r: Any) -> None:
+def spread_row(rows, i, columns_of_rows, r):
     """Write row i, zeros included, to column r."""
     dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
     if dense.shape[0] > 0:
@@ -154,7 +151,7 @@ def spread_row(rows: Any, i: Any, columns_of_rows: Any, r: Any) -> None:
 
 
 @inlined
-def is_long(rows: Any, i: Any, d: Any) -> Any:
+def is_long(rows, i, d):
     """Return whether row i has enough entries to share a sweep, which multiplies its zeros as well."""
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     if dense.shape[0] == 0:
@@ -168,10 +165,7 @@ def is_long(rows: Any, i: Any, d: Any) -> Any:
 
 
 @inlined
-def needs_variance(
-    rule: Any, p: Any, rows: Any, i: Any, label: Any, t: Any,
-    mu: Any, axis: Any, bound: Any, screened: Any, passive_above: Any,
-) -> Any:  # fmt: skip
+def needs_variance(rule, p, rows, i, label, t, mu, axis, bound, screened, passive_above):
     """Guess with the present mean whether round t will need Sigma x: whether screening lets row i pass."""
     if not screened:
         return True
@@ -186,10 +180,24 @@ def needs_variance(
 
 @inlined
 def choose_rows(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any, now: Any, t: Any, most: Any,
-    mu: Any, axis: Any, bound: Any, screened: Any, passive_above: Any,
-    slots: Any, owners: Any, free: Any, columns_of_rows: Any,
-) -> None:  # fmt: skip
+    rule,
+    p,
+    rows,
+    y,
+    order,
+    now,
+    t,
+    most,
+    mu,
+    axis,
+    bound,
+    screened,
+    passive_above,
+    slots,
+    owners,
+    free,
+    columns_of_rows,
+):
     """Write the row of round `now` and up to most - 1 later ones that will probably need Sigma x to columns.
 
     Their projections belong in the slots from `free` on; rows that have one already are left out.
@@ -215,14 +223,34 @@ def choose_rows(
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean,
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_2D,
+    WRITE_1D,
+    WRITE_1D,
+    WRITE_INT64,
+    boolean,
+    boolean,
     float64,
-)  # fmt: skip
+)
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    mu: Any, sigma: Any, pending: Any, axis: Any, bound: Any, counters: Any, screened: bool, adaptive: bool,
-    passive_above: Any, margins: Any,
-) -> None:  # fmt: skip
+    rule,
+    p,
+    rows,
+    y,
+    order,
+    mu,
+    sigma,
+    pending,
+    axis,
+    bound,
+    counters,
+    screened,
+    adaptive,
+    passive_above,
+    margins,
+):
     """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
 
     `sigma` has d rows, padded with zeros to a multiple of TILE. Its rows and those of `pending` may be longer
@@ -259,9 +287,24 @@ def run(
             most = min(ROWS_PER_SWEEP, depth - count)
             if owners[slot] != now and most >= WORTH_SHARING and LONG * n > d:
                 choose_rows(
-                    rule, p, rows, y, order, now, t, most, mu, axis, bound, screened, passive_above,
-                    slots, owners, free, columns_of_rows,
-                )  # fmt: skip
+                    rule,
+                    p,
+                    rows,
+                    y,
+                    order,
+                    now,
+                    t,
+                    most,
+                    mu,
+                    axis,
+                    bound,
+                    screened,
+                    passive_above,
+                    slots,
+                    owners,
+                    free,
+                    columns_of_rows,
+                )
                 project_rows(sigma, columns_of_rows, d, projections, free)
                 slot, free = free, (free + ROWS_PER_SWEEP) % SLOTS
             if owners[slot] == now:

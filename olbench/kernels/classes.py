@@ -4,8 +4,6 @@ The mean of class k is column k of `means`: one row per feature, padded with zer
 x streams through contiguous memory once, whatever the number of classes. y holds the numbers of the classes.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import void
 
@@ -17,7 +15,7 @@ from olbench.kernels.vectors import add, load, multiply, spread, store, zeros
 
 
 @inlined
-def score_classes(means: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, scores: Any) -> None:
+def score_classes(means, columns, c, values, o, n, scores):
     """Set scores[k] to mu_k . x for all classes, in panels of up to 16."""
     width = means.shape[1]
     j = 0
@@ -33,9 +31,7 @@ def score_classes(means: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
 
 
 @inlined
-def score_panel(
-    means: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, scores: Any, j: Any, even: Any
-) -> None:
+def score_panel(means, columns, c, values, o, n, scores, j, even):
     """Set the scores from j on, as many as `even` has lanes.
 
     Entry k of the row goes to the sum k % 2: two chains of additions per vector hide their latency. The order
@@ -54,7 +50,7 @@ def score_panel(
 
 
 @inlined
-def find_rival(scores: Any, classes: Any, truth: Any) -> Any:
+def find_rival(scores, classes, truth):
     """Return the wrong class with the highest score, of equals the first; no number is the lowest score."""
     rival, best = (1 if truth == 0 else 0), -np.inf
     for k in range(classes):
@@ -64,7 +60,7 @@ def find_rival(scores: Any, classes: Any, truth: Any) -> Any:
 
 
 @inlined
-def predict_class(scores: Any, truth: Any, rival: Any) -> Any:
+def predict_class(scores, truth, rival):
     """Return the class with the highest score, of equals the first: the true one or its rival."""
     own, other = scores[truth], scores[rival]
     own = own if np.isfinite(own) else -np.inf
@@ -73,9 +69,7 @@ def predict_class(scores: Any, truth: Any, rival: Any) -> Any:
 
 
 @inlined
-def count_prediction(
-    counters: Any, confusion: Any, margins: Any, entry: Any, truth: Any, predicted: Any
-) -> Any:
+def count_prediction(counters, confusion, margins, entry, truth, predicted):
     """Count a round; return how many examples have been learnt with it, and whether it is a mistake.
 
     The ring of margins has the number of the predicted class.
@@ -93,9 +87,8 @@ def count_prediction(
 
 @inlined
 def predict_round(
-    means: Any, factor: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
-    scores: Any, truth: Any, entry: Any, confusion: Any, counters: Any, margins: Any,
-) -> Any:  # fmt: skip
+    means, factor, columns, c, values, o, n, scores, truth, entry, confusion, counters, margins
+):
     """Predict and count a round of means times a factor; return rival, margin, examples learnt, mistake."""
     classes = confusion.shape[0]
     score_classes(means, columns, c, values, o, n, scores)
@@ -109,7 +102,7 @@ def predict_round(
 
 
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_2D))
-def score_rows(rows: Any, order: Any, means: Any, scores: Any) -> None:
+def score_rows(rows, order, means, scores):
     """Set scores[k] to the scores of all classes for row order[k], summed as in a pass."""
     columns, values, storage = open_rows(rows)
     room = np.empty(means.shape[1])

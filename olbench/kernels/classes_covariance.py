@@ -10,7 +10,6 @@ before with the means of then. A wrong one costs time only, as in `blocked`.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import boolean, types
@@ -51,9 +50,7 @@ HELD, ALL = 0, 1
 
 
 @inlined
-def largest_variance(
-    axis: Any, bound: Any, k: Any, s: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
-) -> Any:
+def largest_variance(axis, bound, k, s, columns, c, values, o, n):
     """Return an upper bound of v under covariance k for an x with ||x||^2 = s, as in `screening`."""
     limit = bound[k, 0] * s
     if bound[k, 1] < np.inf:
@@ -64,10 +61,7 @@ def largest_variance(
 
 
 @inlined
-def measure(
-    sigma: Any, pending: Any, held: Any, d: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
-    z: Any, w: Any, known: Any,
-) -> Any:  # fmt: skip
+def measure(sigma, pending, held, d, columns, c, values, o, n, z, w, known):
     """Return v = x' Sigma x; set w to the pending vectors times x.
 
     z is sigma x if `known`, or becomes it if x has many entries.
@@ -85,10 +79,7 @@ def measure(
 
 
 @inlined
-def complete(
-    sigma: Any, pending: Any, held: Any, d: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
-    z: Any, w: Any,
-) -> None:  # fmt: skip
+def complete(sigma, pending, held, d, columns, c, values, o, n, z, w):
     """Set z to Sigma x after `measure`."""
     if GATHER_COST * n <= d:
         project(sigma, columns, c, values, o, n, z[0])
@@ -96,9 +87,7 @@ def complete(
 
 
 @inlined
-def hold_change(
-    sigma: Any, pending: Any, changes: Any, k: Any, z: Any, beta: Any, owners: Any, blocks: Any
-) -> None:
+def hold_change(sigma, pending, changes, k, z, beta, owners, blocks):
     """Add the change -beta z z' of covariance k to those that are pending; apply them if there are enough.
 
     That makes all projections of sigma[k] void.
@@ -118,9 +107,8 @@ def hold_change(
 
 @inlined
 def gather_rows(
-    rows: Any, y: Any, order: Any, now: Any, role: Any, k: Any, is_shared: Any, most: Any,
-    guesses: Any, slots: Any, owners: Any, blocks: Any, free: Any, columns_of_rows: Any,
-) -> Any:  # fmt: skip
+    rows, y, order, now, role, k, is_shared, most, guesses, slots, owners, blocks, free, columns_of_rows
+):
     """Write the row of round `now` and up to most - 1 later ones that need covariance k to columns.
 
     Their projections belong in the slots from `free` on: slots[t % WINDOW, 0] is that of the true class of
@@ -149,10 +137,25 @@ def gather_rows(
 
 @inlined
 def take_projection(
-    rows: Any, y: Any, order: Any, now: Any, role: Any, k: Any, is_shared: Any, sigma: Any, room: Any, d: Any,
-    guesses: Any, slots: Any, owners: Any, blocks: Any, free: Any, columns_of_rows: Any, projections: Any,
-    z: Any,
-) -> Any:  # fmt: skip
+    rows,
+    y,
+    order,
+    now,
+    role,
+    k,
+    is_shared,
+    sigma,
+    room,
+    d,
+    guesses,
+    slots,
+    owners,
+    blocks,
+    free,
+    columns_of_rows,
+    projections,
+    z,
+):
     """Set z to sigma x from a sweep that several rows share; return whether there is one, and the free slots.
 
     `room` is how many changes can still be pending. Once they are applied all projections are void, so no
@@ -162,9 +165,21 @@ def take_projection(
     known = owners[slot] == now and blocks[slot] == k
     if not known and most >= WORTH_SHARING:
         count = gather_rows(
-            rows, y, order, now, role, k, is_shared, most,
-            guesses, slots, owners, blocks, free, columns_of_rows,
-        )  # fmt: skip
+            rows,
+            y,
+            order,
+            now,
+            role,
+            k,
+            is_shared,
+            most,
+            guesses,
+            slots,
+            owners,
+            blocks,
+            free,
+            columns_of_rows,
+        )
         if count >= WORTH_SHARING:
             project_rows(sigma, columns_of_rows, d, projections, free)
             slot, free, known = free, (free + ROWS_PER_SWEEP) % SLOTS, True
@@ -178,10 +193,7 @@ def take_projection(
 
 
 @inlined
-def guess_rival(
-    rule: Any, p: Any, scores: Any, classes: Any, truth: Any, s: Any, t: Any, bound: Any, is_shared: Any,
-    screened: Any,
-) -> Any:  # fmt: skip
+def guess_rival(rule, p, scores, classes, truth, s, t, bound, is_shared, screened):
     """Return the rival of a later round by the present scores; -1 if the round will need no variance."""
     rival = find_rival(scores, classes, truth)
     m = scores[truth] - scores[rival]
@@ -191,14 +203,40 @@ def guess_rival(
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE, WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_2D_INT64,
-    WRITE_INT64, types.FunctionType(PAIR_RULE), boolean, boolean, boolean,
-)  # fmt: skip
+    SECOND_ORDER_RULE,
+    WRITE_2D,
+    WRITE_3D,
+    WRITE_3D,
+    WRITE_2D,
+    WRITE_2D,
+    WRITE_2D_INT64,
+    WRITE_2D_INT64,
+    WRITE_INT64,
+    types.FunctionType(PAIR_RULE),
+    boolean,
+    boolean,
+    boolean,
+)
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    means: Any, sigma: Any, pending: Any, axis: Any, bound: Any, changes: Any, confusion: Any, counters: Any,
-    pair: Any, paired: bool, screened: bool, adaptive: bool, margins: Any,
-) -> None:  # fmt: skip
+    rule,
+    p,
+    rows,
+    y,
+    order,
+    means,
+    sigma,
+    pending,
+    axis,
+    bound,
+    changes,
+    confusion,
+    counters,
+    pair,
+    paired,
+    screened,
+    adaptive,
+    margins,
+):
     """Run the examples of `order`.
 
     The covariance of class k is sigma[k] minus the outer products of the first changes[k, HELD] rows of
@@ -233,9 +271,17 @@ def run(
             if LONG * n > d and not is_unlearned(later):
                 score_classes(means, columns, at, values, o, n, scores)
                 guesses[guessed % WINDOW] = guess_rival(
-                    rule, p, scores, classes, int(y[later & ROW]), norms[later & ROW],
-                    counters[ROUNDS] + 1 + ahead_of, bound, is_shared, screened,
-                )  # fmt: skip
+                    rule,
+                    p,
+                    scores,
+                    classes,
+                    int(y[later & ROW]),
+                    norms[later & ROW],
+                    counters[ROUNDS] + 1 + ahead_of,
+                    bound,
+                    is_shared,
+                    screened,
+                )
             guessed += 1
         n, at, o = locate(storage, i)
         truth, s = int(y[i]), norms[i]
@@ -258,9 +304,25 @@ def run(
             held = changes[k, HELD]
             if ahead and LONG * n > d:
                 known, free = take_projection(
-                    rows, y, order, now, role, k, is_shared, sigma[k], depth - held, d,
-                    guesses, slots, owners, blocks, free, columns_of_rows, projections, z[role],
-                )  # fmt: skip
+                    rows,
+                    y,
+                    order,
+                    now,
+                    role,
+                    k,
+                    is_shared,
+                    sigma[k],
+                    depth - held,
+                    d,
+                    guesses,
+                    slots,
+                    owners,
+                    blocks,
+                    free,
+                    columns_of_rows,
+                    projections,
+                    z[role],
+                )
             v[role] = measure(
                 sigma[k], pending[k], held, d, columns, at, values, o, n, z[role], w[role], known
             )

@@ -4,8 +4,6 @@ A round that may trigger costs 2 nnz more, those of the true class and its rival
 are two arrays of one layout, so that the sweep over the means reads nothing else.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import boolean, types
 
@@ -28,9 +26,7 @@ from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four
 
 
 @inlined
-def measure_pair(
-    variances: Any, truth: Any, rival: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
-) -> Any:
+def measure_pair(variances, truth, rival, columns, c, values, o, n):
     """Return v_y and v_s, each summed in two lanes by position."""
     whole = n - n % 2
     y0 = y1 = s0 = s1 = 0.0
@@ -49,10 +45,7 @@ def measure_pair(
 
 
 @inlined
-def update_class(
-    means: Any, variances: Any, k: Any, columns: Any, a: Any, values: Any, o: Any, n: Any,
-    step: Any, gain: Any, kl: Any,
-) -> None:  # fmt: skip
+def update_class(means, variances, k, columns, a, values, o, n, step, gain, kl):
     """Update the moments of class k at all features of a row; by a precision with `kl`, or else by beta.
 
     Four at a time share a division, as in `diagonal.update_four`, with the products in the same order.
@@ -84,14 +77,16 @@ def update_class(
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64, types.FunctionType(PAIR_RULE),
-    boolean, boolean,
-)  # fmt: skip
-def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    means: Any, variances: Any, confusion: Any, counters: Any, pair: Any, paired: bool, kl: bool,
-    margins: Any,
-) -> None:  # fmt: skip
+    SECOND_ORDER_RULE,
+    WRITE_2D,
+    WRITE_2D,
+    WRITE_2D_INT64,
+    WRITE_INT64,
+    types.FunctionType(PAIR_RULE),
+    boolean,
+    boolean,
+)
+def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, paired, kl, margins):
     """Run the examples of `order`.
 
     The step over the covariances of two classes is projected onto the diagonal of each, as in `diagonal`.
@@ -126,10 +121,7 @@ def run(
 
 
 @pass_kernel(EXACT_RULE, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64)
-def run_exact(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    means: Any, variances: Any, confusion: Any, counters: Any, margins: Any,
-) -> None:  # fmt: skip
+def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, margins):
     """Run the examples of `order` with the optimum over diagonal covariances, by the equation of `exact`.
 
     Phi has the entries of x twice, for the true class and for its rival, and so has the equation.

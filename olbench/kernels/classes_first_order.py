@@ -6,8 +6,6 @@ the means; an update touches the two classes of the round in memory that the swe
 are a common factor times an array, so shrinking all of them is one multiplication.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import boolean, float64, int64
 
@@ -31,14 +29,13 @@ MAX, UNIFORM, PROP = 0, 1, 2
 
 
 @inlined
-def add_to_class(means: Any, k: Any, step: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> None:
-    """Add step times a row to the mean of class k."""
+def add_to_class(means, k, step, columns, c, values, o, n):
     for j in range(n):
         means[columns[c + j], k] += step * values[o + j]
 
 
 @inlined
-def share_step(scores: Any, classes: Any, truth: Any, allocation: Any, strict: Any, shares: Any) -> None:
+def share_step(scores, classes, truth, allocation, strict, shares):
     """Set shares[e] to what class e loses of a step: all that score as high as the true class lose some.
 
     With `strict`, only those that score higher. In proportion means to their lead over the true class, or
@@ -62,9 +59,21 @@ def share_step(scores: Any, classes: Any, truth: Any, allocation: Any, strict: A
     FIRST_ORDER_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, float64, int64, boolean
 )
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any, means: Any, scalars: Any, squares: Any, confusion: Any,
-    counters: Any, passive_above: Any, allocation: Any, partial: bool, margins: Any,
-) -> None:  # fmt: skip
+    rule,
+    p,
+    rows,
+    y,
+    order,
+    means,
+    scalars,
+    squares,
+    confusion,
+    counters,
+    passive_above,
+    allocation,
+    partial,
+    margins,
+):
     """Run the examples of `order`; the means are scalars[0] * means.
 
     scalars[1], `squares` and `passive_above` are as in `first_order.run`; `allocation` says how the rivals

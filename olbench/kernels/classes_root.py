@@ -5,7 +5,6 @@ round that may trigger costs two products R' x; a change sweeps the roots of the
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import boolean, types
@@ -31,7 +30,7 @@ from olbench.kernels.rows import announce, locate, open_rows
 
 
 @helper
-def rescale(roots: Any, means: Any) -> Any:
+def rescale(roots, means):
     """Multiply all roots and means by 2^STEP unless an entry would grow too large; return the exponent used.
 
     As in `root.rescale`, a row that no mean has used yet may stay behind: its variance is as good as
@@ -54,7 +53,7 @@ def rescale(roots: Any, means: Any) -> Any:
 
 
 @inlined
-def is_used(means: Any, i: Any, k: Any, count: Any) -> Any:
+def is_used(means, i, k, count):
     """Return whether feature i has a mean other than zero in class k, or in any class if all share a root."""
     if count > 1:
         return means[i, k] != 0.0
@@ -65,7 +64,7 @@ def is_used(means: Any, i: Any, k: Any, count: Any) -> Any:
 
 
 @inlined
-def shrink_root(root: Any, a: Any, gain: Any, weight: Any, z: Any) -> None:
+def shrink_root(root, a, gain, weight, z):
     """Set z to weight R a for an a of length one, and change R so that a' R' x shrinks by sqrt(1 + gain).
 
     One sweep reads row j for z_j and changes it while it is in cache. Written so, g = 1 - 1 / h does not
@@ -82,9 +81,7 @@ def shrink_root(root: Any, a: Any, gain: Any, weight: Any, z: Any) -> None:
 
 
 @inlined
-def is_certain(
-    root: Any, reach: Any, deviation: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
-) -> Any:
+def is_certain(root, reach, deviation, columns, c, values, o, n):
     """Return whether a deviation is more than rounding; renew the bounds of the rows before saying no.
 
     A class whose mean is far off can shrink a covariance by many orders of magnitude in one round.
@@ -96,7 +93,7 @@ def is_certain(
 
 
 @helper
-def renew_bound(root: Any, reach: Any, room: Any, bound: Any) -> Any:
+def renew_bound(root, reach, room, bound):
     """Set reach to the bounds of the rows, and return a bound of the largest singular value, at most `bound`.
 
     ||R||_2 <= sqrt(||R||_1 ||R||_inf).
@@ -107,14 +104,38 @@ def renew_bound(root: Any, reach: Any, room: Any, bound: Any) -> Any:
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE, WRITE_2D, WRITE_3D, WRITE_1D, WRITE_2D, WRITE_INT64, WRITE_2D_INT64, WRITE_INT64,
-    types.FunctionType(PAIR_RULE), boolean, boolean, boolean,
-)  # fmt: skip
+    SECOND_ORDER_RULE,
+    WRITE_2D,
+    WRITE_3D,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_INT64,
+    WRITE_2D_INT64,
+    WRITE_INT64,
+    types.FunctionType(PAIR_RULE),
+    boolean,
+    boolean,
+    boolean,
+)
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    means: Any, roots: Any, bound: Any, reach: Any, changes: Any, confusion: Any, counters: Any,
-    pair: Any, paired: bool, screened: bool, scale_free: bool, margins: Any,
-) -> None:  # fmt: skip
+    rule,
+    p,
+    rows,
+    y,
+    order,
+    means,
+    roots,
+    bound,
+    reach,
+    changes,
+    confusion,
+    counters,
+    pair,
+    paired,
+    screened,
+    scale_free,
+    margins,
+):
     """Run the examples of `order`; counters[EXTRA] is the exponent of the scale of all classes.
 
     roots[k] belongs to class k; if there is only roots[0], to all classes. bound[k] and reach[k] are the

@@ -57,10 +57,21 @@ BASELINE_RULE = float64(int64, int64, float64, READ_1D)
 #: Advice sets: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the
 #: last), the signs z, then per set (I + mu D D')^-1 from a corner on, B d and c = mu / (1 + mu d'B d), and
 #: |D_j|^2 per row
-SETS = types.Tuple((
-    READ_1D, READ_UINT32, READ_INT64, READ_1D, READ_INT64, READ_1D, READ_1D, READ_INT64,
-    READ_1D, READ_1D, READ_1D,
-))  # fmt: skip
+SETS = types.Tuple(
+    (
+        READ_1D,
+        READ_UINT32,
+        READ_INT64,
+        READ_1D,
+        READ_INT64,
+        READ_1D,
+        READ_1D,
+        READ_INT64,
+        READ_1D,
+        READ_1D,
+        READ_1D,
+    )
+)
 #: (the set, all sets, the parameters, w, u, room): moves the u of one set in place
 ADVICE_STEP = void(int64, SETS, READ_1D, READ_1D, WRITE_1D, WRITE_1D)
 #: The rule of an algorithm by its order.
@@ -102,7 +113,6 @@ class LazyKernel(Helper):
 
     @property
     def overloads(self) -> Any:
-        """The compiled code, by the types of its arguments."""
         return self._compiled.overloads
 
     @property
@@ -111,12 +121,10 @@ class LazyKernel(Helper):
         return self._compiled.stats
 
     def warm_up(self) -> None:
-        """Compile it, or load it from the cache."""
         _ = self._compiled
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is compiled, here or in numba's cache on disk."""
         if "_compiled" in vars(self):
             return True
         cache = getattr(_compile(numba.njit, self.py_func, None, nogil=True), "_cache", None)

@@ -10,8 +10,6 @@ side. The minimum is exact once there are none.
 Nothing here compiles on import. `room` holds q = D'u + z w in its first d entries and `old` behind them.
 """
 
-from typing import Any
-
 import numpy as np
 
 from olbench.kernels.advice_sets import add_row, product
@@ -32,7 +30,7 @@ ROUNDING = 1e-12
 
 
 @helper
-def descend(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> None:
+def descend(i, sets, mu, w, u, room):
     """Set the u of set i to the minimum, starting from what it is."""
     starts = sets[4]
     for j in range(starts[i], starts[i + 1]):
@@ -50,7 +48,7 @@ def descend(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> None:
 
 
 @helper
-def refresh(i: Any, sets: Any, w: Any, u: Any, room: Any) -> Any:
+def refresh(i, sets, w, u, room):
     """Set q to D'u + z w for the u of set i, and return 1 + d'u."""
     bounds, starts, signs = sets[3], sets[4], sets[5]
     for k in range(w.size):
@@ -64,7 +62,7 @@ def refresh(i: Any, sets: Any, w: Any, u: Any, room: Any) -> Any:
 
 
 @helper
-def sweep_once(i: Any, sets: Any, mu: Any, gap: Any, d: Any, u: Any, room: Any) -> Any:
+def sweep_once(i, sets, mu, gap, d, u, room):
     """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope that was met.
 
     Slopes are relative to the size of their terms; one that only leads out of the cone does not count.
@@ -92,7 +90,7 @@ def sweep_once(i: Any, sets: Any, mu: Any, gap: Any, d: Any, u: Any, room: Any) 
 
 
 @helper
-def finish(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> Any:
+def finish(i, sets, mu, w, u, room):
     """Set u to the minimum by pivoting and return True, or leave it and return False.
 
     With a square in place of the hinge the minimum is the same if it has a gap of zero or more; if not, the
@@ -112,7 +110,7 @@ def finish(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> Any:
 
 
 @helper
-def pivot(i: Any, sets: Any, mu: Any, active: Any, w: Any, x: Any, room: Any) -> Any:
+def pivot(i, sets, mu, active, w, x, room):
     """Set x to the minimum and return whether it was found, and 1 + d'x there.
 
     The entries that are positive at first are the first guess of those that stay so. Exchanging all wrong
@@ -147,9 +145,7 @@ def pivot(i: Any, sets: Any, mu: Any, active: Any, w: Any, x: Any, room: Any) ->
 
 
 @helper
-def mark_wrong(
-    i: Any, sets: Any, mu: Any, active: Any, d: Any, dual: Any, free: Any, x: Any, room: Any, wrong: Any
-) -> Any:
+def mark_wrong(i, sets, mu, active, d, dual, free, x, room, wrong):
     """Mark free entries that are negative and others whose slope at zero is; return how many there are."""
     bounds, first = sets[3], sets[4][i]
     largest = np.max(np.abs(x))
@@ -167,7 +163,7 @@ def mark_wrong(
 
 
 @helper
-def solve_face(i: Any, sets: Any, mu: Any, active: Any, w: Any, free: Any, room: Any) -> Any:
+def solve_face(i, sets, mu, active, w, free, room):
     """Return q with the gap, and u, at the minimum over the entries `free` of u, whatever their sign.
 
     The others are zero. With E = [D d] and b = old - mu (z D w + d), all for these entries, u solves
@@ -188,7 +184,7 @@ def solve_face(i: Any, sets: Any, mu: Any, active: Any, w: Any, free: Any, room:
 
 
 @helper
-def combine(i: Any, sets: Any, active: Any, free: Any, u: Any, total: Any) -> None:
+def combine(i, sets, active, free, u, total):
     """Add E'u to total."""
     bounds, first = sets[3], sets[4][i]
     for a in range(free.size):
@@ -197,7 +193,7 @@ def combine(i: Any, sets: Any, active: Any, free: Any, u: Any, total: Any) -> No
 
 
 @helper
-def solve_system(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: Any) -> None:
+def solve_system(i, sets, mu, active, d, free, x):
     """Solve (I + mu E E') y = x in place, with products of sparse rows: most rows of D have few entries."""
     bounds, first = sets[3], sets[4][i]
     root = np.empty((free.size, free.size))
@@ -215,7 +211,7 @@ def solve_system(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: 
 
 
 @helper
-def factor_shifted(E: Any, mu: Any, root: Any) -> None:
+def factor_shifted(E, mu, root):
     """Set the lower half of root to the Cholesky factor of I + mu E E', in a fixed order of sums."""
     for a in range(E.shape[0]):
         for b in range(a + 1):
@@ -228,7 +224,7 @@ def factor_shifted(E: Any, mu: Any, root: Any) -> None:
 
 
 @helper
-def factor(root: Any) -> None:
+def factor(root):
     """Replace the lower half of a matrix by its Cholesky factor."""
     for a in range(root.shape[0]):
         for b in range(a + 1):
@@ -239,7 +235,7 @@ def factor(root: Any) -> None:
 
 
 @helper
-def substitute(root: Any, x: Any) -> None:
+def substitute(root, x):
     """Solve R R'y = x in place, where R is the lower half of root."""
     for a in range(x.size):
         total = x[a]

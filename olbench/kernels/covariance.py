@@ -8,7 +8,6 @@ kernel for larger matrices.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import boolean, float64
@@ -40,7 +39,7 @@ DEPTH = 2
 
 
 @inlined
-def apply_two(sigma: Any, pending: Any) -> None:
+def apply_two(sigma, pending):
     """Subtract two pending outer products from Sigma, in panels of columns.
 
     A panel keeps its part of the two vectors in registers while it walks down the rows. Unlike the panels of
@@ -68,7 +67,7 @@ def apply_two(sigma: Any, pending: Any) -> None:
 
 
 @inlined
-def subtract_panel(sigma: Any, pending: Any, j: Any, like: Any) -> None:
+def subtract_panel(sigma, pending, j, like):
     """Subtract two outer products from the columns of Sigma from j on, as many as `like` has lanes."""
     z0, z1 = load(like, pending, (0, j)), load(like, pending, (1, j))
     for i in range(sigma.shape[0]):
@@ -78,7 +77,7 @@ def subtract_panel(sigma: Any, pending: Any, j: Any, like: Any) -> None:
 
 
 @inlined
-def change_state(mu: Any, pending: Any, held: Any, z: Any, w: Any, step: Any, root: Any) -> None:
+def change_state(mu, pending, held, z, w, step, root):
     """Subtract w times a pending vector, if one is held, from z; add step z to mu; write root z after it.
 
     All in one sweep, in the runs of four that the next margin loads: a load that spans several smaller stores
@@ -99,14 +98,34 @@ def change_state(mu: Any, pending: Any, held: Any, z: Any, w: Any, step: Any, ro
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean,
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_2D,
+    WRITE_1D,
+    WRITE_1D,
+    WRITE_INT64,
+    boolean,
+    boolean,
     float64,
-)  # fmt: skip
+)
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    mu: Any, sigma: Any, pending: Any, axis: Any, bound: Any, counters: Any, screened: bool, adaptive: bool,
-    passive_above: Any, margins: Any,
-) -> None:  # fmt: skip
+    rule,
+    p,
+    rows,
+    y,
+    order,
+    mu,
+    sigma,
+    pending,
+    axis,
+    bound,
+    counters,
+    screened,
+    adaptive,
+    passive_above,
+    margins,
+):
     """Run the examples of `order`.
 
     Sigma is `sigma` minus the outer products of the first counters[EXTRA] rows of `pending`. bound[0] is an

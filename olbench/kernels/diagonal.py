@@ -5,8 +5,6 @@ feature. docs/kernels.md has the shares: with large d, fetching these lines and 
 few features, the sums, the rule and the change of the state alike.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import boolean
 
@@ -25,7 +23,7 @@ from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four
 
 
 @inlined
-def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+def margin_and_variance(moments, columns, c, values, o, n):
     """Return mu . x and x' Sigma x, each summed in two lanes by position.
 
     Two sums of two lanes make four independent chains of additions, enough to hide their latency.
@@ -47,9 +45,7 @@ def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any,
 
 
 @inlined
-def update_four(
-    moments: Any, columns: Any, a: Any, values: Any, o: Any, step: Any, c: Any, beta: Any, kl: Any
-) -> None:
+def update_four(moments, columns, a, values, o, step, c, beta, kl):
     """Update the moments of four features at once.
 
     The division decides the cost, and one of four lanes takes little longer than one of a single number. The
@@ -78,9 +74,7 @@ def update_four(
 
 
 @inlined
-def update_row(
-    moments: Any, columns: Any, a: Any, values: Any, o: Any, n: Any, step: Any, c: Any, beta: Any, kl: Any
-) -> None:
+def update_row(moments, columns, a, values, o, n, step, c, beta, kl):
     """Update the moments of all features of a row; by c with `kl`, otherwise by beta."""
     # Columns within a row are distinct, so four at a time cannot write the same feature twice.
     whole = n - n % 4
@@ -97,10 +91,7 @@ def update_row(
 
 
 @pass_kernel(SECOND_ORDER_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean)
-def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    moments: Any, marks: Any, clock: Any, counters: Any, kl: bool, margins: Any,
-) -> None:  # fmt: skip
+def run(rule, p, rows, y, order, moments, marks, clock, counters, kl, margins):
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
 
     `marks` and `clock` are those of `forgetting`; without it there are no marks.

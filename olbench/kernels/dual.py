@@ -16,7 +16,6 @@ large support, reading L bounds a round.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import boolean, float64, types, void
@@ -49,7 +48,7 @@ SUPPORT = types.Tuple((READ_1D, READ_UINT32, READ_INT64, READ_1D))
 
 
 @inlined
-def evaluate(shape: Any, product: Any, s: Any, t: Any) -> Any:
+def evaluate(shape, product, s, t):
     """Return K(x, z) for x.z = product, ||x||^2 = s and ||z||^2 = t."""
     kind, gamma, degree, coef0 = shape
     if kind == LINEAR:
@@ -66,10 +65,7 @@ def evaluate(shape: Any, product: Any, s: Any, t: Any) -> Any:
 
 
 @inlined
-def evaluate_row(
-    shape: Any, support: Any, size: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, s: Any,
-    scattered: Any, k: Any,
-) -> None:  # fmt: skip
+def evaluate_row(shape, support, size, columns, c, values, o, n, s, scattered, k):
     """Set k[j] to the kernel of a row of n entries and ||x||^2 = s with support example j.
 
     The row is scattered into an array of zeros of length d, so an inner product costs the entries of the
@@ -87,7 +83,7 @@ def evaluate_row(
 
 
 @inlined
-def inner_from(left: Any, o: Any, right: Any, n: Any) -> Any:
+def inner_from(left, o, right, n):
     """Return the inner product of left[o : o + n] with right[:n].
 
     Rows of L are long, so sixteen lanes hide the latency of the additions, where four do for a short row.
@@ -108,7 +104,7 @@ def inner_from(left: Any, o: Any, right: Any, n: Any) -> Any:
 
 
 @inlined
-def solve_forward(factor: Any, size: Any, a: Any, k: Any, u: Any) -> None:
+def solve_forward(factor, size, a, k, u):
     """Set u to L^-1 (a k), row by row; row j of L starts at entry j (j + 1) / 2 of `factor`."""
     o = 0
     for j in range(size):
@@ -117,7 +113,7 @@ def solve_forward(factor: Any, size: Any, a: Any, k: Any, u: Any) -> None:
 
 
 @inlined
-def subtract_row(factor: Any, o: Any, weight: Any, b: Any, n: Any) -> None:
+def subtract_row(factor, o, weight, b, n):
     """Subtract factor[o : o + n] times a weight from b[:n].
 
     Written with runs, because the compiler cannot know that the two arrays do not overlap.
@@ -134,7 +130,7 @@ def subtract_row(factor: Any, o: Any, weight: Any, b: Any, n: Any) -> None:
 
 
 @inlined
-def solve_backward(factor: Any, size: Any, b: Any) -> None:
+def solve_backward(factor, size, b):
     """Replace b by L^-T b.
 
     L' is solved from its last entry on. What an entry contributes to those before it is a row of L, so memory
@@ -149,14 +145,36 @@ def solve_backward(factor: Any, size: Any, b: Any) -> None:
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE, SHAPE, float64, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_UINT32, WRITE_INT64, WRITE_1D,
-    WRITE_INT64, boolean,
-)  # fmt: skip
+    SECOND_ORDER_RULE,
+    SHAPE,
+    float64,
+    WRITE_1D,
+    WRITE_1D,
+    WRITE_1D,
+    WRITE_UINT32,
+    WRITE_INT64,
+    WRITE_1D,
+    WRITE_INT64,
+    boolean,
+)
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    shape: Any, a: float, nu: Any, factor: Any, support_data: Any, support_columns: Any, support_indptr: Any,
-    support_norms: Any, counters: Any, screened: bool, margins: Any,
-) -> None:  # fmt: skip
+    rule,
+    p,
+    rows,
+    y,
+    order,
+    shape,
+    a,
+    nu,
+    factor,
+    support_data,
+    support_columns,
+    support_indptr,
+    support_norms,
+    counters,
+    screened,
+    margins,
+):
     """Run the examples of `order`; counters[EXTRA] is the size of the support.
 
     The arrays must have room for every row of `order` as a support example. v is a difference; where it is
@@ -221,7 +239,7 @@ def run(
 
 
 @kernel(void(ROWS, READ_INT64, SHAPE, SUPPORT, READ_1D, WRITE_1D))
-def score_rows(rows: Any, order: Any, shape: Any, support: Any, nu: Any, scores: Any) -> None:
+def score_rows(rows, order, shape, support, nu, scores):
     """Set scores[e] to mu . x of row order[e]."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
@@ -234,7 +252,7 @@ def score_rows(rows: Any, order: Any, shape: Any, support: Any, nu: Any, scores:
 
 
 @kernel(void(ROWS, SHAPE, SUPPORT, float64, READ_1D, WRITE_1D))
-def measure_variances(rows: Any, shape: Any, support: Any, a: float, factor: Any, variances: Any) -> None:
+def measure_variances(rows, shape, support, a, factor, variances):
     """Set variances[i] to x' Sigma x of row i, at least zero."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]

@@ -13,7 +13,6 @@ with numbers A, b0, b1, K >= 0 from the rule, then alpha = g unit / v and c = g 
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -41,9 +40,7 @@ MOST_STEPS = 60
 
 
 @inlined
-def measure_shares(
-    moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, v: Any, shares: Any
-) -> Any:
+def measure_shares(moments, columns, c, values, o, n, v, shares):
     """Set shares[k] to w_k and return the sum of their squares.
 
     The shares are read once in every step of the solver; here they become neighbours in memory.
@@ -56,7 +53,7 @@ def measure_shares(
 
 
 @inlined
-def harmonic_mean(shares: Any, n: Any, b: Any, slope: Any, b1: Any, K: Any) -> Any:
+def harmonic_mean(shares, n, b, slope, b1, K):
     """Return R, the mean of b + slope w_j weighted harmonically by w_j, and its derivative along g.
 
     1 / R is the sum of w_j / (b + slope w_j). One division of four lanes at a time decides the cost.
@@ -84,7 +81,7 @@ def harmonic_mean(shares: Any, n: Any, b: Any, slope: Any, b1: Any, K: Any) -> A
 
 
 @inlined
-def solve_linear(r: Any, A: Any, x: Any, R: Any, slope: Any) -> Any:
+def solve_linear(r, A, x, R, slope):
     """Return the solution of s (R + slope (g - g_now)) = A in the unknown that is `x` now.
 
     The unknown is s for r < 0 and g otherwise: the smaller of the two, so that neither is a difference of
@@ -97,7 +94,7 @@ def solve_linear(r: Any, A: Any, x: Any, R: Any, slope: Any) -> Any:
 
 
 @inlined
-def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: Any, K: Any) -> Any:
+def solve_gain(shares, n, squares, r, A, b0, b1, K):
     """Return (g, s), the gain in margin and the margin that solve the equation of this module.
 
     With R the harmonic mean, the equation is s R(g) = A, and R is concave and increasing in g. Newton's
@@ -118,19 +115,14 @@ def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: A
 
 
 @inlined
-def find_step(
-    shares: Any, n: Any, squares: Any, m: Any, v: Any, unit: Any, A: Any, b0: Any, b1: Any, K: Any
-) -> Any:
+def find_step(shares, n, squares, m, v, unit, A, b0, b1, K):
     """Return alpha and c of the step for the margin m and the variance v."""
     g, s = solve_gain(shares, n, squares, m / unit, A, b0, b1, K)
     return g * unit / v, g * K / ((b0 + b1 * s) * v)
 
 
 @pass_kernel(EXACT_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64)
-def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    moments: Any, marks: Any, clock: Any, counters: Any, margins: Any,
-) -> None:  # fmt: skip
+def run(rule, p, rows, y, order, moments, marks, clock, counters, margins):
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
 
     `marks` and `clock` are those of `forgetting`; without it there are no marks.

@@ -39,7 +39,7 @@ LARGEST = np.finfo(np.float64).max
 
 
 @inlined
-def multiply_out(w: Any, scale: Any, squares: Any, width: Any = 1) -> None:
+def multiply_out(w, scale, squares, width=1):
     """Multiply the common factor into w, and sum its squares anew where they are kept."""
     for j in range(w.size):
         w[j] *= scale
@@ -48,14 +48,14 @@ def multiply_out(w: Any, scale: Any, squares: Any, width: Any = 1) -> None:
 
 
 @inlined
-def sum_block(w: Any, squares: Any, block: Any, width: Any) -> None:
+def sum_block(w, squares, block, width):
     """Set squares[block] to the sum of the squares of its weights; a feature has `width` of them."""
     first = block * BLOCK * width
     squares[block] = squared_norm(w, first, min(BLOCK * width, w.size - first))
 
 
 @inlined
-def renew_norm(w: Any, squares: Any, columns: Any, c: Any, n: Any, width: Any = 1) -> Any:
+def renew_norm(w, squares, columns, c, n, width=1):
     """Return the sum of the squares of w after a row of n entries was added; 0 where no sums are kept.
 
     A rule such as ROMMA's multiplies every error of ||w||^2, so the error must not accumulate: carried from
@@ -86,7 +86,7 @@ def renew_norm(w: Any, squares: Any, columns: Any, c: Any, n: Any, width: Any = 
 
 
 @inlined
-def add_row(w: Any, step: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> None:
+def add_row(w, step, columns, c, values, o, n):
     """Add step times a row to w.
 
     A full row is added in the runs of four that the next margin loads: a load that spans several stores has
@@ -105,10 +105,7 @@ def add_row(w: Any, step: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
 
 
 @pass_kernel(FIRST_ORDER_RULE, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, float64)
-def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, squares: Any, counters: Any,
-    passive_above: Any, margins: Any,
-) -> None:  # fmt: skip
+def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, margins):
     """Run the examples of `order`; the weights are scalars[0] * w.
 
     If the rule reads q = ||weights||^2, scalars[1] is the sum of the squares of w and squares[b] that of the

@@ -13,7 +13,7 @@ from olbench.kernels.trace import bind_kernel
 
 
 @helper
-def score(w: Any, factor: Any, rows: Any, y: Any, counts: Any, hits: Any, t: Any) -> None:
+def score(w, factor, rows, y, counts, hits, t):
     """Set hits[t] to the negative and positive examples that factor * w gets right, weighted by counts."""
     columns, values, storage = open_rows(rows)
     hits[t, 0] = hits[t, 1] = 0.0
@@ -25,16 +25,13 @@ def score(w: Any, factor: Any, rows: Any, y: Any, counts: Any, hits: Any, t: Any
 
 
 @kernel(void(READ_1D, ROWS, READ_1D, READ_1D, WRITE_2D))
-def score_once(w: Any, rows: Any, y: Any, counts: Any, hits: Any) -> None:
+def score_once(w, rows, y, counts, hits):
     """Set hits[0] to what `score` finds for w."""
     score(w, 1.0, rows, y, counts, hits, 0)
 
 
 @kernel(None)
-def _follow(
-    kernel: Any, rule: Any, p: Any, rows: Any, y: Any, order: Any, state: Any,
-    w: Any, scalars: Any, test_rows: Any, test_y: Any, counts: Any, hits: Any,
-) -> None:  # fmt: skip
+def _follow(kernel, rule, p, rows, y, order, state, w, scalars, test_rows, test_y, counts, hits):
     """Run the examples of `order`, scoring scalars[0] * w after t of them in row t."""
     score(w, scalars[0], test_rows, test_y, counts, hits, 0)
     for t in range(order.size):

@@ -11,7 +11,6 @@ R itself only shrinks, as without forgetting, so the bounds of screening hold.
 """
 
 import math
-from typing import Any
 
 from olbench.kernels.compile import inlined
 from olbench.kernels.helpers import helper
@@ -24,7 +23,7 @@ GROWTH, RATE, START = 0, 1, 2
 
 
 @inlined
-def advance(clock: Any, marks: Any) -> None:
+def advance(clock, marks):
     """Let all diagonal variances grow once; marks[j] is the clock when feature j was last up to date."""
     clock[GROWTH] *= clock[RATE]
     if clock[GROWTH] > LARGEST_CLOCK:
@@ -34,7 +33,7 @@ def advance(clock: Any, marks: Any) -> None:
 
 
 @inlined
-def refresh(moments: Any, marks: Any, clock: Any, columns: Any, c: Any, n: Any) -> None:
+def refresh(moments, marks, clock, columns, c, n):
     """Bring the variances of the features of a row up to date."""
     for k in range(n):
         j = columns[c + k]
@@ -46,7 +45,7 @@ def refresh(moments: Any, marks: Any, clock: Any, columns: Any, c: Any, n: Any) 
 
 
 @inlined
-def grow(scales: Any, caps: Any, rate: Any) -> Any:
+def grow(scales, caps, rate):
     """Let the diagonal of a full Sigma grow: its roots by `rate`, each up to its cap. Return the largest."""
     largest = 0.0
     for j in range(scales.size):
@@ -56,7 +55,7 @@ def grow(scales: Any, caps: Any, rate: Any) -> Any:
 
 
 @helper
-def multiply_out(scales: Any, root: Any, reach: Any, bound: Any) -> None:
+def multiply_out(scales, root, reach, bound):
     """Multiply the diagonal D into R, and make it one."""
     bound[0] *= max(1.0, scales.max())
     for j in range(scales.size):
@@ -67,7 +66,7 @@ def multiply_out(scales: Any, root: Any, reach: Any, bound: Any) -> None:
 
 
 @helper
-def find_caps(root: Any, start: Any, caps: Any) -> None:
+def find_caps(root, start, caps):
     """Set caps[j] to the scale at which the variance of feature j is back at its start, of the root `start`.
 
     A row of R that has underflowed may not grow without bound.

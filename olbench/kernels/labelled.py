@@ -6,7 +6,6 @@ round is screened, which would ask the rule before the variance is known. Otherw
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import boolean
@@ -43,7 +42,7 @@ STALE = 0.0
 
 
 @inlined
-def set_decay(clock: Any, decay: Any) -> Any:
+def set_decay(clock, decay):
     """Let variances grow by 1 / decay before the next example that is learnt; return whether they can.
 
     The growth is bounded so that no clock overflows: every variance is back at its start long before.
@@ -55,9 +54,7 @@ def set_decay(clock: Any, decay: Any) -> Any:
 
 
 @inlined
-def step_along_root(
-    moments: Any, columns: Any, a: Any, values: Any, o: Any, n: Any, step: Any, c: Any
-) -> None:
+def step_along_root(moments, columns, a, values, o, n, step, c):
     """Let the precisions of a row grow by c x_j^2, then move mu along the root of the new variances."""
     for k in range(n):
         j, x = columns[a + k], values[o + k]
@@ -68,10 +65,7 @@ def step_along_root(
 
 
 @pass_kernel(LABELLED_RULE, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean)
-def run_diagonal(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    s: Any, moments: Any, marks: Any, clock: Any, counters: Any, kl: bool, along_root: bool, margins: Any,
-) -> None:  # fmt: skip
+def run_diagonal(rule, p, rows, y, order, s, moments, marks, clock, counters, kl, along_root, margins):
     """Run the examples of `order` with a diagonal covariance; s has the numbers of the rule.
 
     The rest is as in `diagonal.run`. With `along_root`, mu += alpha y x Sigma^(1/2) for the new Sigma.
@@ -113,11 +107,7 @@ def run_diagonal(
 @pass_kernel(
     LABELLED_RULE, WRITE_1D, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64
 )
-def run_root(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    s: Any, mu: Any, root: Any, bound: Any, reach: Any, scales: Any, caps: Any, clock: Any, counters: Any,
-    margins: Any,
-) -> None:  # fmt: skip
+def run_root(rule, p, rows, y, order, s, mu, root, bound, reach, scales, caps, clock, counters, margins):
     """Run the examples of `order` with a full covariance; s has the numbers of the rule.
 
     The rest is as in `root.run`, without a scale: Sigma = D R R' D, and D grows as the rule has said.

@@ -4,8 +4,6 @@ An entry of an order is a row, which is predicted and then learnt. One with ONLY
 is a row whose label comes late, or never, or that is not scored: it is predicted and learnt in rounds apart.
 """
 
-from typing import Any
-
 import numpy as np
 
 from olbench.kernels.compile import inlined
@@ -27,7 +25,7 @@ MARGIN, EXPONENT, VARIANCE = 0, 1, 2
 
 
 @inlined
-def keep_margin(margins: Any, t: Any, f: Any, exponent: Any) -> None:
+def keep_margin(margins, t, f, exponent):
     """Write f, times 2 ** exponent in the units of the learner, as the margin of its t-th round.
 
     `margins` is a ring of a power of two of rounds, so that a slice of a pass needs no offset of its own. It
@@ -40,19 +38,19 @@ def keep_margin(margins: Any, t: Any, f: Any, exponent: Any) -> None:
 
 
 @inlined
-def keeps_variance(margins: Any) -> Any:
+def keeps_variance(margins):
     """Return whether the variance of every round is asked for, so that none may be skipped."""
     return margins.shape[1] > VARIANCE
 
 
 @inlined
-def keep_variance(margins: Any, t: Any, v: Any) -> None:
+def keep_variance(margins, t, v):
     """Write v, in the units of the learner, as the variance of its t-th round."""
     margins[(t - 1) & (margins.shape[0] - 1), VARIANCE] = v
 
 
 @inlined
-def count_round(counters: Any, margins: Any, entry: Any, f: Any, label: Any, exponent: Any = 0) -> Any:
+def count_round(counters, margins, entry, f, label, exponent=0):
     """Count a round with the margin f; return how many examples have been learnt with it, and its mistake.
 
     A round that only learns makes no prediction, so its mistake is for the rule alone and is not counted.
@@ -71,13 +69,13 @@ def count_round(counters: Any, margins: Any, entry: Any, f: Any, label: Any, exp
 
 
 @inlined
-def is_unlearned(entry: Any) -> Any:
+def is_unlearned(entry):
     """Return whether a round ends with its prediction."""
     return ONLY_PREDICT <= entry < ONLY_LEARN
 
 
 @inlined
-def is_usable(f: Any, n: Any, s: Any) -> Any:
+def is_usable(f, n, s):
     """Return whether a round with the margin f and ||x||^2 = s can be learnt.
 
     A square that over- or underflows gives no usable step; a row of zeros, with n = 0, is no such case.
@@ -86,7 +84,7 @@ def is_usable(f: Any, n: Any, s: Any) -> Any:
 
 
 @inlined
-def is_lost(counters: Any, f: Any, n: Any, s: Any) -> Any:
+def is_lost(counters, f, n, s):
     """Return whether a round with the margin f and ||x||^2 = s is a breakdown, and count it if so."""
     if is_usable(f, n, s):
         return False
@@ -95,7 +93,7 @@ def is_lost(counters: Any, f: Any, n: Any, s: Any) -> Any:
 
 
 @inlined
-def usable_variance(counters: Any, n: Any, v: Any) -> Any:
+def usable_variance(counters, n, v):
     """Return the variance of a row of n entries, or 0 if it is none, which is a breakdown unless n is 0."""
     if 0.0 < v < np.inf:
         return v
@@ -104,7 +102,7 @@ def usable_variance(counters: Any, n: Any, v: Any) -> Any:
 
 
 @inlined
-def is_change(counters: Any, v: Any, loss: Any, alpha: Any, c: Any) -> Any:
+def is_change(counters, v, loss, alpha, c):
     """Return whether a second-order rule changes the state, and count its update, change or breakdown.
 
     A variance of zero allows no change. A step that is not finite, or a gain below zero, is a breakdown.

@@ -4,8 +4,6 @@ Each entry of the result has a sum of its own with a fixed order, so vectorising
 Entries are always written as matrix[i, j], never through a view of a row: numba counts references for views.
 """
 
-from typing import Any
-
 from olbench.kernels.compile import inlined
 from olbench.kernels.helpers import helper
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
@@ -16,11 +14,7 @@ PANELS_UP_TO = 2**14
 
 
 @inlined
-def add_eight(
-    target: Any, matrix: Any,
-    i0: Any, i1: Any, i2: Any, i3: Any, i4: Any, i5: Any, i6: Any, i7: Any,
-    w0: Any, w1: Any, w2: Any, w3: Any, w4: Any, w5: Any, w6: Any, w7: Any,
-) -> None:  # fmt: skip
+def add_eight(target, matrix, i0, i1, i2, i3, i4, i5, i6, i7, w0, w1, w2, w3, w4, w5, w6, w7):
     """Add eight weighted rows of a matrix in one sweep over the target, one after another.
 
     Eight rows share one load and one store of the target. Neighbouring entries hide the latency of the chain
@@ -34,7 +28,7 @@ def add_eight(
 
 
 @inlined
-def entry(columns: Any, c: Any, values: Any, o: Any, n: Any, k: Any) -> Any:
+def entry(columns, c, values, o, n, k):
     """Return the k-th (index, value) of a row of n entries, or (any index, 0) beyond its end."""
     if k < n:
         return columns[c + k], values[o + k]
@@ -42,7 +36,7 @@ def entry(columns: Any, c: Any, values: Any, o: Any, n: Any, k: Any) -> Any:
 
 
 @inlined
-def project(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
+def project(matrix, columns, c, values, o, n, target):
     """Set target to matrix' x: the sum of the matrix rows that x has entries for, weighted by its values.
 
     Every entry is one sum in the order of x, whichever way it is computed, here or in `blocked`.
@@ -54,7 +48,7 @@ def project(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, targ
 
 
 @inlined
-def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
+def sum_panels(matrix, columns, c, values, o, n, target):
     """Project in panels of columns, each summed in registers; a full row needs no `columns`.
 
     The last panel ends at d and may overlap the one before. It then computes a few sums twice, with the same
@@ -85,9 +79,7 @@ def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, t
 
 
 @inlined
-def sum_panel(
-    matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any, j: Any, total: Any
-) -> None:
+def sum_panel(matrix, columns, c, values, o, n, target, j, total):
     """Set the entries of target from j on, as many as `total` has lanes.
 
     Rows are added one by one in the order of x, so a column has the same bits in a panel of any width.
@@ -99,19 +91,32 @@ def sum_panel(
 
 
 @inlined
-def sum_rows(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
+def sum_rows(matrix, columns, c, values, o, n, target):
     """Project in sweeps over the target, eight rows at a time."""
     target[:] = 0.0
     whole = n - n % 8
     for k in range(0, whole, 8):
         i, v = c + k, o + k
         add_eight(
-            target, matrix,
-            columns[i], columns[i + 1], columns[i + 2], columns[i + 3],
-            columns[i + 4], columns[i + 5], columns[i + 6], columns[i + 7],
-            values[v], values[v + 1], values[v + 2], values[v + 3],
-            values[v + 4], values[v + 5], values[v + 6], values[v + 7],
-        )  # fmt: skip
+            target,
+            matrix,
+            columns[i],
+            columns[i + 1],
+            columns[i + 2],
+            columns[i + 3],
+            columns[i + 4],
+            columns[i + 5],
+            columns[i + 6],
+            columns[i + 7],
+            values[v],
+            values[v + 1],
+            values[v + 2],
+            values[v + 3],
+            values[v + 4],
+            values[v + 5],
+            values[v + 6],
+            values[v + 7],
+        )
     # Fewer than eight rows are left: those beyond the end have weight zero and add nothing.
     if whole < n:
         i0, w0 = entry(columns, c, values, o, n, whole)
@@ -126,7 +131,7 @@ def sum_rows(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, tar
 
 
 @inlined
-def inner(vector: Any, values: Any, o: Any) -> Any:
+def inner(vector, values, o):
     """Return the inner product of a vector with the values from offset o on, in the order of `rows.dot`."""
     whole = vector.size - vector.size % 4
     total = zeros(4)
@@ -139,13 +144,13 @@ def inner(vector: Any, values: Any, o: Any) -> Any:
 
 
 @inlined
-def inner_row(matrix: Any, i: Any, values: Any, o: Any) -> Any:
+def inner_row(matrix, i, values, o):
     """Return the inner product of matrix[i] with the values from offset o on, in the order of `inner`."""
     return inner_first(matrix, i, values, o, matrix.shape[1])
 
 
 @inlined
-def inner_first(matrix: Any, i: Any, values: Any, o: Any, n: Any) -> Any:
+def inner_first(matrix, i, values, o, n):
     """Return the inner product of the first n entries of matrix[i] with the values from offset o on."""
     whole = n - n % 4
     total = zeros(4)
@@ -155,7 +160,7 @@ def inner_first(matrix: Any, i: Any, values: Any, o: Any, n: Any) -> Any:
 
 
 @inlined
-def inner_four(matrix: Any, i: Any, values: Any, o: Any, n: Any) -> Any:
+def inner_four(matrix, i, values, o, n):
     """Return `inner_first` of rows i to i + 3: four chains of additions at a time, and one load of x."""
     whole = n - n % 4
     t0, t1, t2, t3 = zeros(4), zeros(4), zeros(4), zeros(4)
@@ -166,13 +171,15 @@ def inner_four(matrix: Any, i: Any, values: Any, o: Any, n: Any) -> Any:
         t2 = add(t2, multiply(load(x, matrix, (i + 2, j)), x))
         t3 = add(t3, multiply(load(x, matrix, (i + 3, j)), x))
     return (
-        finish(matrix, i, values, o, whole, n, t0), finish(matrix, i + 1, values, o, whole, n, t1),
-        finish(matrix, i + 2, values, o, whole, n, t2), finish(matrix, i + 3, values, o, whole, n, t3),
-    )  # fmt: skip
+        finish(matrix, i, values, o, whole, n, t0),
+        finish(matrix, i + 1, values, o, whole, n, t1),
+        finish(matrix, i + 2, values, o, whole, n, t2),
+        finish(matrix, i + 3, values, o, whole, n, t3),
+    )
 
 
 @inlined
-def finish(matrix: Any, i: Any, values: Any, o: Any, whole: Any, n: Any, total: Any) -> Any:
+def finish(matrix, i, values, o, whole, n, total):
     """Return the inner product whose first `whole` products are summed in the lanes of `total`."""
     s0, s1, s2, s3 = four(total)
     for j in range(whole, n):
@@ -181,7 +188,7 @@ def finish(matrix: Any, i: Any, values: Any, o: Any, whole: Any, n: Any, total: 
 
 
 @helper
-def row_sums(matrix: Any, sums: Any) -> None:
+def row_sums(matrix, sums):
     """Set sums[i] to the sum of absolute values in row i.
 
     By Gershgorin's theorem the largest of them bounds the eigenvalues of a symmetric matrix.
@@ -200,7 +207,7 @@ def row_sums(matrix: Any, sums: Any) -> None:
 
 
 @helper
-def residual_sums(matrix: Any, axis: Any, sums: Any) -> None:
+def residual_sums(matrix, axis, sums):
     """Set sums as `row_sums` would for a symmetric matrix minus the outer product of an axis with itself.
 
     Symmetry allows sums over columns instead, which the compiler vectorises in the order of memory.
@@ -212,7 +219,7 @@ def residual_sums(matrix: Any, axis: Any, sums: Any) -> None:
 
 
 @helper
-def largest_column_sum(matrix: Any, sums: Any) -> Any:
+def largest_column_sum(matrix, sums):
     """Return the largest sum of absolute values in a column; `sums` is working memory."""
     sums[:] = 0.0
     for i in range(matrix.shape[0]):

@@ -50,7 +50,6 @@ class Locator:
         """Do nothing: the folder is there."""
 
     def get_cache_path(self) -> str:
-        """Return the folder."""
         return str(self.folder)
 
     def get_source_stamp(self) -> str:

@@ -5,8 +5,6 @@ so no weight vector stands for it. With a full Sigma the product S w . x is mu .
 which is why that form needs no kernel of its own. One division per entry bounds a round.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import void
 
@@ -28,7 +26,7 @@ from olbench.kernels.rows import announce, locate, open_rows
 
 
 @inlined
-def score(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+def score(moments, columns, c, values, o, n):
     """Return w . S x and x' S x, each summed in two lanes by position."""
     whole = n - n % 2
     f0 = f1 = v0 = v1 = 0.0
@@ -51,10 +49,7 @@ def score(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> An
 
 
 @pass_kernel(SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64)
-def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    moments: Any, counters: Any, margins: Any,
-) -> None:  # fmt: skip
+def run(rule, p, rows, y, order, moments, counters, margins):
     """Run the examples of `order`; moments[j] is (w_j, Sigma_j).
 
     A round with a loss adds y x to w, and the gain c of the rule adds c x_j^2 to each precision. The step
@@ -87,7 +82,7 @@ def run(
 
 
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_1D))
-def score_rows(rows: Any, order: Any, moments: Any, scores: Any) -> None:
+def score_rows(rows, order, moments, scores):
     """Set scores[k] to w . S x of row order[k]."""
     columns, values, storage = open_rows(rows)
     for k in range(order.size):

@@ -6,7 +6,6 @@ Reading R bounds both. D is a diagonal of ones, unless the learner forgets (`for
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import boolean
@@ -44,7 +43,7 @@ EPSILON = 2.0**-52
 
 
 @helper
-def rescale(root: Any, mu: Any) -> Any:
+def rescale(root, mu):
     """Multiply R and mu by 2^STEP unless an entry would grow too large; return the exponent used.
 
     A power of two changes no digit. A feature that has never been seen does not prevent it: beyond LARGEST
@@ -63,8 +62,7 @@ def rescale(root: Any, mu: Any) -> Any:
 
 
 @helper
-def largest_entry(root: Any, i: Any) -> Any:
-    """Return the largest absolute value in row i."""
+def largest_entry(root, i):
     largest = 0.0
     for j in range(root.shape[1]):
         largest = max(largest, abs(root[i, j]))
@@ -72,7 +70,7 @@ def largest_entry(root: Any, i: Any) -> Any:
 
 
 @inlined
-def rounding(reach: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+def rounding(reach, columns, c, values, o, n):
     """Return a length below which R' x may be nothing but rounding.
 
     R' x is the sum of the rows x_j R_j, each of which is rounded, and reach[j] is at least the length of R_j.
@@ -84,7 +82,7 @@ def rounding(reach: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> A
 
 
 @inlined
-def normalise(a: Any) -> Any:
+def normalise(a):
     """Divide a vector by its length and return the length.
 
     The vector is first multiplied by a power of two that brings its largest entry near one, so that no square
@@ -105,7 +103,7 @@ def normalise(a: Any) -> Any:
 
 
 @inlined
-def find_deviation(root: Any, reach: Any, columns: Any, c: Any, x: Any, n: Any, a: Any, counters: Any) -> Any:
+def find_deviation(root, reach, columns, c, x, n, a, counters):
     """Set a to R' x divided by its length, and return the length; one within rounding of 0 is a breakdown."""
     project(root, columns, c, x, 0, n, a)
     deviation = normalise(a)
@@ -116,7 +114,7 @@ def find_deviation(root: Any, reach: Any, columns: Any, c: Any, x: Any, n: Any, 
 
 
 @inlined
-def change_root(root: Any, mu: Any, scales: Any, a: Any, step: Any, gain: Any) -> None:
+def change_root(root, mu, scales, a, step, gain):
     """Move mu by step D R a, and let R be a root of the covariance whose precision along a grows by `gain`.
 
     R (I - g a a')(I - g a a')' R' is the new Sigma if (1 - g)^2 = 1 / h^2, for a of length one. Written so,
@@ -134,14 +132,36 @@ def change_root(root: Any, mu: Any, scales: Any, a: Any, step: Any, gain: Any) -
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64,
-    boolean, boolean,
-)  # fmt: skip
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_1D,
+    WRITE_1D,
+    WRITE_1D,
+    WRITE_1D,
+    WRITE_1D,
+    WRITE_INT64,
+    boolean,
+    boolean,
+)
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    mu: Any, root: Any, bound: Any, reach: Any, scales: Any, caps: Any, clock: Any, counters: Any,
-    screened: bool, scale_free: bool, margins: Any,
-) -> None:  # fmt: skip
+    rule,
+    p,
+    rows,
+    y,
+    order,
+    mu,
+    root,
+    bound,
+    reach,
+    scales,
+    caps,
+    clock,
+    counters,
+    screened,
+    scale_free,
+    margins,
+):
     """Run the examples of `order`; counters[EXTRA] is the exponent of the scale.
 
     bound[0] is an upper bound of the largest singular value of R, and reach[j] one of the length of its row

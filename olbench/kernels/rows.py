@@ -6,8 +6,6 @@ same order of sums and the same bits. Offsets replace views because numba counts
 view, which costs more than a short sum.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import void
 
@@ -25,7 +23,7 @@ LINE = 8
 
 
 @helper
-def open_rows(rows: Any) -> Any:
+def open_rows(rows):
     """Return the arrays of all indices and of all values, and what `locate` needs to find a row in them.
 
     A dense row with zeros is packed into two arrays of its own. The indices start as 0, 1, ..., d - 1, which
@@ -44,7 +42,7 @@ def open_rows(rows: Any) -> Any:
 
 
 @inlined
-def locate(storage: Any, i: int) -> Any:
+def locate(storage, i):
     """Return the number of entries of row i and the offsets of its indices and values."""
     dense, indptr, has_zeros, packed_columns, packed_values = storage
     d = dense.shape[1]
@@ -58,7 +56,7 @@ def locate(storage: Any, i: int) -> Any:
 
 
 @inlined
-def announce(rows: Any, y: Any, order: Any, now: int) -> None:
+def announce(rows, y, order, now):
     """Prefetch what round now + AHEAD will read: the hardware cannot predict a random order.
 
     Rows in the order of memory are left to the hardware. Where a sparse row begins must be known by then, so
@@ -91,7 +89,7 @@ def announce(rows: Any, y: Any, order: Any, now: int) -> None:
 
 
 @inlined
-def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
+def pack(dense, i, packed_columns, packed_values):
     """Copy the non-zero entries of a dense row and return their number."""
     count = 0
     # Every entry is written and only the count depends on its value: a branch would be mispredicted often.
@@ -103,7 +101,7 @@ def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
 
 
 @inlined
-def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+def dot(vector, columns, c, values, o, n):
     """Return vector . x, summed in four lanes by position.
 
     Entry k of the row always goes to lane k % 4, so a full row read without gathering has the same bits. Four
@@ -124,7 +122,7 @@ def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
 
 
 @inlined
-def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+def dot_row(matrix, i, columns, c, values, o, n):
     """Return matrix[i] . x, summed in the order of `dot`."""
     if n == matrix.shape[1]:
         return inner_row(matrix, i, values, o)
@@ -141,7 +139,7 @@ def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: A
 
 
 @inlined
-def squared_norm(values: Any, o: Any, n: Any) -> Any:
+def squared_norm(values, o, n):
     """Return the sum of squares of n values starting at offset o, in the order of `dot`."""
     whole = n - n % 4
     total = zeros(4)
@@ -155,7 +153,7 @@ def squared_norm(values: Any, o: Any, n: Any) -> Any:
 
 
 @kernel(void(ROWS, READ_INT64, READ_1D, WRITE_1D))
-def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
+def score_rows(rows, order, vector, scores):
     """Set scores[k] to vector . x of row order[k], summed as in a pass."""
     columns, values, storage = open_rows(rows)
     for k in range(order.size):
@@ -164,7 +162,7 @@ def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
 
 
 @kernel(void(ROWS, WRITE_1D))
-def measure_norms(rows: Any, norms: Any) -> None:
+def measure_norms(rows, norms):
     """Set norms[i] to ||x_i||^2."""
     _, values, storage = open_rows(rows)
     for i in range(norms.size):

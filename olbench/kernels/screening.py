@@ -4,7 +4,6 @@ A round that cannot trigger costs nnz. The bounds cost d^2, but only once in d c
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ WORTHWHILE = 0.5
 
 
 @inlined
-def gathered_variance(sigma: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+def gathered_variance(sigma, columns, c, values, o, n):
     """Return x' Sigma x from the entries of Sigma that x touches.
 
     Only those on and below the diagonal are read, because Sigma is symmetric: row k is multiplied with the
@@ -38,7 +37,7 @@ def gathered_variance(sigma: Any, columns: Any, c: Any, values: Any, o: Any, n: 
 
 
 @helper
-def tighten(sigma: Any, mu: Any, axis: Any, bound: Any, sums: Any) -> None:
+def tighten(sigma, mu, axis, bound, sums):
     """Set the axis and the bounds that hold for every later Sigma; `sums` is working memory.
 
     Examples with a large margin trigger no update. Where features have similar scales, Sigma therefore stays
@@ -60,7 +59,7 @@ def tighten(sigma: Any, mu: Any, axis: Any, bound: Any, sums: Any) -> None:
 
 
 @inlined
-def largest_variance(axis: Any, bound: Any, s: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+def largest_variance(axis, bound, s, columns, c, values, o, n):
     """Return an upper bound of v for an x with ||x||^2 = s.
 
     v = x' (Sigma - a a') x + (a.x)^2, and the first term is at most bound[1] s.
@@ -74,7 +73,7 @@ def largest_variance(axis: Any, bound: Any, s: Any, columns: Any, c: Any, values
 
 
 @inlined
-def has_no_loss(rule: Any, p: Any, m: Any, limit: Any, mistake: Any, t: Any, passive_above: Any) -> Any:
+def has_no_loss(rule, p, m, limit, mistake, t, passive_above):
     """Return whether a rule does nothing at the margin m, whatever the variance is up to `limit`.
 
     A rule that promises to do nothing above some margin, `passive_above`, is not called: its loss does not

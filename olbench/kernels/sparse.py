@@ -1,7 +1,5 @@
 """Models over the features that their examples have: which features these are, and sums of such models."""
 
-from typing import Any
-
 from numba import int64
 
 from olbench.kernels.compile import (
@@ -18,7 +16,7 @@ from olbench.kernels.rows import locate, open_rows
 
 
 @kernel(int64(ROWS, READ_INT64, WRITE_INT64, WRITE_UINT32))
-def count_features(rows: Any, order: Any, counts: Any, touched: Any) -> Any:
+def count_features(rows, order, counts, touched):
     """Add to counts[j] how many rows of `order` have feature j; list the new features; return how many.
 
     A feature is new if its count was zero. The list has them as they first occur, which spares a scan of all
@@ -38,7 +36,7 @@ def count_features(rows: Any, order: Any, counts: Any, touched: Any) -> Any:
 
 
 @kernel(int64(READ_UINT32, READ_2D, READ_UINT32, READ_2D, WRITE_UINT32, WRITE_2D))
-def merge_sums(one: Any, one_sums: Any, other: Any, other_sums: Any, columns: Any, sums: Any) -> Any:
+def merge_sums(one, one_sums, other, other_sums, columns, sums):
     """Add two lists of sums by feature, each sorted by feature; return the length of the result.
 
     Every feature has one row of sums. A row that only one list has is copied, so adding nothing changes no

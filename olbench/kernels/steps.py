@@ -4,8 +4,6 @@ A kernel keeps the margin and the variance of a round, and not what its rule ans
 same answer to the same question.
 """
 
-from typing import Any
-
 import numpy as np
 from numba import boolean, float64, int64, types, void
 
@@ -26,25 +24,30 @@ from olbench.kernels.rows import locate, open_rows
 
 @kernel(
     void(
-        types.FunctionType(FIRST_ORDER_RULE), float64, float64, boolean, float64, int64, int64, READ_1D,
+        types.FunctionType(FIRST_ORDER_RULE),
+        float64,
+        float64,
+        boolean,
+        float64,
+        int64,
+        int64,
+        READ_1D,
         WRITE_1D,
     )
-)  # fmt: skip
-def ask_first_order(
-    rule: Any, m: Any, s: Any, mistake: Any, q: Any, t: Any, k: Any, p: Any, answer: Any
-) -> None:
+)
+def ask_first_order(rule, m, s, mistake, q, t, k, p, answer):
     """Set the answer to loss, shrink and tau."""
     answer[0], answer[1], answer[2] = rule(m, s, mistake, q, t, k, p)
 
 
 @kernel(void(types.FunctionType(SECOND_ORDER_RULE), float64, float64, boolean, int64, READ_1D, WRITE_1D))
-def ask_second_order(rule: Any, m: Any, v: Any, mistake: Any, t: Any, p: Any, answer: Any) -> None:
+def ask_second_order(rule, m, v, mistake, t, p, answer):
     """Set the answer to loss, alpha and c."""
     answer[0], answer[1], answer[2] = rule(m, v, mistake, t, p)
 
 
 @kernel(void(types.FunctionType(EXACT_RULE), float64, float64, READ_1D, ROWS, int64, READ_2D, WRITE_1D))
-def ask_exact(rule: Any, m: Any, v: Any, p: Any, rows: Any, i: Any, moments: Any, answer: Any) -> None:
+def ask_exact(rule, m, v, p, rows, i, moments, answer):
     """Set the answer to loss, alpha and c of the exact diagonal step for row i."""
     columns, values, storage = open_rows(rows)
     n, at, o = locate(storage, i)
@@ -60,12 +63,17 @@ def ask_exact(rule: Any, m: Any, v: Any, p: Any, rows: Any, i: Any, moments: Any
 
 @kernel(
     void(
-        types.FunctionType(LABELLED_RULE), float64, float64, float64, boolean, int64, READ_1D, WRITE_1D,
+        types.FunctionType(LABELLED_RULE),
+        float64,
+        float64,
+        float64,
+        boolean,
+        int64,
+        READ_1D,
+        WRITE_1D,
         WRITE_1D,
     )
-)  # fmt: skip
-def ask_labelled(
-    rule: Any, m: Any, v: Any, y: Any, mistake: Any, t: Any, p: Any, s: Any, answer: Any
-) -> None:
+)
+def ask_labelled(rule, m, v, y, mistake, t, p, s, answer):
     """Set the answer to loss, alpha, c and decay; the rule may change s."""
     answer[0], answer[1], answer[2], answer[3] = rule(m, v, y, mistake, t, p, s)

@@ -24,17 +24,14 @@ _MONOTONIC = time.CLOCK_MONOTONIC
 
 
 @helper
-def nanoseconds(room: Any) -> Any:
+def nanoseconds(room):
     """Return the time of a monotonic clock; `room` receives its seconds and nanoseconds."""
     _clock_gettime(_MONOTONIC, room.ctypes)
     return 1_000_000_000 * room[0] + room[1]
 
 
 @kernel(None)
-def _trace(
-    kernel: Any, rule: Any, p: Any, rows: Any, y: Any, order: Any, state: Any,
-    ends: Any, counters: Any, counts: Any, seconds: Any,
-) -> None:  # fmt: skip
+def _trace(kernel, rule, p, rows, y, order, state, ends, counters, counts, seconds):
     """Run the examples of `order`; after ends[k] of them write the counts and seconds to row k.
 
     `ends` has one entry per point of a curve, so the calls and clock readings are few beside the rounds.

@@ -48,12 +48,10 @@ class RunModel(PrimitiveModel):  # type: ignore[misc]
 
 
 def vector(width: int) -> Any:
-    """Return LLVM's type for a vector of `width` doubles."""
     return ir.VectorType(ir.DoubleType(), width)
 
 
 def assemble(context: Any, builder: Any, run: Lanes, pieces: list[Any]) -> Any:
-    """Return the run that consists of these vectors."""
     value = ir.Constant(context.get_value_type(run), ir.Undefined)
     for k, piece in enumerate(pieces):
         value = builder.insert_value(value, piece, k)
@@ -82,7 +80,6 @@ def addresses(
 
 @llvm_function(prefer_literal=True)
 def zeros(typing: Any, width: Any) -> Any:
-    """Return a run of `width` zeros."""
     run = Lanes(width.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -105,8 +102,6 @@ def load(typing: Any, like: Any, array: Any, index: Any) -> Any:
 
 @llvm_function()
 def store(typing: Any, run: Any, array: Any, index: Any) -> Any:
-    """Write a run to an array, starting at `index`."""
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         where = addresses(context, builder, run, (array, arguments[1]), (index, arguments[2]))
         for k, address in enumerate(where):
@@ -146,7 +141,6 @@ def spread(typing: Any, like: Any, number: Any) -> Any:
 
 
 def splat(builder: Any, number: Any, width: int) -> Any:
-    """Return a vector with the same number in every lane."""
     nothing = ir.Constant(vector(width), ir.Undefined)
     first = builder.insert_element(nothing, number, INDEX(0))
     return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(INDEX, width), [0] * width))
@@ -168,7 +162,6 @@ def four(typing: Any, run: Any) -> Any:
 
 @llvm_function()
 def pack_four(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Return a run of these four numbers."""
     run = Lanes(4)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -220,7 +213,6 @@ class BlockModel(PrimitiveModel):  # type: ignore[misc]
 
 @llvm_function(prefer_literal=True)
 def empty_block(typing: Any, height: Any, width: Any) -> Any:
-    """Return a block of zeros."""
     block = Block(height.literal_value, width.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -230,7 +222,6 @@ def empty_block(typing: Any, height: Any, width: Any) -> Any:
 
 
 def entry_address(context: Any, builder: Any, array: tuple[Any, Any], index: tuple[Any, Any]) -> Any:
-    """Return the address of an entry of an array."""
     [address] = addresses(context, builder, Lanes(1), array, index)
     return builder.bitcast(address, ir.DoubleType().as_pointer())
 

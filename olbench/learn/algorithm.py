@@ -58,7 +58,6 @@ class Algorithm:
 
     @property
     def id(self) -> str:
-        """The id of the definition."""
         return self.definition.id
 
     def __repr__(self) -> str:
@@ -118,7 +117,6 @@ class Algorithm:
         return add_weights(16 * d * classes if state is None else state, d, classes)
 
     def start_batch(self) -> BatchLearner:
-        """Return a learner that fits all examples at once."""
         return BatchLearner(self)
 
 
@@ -144,7 +142,6 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
 
 
 def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> Algorithm:
-    """Return the algorithm of an id with these settings, or an algorithm, whose settings are made already."""
     if isinstance(algorithm, str):
         return make_algorithm(algorithm, **settings)
     if settings:
@@ -170,5 +167,4 @@ class Copies:
         self.original = original
 
     def __call__(self) -> Any:
-        """Return a copy."""
         return deepcopy(self.original)

@@ -38,8 +38,6 @@ class Breakdown:
 
 
 class BreakdownWatch:
-    """Runs slices of passes, and keeps the first breakdown."""
-
     def __init__(self) -> None:
         self.found: Breakdown | None = None
 
@@ -99,7 +97,6 @@ def copy_learner(learner: Learner) -> Learner:
 
 
 def explain(learner: Learner, rows: tuple[Any, ...], label: float, row: int) -> str:
-    """Return why a learner breaks down on a row."""
     x = as_matrix(rows)[row : row + 1]
     values = np.asarray(x.data if hasattr(x, "tocsr") else x, np.float64).ravel()
     with np.errstate(all="ignore"):

@@ -30,7 +30,6 @@ from olbench.learn.one_vs_rest import OneVsRest, choose_class
 
 
 def start_classes(algorithm: Algorithm, d: int, classes: int) -> Learner:
-    """Return a learner for d features and this many classes that has seen no example yet."""
     if algorithm.multiclass == "one-vs-rest":
         return OneVsRest(algorithm, d, classes)
     if algorithm.definition.order == "first":
@@ -60,7 +59,6 @@ class NativeLearner(ClassLearner, KernelLearner):
         raise UserError(f"{self.algorithm.id} has no variances")
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the number of the predicted class of each row of `order`."""
         scores = self.class_scores(rows, order).T
         return choose_class(scores, np.zeros(scores.shape)).astype(np.float64)
 
@@ -116,7 +114,6 @@ class FirstOrderClasses(NativeLearner):
 
     @property
     def factor(self) -> float:
-        """The common factor."""
         return float(self.scalars[0])
 
 
@@ -158,7 +155,6 @@ class CovarianceClasses(NativeLearner):
         return sigma
 
     def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x, one column per class, for each row of X."""
         return _measure_variances(X, self.covariance, self.classes)
 
 
@@ -219,7 +215,6 @@ class DiagonalClasses(NativeLearner):
         return np.ascontiguousarray(self.variances[:, : self.classes].T)
 
     def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x, one column per class, for each row of X."""
         squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
         return np.asarray(squares @ self.covariance.T)
 
@@ -234,7 +229,6 @@ class ExactClasses(DiagonalClasses):
 
     @property
     def compiled_rule(self) -> Any:
-        """The compiled rule of the exact step."""
         return self.algorithm.definition.compiled_exact
 
 

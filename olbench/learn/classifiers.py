@@ -207,7 +207,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return [min(exponents) - exponent for exponent in exponents]
 
     def _weights(self) -> list[Floats]:
-        """Return the weights of all learners on a common scale."""
         check_is_fitted(self, "learners_")
         if getattr(self, "kernel", None) not in (None, "linear"):
             raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
@@ -264,11 +263,13 @@ class SecondOrderClassifier(OnlineClassifier):
         if isinstance(self.learners_[0], NativeLearner):
             return self.learners_[0].class_variances(X)
         pairs = zip(self.learners_, self._shifts(), strict=True)
-        variances = np.column_stack([
-            np.ldexp(learner.margin_variance(X), 2 * shift)
-            for learner, shift in pairs
-            if isinstance(learner, SecondOrderLearner)
-        ])  # fmt: skip
+        variances = np.column_stack(
+            [
+                np.ldexp(learner.margin_variance(X), 2 * shift)
+                for learner, shift in pairs
+                if isinstance(learner, SecondOrderLearner)
+            ]
+        )
         return variances[:, 0] if self._binary else variances
 
     def decision_function(self, X: Any) -> Floats:
@@ -289,12 +290,14 @@ class SecondOrderClassifier(OnlineClassifier):
             rows = as_examples(X).rows()  # the margin is not a multiple of that of a scaled row
         else:
             exponents = np.zeros(X.shape[0], int)
-        scores = np.column_stack([
-            np.ldexp(learner.scores(rows, order), -exponents)
-            / np.sqrt(np.maximum(learner.margin_variance(scaled), TINY))
-            for learner in self.learners_
-            if isinstance(learner, SecondOrderLearner)
-        ])  # fmt: skip
+        scores = np.column_stack(
+            [
+                np.ldexp(learner.scores(rows, order), -exponents)
+                / np.sqrt(np.maximum(learner.margin_variance(scaled), TINY))
+                for learner in self.learners_
+                if isinstance(learner, SecondOrderLearner)
+            ]
+        )
         return scores[:, 0] if self._binary else scores
 
     @available_if(lambda self: self.multiclass != "native")  # type: ignore[untyped-decorator]

@@ -74,7 +74,6 @@ class ObjectLearner(Learner):
         self.signs = np.zeros(ring.shape[0], bool)
 
     def find_signs(self, places: Ints) -> NDArray[np.bool_]:
-        """Return the predictions at these places of the ring."""
         return self.signs[places]
 
     def warm_up(self) -> None:
@@ -99,7 +98,6 @@ class ObjectLearner(Learner):
         return row
 
     def _predict(self, x: Any, truth: bool) -> None:
-        """Predict an example and count the outcome."""
         positive = self._is_positive(x)
         if self.margins.shape[0]:
             place = self.rounds % self.margins.shape[0]
@@ -110,7 +108,6 @@ class ObjectLearner(Learner):
         self.counters[FALSE_ALARMS] += positive and not truth
 
     def _teach(self, x: Any, truth: bool) -> None:
-        """Let the object learn an example."""
         if self.style == "one":
             self.model.learn_one(x, truth)
         else:
@@ -142,7 +139,6 @@ class ObjectLearner(Learner):
         return np.array([self._score(self._read(rows, i), y > 0) for i, y in zip(order, labels, strict=True)])
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the object's prediction for each row of `order`; +1 if it has seen nothing or abstains."""
         if not self.updates:
             return np.ones(order.size)
         if self.style == "batch":
@@ -178,7 +174,6 @@ class BatchLearner:
         self.model = factory(**algorithm.params, **advice)
 
     def fit(self, rows: tuple[Any, ...], y: Floats, order: Ints | None = None) -> Self:
-        """Fit the rows of `order`, or all rows, from scratch."""
         from sklearn.exceptions import ConvergenceWarning
 
         X = as_matrix(rows)

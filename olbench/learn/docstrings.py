@@ -131,7 +131,6 @@ ADVICE_EXAMPLE = """
 
 
 def describe_estimator(estimator: type[Any], definition: Definition) -> str:
-    """Return the docstring of the estimator of an algorithm, with an example."""
     about = definition.estimator
     own = {parameter.name: parameter for parameter in definition.parameters}
     defaults = {field.name: field.default for field in fields(estimator)}
@@ -157,7 +156,6 @@ def describe_estimator(estimator: type[Any], definition: Definition) -> str:
 
 
 def _explain(parameter: Parameter | None, name: str, default: Any) -> tuple[str, str]:
-    """Return the type and the meaning of a parameter."""
     if parameter is None:
         return SHARED[name]
     words = parameter.doc[0].upper() + parameter.doc[1:]

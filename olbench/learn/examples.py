@@ -31,12 +31,10 @@ class Examples:
     has_zeros: bool
 
     def rows(self) -> tuple[Any, ...]:
-        """Return the tuple of arrays that the kernels take."""
         return self.dense, self.data, self.columns, self.indptr, self.norms, self.has_zeros
 
     @cached_property
     def norms(self) -> Floats:
-        """||x||^2 of each row."""
         norms = np.empty(self.n)
         _measure_norms()((self.dense, self.data, self.columns, self.indptr, norms, self.has_zeros), norms)
         return norms
@@ -100,7 +98,6 @@ class SingleRow:
         return converted
 
     def put_label(self, y: float) -> None:
-        """Set the label, -1 or +1."""
         if y not in (-1, 1):
             raise UserError(f"y must be -1 or +1, not {y!r}")
         self.y[0] = y

@@ -59,7 +59,6 @@ CHUNK = 512
 
 
 def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
-    """Raise a UserError if `count` full covariances of d features do not fit in memory."""
     needed = 8 * d * d * count
     if needed < ALWAYS_AVAILABLE:
         return
@@ -80,7 +79,6 @@ def refuse_wide(algorithm: "Algorithm", d: int, classes: int = 1) -> None:
 
 
 def refuse_large_factor(size: int) -> None:
-    """Raise a UserError if a kernel learner with this many support examples does not fit in memory."""
     what = f"a kernel with {size:,} support examples"
     _refuse_beyond_memory(4 * size * (size + 1), what, "", "use fewer examples or no kernel")
 
@@ -171,7 +169,6 @@ class Learner(ABC):
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        """Run up to each of `ends` and write the counts and seconds there."""
         started = time.perf_counter()
         begin = 0
         for k, end in enumerate(ends.tolist()):
@@ -181,7 +178,6 @@ class Learner(ABC):
             counts[k] = self.counters[list(CURVE_COUNTS.values())]
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Predict, count and learn each example of `order`."""
         raise NotImplementedError
 
     def grow(self, d: int) -> None:
@@ -191,7 +187,6 @@ class Learner(ABC):
             self.d = d
 
     def _extend(self, d: int) -> None:
-        """Extend the state to d features; by default a learner cannot."""
         definition = self.algorithm.definition
         remedy = "; use covariance='diag'" if definition.order == "second" and definition.diagonal else ""
         raise UserError(
@@ -243,7 +238,6 @@ class Learner(ABC):
 
     @property
     def learnt(self) -> int:
-        """Examples learnt."""
         return int(self.counters[ROUNDS] - self.counters[UNLEARNED])
 
     @property
@@ -287,12 +281,10 @@ class KernelLearner(Learner):
         """Make room for what the examples of `order` may add to the state; most states do not grow."""
 
     def kernel_state(self) -> tuple[Any, tuple[Any, ...]]:
-        """Return the kernel and all of its arguments after the order."""
         kernel, state = self._kernel()
         return kernel, (*state, self.margins)
 
     def warm_up(self) -> None:
-        """Compile the kernel and the rule, or load them from the cache."""
         from olbench.kernels.trace import tracer
 
         tracer(self._kernel()[0])
@@ -300,7 +292,6 @@ class KernelLearner(Learner):
 
     @property
     def compiled_rule(self) -> Any:
-        """The compiled rule that the kernel calls."""
         return self.algorithm.definition.compiled_rule
 
 
@@ -315,7 +306,6 @@ class ClassLearner(Learner):
         raise UserError("a learner of several classes has no single margin; use an estimator")
 
     def score(self, x: Any) -> float:
-        """Refuse: several classes have no single score."""
         return self.step(x, 1.0)
 
 
@@ -337,11 +327,9 @@ class BaselineLearner(KernelLearner):
 
     @property
     def weights(self) -> Floats:
-        """Zeros: a baseline has no weights."""
         return np.zeros(self.d)
 
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the same margin for every row."""
         rule = self.algorithm.definition.rule
         assert rule is not None
         return np.full(order.size, float(rule(*self.seen.tolist(), self.last[0], self.p)))  # type: ignore[arg-type]
@@ -374,7 +362,6 @@ class FirstOrderLearner(KernelLearner):
 
     @property
     def weights(self) -> Floats:
-        """The weight vector w."""
         weights: Floats = self.scalars[0] * self.w
         return weights
 
@@ -418,12 +405,10 @@ class AveragedLearner(FirstOrderLearner):
         return mean
 
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
-        """Return the mean weights of some features, and no variances."""
         mean: Floats = (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.learnt)
         return mean, None
 
     def forget(self, columns: Any) -> None:
-        """Start from scratch, where `columns` are all the features of the examples seen so far."""
         super().forget(columns)
         self.deficit[columns] = 0.0
 
@@ -498,7 +483,6 @@ class CovarianceLearner(SecondOrderLearner):
 
     @property
     def weights(self) -> Floats:
-        """The mean mu."""
         return self.mu.copy()
 
     @property
@@ -510,7 +494,6 @@ class CovarianceLearner(SecondOrderLearner):
         return sigma
 
     def margin_variance(self, X: Any) -> Floats:
-        """Return x' Sigma x for each row of X."""
         return quadratic_forms(X, self.covariance, square=False)
 
 
@@ -563,7 +546,6 @@ class RootLearner(SecondOrderLearner):
 
     @property
     def scale_exponent(self) -> int:
-        """The exponent of the power of two that multiplies mu and R."""
         return int(self.counters[EXTRA])
 
     @property
@@ -584,8 +566,6 @@ class RootLearner(SecondOrderLearner):
 
 
 class DiagonalLearner(SecondOrderLearner):
-    """Diagonal covariance."""
-
     def __init__(self, algorithm: "Algorithm", d: int):
         super().__init__(algorithm, d)
         refuse_wide(algorithm, d)
@@ -612,7 +592,6 @@ class DiagonalLearner(SecondOrderLearner):
 
     @property
     def weights(self) -> Floats:
-        """The mean mu."""
         return self.moments[:, 0].copy()
 
     @property
@@ -627,19 +606,16 @@ class DiagonalLearner(SecondOrderLearner):
             return np.asarray(np.fmin(variances * (self.clock[0] / marks), self.algorithm.a))
 
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
-        """Return the means and the variances of some features."""
         # One index into the flat array takes half the time of rows of two.
         places = 2 * columns.astype(np.int64)
         flat = self.moments.reshape(-1)
         return flat.take(places), flat.take(places + 1)
 
     def forget(self, columns: Any) -> None:
-        """Start from scratch, where `columns` are all the features of the examples seen so far."""
         self.moments[columns] = (0.0, self.algorithm.a)
         self.counters[:] = 0
 
     def margin_variance(self, X: Any) -> Floats:
-        """Return x' Sigma x for each row of X."""
         squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
         return np.asarray(squares @ self.covariance).ravel()
 
@@ -654,7 +630,6 @@ class ExactLearner(DiagonalLearner):
 
     @property
     def compiled_rule(self) -> Any:
-        """The compiled rule of the exact step."""
         return self.algorithm.definition.compiled_exact
 
 
@@ -722,7 +697,6 @@ class LabelledDiagonal(DiagonalLearner):
         return means, self._grow(variances, self.marks[columns])
 
     def forget(self, columns: Any) -> None:
-        """Start from scratch, where `columns` are all the features of the examples seen so far."""
         super().forget(columns)
         self.clock = make_clock(self.algorithm)
         # The clock starts again, and with it the marks of all features.
@@ -752,7 +726,6 @@ class DualLearner(SecondOrderLearner):
 
     @property
     def size(self) -> int:
-        """The number of support examples."""
         return int(self.counters[EXTRA])
 
     @property
@@ -779,7 +752,6 @@ class DualLearner(SecondOrderLearner):
 
     @property
     def covariance(self) -> NDArray[np.float64]:
-        """Sigma of a linear kernel."""
         if not self.linear:
             raise UserError(
                 f"{self.algorithm.id}: only a linear kernel has a covariance matrix over the features"
@@ -796,7 +768,6 @@ class DualLearner(SecondOrderLearner):
         return sigma
 
     def margin_variance(self, X: Any) -> Floats:
-        """Return x' Sigma x for each row of X."""
         from olbench.kernels.dual import measure_variances
 
         variances = np.empty(X.shape[0])
@@ -887,7 +858,6 @@ def aligned_zeros(rows: int, columns: int) -> Floats:
 
 
 def _extend(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return a longer array that begins with this one."""
     longer = np.empty(size, array.dtype)
     longer[: array.size] = array
     return longer

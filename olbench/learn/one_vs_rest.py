@@ -37,8 +37,6 @@ OFFSET = 2**40
 
 
 class OneVsRest(ClassLearner):
-    """One learner per class."""
-
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
         # The constants of the rule are those of each learner; here there is no rule to pass them to.
         self.algorithm, self.d = algorithm, d
@@ -55,7 +53,6 @@ class OneVsRest(ClassLearner):
         self._signs: Floats = np.empty(0)
 
     def warm_up(self) -> None:
-        """Compile what all learners share."""
         self.learners[0].warm_up()
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
@@ -63,7 +60,6 @@ class OneVsRest(ClassLearner):
             self._run_slice(rows, y, order[begin : begin + RING])
 
     def _run_slice(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Run up to RING rounds of all learners, then compare their margins."""
         if self._signs.size != y.size:
             self._signs = np.empty(y.size)
         signs, own = self._signs, order & ROW
@@ -89,20 +85,17 @@ class OneVsRest(ClassLearner):
             self.counters[k] = sum(learner.counters[k] for learner in self.learners)
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the number of the predicted class of each row of `order`."""
         scores = np.stack([learner.scores(rows, order) for learner in self.learners])
         exponents = np.array([getattr(learner, "scale_exponent", 0) for learner in self.learners])
         return choose_class(scores, np.broadcast_to(exponents[:, None], scores.shape)).astype(np.float64)
 
     @property
     def state_bytes(self) -> int | None:
-        """The bytes of all learners; None where those of one are not known."""
         sizes = [each.state_bytes for each in self.learners]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     @property
     def weights(self) -> Floats:
-        """The weights of all learners, one row per class."""
         return np.stack([learner.weights for learner in self.learners])
 
 

@@ -344,7 +344,6 @@ class _Kept:
         self.seen = 0
 
     def add_labels(self, labels: Floats) -> None:
-        """Keep the labels of a window's predictions."""
         self.labels = np.concatenate([self.labels, labels]) if self.labels.size else labels
 
     def copy(self) -> None:
@@ -389,7 +388,6 @@ class _Slices:
             size = int(min(max(1, SLICE_SECONDS * self.seen / max(1e-9, self.seconds)), SLICE_ROWS))
 
     def run(self, size: int) -> None:
-        """Run the next `size` examples, or as many as are left."""
         if self.kept is None:
             self._run(size)
             return

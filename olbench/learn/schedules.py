@@ -12,12 +12,10 @@ from olbench.learn.examples import Ints
 
 
 def is_predicted(schedule: Ints) -> NDArray[np.bool_]:
-    """Return which entries of a schedule make a prediction."""
     return schedule < ONLY_LEARN
 
 
 def count_predictions(schedule: Ints) -> int:
-    """Return how many predictions a schedule makes."""
     if not schedule.size or schedule.max() < ONLY_PREDICT:
         return schedule.size
     return int(np.count_nonzero(is_predicted(schedule)))

@@ -28,12 +28,10 @@ def count_state_bytes(algorithm: "Algorithm", d: int, classes: int) -> int | Non
 
 
 def add_weights(state: int, d: int, classes: int) -> int:
-    """Return the bytes of a state with the weights that a pass returns."""
     return state + 8 * d * classes
 
 
 def _count_binary(algorithm: "Algorithm", d: int) -> int:
-    """Return how many numbers a binary learner has."""
     definition = algorithm.definition
     if definition.order == "baseline":
         return 3
@@ -50,7 +48,6 @@ def _count_binary(algorithm: "Algorithm", d: int) -> int:
 
 
 def _count_native(algorithm: "Algorithm", d: int, classes: int) -> int:
-    """Return how many numbers a learner of all classes has."""
     means = d * count_columns(classes)
     if algorithm.definition.order == "first":
         return means + 2 + (count_blocks(d) if algorithm.definition.reads_norm else 0)
@@ -64,5 +61,4 @@ def _count_native(algorithm: "Algorithm", d: int, classes: int) -> int:
 
 
 def _pad(d: int) -> int:
-    """Return the side of a covariance in whole tiles."""
     return -(-d // TILE) * TILE

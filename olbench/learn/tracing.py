@@ -110,7 +110,6 @@ class Trace(Sequence[TracedRound]):
 
     @property
     def algorithm(self) -> Algorithm:
-        """The algorithm with its settings."""
         return self.learner.algorithm
 
     @property
@@ -135,7 +134,6 @@ class Trace(Sequence[TracedRound]):
 
     @property
     def has_states(self) -> bool:
-        """Whether the rounds have their states."""
         return bool(self._states)
 
     def __len__(self) -> int:
@@ -288,7 +286,6 @@ class _Tracer:
         self.answer = np.zeros(len(self.answers))
 
     def run(self, examples: Examples, order: Ints, states: bool) -> Trace:
-        """Run the rounds of an order."""
         numbers = ("margin", QUESTIONS[self.order], *self.answers)
         columns: dict[str, NDArray[Any]] = {
             "t": self.learner.rounds + np.arange(1, order.size + 1),
@@ -316,7 +313,6 @@ class _Tracer:
         return events[list(EVENTS).index("changed")] or forgets
 
     def run_round(self, row: int) -> tuple[int, list[float], list[bool]]:
-        """Run one round; return its prediction, its numbers and what happened."""
         learner = self.learner
         before, ask = learner.counters.copy(), self._prepare(row)
         self.ring[0] = np.nan

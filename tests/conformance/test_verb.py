@@ -1,4 +1,4 @@
-"""The verb: exit codes, formats, what the subject calls its parameters, one's own rule, the survey."""
+"""The verb: exit codes, formats, what the subject calls its parameters, one's own rule."""
 
 import json
 import re
@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from olbench.conformance import survey
 from olbench.conformance.catalogue import CATALOGUE
-from olbench.conformance.survey import LEARNERS, SurveyedLearner
 
 RULE = Path(__file__).parents[2] / "docs/examples/my_rule.py"
 MODULE = """\
@@ -61,13 +59,9 @@ def test_a_class_with_a_defect_exits_with_one(here, module):
     assert out.startswith("**Wrong contains a known defect")
 
 
-def test_a_verdict_as_json_and_as_a_badge(here, module, tmp_path):
-    code, out, _ = here("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "html")
-    assert code == 1
-    assert out.startswith("<!doctype html>")
-    assert '<p class="bad">Wrong contains a known defect' in out
+def test_a_verdict_as_json(here, module, tmp_path):
     words = ("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "json")
-    code, out, _ = here(*words, "--badge", tmp_path / "badge.json", "--output", tmp_path / "verdict.json")
+    code, out, _ = here(*words, "--output", tmp_path / "verdict.json")
     assert (code, out) == (1, "")
     verdict = json.loads((tmp_path / "verdict.json").read_text())
     assert verdict["verdict"] == "defect"
@@ -76,10 +70,6 @@ def test_a_verdict_as_json_and_as_a_badge(here, module, tmp_path):
     assert verdict["seen"] == ["olpy 1.0.0.dev3: CW, ECCW, SCW, SCW2"]
     assert verdict["formula"] == "alpha = l / (v + r)"
     assert verdict["example"][-1]["step"]["seen"] != verdict["example"][-1]["step"]["expected"]
-    badge = json.loads((tmp_path / "badge.json").read_text())
-    assert badge == {
-        "schemaVersion": 1, "label": "AROW conformance", "message": "known defect", "color": "red",
-    }  # fmt: skip
 
 
 def test_a_parameter_can_have_another_name_or_be_the_inverse(here, module):
@@ -167,18 +157,3 @@ def test_the_catalogue_is_listed(here):
     _, out, _ = here("conform", "--list", "--as", "pa")
     assert "norm-with-bias" in out
     assert "cdf-for-quantile" not in out
-
-
-def test_the_survey_names_what_it_finds_and_what_is_not_installed(here, monkeypatch):
-    chosen = [each for each in LEARNERS if each.title == "Perceptron(fit_intercept=False)"]
-    chosen.append(SurveyedLearner("no-such-library", "no.such", "Learner", "pa"))
-    chosen.append(SurveyedLearner("scikit-learn", "sklearn.linear_model", "NoSuchLearner", "pa"))
-    monkeypatch.setattr(survey, "LEARNERS", chosen)
-    code, out, _ = here("conform", "--survey", "--format", "json")
-    found = json.loads(out)
-    assert code == 0
-    assert [each.get("explained_by") for each in found] == [["zero-is-mistake"], None, None]
-    assert found[1]["reason"] == "not installed"
-    assert "NoSuchLearner" in found[2]["reason"]
-    _, out, _ = here("conform", "--survey", "--format", "md")
-    assert "| `Perceptron(fit_intercept=False)` | perceptron | other convention |" in out

@@ -1,11 +1,11 @@
-"""The survey: public implementations, learner by learner, and what each is."""
+"""Which public learners are the algorithms of their papers: `make survey` writes docs/conformance.md."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ import numpy as np
 from olbench.algorithms import get_definition
 from olbench.conformance.inputs import design_inputs
 from olbench.conformance.objects import make_subject
-from olbench.conformance.rendering import as_plain, explain, render_evidence, render_text
+from olbench.conformance.rendering import explain, render_evidence, render_text
 from olbench.conformance.subjects import Subject
 from olbench.conformance.verdict import Conformance, judge
 from olbench.errors import count, describe_error, shorten
 
+PAGE = Path(__file__).resolve().parents[1] / "docs/conformance.md"
 #: Parameters that tell conventions apart: none is 1, and none is the square or the inverse of another.
 R, C, B, ETA = 0.7, 0.4, 3.0, 0.8
 #: The first step of ALMA, long enough for its projection.
@@ -40,7 +41,6 @@ class SurveyedLearner:
     label: str = ""
 
     def find_subject(self) -> Subject:
-        """Import the learner and return it as a subject."""
         found = getattr(import_module(self.module), self.name)
         adapt = self.adapt or (lambda learner, arguments: learner(**arguments))
         return make_subject(partial(adapt, found, self.arguments), {}, self.title)
@@ -53,8 +53,6 @@ class SurveyedLearner:
 
 @dataclass(frozen=True)
 class SurveyRow:
-    """A learner with its verdict, or the reason why there is none."""
-
     learner: SurveyedLearner
     version: str
     verdict: Conformance | None
@@ -217,19 +215,14 @@ LEARNERS: Sequence[SurveyedLearner] = (
 )  # fmt: skip
 
 
-def run_survey(say: Callable[[str], None]) -> list[SurveyRow]:
-    """Examine every learner whose library is installed; the others are listed with the reason."""
-    return list(_examine(say, LEARNERS))
-
-
-def _examine(say: Callable[[str], None], learners: Iterable[SurveyedLearner]) -> Iterator[SurveyRow]:
+def examine(learners: Iterable[SurveyedLearner]) -> Iterator[SurveyRow]:
+    """Examine the learners whose library is installed; the others are listed with the reason."""
     for learner in learners:
         try:
             installed = version(learner.package)
         except PackageNotFoundError:
             yield SurveyRow(learner, "", None, "not installed")
             continue
-        say(f"{learner.package} {installed}: {learner.title}")
         try:
             subject = learner.find_subject()
         except Exception as error:  # a library that does not work with this Python or NumPy
@@ -257,16 +250,8 @@ this was written; jubatus and jubakit need a server, capymoa needs Java.
 """
 
 
-def render_survey(rows: Sequence[SurveyRow], form: str) -> str:
-    """Return the survey as a table, in Markdown with the smallest example of each finding, or as JSON."""
-    if form == "json":
-        return json.dumps([_as_plain_row(row) for row in rows], indent=2) + "\n"
-    if form != "md":
-        return "".join(
-            f"{row.learner.package} {row.version}, {row.learner.title}, as {row.learner.algorithm}: "
-            f"{_name_verdict(row)}; {_explain_row(row)}\n"
-            for row in rows
-        )
+def render_survey(rows: Sequence[SurveyRow]) -> str:
+    """Return the page: a table, and the smallest example of each finding."""
     lines = ["| library | learner | compared with | verdict | because |", "|:--|:--|:--|:--|:--|"]
     for row in rows:
         cells = [
@@ -301,10 +286,9 @@ def _explain_row(row: SurveyRow) -> str:
     return explain(row.verdict)
 
 
-def _as_plain_row(row: SurveyRow) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "library": row.learner.package,
-        "version": row.version,
-        "learner": row.learner.title,
-    }
-    return {**found, **(as_plain(row.verdict) if row.verdict is not None else {"reason": row.reason})}
+if __name__ == "__main__":
+    found = []
+    for row in examine(LEARNERS):
+        print(f"{row.learner.package} {row.version}: {row.learner.title}: {_name_verdict(row)}", flush=True)
+        found.append(row)
+    PAGE.write_text(render_survey(found), encoding="utf-8")
