@@ -33,78 +33,52 @@ def bisect(increasing, high):
     return high
 
 
-# First order: (m, s, mistake, q, t, k) to the loss, the factor of w and tau.
-def passive_aggressive(tau):
-    def rule(p, m, s, mistake, q, t, k):
+def hinged(tau, factor=1):
+    """Return a rule that steps by tau where the margin is below 1."""
+
+    def rule(p, m, s, mistake, q, t):
         loss = excess(1, m)
-        return loss, 1, tau(p, loss, s) if loss and s else 0
+        return (loss, factor, tau(p, loss, s, t)) if loss and s else (loss, 1, 0)
 
     return rule
 
 
-def margin_perceptron(p, m, s, mistake, q, t, k):
-    return float(m <= p["margin"]), 1, float(m <= p["margin"])
-
-
-def romma(p, m, s, mistake, q, t, k):
-    if not mistake:
-        return 0, 1, 0
+def romma(p, m, s, mistake, q, t):
     bottom = s * q - m * m
-    if q == 0 or bottom <= 1e-12 * s * q:
-        return 1, 1, float(q == 0)
-    return 1, (s * q - m) / bottom, q * (1 - m) / bottom
+    if not mistake or (q and bottom <= 1e-12 * s * q):
+        return float(mistake), 1, 0
+    return (1, (s * q - m) / bottom, q * (1 - m) / bottom) if q else (1, 1, 1)
 
 
-def aromma(p, m, s, mistake, q, t, k):
-    loss = excess(1, m)
-    return (loss, *romma(p, m, s, loss > 0, q, t, k)[1:])
+def aromma(p, m, s, mistake, q, t):
+    return excess(1, m), *romma(p, m, s, excess(1, m) > 0, q, t)[1:]
 
 
-def ogd(p, m, s, mistake, q, t, k):
-    loss = excess(1, m)
-    return loss, 1, p["C"] / np.sqrt(L(t)) if loss else 0
-
-
-def perceptron(p, m, s, mistake, q, t, k):
+def perceptron(p, m, s, mistake, q, t):
     return float(mistake), 1, float(mistake)
 
 
-def shrinking(p, m, s, mistake, q, t, k):
-    loss = max(L(0), 1 - m)
-    return (loss, L(0.9), min(p["C"], loss / s)) if loss and s else (loss, 1, 0)
+def clipped(p, loss, s, t):
+    return min(p["C"], loss / s)
 
 
-PA = passive_aggressive(lambda p, loss, s: loss / s)
-PA1 = passive_aggressive(lambda p, loss, s: min(p["C"], loss / s))
+#: First order: (m, s, mistake, q, t) to the loss, the factor of w, and tau.
 FIRST = {
-    "perceptron": perceptron, "margin-perceptron": margin_perceptron, "pa": PA, "pa1": PA1,
-    "pa2": passive_aggressive(lambda p, loss, s: loss / (s + 1 / (2 * L(p["C"])))),
-    "romma": romma, "aromma": aromma, "ogd": ogd, "averaged-perceptron": perceptron, "averaged-pa1": PA1,
-    "shrinking": shrinking,
+    "perceptron": perceptron, "averaged-perceptron": perceptron, "romma": romma, "aromma": aromma,
+    "margin-perceptron": lambda p, m, *_: (float(m <= p["margin"]), 1, float(m <= p["margin"])),
+    "pa": hinged(lambda p, loss, s, t: loss / s), "pa1": hinged(clipped), "averaged-pa1": hinged(clipped),
+    "pa2": hinged(lambda p, loss, s, t: loss / (s + 1 / (2 * L(p["C"])))),
+    "ogd": hinged(lambda p, loss, s, t: p["C"] / np.sqrt(L(t))), "shrinking": hinged(clipped, L(0.9)),
 }  # fmt: skip
 
 
-# Second order: (m, v, mistake, t) to the loss, alpha and the precision c that the step adds along x.
 def phi_of(p):
     return L(NormalDist().inv_cdf(p["eta"]))
 
 
-def cw_alpha(phi, m, v):
+def cw_alpha(p, phi, m, v):
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
     return max(L(0), (-m * psi + np.sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta))
-
-
-def deviation_rule(find_alpha):
-    def rule(p, m, v, mistake, t):
-        phi = phi_of(p)
-        loss = excess(phi * np.sqrt(v), m)
-        if not loss or not v:
-            return loss, 0, 0
-        alpha = find_alpha(p, phi, m, v)
-        root = (-alpha * v * phi + np.sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
-        return loss, alpha, alpha * phi / root
-
-    return rule
 
 
 def scw2_alpha(p, phi, m, v):
@@ -113,38 +87,39 @@ def scw2_alpha(p, phi, m, v):
     return max(L(0), (-(2 * m * n + phi**2 * m * v) + g) / (2 * (n**2 + n * v * phi**2)))
 
 
-def cw_var(p, m, v, mistake, t):
-    phi = phi_of(p)
-    loss, b = excess(phi * v, m), 1 + 2 * phi * m
-    if not loss or not v:
-        return loss, 0, 0
-    alpha = max(L(0), (-b + np.sqrt(b**2 - 8 * phi * (m - phi * v))) / (4 * phi * v))
-    return loss, alpha, 2 * alpha * phi
+def confident(find_alpha):
+    """Return a rule with the constraint on the standard deviation."""
 
-
-def squared_hinge(step):
     def rule(p, m, v, mistake, t):
-        loss = excess(1, m)
-        return (loss, *step(p, loss, v, mistake, t)) if loss else (loss, 0, 0)
+        phi = phi_of(p)
+        loss = excess(phi * np.sqrt(v), m)
+        alpha = find_alpha(p, phi, m, v) if loss and v else 0
+        root = (-alpha * v * phi + np.sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
+        return loss, alpha, alpha * phi / root if alpha else 0
 
     return rule
 
 
-def narow(p, loss, v, mistake, t):
-    if v <= 1 / L(p["b"]):
-        return 0, 0
-    beta = 1 / (v + v / (p["b"] * v - 1))
-    return loss * beta, beta / (1 - beta * v)
+def cw_var(p, m, v, mistake, t):
+    phi = phi_of(p)
+    loss, b = excess(phi * v, m), 1 + 2 * phi * m
+    alpha = (-b + np.sqrt(b**2 - 8 * phi * (m - phi * v))) / (4 * phi * v) if loss and v else 0
+    return loss, alpha, 2 * alpha * phi
 
 
-def nherd(p, loss, v, mistake, t):
-    C = L(p["C"])
-    return loss / (v + 1 / C), C * (2 + C * v)
+def regularised(noise):
+    """Return AROW's rule with another r in each round; infinite where nothing changes."""
+
+    def rule(p, m, v, mistake, t):
+        loss, r = excess(1, m), noise(p, v, mistake, t)
+        return (loss, loss / (v + r), 1 / r) if loss else (loss, 0, 0)
+
+    return rule
 
 
-def fading(p, loss, v, mistake, t):
-    r = p["r"] * np.sqrt(L(t)) * (0.5 if mistake else 1)
-    return loss / (v + r), 1 / r
+def nherd(p, m, v, mistake, t):
+    loss, C = excess(1, m), L(p["C"])
+    return (loss, loss / (v + 1 / C), C * (2 + C * v)) if loss else (loss, 0, 0)
 
 
 def iellip(p, m, v, mistake, t):
@@ -152,13 +127,13 @@ def iellip(p, m, v, mistake, t):
     return (1, (1 - m) / v, c / ((1 - c) * v)) if mistake and v else (float(mistake), 0, 0)
 
 
+#: Second order: (m, v, mistake, t) to the loss, alpha, and the precision c that the step adds along x.
 SECOND = {
-    "cw": deviation_rule(lambda p, phi, m, v: cw_alpha(phi, m, v)),
-    "scw1": deviation_rule(lambda p, phi, m, v: min(p["C"], cw_alpha(phi, m, v))),
-    "scw2": deviation_rule(scw2_alpha), "cw-var": cw_var,
-    "arow": squared_hinge(lambda p, loss, v, mistake, t: (loss / (v + p["r"]), 1 / L(p["r"]))),
-    "nherd": squared_hinge(nherd), "narow": squared_hinge(narow), "fading": squared_hinge(fading),
-    "iellip": iellip,
+    "cw": confident(cw_alpha), "scw1": confident(lambda p, *mv: min(p["C"], cw_alpha(p, *mv))),
+    "scw2": confident(scw2_alpha), "cw-var": cw_var, "nherd": nherd, "iellip": iellip,
+    "arow": regularised(lambda p, v, mistake, t: L(p["r"])),
+    "narow": regularised(lambda p, v, mistake, t: v / (p["b"] * v - 1) if v > 1 / L(p["b"]) else L(np.inf)),
+    "fading": regularised(lambda p, v, mistake, t: p["r"] * np.sqrt(L(t)) * (0.5 if mistake else 1)),
 }  # fmt: skip
 
 
@@ -191,9 +166,18 @@ def exact_step(id, p, m, parts):
     return alpha, 2 * alpha * phi
 
 
+def times(sigma, x):
+    return sigma @ x if sigma.ndim == 2 else sigma * x
+
+
+def begin_sigma(d, options):
+    one = np.ones(d, L) if options.get("covariance") == "diag" else np.eye(d, dtype=L)
+    return L(options.get("a", 1)) * one
+
+
 def shrink(sigma, x, c, projection):
     """Return Sigma after precision c is added along x: a matrix, or a diagonal by its projection."""
-    z = sigma @ x if sigma.ndim == 2 else sigma * x
+    z = times(sigma, x)
     beta = c / (1 + c * (x @ z))
     if sigma.ndim == 2:
         return sigma - beta * np.outer(z, z)
@@ -209,6 +193,13 @@ class Counting:
     def begin(self):
         """Prepare for an example whose label is there."""
 
+    def score(self, x):
+        """Return what predicts a row that is not learnt."""
+        return self.look(x)[1]
+
+    def test(self, x):
+        return self.score(x) >= 0
+
     def count(self, loss, changed):
         self.updates += bool(loss > 0)
         self.effective += bool(changed)
@@ -223,14 +214,14 @@ class FirstOrder(Counting):
         f = self.w @ x
         return f >= 0, f, None
 
-    def test(self, x):
-        return (self.total if self.id.startswith("averaged") else self.w) @ x >= 0
+    def score(self, x):
+        return (self.total if self.id.startswith("averaged") else self.w) @ x
 
     def learn(self, x, y):
         self.learnt += 1
         f, s = self.w @ x, x @ x
-        state = (f >= 0) != (y > 0), self.w @ self.w, self.learnt, self.updates
-        loss, factor, tau = FIRST[self.id](self.p, y * f, s, *state)
+        mistake, q = (f >= 0) != (y > 0), self.w @ self.w
+        loss, factor, tau = FIRST[self.id](self.p, y * f, s, mistake, q, self.learnt)
         self.count(loss, s > 0 and (factor != 1 or tau != 0))
         if s > 0:
             self.w = factor * self.w + tau * y * x
@@ -241,9 +232,8 @@ class Gaussian(Counting):
     def __init__(self, id, d, p, options):
         super().__init__()
         self.id, self.p, self.mu, self.begun = id, p, np.zeros(d, L), False
-        self.a, self.projection = L(options.get("a", 1)), options.get("projection", "kl")
-        self.growth = 1 / L(options.get("forgetting", 1))
-        self.sigma = self.a * (np.ones(d, L) if options.get("covariance") == "diag" else np.eye(d, dtype=L))
+        self.sigma, self.projection = begin_sigma(d, options), options.get("projection")
+        self.a, self.growth = self.sigma.max(), 1 / L(options.get("forgetting", 1))
 
     def begin(self):
         if self.learnt and self.growth > 1:
@@ -252,22 +242,16 @@ class Gaussian(Counting):
             self.sigma = self.sigma * (scale**2 if self.sigma.ndim == 1 else np.outer(scale, scale))
         self.begun = True
 
-    def variance(self, x):
-        return x @ (self.sigma @ x if self.sigma.ndim == 2 else self.sigma * x)
-
     def look(self, x):
-        f, v = self.mu @ x, self.variance(x)
+        f, v = self.mu @ x, x @ times(self.sigma, x)
         share = NormalDist().cdf(float(f / np.sqrt(v))) if v > 0 else 0.5
         return f >= 0, f, None if self.id == "iellip" else share
-
-    def test(self, x):
-        return self.mu @ x >= 0
 
     def learn(self, x, y):
         if not self.begun:
             self.begin()
         self.begun, self.learnt = False, self.learnt + 1
-        f, v = self.mu @ x, self.variance(x)
+        f, v = self.mu @ x, x @ times(self.sigma, x)
         m = y * f
         loss, alpha, c = SECOND[self.id](self.p, m, v, (f >= 0) != (y > 0), self.learnt)
         if self.projection == "exact" and loss and v:
@@ -277,7 +261,7 @@ class Gaussian(Counting):
         changed = v > 0 and (alpha != 0 or c != 0)
         self.count(loss, changed)
         if changed:
-            self.mu = self.mu + alpha * y * (self.sigma @ x if self.sigma.ndim == 2 else self.sigma * x)
+            self.mu = self.mu + alpha * y * times(self.sigma, x)
             self.sigma = shrink(self.sigma, x, c, self.projection)
 
 
@@ -286,21 +270,15 @@ class SecondOrderPerceptron(Counting):
 
     def __init__(self, id, d, p, options):
         super().__init__()
-        diag = options.get("covariance") == "diag"
-        self.w, self.sigma = np.zeros(d, L), np.ones(d, L) if diag else np.eye(d, dtype=L)
+        self.w, self.sigma = np.zeros(d, L), begin_sigma(d, options)
 
     def look(self, x):
-        S = shrink(self.sigma, x, 1, "kl")
-        if S.ndim == 1:
-            f = self.w @ (S * x)
+        f, z = self.w @ times(shrink(self.sigma, x, 1, "kl"), x), times(self.sigma, x)
+        if self.sigma.ndim == 1:
             return f >= 0, f, None
-        # The record's margin is that of mu = Sigma w, which has the same sign.
-        z = self.sigma @ x
+        # The margin of the record is that of mu = Sigma w, which has the same sign.
         share = NormalDist().cdf(float(self.w @ z / np.sqrt(x @ z))) if x.any() else 0.5
-        return self.w @ (S @ x) >= 0, self.w @ z, share
-
-    def test(self, x):
-        return self.look(x)[0]
+        return f >= 0, self.w @ z, share
 
     def learn(self, x, y):
         self.learnt += 1
@@ -355,14 +333,12 @@ class LastLabel(Counting):
         self.learnt, self.last, self.total = self.learnt + 1, y, self.total + y
 
 
-def start(id, d, p, options):
-    kinds = (
-        (FIRST, FirstOrder),
-        (SECOND, Gaussian),
-        (("sop",), SecondOrderPerceptron),
-        (("no-change", "majority-so-far"), LastLabel),
-    )
-    return next((kind for ids, kind in kinds if id in ids), Object)(id, d, p, options)
+def start(id, d, p, options, classes=0):
+    if classes:
+        return (Native if "multiclass" in options else OneVsRest)(id, d, p, options, classes)
+    known = {"sop": SecondOrderPerceptron, "one-by-one": Object, "row-by-row": Object}
+    known |= dict.fromkeys(FIRST, FirstOrder) | dict.fromkeys(SECOND, Gaussian)
+    return known.get(id, LastLabel)(id, d, p, options)
 
 
 class OneVsRest:
@@ -375,6 +351,9 @@ class OneVsRest:
 
     def look(self, x):
         return int(np.argmax([each.look(x)[1] for each in self.learners])), None, None
+
+    def test(self, x):
+        return int(np.argmax([each.score(x) for each in self.learners]))
 
     def learn(self, x, y):
         for k, each in enumerate(self.learners):
@@ -397,12 +376,14 @@ class Native(Counting):
     def __init__(self, id, d, p, options, classes):
         super().__init__()
         self.id, self.p, self.options, self.mu = id, p, options, np.zeros((classes, d), L)
-        kind, a = options.get("covariance", "block"), L(options.get("a", 1))
-        self.owner = np.zeros(classes, int) if kind == "shared" else np.arange(classes)
-        self.sigma = [a * (np.ones(d, L) if kind == "diag" else np.eye(d, dtype=L)) for _ in set(self.owner)]
+        self.owner = [0] * classes if options.get("covariance") == "shared" else list(range(classes))
+        self.sigma = [begin_sigma(d, options) for _ in self.owner]
 
     def look(self, x):
         return int(np.argmax(self.mu @ x)), None, None
+
+    def test(self, x):
+        return self.look(x)[0]
 
     def learn(self, x, y):
         self.learnt += 1
@@ -415,7 +396,7 @@ class Native(Counting):
     def _first_order(self, x, y, rival, F, wrong):
         s, q = 2 * (x @ x), (self.mu**2).sum()
         m = F[y] - F[rival]
-        loss, factor, tau = FIRST[self.id](self.p, m, s, wrong, q, self.learnt, self.updates)
+        loss, factor, tau = FIRST[self.id](self.p, m, s, wrong, q, self.learnt)
         parts = (np.arange(F.size) == rival).astype(L)
         if self.id == "perceptron" and self.options.get("allocation", "max") != "max" and wrong:
             above = (F[y] <= F) & (np.arange(F.size) != y)
@@ -428,8 +409,8 @@ class Native(Counting):
         return loss, factor != 1 or tau != 0
 
     def _second_order(self, x, y, rival, F, wrong):
-        pair, diag = (self.owner[y], self.owner[rival]), self.sigma[0].ndim == 1
-        z = [self.sigma[k] * x if diag else self.sigma[k] @ x for k in pair]
+        pair = self.owner[y], self.owner[rival]
+        z = [times(self.sigma[k], x) for k in pair]
         v = np.array([x @ each for each in z])
         m, V, p = F[y] - F[rival], v.sum(), self.p
         loss, alpha, c = SECOND[self.id](p, m, V, wrong, self.learnt)
@@ -446,11 +427,6 @@ class Native(Counting):
         for k in set(pair):
             self.sigma[k] = shrink(self.sigma[k], x, c, self.options.get("projection"))
         return loss, True
-
-
-def start_classes(id, d, p, options, classes):
-    kind = Native if options.get("multiclass") == "native" else OneVsRest
-    return kind(id, d, p, options, classes)
 
 
 @dataclass
@@ -502,35 +478,28 @@ def auc(found):
     return metrics.roc_auc_score(truth, found.margins) if 0 < truth.sum() < truth.size else None
 
 
-def measure(found, names):
-    """Return measures of two classes by scikit-learn; None where one is undefined."""
-    y, f = np.array(found.truth), np.array(found.margins)
-    guess = np.where(found.predicted, 1.0, -1.0)
-    recalls = [metrics.recall_score(y, guess, pos_label=k, zero_division=0) for k in (1, -1)]
+def measure(found, names, classes=0):
+    """Return measures by scikit-learn; None where one is undefined."""
+    y, f, guess = np.array(found.truth), np.array(found.margins), np.array(found.predicted)
+    guess = guess if classes else np.where(guess, 1.0, -1.0)
+
+    def recall(label):
+        return metrics.recall_score(y, guess, pos_label=label, zero_division=0)
+
     known = {
         "mistake_rate": lambda: np.mean(y != guess), "accuracy": lambda: metrics.accuracy_score(y, guess),
         "balanced_accuracy": lambda: metrics.balanced_accuracy_score(y, guess),
-        "sensitivity": lambda: recalls[0], "specificity": lambda: recalls[1],
+        "sensitivity": lambda: recall(1), "specificity": lambda: recall(-1),
         "precision": lambda: metrics.precision_score(y, guess, zero_division=0),
         "f1": lambda: metrics.f1_score(y, guess, zero_division=0),
-        "g_mean": lambda: math.sqrt(recalls[0] * recalls[1]),
+        "macro_f1": lambda: metrics.f1_score(y, guess, average="macro", zero_division=0),
+        "g_mean": lambda: math.sqrt(recall(1) * recall(-1)),
         "kappa": lambda: metrics.cohen_kappa_score(y, guess),
         "mcc": lambda: metrics.matthews_corrcoef(y, guess), "auc": lambda: auc(found),
         "hinge_loss": lambda: np.maximum(0, 1 - y * f).mean(),
         "squared_loss": lambda: metrics.mean_squared_error(y, f),
         "log_loss": lambda: metrics.log_loss(y > 0, found.shares, labels=[False, True])
         if not np.isnan(found.shares).any() else None,
-    }  # fmt: skip
-    return {name: defined(known[name]) for name in names}
-
-
-def measure_classes(found, names):
-    y, guess = np.array(found.truth), np.array(found.predicted)
-    known = {
-        "mistake_rate": lambda: np.mean(y != guess), "accuracy": lambda: metrics.accuracy_score(y, guess),
-        "balanced_accuracy": lambda: metrics.balanced_accuracy_score(y, guess),
-        "kappa": lambda: metrics.cohen_kappa_score(y, guess),
-        "macro_f1": lambda: metrics.f1_score(y, guess, average="macro", zero_division=0),
     }  # fmt: skip
     return {name: defined(known[name]) for name in names}
 
