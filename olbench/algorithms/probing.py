@@ -8,6 +8,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -56,7 +57,7 @@ def check_rule(
     given = [each.name for each in inspect.signature(rule, follow_wrapped=False).parameters.values()]
     if len(given) != len(TAKES[order]):
         raise UserError(f"{place}: the rule of '{id}' takes ({', '.join(given)}); it must be {form}")
-    undefined, rounds, plain = [], list(_rounds(order)), _without_compiler(rule)
+    undefined, rounds, plain = [], list(_rounds(order)), interpret(rule)
     p = np.array(constants, dtype=np.float64)
     p.flags.writeable = False
     # The numbers of a rule go through the rounds as through a pass.
@@ -104,7 +105,7 @@ def has_constant_gain(rule: Callable[..., Any], constants: Any) -> bool:
     Rounds without loss do not count. The rule runs in plain Python: no compiler is needed to list algorithms.
     """
     gains: dict[tuple[Any, ...], set[float]] = {}
-    plain = _without_compiler(rule)
+    plain = interpret(rule)
     for m, v, mistake, t in _rounds("second"):
         try:
             with np.errstate(all="ignore"):
@@ -118,12 +119,18 @@ def has_constant_gain(rule: Callable[..., Any], constants: Any) -> bool:
     return bool(gains) and all(len(found) == 1 for found in gains.values())
 
 
-def _without_compiler(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a copy of a rule that calls compiled functions of its file as plain Python."""
-    if not isinstance(rule, FunctionType):
-        return rule
-    known = {name: getattr(value, "py_func", value) for name, value in rule.__globals__.items()}
-    return FunctionType(rule.__code__, known, rule.__name__, rule.__defaults__, rule.__closure__)
+@cache
+def interpret(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a copy of a rule that runs in plain Python, with the compiled functions that it calls."""
+    if not isinstance(function, FunctionType):
+        return function
+    scope, code = dict(function.__globals__), function.__code__
+    copy = FunctionType(code, scope, function.__name__, function.__defaults__, function.__closure__)
+    for name in code.co_names:
+        called = getattr(scope.get(name), "py_func", None)
+        if called is not None:
+            scope[name] = copy if called is function else interpret(called)
+    return copy
 
 
 def _place_of(error: Exception, file: str) -> str:

@@ -156,11 +156,6 @@ def _disturb(seed: int, size: float) -> Exchange:
     return {"row": row, "update": update}
 
 
-def _solve(found: ReplicaRound) -> Floats:
-    """Return w of mu = Sigma w."""
-    return np.asarray(np.linalg.solve(np.asarray(found.covariance), found.weights), np.float64)
-
-
 class _Readings:
     """What a shown quantity may mean. A meaning that fails once is dropped; none left is a difference."""
 
@@ -177,7 +172,7 @@ class _Readings:
             self.meanings["margin"].append(lambda r, y: r.learning_margin)
         if definition.order == "second" and (definition.product or definition.no_diagonal == KEEPS_PRODUCT):
             # The papers keep w or theta, and mu = Sigma w; they predict with the Sigma that has x in it.
-            self.meanings["weights"].append(lambda r, y: _solve(r))
+            self.meanings["weights"].append(lambda r, y: np.linalg.solve(np.asarray(r.covariance), r.weights))
             self.meanings["margin"].append(lambda r, y: r.margin / (1.0 + r.variance))
 
     def differences(

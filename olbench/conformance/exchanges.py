@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from olbench.algorithms.cw import precision_gain
-from olbench.conformance.replica import Exchange, Replica, RuleStep, interpret
+from olbench.algorithms.probing import interpret
+from olbench.conformance.replica import Exchange, Replica, RuleStep
 
 
 def with_params(**changes: Callable[[float], float]) -> Exchange:

@@ -7,13 +7,12 @@ small function by name, and a catalogue entry exchanges parts: that is how a con
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.probing import interpret
 from olbench.learn.examples import Floats
 
 Part = Callable[..., Any]
@@ -55,65 +54,6 @@ class ReplicaRound:
         return 1.0 if self.margin >= 0.0 else -1.0
 
 
-@cache
-def interpret(function: Any) -> Any:
-    """Return a rule that runs without a compiler: the helpers that it calls are replaced by their source."""
-    used = set(function.__code__.co_names)
-    plain = {
-        name: interpret(value.py_func)
-        for name, value in function.__globals__.items()
-        if name in used and hasattr(value, "py_func")
-    }
-    scope = {**function.__globals__, **plain}
-    return FunctionType(
-        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
-    )
-
-
-def _set_params(params: dict[str, Any]) -> dict[str, Any]:
-    return params
-
-
-def _set_constants(s: "Replica") -> Any:
-    return s.definition.rule_constants(s.params).tolist()
-
-
-def _set_start(s: "Replica", d: int) -> tuple[Floats, Floats]:
-    return np.zeros(d), np.eye(d)
-
-
-def _read_row(s: "Replica", x: Floats) -> Floats:
-    return x
-
-
-def _read_label(s: "Replica", y: float) -> float:
-    return y
-
-
-def _score(s: "Replica", x: Floats) -> float:
-    return float(s.mu @ x)
-
-
-def _find_variance(s: "Replica", x: Floats) -> float:
-    return float(x @ s.sigma @ x)
-
-
-def _find_norm(s: "Replica", x: Floats) -> float:
-    return float(x @ x)
-
-
-def _sign_margin(s: "Replica", f: float, y: float) -> float:
-    return y * f
-
-
-def _is_mistake(s: "Replica", f: float, y: float) -> bool:
-    return (f >= 0.0) != (y > 0.0)
-
-
-def _count_rounds(s: "Replica") -> int:
-    return s.t
-
-
 def _decide(s: "Replica", m: float, v: float, mistake: bool) -> RuleStep:
     t = s.parts["clock"](s)
     if s.definition.order == "second":
@@ -123,58 +63,34 @@ def _decide(s: "Replica", m: float, v: float, mistake: bool) -> RuleStep:
     return RuleStep(loss, tau, shrink=shrink)
 
 
-def _is_triggered(s: "Replica", m: float, v: float, mistake: bool) -> bool:
-    """Let the rule decide: without a loss its step is zero."""
-    return True
-
-
-def _find_direction(s: "Replica", x: Floats) -> Floats:
-    return s.sigma @ x if s.definition.order == "second" else x
-
-
-def _move(s: "Replica", step: RuleStep, y: float, z: Floats, x: Floats) -> Floats:
-    return step.shrink * s.mu + step.alpha * y * z
-
-
-def _contract(s: "Replica", step: RuleStep, z: Floats, x: Floats) -> Floats:
-    return s.sigma - step.beta * np.outer(z, z) if step.beta else s.sigma
-
-
 def _update(s: "Replica", step: RuleStep, x: Floats, y: float) -> None:
     """Change mu and Sigma, both by what they were before."""
     z = s.parts["direction"](s, x)
     s.mu, s.sigma = s.parts["move"](s, step, y, z, x), s.parts["contract"](s, step, z, x)
 
 
-def _visit(s: "Replica", x: Floats, y: float) -> ReplicaRound:
-    return s.learn_once(x, y)
-
-
-def _expose(s: "Replica") -> Floats:
-    return s.total / s.t if s.definition.averaged else s.mu
-
-
 #: The parts of a learner as the papers have it.
 PARTS: dict[str, Part] = {
-    "params": _set_params,
-    "constants": _set_constants,
-    "start": _set_start,
-    "row": _read_row,
-    "label": _read_label,
-    "score": _score,
-    "variance": _find_variance,
-    "norm": _find_norm,
-    "margin": _sign_margin,
-    "mistake": _is_mistake,
-    "clock": _count_rounds,
+    "params": lambda params: params,
+    "constants": lambda s: s.definition.rule_constants(s.params).tolist(),
+    "start": lambda s, d: (np.zeros(d), np.eye(d)),
+    "row": lambda s, x: x,
+    "label": lambda s, y: y,
+    "score": lambda s, x: float(s.mu @ x),
+    "variance": lambda s, x: float(x @ s.sigma @ x),
+    "norm": lambda s, x: float(x @ x),
+    "margin": lambda s, f, y: y * f,
+    "mistake": lambda s, f, y: (f >= 0.0) != (y > 0.0),
+    "clock": lambda s: s.t,
     "decide": _decide,
-    "trigger": _is_triggered,
-    "direction": _find_direction,
-    "move": _move,
-    "contract": _contract,
+    # The rule decides: without a loss its step is zero.
+    "trigger": lambda s, m, v, mistake: True,
+    "direction": lambda s, x: s.sigma @ x if s.definition.order == "second" else x,
+    "move": lambda s, step, y, z, x: step.shrink * s.mu + step.alpha * y * z,
+    "contract": lambda s, step, z, x: s.sigma - step.beta * np.outer(z, z) if step.beta else s.sigma,
     "update": _update,
-    "visit": _visit,
-    "expose": _expose,
+    "visit": lambda s, x, y: s.learn_once(x, y),
+    "expose": lambda s: s.total / s.t if s.definition.averaged else s.mu,
 }
 
 

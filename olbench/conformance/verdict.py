@@ -164,7 +164,8 @@ def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tu
         return replace(verdict, outcome="failed", failure=failure, remarks=tuple(remarks))
     remarks += [_describe_failure(each) for each in broken[:1]]
     found = search(target.definition, target.params, first, recordings, unit)
-    order = "" if found else _find_other_order(subject, target, recordings, unit)
+    is_fitted = isinstance(subject, ObjectSubject) and subject.style == "fit"
+    order = find_order(target, recordings, unit) if is_fitted and not found else ""
     outcome: VerdictKind = "defect" if order else "differs"
     if found:
         outcome, agreement = found[0].kind(target.definition), found[1]
@@ -182,14 +183,6 @@ def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tu
         remarks=tuple(remarks),
         allowed=allow,
     )
-
-
-def _find_other_order(
-    subject: Subject, target: Candidate, recordings: Sequence[Recording], unit: float
-) -> str:
-    if isinstance(subject, ObjectSubject) and subject.style == "fit":
-        return find_order(target, recordings, unit)
-    return ""
 
 
 def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:

@@ -98,7 +98,10 @@ class ObjectLearner(Learner):
         return row
 
     def _predict(self, x: Any, truth: bool) -> None:
-        positive = self._is_positive(x)
+        positive = True
+        if self.updates:
+            predicted = self.model.predict_one(x) if self.style == "one" else self.model.predict(x)[0]
+            positive = predicted is None or bool(predicted > 0)
         if self.margins.shape[0]:
             place = self.rounds % self.margins.shape[0]
             self.margins[place, :2], self.signs[place] = (self._score(x, positive), 0.0), positive
@@ -114,12 +117,6 @@ class ObjectLearner(Learner):
             self.model.partial_fit(x, np.array([1.0 if truth else -1.0]), **self.classes)
         self.counters[[UPDATES, EFFECTIVE]] += 1
         self.counters[UNLEARNED] -= 1
-
-    def _is_positive(self, x: Any) -> bool:
-        if not self.updates:
-            return True
-        predicted = self.model.predict_one(x) if self.style == "one" else self.model.predict(x)[0]
-        return predicted is None or bool(predicted > 0)
 
     def _score(self, x: Any, positive: bool) -> float:
         """Return how sure the object is: by its decision function or its probabilities if it has any."""

@@ -217,7 +217,10 @@ def trace(
     learner = find_algorithm(algorithm, settings).start(examples.d)
     _refuse_untraceable(learner)
     assert isinstance(learner, FirstOrderLearner | SecondOrderLearner)
-    _refuse_numbers(rounds, skip)
+    if rounds is not None and rounds < 1:
+        raise UserError(f"rounds must be at least 1, not {rounds}")
+    if skip < 0:
+        raise UserError(f"skip must be at least 0, not {skip}")
     entries = as_order(order, examples.n)
     if entries.size and entries.max() >= ONLY_PREDICT:
         raise UserError("a trace takes an order of rows, not a schedule of labels that come late or never")
@@ -229,13 +232,6 @@ def trace(
     rows = examples.rows()
     learner.run(rows, labels, entries[:skip])
     return _Tracer(learner, rows, labels).run(examples, traced, states)
-
-
-def _refuse_numbers(rounds: int | None, skip: int) -> None:
-    if rounds is not None and rounds < 1:
-        raise UserError(f"rounds must be at least 1, not {rounds}")
-    if skip < 0:
-        raise UserError(f"skip must be at least 0, not {skip}")
 
 
 def _refuse_untraceable(learner: Learner) -> None:
