@@ -114,15 +114,18 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
       zcat my.csv.gz | olbench data info -
       olbench data info my.csv --label class --positive yes --missing mean
     """
+    from olbench.config.specs import Reading
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command
+    from olbench.data.load import keep_pipe
     from olbench.data.readers.compressed import is_pipe
 
     given = {key: value for key, value in reading.items() if value is not None}
     if name not in catalog() and (is_pipe(name) or is_file(expand_home(name))):
         if form == "json":
             raise UserError(f"--format json is for data sets of the catalogue, and {name} is a file")
-        _describe_file(_keep_pipe(name, given) if is_pipe(name) else expand_home(name), positive, given)
+        path = keep_pipe(name, Reading(**given)) if is_pipe(name) else expand_home(name)
+        _describe_file(path, positive, given)
         return
     if given or positive:
         raise UserError("the options are for your own file; the catalogue says how its data sets are read")
@@ -161,14 +164,6 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
     for key, value in facts.items():
         if value:
             say(f"{key:13}{value}", indent=13)
-
-
-def _keep_pipe(name: str, given: dict[str, Any]) -> Path:
-    """Return a file with what a pipe has."""
-    from olbench.config.specs import Reading
-    from olbench.data.load import is_piped_table, keep_pipe
-
-    return keep_pipe(name, is_piped_table(name, Reading(**given)))
 
 
 def _describe_file(path: Path, positive: tuple[str, ...], given: dict[str, Any]) -> None:

@@ -64,12 +64,6 @@ CONFIG_HAS_KEYS = (
     help="exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
 )  # fmt: skip
 @click.option(
-    "--every",
-    type=click.IntRange(1),
-    help="With -: print a line every N examples [default: whenever the number doubles].",
-)
-@click.option("--json", "as_json", is_flag=True, help="With -: print the final counts as one JSON object.")
-@click.option(
     "--cluster", metavar="ADDRESS|local:N|FILE",
     help="Run the trials on a Dask cluster: its scheduler's address or file, or N processes started here.",
 )  # fmt: skip
@@ -82,14 +76,14 @@ CONFIG_HAS_KEYS = (
 @experiment
 def command(
     what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
-    positive: tuple[str, ...], stream: bool, delay: int | None, timing: str, every: int | None, as_json: bool,
-    cluster: str | None, reuse: tuple[str, ...], dry_run: bool, memory: str | None, jobs: int | None,
-    overrides: tuple[str, ...], skip_missing: bool, quiet: bool, **reading: Any,
+    positive: tuple[str, ...], stream: bool, delay: int | None, timing: str, cluster: str | None,
+    reuse: tuple[str, ...], dry_run: bool, memory: str | None, jobs: int | None, overrides: tuple[str, ...],
+    skip_missing: bool, quiet: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
-    DATA is a name of the catalogue, a file, a pipe that is read into the cache first, or - for standard
-    input: one pass over LIBSVM text as it comes, or a table of separated values.
+    DATA is a name of the catalogue, a file, a pipe that is copied to the cache first, or - for standard
+    input, whose rows run once in their order, as with --stream.
 
     Every finished trial is safe in DIR/trials.jsonl. The same command resumes a run that was stopped, and a
     changed config reuses the trials that still apply.
@@ -111,7 +105,6 @@ def command(
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
     from olbench import api
-    from olbench.cli.stream import run_stream
     from olbench.data.readers.compressed import STDIN, base_name, show_path
     from olbench.engine.activity import show_activity
     from olbench.engine.executors import open_executor
@@ -123,25 +116,16 @@ def command(
             "afterwards: the trials are reused"
         )
     given = {key: value for key, value in reading.items() if value is not None}
-    if stream:
+    if stream or what == STDIN:
         overrides = ("protocol=stream", *([f"delay={delay}"] if delay else []), *overrides)
     elif delay is not None:
         raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
     if stream and is_config(what):
         raise UserError(CONFIG_HAS_KEYS)
-    config = read(what, algorithms, covariance, positive, overrides, plugins, given)
-    is_live = what == STDIN and config.datasets[0].path == STDIN
-    if stream and is_live:
-        raise UserError("- is learnt row by row as it comes; leave out --stream, or write it to a file")
+    with show_activity(quiet) as activity:
+        activity.say(f"reading {show_path(what)}")
+        config = read(what, algorithms, covariance, positive, overrides, plugins, given)
     with limit_memory(parse_size(memory) if memory else None):
-        if is_live:
-            if out or dry_run or cluster or timing != "shared":
-                raise UserError(
-                    "--out, --dry-run, --cluster and --timing do not go with -, which keeps no record"
-                )
-            sys.exit(run_stream(config, every or 0, as_json, quiet))
-        if every or as_json:
-            raise UserError("--every and --json go with -, LIBSVM text on standard input")
         # A data file keeps its extension: my.yaml is not my.libsvm.
         name = Path(what).stem if is_config(what) else base_name(Path(show_path(what)).name)
         folder = out or Path("results") / name
@@ -217,7 +201,7 @@ def read(
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
     from olbench.config.reading import data_config, read_config
     from olbench.config.specs import Reading
-    from olbench.data.load import cache_pipe, is_piped_table, keep_pipe
+    from olbench.data.load import keep_pipe
     from olbench.data.readers.compressed import STDIN, is_pipe, show_path
     from olbench.shipped import find_config
 
@@ -229,25 +213,13 @@ def read(
         raise UserError(f"there is no file {what}")
     if what != STDIN and not Path(what).exists():
         refuse_unknown(what)
-    has_table = is_pipe(what) and is_piped_table(what, Reading(**reading))
-    if not algorithms:
-        algorithms = ",".join(FIRST_ALGORITHMS)
-        # How many features a stream has is not known before its end.
-        covariance = covariance or ("diag" if what == STDIN and not has_table else None)
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
-    name = Path(show_path(what)).name
-    if has_table:
-        path = str(keep_pipe(what, True))
-        return data_config(name, algorithms, positive, overrides, plugins, path, reading)
-    if reading and is_pipe(what):
-        raise UserError(
-            f"{what} has LIBSVM text, which can be read only once; write a file for --{next(iter(reading))}"
-        )
-    if what == STDIN or not is_pipe(what):
-        return data_config(what, algorithms, positive, overrides, plugins, reading=reading)
-    _, folder = cache_pipe(what, positive or None)
-    return data_config(name, algorithms, (), overrides, plugins, str(folder))
+    path, algorithms = "", algorithms or ",".join(FIRST_ALGORITHMS)
+    if is_pipe(what):
+        path = str(keep_pipe(what, Reading(**reading)))
+        what = Path(show_path(what)).name
+    return data_config(what, algorithms, positive, overrides, plugins, path, reading)
 
 
 def refuse_unknown(name: str) -> None:

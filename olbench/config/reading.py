@@ -241,12 +241,14 @@ def _dataset(node: Node, folder: Path) -> DatasetSpec:
 def find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
     """Return the data set of a name in the catalogue, or else of a path."""
     from olbench.data.catalog import catalog, find
-    from olbench.data.readers.compressed import STDIN, show_path
+    from olbench.data.readers.compressed import STDIN
 
     if name in catalog():
         return DatasetSpec(name)
     if name == STDIN:
-        return DatasetSpec(show_path(STDIN), STDIN)
+        raise node.fail(
+            "a config cannot read standard input, which passes only once; name a file, or use `olbench run -`"
+        )
     with place_errors(node):
         if not is_file(folder / expand_home(name)):
             find(name)  # refuses every unknown name
@@ -254,13 +256,12 @@ def find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
 
 
 def _find_file(name: str, node: Node, folder: Path) -> DatasetSpec:
-    from olbench.data.cache import is_entry
     from olbench.data.readers.compressed import base_name
     from olbench.data.readers.tables import plain_name
 
     with place_errors(node):
         path = folder / expand_home(name)
-    if not is_file(path) and not is_entry(path):
+    if not is_file(path):
         raise node.fail(f"there is no file {path}")
     return DatasetSpec(plain_name(base_name(path.name)), str(path.resolve()))
 

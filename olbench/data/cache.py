@@ -157,7 +157,7 @@ class Draft:
         try:
             self.folder.rename(final)
         except OSError:
-            if not is_entry(final):
+            if not (final / "meta.json").is_file():
                 raise
 
     def abandon(self) -> None:
@@ -206,14 +206,7 @@ def _sweep() -> None:
 
 
 def load(key: str, name: str = "") -> Dataset | None:
-    return load_folder(parsed_folder() / key, name)
-
-
-def is_entry(folder: Path) -> bool:
-    return (folder / "meta.json").is_file()
-
-
-def load_folder(folder: Path, name: str) -> Dataset | None:
+    folder = parsed_folder() / key
     # Another process may write the entry between the first look and the second.
     for _ in range(2):
         try:

@@ -314,12 +314,12 @@ def find(name: str) -> CatalogEntry:
 
 
 def resolve(name_or_path: str | Path) -> CatalogEntry | Path:
-    """Return the catalogue entry, or the path of a file or of a cached entry; a name takes precedence."""
+    """Return the catalogue entry, or the path of a file; a name takes precedence."""
     text = str(name_or_path)
     if isinstance(name_or_path, str) and _NAME.fullmatch(text) and text in catalog():
         return catalog()[text]
     path = expand_home(name_or_path)
-    if path.is_file() or (path / "meta.json").is_file():
+    if path.is_file():
         return path
     if path.is_dir():
         raise UserError(f"{text} is a folder; a data set is a file or a name from `olbench data list`")

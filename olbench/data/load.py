@@ -13,17 +13,15 @@ from olbench.config.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpe
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.dataset import Dataset
-from olbench.data.entries import entry_key, load_entry
+from olbench.data.entries import load_entry
 from olbench.data.fetch import fetch, fetch_command, local_files
-from olbench.data.folders import parsed_folder, piped_folder
+from olbench.data.folders import piped_folder
 from olbench.data.prepare.labels import Labels, label_text, read_label
-from olbench.data.readers.compressed import base_name, is_pipe, peek_line, read_content, show_path
+from olbench.data.readers.compressed import LONGEST_LINE, base_name, is_pipe, read_pieces, show_path
 from olbench.data.readers.registry import read_examples
 from olbench.data.readers.tables import TABLE_KEYS, format_of, plain_name, refuse_reading
 from olbench.data.readers.tables.csv import is_table_line
 from olbench.errors import UserError
-from olbench.files import write_whole
-from olbench.memory import memory_limit
 from olbench.yaml_lines import from_plain
 
 
@@ -112,18 +110,8 @@ def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: s
     place = Path(name_or_path) if is_pipe(name_or_path) else resolve(name_or_path)
     if isinstance(place, CatalogEntry):
         return _load_listed(place, spec, download, mirror)
-    if is_pipe(place) and is_piped_table(place, spec.reading):
-        place = keep_pipe(place, True)
-    if spec.labels == "all" and (is_pipe(place) or place.is_dir()):
-        raise UserError(f"{place}: labels='all' needs a file that can be read again; write it to one")
     if is_pipe(place):
-        if spec.reading != USUAL:
-            raise UserError(f"{show_path(place)} can be read only once; write it to a file to prepare it")
-        return cache_pipe(place, spec.positive, spec.negative)[0]
-    if place.is_dir():
-        if spec.positive is not None or spec.negative is not None:
-            raise UserError(f"{place}: its labels were chosen when it was read; they cannot be chosen again")
-        return _load_folder(place)
+        place = keep_pipe(place, spec.reading)
     own = _describe_file(place, place.name, spec)
     refuse_reading(spec.reading, own.format, str(place))
     return load_entry(own, [place], where=str(place))
@@ -204,57 +192,28 @@ def load_run(name: str, run: int) -> Dataset:
     return read_examples(entry, [], run=run)
 
 
-def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = None) -> tuple[Dataset, Path]:
-    """Convert LIBSVM text that can be read only once; return the examples and their folder in the cache.
+def keep_pipe(path: str | Path, reading: Reading) -> Path:
+    """Copy what can be read only once to the cache, piece by piece; the same content has the same file.
 
-    `load_dataset` takes the folder as well. A file with the same content has the same entry.
+    It is a table if it is to be read as one, or if its first line is that of one.
     """
-    from olbench.data.readers.convert import convert_libsvm
-
-    name = show_path(path)
-    spec = DatasetSpec(name, positive=_as_tuple(positive), negative=_as_tuple(negative))
-    entry = _describe_file(Path(path), name, spec)
     digest = hashlib.sha256()
     try:
         with cache.open_draft() as draft:
-            data = convert_libsvm(entry, [Path(path)], name, draft, [digest])
-            key = entry_key(entry, [digest.hexdigest()])
-            draft.install(key, data)
+            copy = draft.folder / "copy"
+            with open(copy, "w+b") as target:
+                for piece in read_pieces(path):
+                    digest.update(piece)
+                    target.write(piece)
+                target.seek(0)
+                first = target.read(LONGEST_LINE).lstrip().partition(b"\n")[0]
+            is_asked = any(getattr(reading, key) not in ("", ()) for key in TABLE_KEYS)
+            name = Path(show_path(path)).name + (".csv" if is_asked or is_table_line(first) else "")
+            file = piped_folder() / digest.hexdigest()[:16] / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            return copy.replace(file)
     except cache.UnwritableError as error:
         raise UserError(
-            f"{name} can be read only once, and the cache in {parsed_folder()} cannot be written ({error}); "
-            "set OLBENCH_CACHE to a writable folder with free space"
+            f"{show_path(path)} can be read only once, and the cache in {piped_folder()} cannot be written "
+            f"({error}); set OLBENCH_CACHE to a writable folder with free space"
         ) from None
-    folder = parsed_folder() / key
-    return replace(_load_folder(folder), name=entry.title), folder
-
-
-def is_piped_table(path: str | Path, reading: Reading) -> bool:
-    """Return whether a pipe has a table: it is to be read as one, or its first line is that of one."""
-    is_asked = any(getattr(reading, key) not in ("", ()) for key in TABLE_KEYS)
-    return is_asked or is_table_line(peek_line(path))
-
-
-def keep_pipe(path: str | Path, is_table: bool) -> Path:
-    """Write what can be read only once to the cache; return its file, the same for the same content."""
-    content = read_content(path, memory_limit())
-    name = Path(show_path(path)).name + (".csv" if is_table else "")
-    file = piped_folder() / hashlib.sha256(content).hexdigest()[:16] / name
-    if file.exists():
-        return file
-    try:
-        with write_whole(file) as draft:
-            draft.write_bytes(content)
-    except UserError as error:
-        raise UserError(
-            f"{show_path(path)} can be read only once: {error}; set OLBENCH_CACHE to a writable folder with "
-            "free space"
-        ) from None
-    return file
-
-
-def _load_folder(folder: Path) -> Dataset:
-    cached = cache.load_folder(folder, folder.name)
-    if cached is None:
-        raise UserError(f"{folder} is damaged; read its original again")
-    return cached

@@ -122,13 +122,7 @@ def _measure(data: Dataset) -> tuple[int, int]:
 
 def _load(spec: DatasetSpec) -> Dataset:
     from olbench.data.load import load_spec
-    from olbench.data.readers.compressed import STDIN
 
-    if spec.path == STDIN:
-        raise UserError(
-            "a config cannot read standard input, which passes only once; name a file, or use "
-            "`olbench run - --algorithms ...`"
-        )
     return load_spec(spec)
 
 

@@ -150,7 +150,7 @@ class Learner(ABC):
 
     @property
     def _single_row(self) -> SingleRow:
-        if self._room is None or self._room.dense.shape[1] != self.d:
+        if self._room is None:
             self._room = SingleRow(self.d)
         return self._room
 
@@ -179,20 +179,6 @@ class Learner(ABC):
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         raise NotImplementedError
-
-    def grow(self, d: int) -> None:
-        """Make room for d features in all, at most; those that are new start as they would have."""
-        if d > self.d:
-            self._extend(d)
-            self.d = d
-
-    def _extend(self, d: int) -> None:
-        definition = self.algorithm.definition
-        remedy = "; use covariance='diag'" if definition.order == "second" and definition.diagonal else ""
-        raise UserError(
-            f"{self.algorithm.id} must know the number of features before the first example, which a stream "
-            f"does not tell{remedy}"
-        )
 
     @property
     def state_bytes(self) -> int | None:
@@ -322,9 +308,6 @@ class BaselineLearner(KernelLearner):
 
         return run, (self.seen, self.last, self.counters)
 
-    def _extend(self, d: int) -> None:
-        """Do nothing: a baseline has no weights."""
-
     @property
     def weights(self) -> Floats:
         return np.zeros(self.d)
@@ -345,20 +328,13 @@ class FirstOrderLearner(KernelLearner):
         self.scalars: Floats = np.array([1.0, 0.0])
         # Sums of squares of w by block, which give ||w||^2; empty for a rule that does not read it. Each is
         # summed again when one of its weights changes, so their error does not grow with the rounds.
-        self.squares: Floats = np.zeros(self._count_blocks(d))
+        self.squares: Floats = np.zeros(count_blocks(d) if algorithm.definition.reads_norm else 0)
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.first_order import run
 
         passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
         return run, (self.w, self.scalars, self.squares, self.counters, passive_above)
-
-    def _count_blocks(self, d: int) -> int:
-        return count_blocks(d) if self.algorithm.definition.reads_norm else 0
-
-    def _extend(self, d: int) -> None:
-        _lengthen(self.w, d)
-        _lengthen(self.squares, self._count_blocks(d))
 
     @property
     def weights(self) -> Floats:
@@ -393,10 +369,6 @@ class AveragedLearner(FirstOrderLearner):
         from olbench.kernels.averaged import run
 
         return run, (self.w, self.scalars, self.squares, self.deficit, self.counters)
-
-    def _extend(self, d: int) -> None:
-        super()._extend(d)
-        _lengthen(self.deficit, d)
 
     @property
     def weights(self) -> Floats:
@@ -582,13 +554,6 @@ class DiagonalLearner(SecondOrderLearner):
 
         projection = self.algorithm.projection == "kl"
         return run, (self.moments, self.marks, self.clock, self.counters, projection)
-
-    def _extend(self, d: int) -> None:
-        _lengthen(self.moments, d)
-        self.moments[self.d :, 1] = self.algorithm.a
-        if self.marks.size:
-            _lengthen(self.marks, d)
-            self.marks[self.d :] = self.clock[0]
 
     @property
     def weights(self) -> Floats:
@@ -834,11 +799,6 @@ class DualLearner(SecondOrderLearner):
             room = max(entries, 3 * self.support_data.size // 2)
             self.support_data = _extend(self.support_data, room)
             self.support_columns = _extend(self.support_columns, room)
-
-
-def _lengthen(array: NDArray[Any], length: int) -> None:
-    """Add zeros at the end. Large arrays move by remapping their pages, which takes no second copy."""
-    array.resize((length, *array.shape[1:]), refcheck=False)
 
 
 def spread_rows(side: int) -> int:

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from olbench.display import facts_html
 from olbench.errors import UserError
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROW, UPDATES
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
 from olbench.learn import breakdowns
 from olbench.learn.algorithm import Algorithm, find_algorithm
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
 from olbench.learn.learners import CURVE_COUNTS, ClassLearner, Learner
 from olbench.learn.one_vs_rest import as_classes
-from olbench.learn.schedules import count_predictions, is_predicted
+from olbench.learn.schedules import count_predictions, is_predicted, predicted_rows
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
@@ -293,7 +293,7 @@ def _run_windows(
         cpu_seconds += time.thread_time() - cpu_started
         counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
         if kept:
-            kept.add_labels(labels[order[is_predicted(order)] & ROW])
+            kept.add_labels(labels[predicted_rows(order)])
         seen, seconds = seen + predictions, seconds + slices.seconds
     added = learner.counters - before
     counts -= before[list(CURVE_COUNTS.values())]

@@ -7,7 +7,7 @@ or ONLY_LEARN added, it is one or the other. Whatever the schedule, predictions 
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
+from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 from olbench.learn.examples import Ints
 
 
@@ -16,9 +16,14 @@ def is_predicted(schedule: Ints) -> NDArray[np.bool_]:
 
 
 def count_predictions(schedule: Ints) -> int:
+    return predicted_rows(schedule).size
+
+
+def predicted_rows(schedule: Ints) -> Ints:
+    """Return the rows of the predictions; the schedule itself, without a copy, if nothing is late."""
     if not schedule.size or schedule.max() < ONLY_PREDICT:
-        return schedule.size
-    return int(np.count_nonzero(is_predicted(schedule)))
+        return schedule
+    return schedule[is_predicted(schedule)] & ROW
 
 
 def make_schedule(arrivals: Ints) -> Ints:

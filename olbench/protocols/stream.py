@@ -291,9 +291,8 @@ class _Measured:
     def counts(self, places: Ints) -> Ints:
         """Return mistakes, positives and false alarms among the first predictions, at these places."""
         positive = self.labels > 0.0
-        of = (self.wrong, positive, self.wrong & ~positive)
-        totals = (np.append(0, np.cumsum(each)) for each in of)
-        return np.column_stack([each[places] for each in totals])
+        found = (np.flatnonzero(each) for each in (self.wrong, positive, self.wrong & ~positive))
+        return np.column_stack([np.searchsorted(each, places) for each in found])
 
     def _curve(self) -> dict[str, list[Any]]:
         """Return the counts at the points of the curve, over all predictions and over the window before."""

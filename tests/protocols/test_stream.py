@@ -1,8 +1,5 @@
 """The protocol stream: given order, late labels, windows, baselines, drifts."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -51,27 +48,6 @@ def test_no_delay_is_a_pass_in_natural_order_with_the_baselines_beside(tmp_path)
     assert records["no-change", 0]["mistakes"] == np.count_nonzero(DATA.y[1:] != DATA.y[:-1]) + (
         DATA.y[0] < 0
     )
-
-
-def test_standard_input_counts_the_same(tmp_path):
-    path = write_libsvm(tmp_path / "data.libsvm", DATA.y)
-    words = [
-        sys.executable,
-        "-m",
-        "olbench",
-        "run",
-        "-",
-        "--algorithms",
-        "perceptron,pa1",
-        "--json",
-        "--quiet",
-    ]
-    with open(path) as stdin:
-        done = subprocess.run(words, stdin=stdin, capture_output=True, text=True, check=True)
-    records = play(tmp_path / "out", datasets=[str(path)], algorithms=["perceptron", "pa1"])
-    for row in json.loads(done.stdout)["rows"]:
-        record = records[row["algorithm"], 0]
-        assert (row["mistakes"], row["updates"]) == (record["mistakes"], record["updates"])
 
 
 @pytest.mark.parametrize("delay", [1, 7, 100])

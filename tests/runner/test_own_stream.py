@@ -143,7 +143,6 @@ def test_a_stream_that_cannot_be_run_is_refused_in_one_sentence(here, text, word
     [
         (("my.libsvm", "--stream", "--time", "date"), "and time names a column of a table"),
         (("my.libsvm", "--delay", 3, "--algorithms", "pa"), "--delay is for a stream; add --stream"),
-        (("-", "--stream"), "leave out --stream, or write it to a file"),
         (("my.yaml", "--stream"), "--stream, --algorithms, --covariance, --plugin and flags for files"),
         (("breast-cancer", "--stream", "--time", "date"), "breast-cancer is read as the catalogue says"),
     ],

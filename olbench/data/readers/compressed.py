@@ -34,8 +34,6 @@ _FOREIGN = (
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError)
 
 
-#: Pipes whose first line was looked at: the open file, and what was read of it.
-_held: dict[str, tuple[IO[bytes], bytes]] = {}
 #: Called with the position in a file and its size while it is read; a pipe has size 0.
 _listeners: list[Callable[[int, int], None]] = []
 
@@ -50,13 +48,11 @@ def listen_to_reading(listener: Callable[[int, int], None]) -> Iterator[None]:
 
 
 @contextmanager
-def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
-    """`digest`, a hash of hashlib, is updated with all bytes of the file as they are stored."""
+def open_content(path: str | Path) -> Iterator[IO[bytes]]:
     kind, name = "plain", show_path(path)
     try:
-        file, head = _held.pop(name) if name in _held else (_open_raw(path), b"")
-        with file:
-            raw = _Replayed(file, digest, head)
+        with _open_raw(path) as file:
+            raw = _Replayed(file)
             for start, kind_of_file in _FOREIGN:
                 if raw.head.startswith(start):
                     raise UserError(
@@ -69,7 +65,6 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
                     break
             else:
                 yield raw  # type: ignore[misc]
-            raw.drain()
     except _DAMAGE as error:
         raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
     except OSError as error:
@@ -78,23 +73,20 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
         raise UserError(f"cannot read {name}: {error.strerror or error}") from None
 
 
-def peek_line(path: str | Path) -> bytes:
-    """Return the first line of a pipe that is not blank, or its beginning; all of it stays to be read."""
-    file, head = _held.get(show_path(path)) or (_open_raw(path), b"")
-    while b"\n" not in head.lstrip() and len(head) < LONGEST_LINE and (more := file.read(LONGEST_LINE)):
-        head += more
-    _held[show_path(path)] = file, head
-    return head.lstrip().partition(b"\n")[0]
+def read_pieces(path: str | Path) -> Iterator[bytes]:
+    """Yield the uncompressed bytes of a file or a pipe, piece by piece."""
+    with open_content(path) as stream:
+        while piece := stream.read(READ_AT_ONCE):
+            yield piece
 
 
 def read_content(path: str | Path, limit: int | None = None) -> bytes:
     pieces, size = [], 0
-    with open_content(path) as stream:
-        while piece := stream.read(READ_AT_ONCE):
-            pieces.append(piece)
-            size += len(piece)
-            if limit is not None and size > limit:
-                raise UserError(f"{path} unpacks to more bytes than its limit")
+    for piece in read_pieces(path):
+        pieces.append(piece)
+        size += len(piece)
+        if limit is not None and size > limit:
+            raise UserError(f"{path} unpacks to more bytes than its limit")
     return b"".join(pieces)
 
 
@@ -142,17 +134,15 @@ def _open_raw(path: str | Path) -> IO[bytes]:
 
 
 class _Replayed(io.RawIOBase):
-    """A raw file whose first bytes, which tell its format, are read twice; a digest sees them all once."""
+    """A raw file whose first bytes, which tell its format, are read twice."""
 
-    def __init__(self, file: Any, digest: Any, head: bytes):
-        self.file, self.digest = file, digest
-        self.head = head
+    def __init__(self, file: Any):
+        self.file = file
+        self.head = b""
         while len(self.head) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(self.head))):
             self.head += more
         self.replayed, self.position = 0, len(self.head)
         self.size = os.fstat(file.fileno()).st_size
-        if digest is not None:
-            digest.update(self.head)
 
     def readable(self) -> bool:
         return True
@@ -167,14 +157,7 @@ class _Replayed(io.RawIOBase):
         self.position += got
         for listener in _listeners:
             listener(self.position, self.size)
-        if self.digest is not None:
-            self.digest.update(memoryview(buffer)[:got])
         return got
-
-    def drain(self) -> None:
-        """Read what is left if a digest has to see it."""
-        while self.digest is not None and self.readinto(bytearray(BUFFER)):
-            continue
 
 
 def _describe(error: BaseException) -> str:

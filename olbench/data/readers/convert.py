@@ -12,21 +12,18 @@ from olbench.data.catalog import CatalogEntry
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.labels import as_targets
 from olbench.data.readers.compressed import open_content, show_path
-from olbench.data.readers.libsvm import BlockReader, TextBlock
-from olbench.data.readers.rows import csr, dense_is_smaller, narrow
+from olbench.data.readers.libsvm import BlockReader
+from olbench.data.readers.rows import Rows, csr, dense_is_smaller, narrow
 from olbench.learn.examples import Floats
 
 #: Values that are converted at once.
 AT_ONCE = CHUNK // 8
 
 
-def convert_libsvm(
-    entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft, digests: Sequence[Any] = ()
-) -> Dataset:
-    """`digests` has a hash for each path, updated with the bytes that are read."""
+def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft) -> Dataset:
     text = _Conversion(entry, draft)
-    for path, digest in zip(paths, digests or [None] * len(paths), strict=True):
-        text.read(path, digest)
+    for path in paths:
+        text.read(path)
     return text.finish(where)
 
 
@@ -59,14 +56,13 @@ class _Conversion:
         both = entry.positive is not None and entry.negative is not None
         self.wanted = [*(entry.positive or ()), *(entry.negative or ())] if both else None
 
-    def read(self, path: Path, digest: Any) -> None:
+    def read(self, path: Path) -> None:
         self.last_start = self.labels.length
-        with open_content(path, digest) as stream:
-            for block in self.reader.blocks(stream, show_path(path), self.entry.max_bytes or None):
-                self._append(block)
+        with open_content(path) as stream:
+            for rows in self.reader.blocks(stream, show_path(path), self.entry.max_bytes or None):
+                self._append(rows)
 
-    def _append(self, block: TextBlock) -> None:
-        rows = block.rows
+    def _append(self, rows: Rows) -> None:
         labels = rows.labels[: rows.n]
         self.distinct = np.union1d(self.distinct, labels)
         rows.keep(np.ones(rows.n, bool) if self.wanted is None else np.isin(labels, self.wanted))

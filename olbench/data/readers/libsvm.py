@@ -6,7 +6,6 @@ Query ids are ignored. Indices start at 1 unless a 0 occurs anywhere.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -34,26 +33,6 @@ def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[
     return reader.finish()
 
 
-@dataclass(frozen=True)
-class TextBlock:
-    rows: Rows
-    name: str
-    #: The lines of the stream before the block.
-    lines: int
-    text: bytearray
-    size: int
-
-    def refuse(self, row: int, reason: str) -> UserError:
-        return UserError(f"{self.name}:{self.line_of(row)}: {reason}")
-
-    def line_of(self, row: int) -> int:
-        """Return the number of the line of a row; lines without an example count."""
-        lines = bytes(self.text[: self.size]).split(b"\n")
-        # The parser's white space, which is ASCII only, and the byte order mark that it does not see.
-        filled = (k for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith(b"#"))
-        return self.lines + next(islice(filled, row, None))
-
-
 class BlockReader:
     def __init__(self) -> None:
         self.rows = Rows()
@@ -70,16 +49,15 @@ class BlockReader:
         if self.rows.n == before:
             raise UserError(f"{name} contains no examples")
 
-    def blocks(self, stream: IO[bytes], name: str, limit: int | None = None) -> Iterator[TextBlock]:
-        """A block is valid until the next one is asked for; nothing else is in memory."""
+    def blocks(self, stream: IO[bytes], name: str, limit: int | None = None) -> Iterator[Rows]:
+        """The rows of a block are valid until the next one is asked for; nothing else is in memory."""
         self.counters[parsing.LINES] = 0
         found = False
         for text, size in whole_lines(stream, name, limit):
-            lines = int(self.counters[parsing.LINES])
             self.rows.clear()
             self.parse(text, size, name)
             found = found or self.rows.n > 0
-            yield TextBlock(self.rows, name, lines, text, size)
+            yield self.rows
         if not found:
             raise UserError(f"{name} contains no examples")
 
