@@ -136,6 +136,8 @@ class Definition:
     #: Whether it is a toolbox's learner of several classes, which has no binary or one-vs-rest form.
     only_native: bool = False
     factory: Callable[..., Any] | None = None
+    #: Whether an object with learn_one gets the non-zero features only; None if its author does not say.
+    sparse: bool | None = None
     #: Whether the factory of a batch contestant takes advice, as the keyword `advice`.
     advised: bool = False
     estimator: Estimator = Estimator()
@@ -485,7 +487,9 @@ def baseline(id: str, *, title: str = "", source: str = "", **declared: Any) -> 
 def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
     """Define a contestant by a function that builds an online learner from the declared parameters.
 
-    The learner has `predict_one` and `learn_one` (River) or `predict` and `partial_fit` (scikit-learn).
+    The learner has `predict_one` and `learn_one` (River) or `predict` and `partial_fit` (scikit-learn). River's
+    get all features of a row, or the non-zero ones with `sparse=True`. With more than 10,000 columns, `sparse`
+    must be stated.
     """
     return _make_decorator(id, title, source, "object", declared)
 

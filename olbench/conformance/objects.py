@@ -143,7 +143,7 @@ class ObjectSubject(Subject):
         if self.style == "step":
             state = model(state, x, y)
         elif self.style == "one":
-            row = {j: float(x[j]) for j in np.flatnonzero(x).tolist()}
+            row = dict(enumerate(x.tolist()))
             kept = dict(row)
             model.learn_one(row, y if self.signed else bool(y > 0))
             x = x if row == kept else x + 1.0
@@ -162,7 +162,7 @@ class ObjectSubject(Subject):
         if self.style == "step":
             return {}
         if self.style == "one":
-            label = model.predict_one({j: float(x[j]) for j in np.flatnonzero(x).tolist()})
+            label = model.predict_one(dict(enumerate(x.tolist())))
             return {} if label is None else {"prediction": 1.0 if label > 0 else -1.0}
         found = {"prediction": 1.0 if np.ravel(model.predict(x.reshape(1, -1)))[0] > 0 else -1.0}
         if hasattr(model, "decision_function"):

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from olbench.learn.algorithm import Algorithm
 
 CLASSES = np.array([-1.0, 1.0])
+#: With more columns than this, an author has to say whether an object gets the zeros.
+MOST_COLUMNS = 10_000
 
 
 def find_style(learner: Any, name: str) -> str:
@@ -48,8 +50,8 @@ def find_style(learner: Any, name: str) -> str:
 class ObjectLearner(Learner):
     """A Python object that runs example by example: slow, but with the same examples and counters.
 
-    Every example is learnt, so updates equal rounds. River's learners get a dict of the non-zero features and
-    the label as a bool; scikit-learn's get one row and -1 or +1. Before the first example, and if the object
+    Every example is learnt, so updates equal rounds. River's learners get a dict of all features, or of the
+    non-zero ones with `sparse=True`, and the label as a bool; scikit-learn's get one row and -1 or +1. Before the first example, and if the object
     abstains by returning None, the prediction is +1, in line with sign(0) = +1.
     """
 
@@ -60,6 +62,11 @@ class ObjectLearner(Learner):
             raise UserError(f"{algorithm.id} has no factory function that builds it")
         self.model = factory(**algorithm.params)
         self.style = find_style(self.model, algorithm.id)
+        if self.style == "one" and algorithm.definition.sparse is None and d > MOST_COLUMNS:
+            raise UserError(
+                f"{algorithm.definition.place}{algorithm.id} would get all {d:,} features of every row; add "
+                "sparse=True to @contestant for the non-zero ones only, or sparse=False for all"
+            )
         takes_classes = self.style == "batch" and "classes" in signature(self.model.partial_fit).parameters
         self.classes = {"classes": CLASSES} if takes_classes else {}
 
@@ -91,11 +98,11 @@ class ObjectLearner(Learner):
     def _read(self, rows: tuple[Any, ...], i: int) -> Any:
         """Return row i as the object takes it: features by index, or an array of two dimensions."""
         indices, values = _read_row(rows, i)
-        if self.style == "one":
+        if self.style == "one" and self.algorithm.definition.sparse:
             return dict(zip(indices.tolist(), values.tolist(), strict=True))
         row = np.zeros((1, self.d))
         row[0, indices] = values
-        return row
+        return dict(enumerate(row[0].tolist())) if self.style == "one" else row
 
     def _predict(self, x: Any, truth: bool) -> None:
         positive = True

@@ -90,6 +90,7 @@ class Stream(Measuring):
     """Predict each example of a stream in its order, count, and learn it when its label is there."""
 
     id = "stream"
+    version = 2
     is_tested = False
     measures: ClassVar[Mapping[str, Quantity]] = STREAM_MEASURES
     keys = (

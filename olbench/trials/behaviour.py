@@ -112,6 +112,8 @@ def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
         return _hash(json.dumps([_fit_with_advice(definition, params) for params in _settings(definition)]))
     # A Python object may draw random numbers of its own, so that its passes prove nothing.
     if definition.rule is None:
+        if definition.order == "object":
+            return _hash(own, "non-zero features" if definition.sparse else "all features")
         return own if _own_file(definition) else _hash(definition.id, version("scikit-learn"))
     # Without a compiler nothing can be observed, and nothing may be remembered.
     import_module("olbench.kernels.compile")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent.parent
-PACKAGES = ("olbench", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "joblib", "pyyaml")
+PACKAGES = ("olbench", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "joblib", "pyyaml", "river")
 
 
 def versions() -> dict[str, str]:

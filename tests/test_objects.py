@@ -1,0 +1,104 @@
+"""Python objects see the rows that they would see in their own libraries."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from olbench import conform, contestant, online_pass
+from olbench.algorithms.definition import REGISTRY
+from olbench.errors import UserError
+from olbench.trials import behaviour
+
+X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
+Y = [1, -1, 1]
+
+
+class Watcher:
+    def __init__(self, seen):
+        self.seen = seen
+
+    def predict_one(self, x):
+        return True
+
+    def learn_one(self, x, y):
+        self.seen.append(dict(x))
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    def define(**declared):
+        seen = []
+        monkeypatch.delitem(REGISTRY, "watcher", raising=False)
+        contestant("watcher", **declared)(lambda: Watcher(seen))
+        return seen
+
+    yield define
+    REGISTRY.pop("watcher", None)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+def test_an_object_sees_every_column_however_rows_are_stored(watch, kind):
+    seen = watch()
+    online_pass("watcher", kind(X), Y)
+    assert seen == [dict(enumerate(row)) for row in X.tolist()]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+def test_a_sparse_object_sees_the_features_that_are_not_zero(watch, kind):
+    seen = watch(sparse=True)
+    online_pass("watcher", kind(X), Y)
+    assert seen == [{0: 1.0, 2: 2.0}, {}, {1: 3.0}]
+
+
+def test_with_many_columns_the_choice_must_be_stated(watch):
+    wide = csr_matrix(([1.0], ([0], [0])), shape=(3, 10_001))
+    watch()
+    with pytest.raises(UserError, match="would get all 10,001 features of every row; add sparse=True"):
+        online_pass("watcher", wide, Y)
+    seen = watch(sparse=False)
+    online_pass("watcher", wide, Y)
+    assert [len(row) for row in seen] == [10_001] * 3
+
+
+def test_the_choice_is_part_of_the_key_of_a_trial(watch):
+    codes = []
+    for declared in ({}, {"sparse": True}):
+        watch(**declared)
+        behaviour.forget()
+        codes.append(behaviour._observe("watcher", {}))
+    assert codes[0] != codes[1]
+
+
+def test_an_object_that_is_examined_sees_every_column():
+    seen = []
+    conform(lambda: Watcher(seen), "perceptron")
+    assert seen
+    assert all(set(row) == set(range(len(row))) for row in seen)
+
+
+def test_an_object_of_river_has_the_accuracy_that_river_measures(mushrooms):
+    pytest.importorskip("river", reason="River is not installed")
+    from river.linear_model import LogisticRegression
+    from river.preprocessing import StandardScaler
+
+    examples, labels = mushrooms
+    own, right = StandardScaler() | LogisticRegression(), 0
+    for t, (row, label) in enumerate(zip(examples.tolist(), labels.tolist(), strict=True)):
+        x, truth = dict(enumerate(row)), label > 0
+        right += (own.predict_one(x) if t else True) == truth
+        own.learn_one(x, truth)
+    try:
+        contestant("river-scaled")(lambda: StandardScaler() | LogisticRegression())
+        found = online_pass("river-scaled", csr_matrix(examples), labels)
+    finally:
+        REGISTRY.pop("river-scaled", None)
+    assert labels.size - found.mistakes == right
+
+
+@pytest.fixture
+def mushrooms():
+    """Categories as zeros and ones, most of them zeros, as in mushrooms."""
+    random = np.random.default_rng(3)
+    labels = np.where(random.random(400) < 0.5, 1.0, -1.0)
+    kinds = np.where(labels > 0, random.integers(0, 6, 400), random.integers(3, 9, 400))
+    return np.eye(9)[kinds], labels
