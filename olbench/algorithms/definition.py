@@ -487,9 +487,9 @@ def baseline(id: str, *, title: str = "", source: str = "", **declared: Any) -> 
 def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
     """Define a contestant by a function that builds an online learner from the declared parameters.
 
-    The learner has `predict_one` and `learn_one` (River) or `predict` and `partial_fit` (scikit-learn). River's
-    get all features of a row, or the non-zero ones with `sparse=True`. With more than 10,000 columns, `sparse`
-    must be stated.
+    The learner has `predict_one` and `learn_one` (River) or `predict` and `partial_fit` (scikit-learn).
+    River's get all features of a row, or the non-zero ones with `sparse=True`. With more than 10,000 columns,
+    `sparse` must be stated.
     """
     return _make_decorator(id, title, source, "object", declared)
 

@@ -51,8 +51,8 @@ class ObjectLearner(Learner):
     """A Python object that runs example by example: slow, but with the same examples and counters.
 
     Every example is learnt, so updates equal rounds. River's learners get a dict of all features, or of the
-    non-zero ones with `sparse=True`, and the label as a bool; scikit-learn's get one row and -1 or +1. Before the first example, and if the object
-    abstains by returning None, the prediction is +1, in line with sign(0) = +1.
+    non-zero ones with `sparse=True`, and the label as a bool; scikit-learn's get one row and -1 or +1. Before
+    the first example, and if the object abstains by returning None, the prediction is +1: sign(0) = +1.
     """
 
     def __init__(self, algorithm: "Algorithm", d: int):
