@@ -153,22 +153,13 @@ class CatalogEntry:
 
     def recipe(self) -> dict[str, Any]:
         """Return the plain values that, with the content of the files, determine the examples."""
-        keys = "format positive negative label_column preprocess bundled generator features"
-        recipe = {key: getattr(self, key) for key in keys.split()}
-        # Left out where they have no meaning, so that the names of older cache entries stay valid.
-        if self.members:
-            recipe |= {"members": list(self.members.items()), "text": asdict(self.text)}
-        if self.multiclass:
-            recipe["multiclass"] = True
-        if self.split:
-            recipe["split"] = self.split
-        if self.format in ("corpus", "stream"):
-            recipe["rows"] = self.rows
-        if self.format == "stream":
-            recipe["drifts"] = list(self.drifts)
-        if self.is_own and (self.format != "libsvm" or self.reading != USUAL):
-            recipe |= {"table": TABLES_VERSION, "reading": self.reading.plain()}
-        return recipe
+        keys = "format positive negative multiclass label_column preprocess bundled generator"
+        facts = "features rows split drifts"
+        return {key: getattr(self, key) for key in f"{keys} {facts}".split()} | {
+            "members": list(self.members.items()),
+            "text": asdict(self.text),
+            "reading": self.reading.plain(),
+        }
 
 
 #: The keys of an entry; the other fields are not for the catalogue.

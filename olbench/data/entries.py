@@ -11,7 +11,6 @@ from olbench.data.catalog import TABLES_VERSION, CatalogEntry
 from olbench.data.dataset import Dataset
 from olbench.data.folders import parsed_folder
 from olbench.data.readers.registry import read_examples
-from olbench.data.readers.tables import is_table
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 
@@ -40,8 +39,7 @@ def entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
         from olbench.data.generators.corpus import VERSION
 
         return cache.entry_key({"corpus": VERSION, **entry.recipe()})
-    is_prepared = is_table(entry.format) or entry.reading != USUAL
-    versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_prepared else {})}
+    versions = {"reader": READER_VERSION, "tables": TABLES_VERSION}
     return cache.entry_key({**versions, "files": hashes, **entry.recipe()})
 
 
