@@ -15,7 +15,7 @@ from olbench import UserError, shipped
 from olbench.quantities import MISTAKE_RATE
 from olbench.report.model import make_report
 from olbench.report.results import load_results
-from olbench.report.site import build, pareto
+from olbench.report.site import build
 from olbench.report.site.build import MARKER, build_site, load_runs
 from olbench.report.site.model import COLUMNS, SiteRun, cost_points, make_leaderboard
 from olbench.report.site.names import file_name
@@ -80,12 +80,6 @@ def broken_links(pages):
             is_file = ":" not in address and not address.startswith("/") and target.is_file()
             if not is_file or (fragment and fragment not in pages[target].ids):
                 yield path, link
-
-
-def rows_of(feed, name):
-    """Return a column of all results of a feed."""
-    place = feed["columns"].index(name)
-    return [row[place] for run in feed["runs"] for row in run["results"]]
 
 
 def test_the_site_of_all_runs_that_ship_is_small_and_all_its_links_lead_somewhere(gallery):
@@ -172,17 +166,13 @@ def test_the_same_runs_give_the_same_bytes_in_any_order(tmp_path, small):
 
 
 def test_the_best_and_all_not_different_from_it_share_the_first_place():
-    run = SiteRun(made.as_printed(), "made")
-    board = make_leaderboard(run, MISTAKE_RATE)
-    places = {row.label: row.place for row in board.rows}
-    first = [label for label, place in places.items() if place == 1]
-    assert 1 < len(first) < len(places)
-    assert [row.place for row in board.rows] == sorted(places.values())
-    assert all(place == 1 or place > len(first) for place in places.values())
+    board = make_leaderboard(SiteRun(made.as_printed(), "made"), MISTAKE_RATE)
+    places = [row.place for row in board.rows]
+    first = places.count(1)
+    assert 1 < first < len(places)
+    assert places == sorted(places)
+    assert all(place == 1 or place > first for place in places)
     assert all(row.interval[0] <= row.rank <= row.interval[1] for row in board.rows)
-    values = next(page for page in make_pages([run]) if page.folder == "leaderboards/online-mistake-rate")
-    (block,) = values.values["blocks"]
-    assert [row["tied"] for row in block["rows"]][: len(first)] == [True] * len(first)
 
 
 def test_a_few_data_sets_decide_no_place(small):
@@ -223,49 +213,16 @@ def test_times_that_were_shared_and_times_taken_alone_are_drawn_apart():
     alone = [made.entry("splice", id, [0.1, 0.2]) for id in ("arow", "scw1")]
     shared = made.entry("splice", "cw", [0.3, 0.2])
     columns = {**shared.columns, "timing": np.array(["shared", "exclusive"], object)}
-    run = SiteRun(made.results([*alone, made.entry("splice", "cw", [0.3, 0.2], columns=columns)]), "made")
+    run = SiteRun(made.results([*alone, replace(shared, columns=columns)]), "made")
     points = cost_points(run, "splice", "seconds")
-    assert {kind: [each.label for each in own] for kind, own in points.items()} == {
-        "exclusive": ["arow", "scw1"],
-        "shared": ["cw"],
-    }
+    found = {kind: [each.label for each in own] for kind, own in points.items()}
+    assert found == {"exclusive": ["arow", "scw1"], "shared": ["cw"]}
     [sizes] = cost_points(run, "splice", "bytes").values()
     assert [each.label for each in sizes] == ["arow", "scw1", "cw"]
 
 
-def test_bytes_of_learners_are_drawn_and_unknown_ones_are_named():
-    entries = []
-    for id, rate, size in (("pa", 0.3, 480), ("arow", 0.1, 28800), ("cw", 0.1, None)):
-        entry = made.entry("splice", id, [rate, 0.2])
-        state = {} if size is None else {"state_bytes": np.array([size, size])}
-        # Without a record the form of the learner tells, unless nobody knows the algorithm any more.
-        gone = {"algorithm": "gone", "label": "gone"} if size is None else {}
-        entries.append(replace(entry, columns={**entry.columns, **state}, keys=("a", "b"), **gone))
-    page = next(
-        page for page in make_pages([SiteRun(made.results(entries), "made")]) if "splice" in page.folder
-    )
-    (block,) = page.values["blocks"]
-    assert {row["label"]: row["state"] for row in block["rows"]} == {
-        "pa": "480", "arow": "28,800", "gone": "not known",
-    }  # fmt: skip
-    assert "bytes of the learner" in {drawn["cost"] for drawn in block["plots"]}
-
-
 def test_names_become_different_safe_files_on_any_disk():
-    names = [
-        "a b",
-        "a/b",
-        "A b",
-        "..",
-        "../../etc/passwd",
-        ".",
-        "con",
-        "CON",
-        "x" * 500,
-        "é",
-        "\x1b",
-        "-",
-    ]
+    names = ["a b", "a/b", "A b", "..", "../../etc/passwd", ".", "con", "CON", "x" * 500, "é", "\x1b", "-"]
     plain = ["arow", "usps-0-vs-9", "a-b", file_name("a b")]
     found = {name: file_name(name) for name in (*names, *plain)}
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,80}", each) for each in found.values())
@@ -273,10 +230,10 @@ def test_names_become_different_safe_files_on_any_disk():
     assert [found[name] for name in plain[:3]] == plain[:3]
 
 
-@pytest.mark.parametrize("name", [HOSTILE, "../../evil", "a\x1b[201~\nb", "\u202egnp.js"])
-def test_hostile_names_stay_names(tmp_path, name):
+def test_hostile_names_stay_names(tmp_path):
     run = Path(shutil.copytree(SMALL, tmp_path / "run"))
     poison(run)
+    name = f"../../evil\x1b[201~\n\u202e{HOSTILE}"
     for path in (run / "run.json", run / "trials.jsonl"):
         path.write_text(path.read_text().replace(json.dumps(HOSTILE), json.dumps(name)))
     reseal(run)
@@ -289,7 +246,8 @@ def test_hostile_names_stay_names(tmp_path, name):
         assert "img" not in page.tags
         assert all(sign.isprintable() or sign == "\n" for sign in path.read_text(encoding="utf-8"))
     feed = json.loads((tmp_path / "public" / f"datasets/{file_name(name)}" / "results.json").read_text())
-    assert set(rows_of(feed, "dataset")) == {name}
+    place = feed["columns"].index("dataset")
+    assert {row[place] for run in feed["runs"] for row in run["results"]} == {name}
 
 
 def test_what_is_not_a_site_is_not_replaced(tmp_path, here):
@@ -350,23 +308,24 @@ def test_a_run_without_a_trial_is_left_out(tmp_path, here):
     assert err.endswith(f"pages on 1 run: open {tmp_path / 'public' / 'index.html'}\n")
 
 
-@pytest.mark.parametrize(
-    ("changes", "tier"),
-    [
+def test_statements_decide_the_tier():
+    reader = {"by": "A. Reader"}
+    wrong = []
+    for changes, tier in (
         ([{}], TIERS[1]),
-        ([{"by": "A. Reader"}], TIERS[2]),
-        ([{}, {"by": "A. Reader"}], TIERS[2]),
-        ([{"by": "A. Reader"}, {"different": [{"key": "k1"}], "same": 1}], DIFFERS),
+        ([reader], TIERS[2]),
+        ([{}, reader], TIERS[2]),
+        ([reader, {"different": [{"key": "k1"}], "same": 1}], DIFFERS),
         ([{"different": 1}], DIFFERS),
         ([{"wrong_results": ["arow on splice"]}], DIFFERS),
         ([{"same": 0}], RECORDED.name),
         ([{"run": "b" * 64}], RECORDED.name),
-    ],
-)
-def test_statements_decide_the_tier(changes, tier):
-    found = find_tier("a" * 64, [STATEMENT | each for each in changes])
-    assert found.name == tier
-    assert len(found.sentences) == sum(each.get("run") is None for each in changes)
+    ):
+        found = find_tier("a" * 64, [STATEMENT | each for each in changes])
+        sentences = sum(each.get("run") is None for each in changes)
+        if (found.name, len(found.sentences)) != (tier, sentences):
+            wrong.append((changes, found))
+    assert wrong == []
 
 
 def test_a_statement_about_a_bundle_counts_for_its_folder_too(tmp_path, monkeypatch):
@@ -394,15 +353,3 @@ def test_what_is_no_statement_is_refused(tmp_path):
         (tmp_path / "0.json").write_text(content)
         with pytest.raises(UserError, match=rf"0\.json .*{why}"):
             read_statements([tmp_path])
-
-
-def test_labels_of_a_plot_do_not_cover_each_other():
-    points = [pareto.CostPoint(f"learner-{k}", 1.1**k, 1 / (k + 1), 1 / (k + 1)) for k in range(30)]
-    drawn = pareto.draw(points, "seconds", "rate")
-    boxes = []
-    for x, y, side, text in drawn["labels"]:
-        left = x if side == "start" else x - pareto.LETTER * len(text)
-        boxes.append((left, y - 10, left + pareto.LETTER * len(text), y + 2))
-    assert 2 < len(boxes) < 30
-    assert not any(pareto._overlap(one, other) for one in boxes for other in boxes if one is not other)
-    assert pareto.draw(points[:1], "seconds", "rate") is None
