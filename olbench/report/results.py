@@ -346,6 +346,7 @@ class Results:
 
     @property
     def paired_test_name(self) -> str:
+        """The t-test of differences, corrected where training sets overlap."""
         corrected = any(map(self.overlap, self.datasets))
         return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
 
