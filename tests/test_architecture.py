@@ -229,7 +229,6 @@ def test_the_engine_and_the_records_name_no_key_or_count_of_a_protocol():
     found = {
         name: texts_in(source) & declared
         for name, source in read_modules().items()
-        # A stream is a protocol by itself: it prints the counts of learners and keeps no record.
         if name.startswith(("engine.", "trials."))
     }
     assert {name: named for name, named in found.items() if named} == {}

@@ -40,21 +40,6 @@ def test_the_squared_norm_is_that_of_the_weights(id, d, density):
         assert abs(learner.scalars[1] - exact) <= (BLOCK + d / BLOCK) * 2.0**-53 * exact
 
 
-def test_the_squared_norm_survives_features_that_appear_later():
-    X, y = coin(2000, 150, density=0.3)
-    early = X.copy()
-    early[:1000, 40:] = 0.0
-    late = make_algorithm("romma").start(40)
-    rows = as_examples(early[:1000, :40]).rows()
-    late.run(rows, y[:1000], np.arange(1000))
-    late.grow(150)
-    late.run(as_examples(early).rows(), y, np.arange(1000, 2000))
-    whole = make_algorithm("romma").start(150)
-    whole.run(as_examples(early).rows(), y, np.arange(2000))
-    assert late.mistakes == whole.mistakes
-    assert late.scalars[1] == pytest.approx(float(np.sum(late.w.astype(L) ** 2)), rel=1e-13)
-
-
 def test_only_rules_that_read_the_norm_keep_it():
     first = [each for each in built_in() if each.order == "first"]
     assert len(first) > 8

@@ -114,18 +114,15 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
       zcat my.csv.gz | olbench data info -
       olbench data info my.csv --label class --positive yes --missing mean
     """
-    from olbench.config.specs import Reading
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command
-    from olbench.data.load import keep_pipe
     from olbench.data.readers.compressed import is_pipe
 
     given = {key: value for key, value in reading.items() if value is not None}
     if name not in catalog() and (is_pipe(name) or is_file(expand_home(name))):
         if form == "json":
             raise UserError(f"--format json is for data sets of the catalogue, and {name} is a file")
-        path = keep_pipe(name, Reading(**given)) if is_pipe(name) else expand_home(name)
-        _describe_file(path, positive, given)
+        _describe_file(name, positive, given)
         return
     if given or positive:
         raise UserError("the options are for your own file; the catalogue says how its data sets are read")
@@ -166,12 +163,14 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
             say(f"{key:13}{value}", indent=13)
 
 
-def _describe_file(path: Path, positive: tuple[str, ...], given: dict[str, Any]) -> None:
+def _describe_file(name: str, positive: tuple[str, ...], given: dict[str, Any]) -> None:
     """Describe a file and, if the options are enough to read it, the data set made from it."""
     from olbench.config.specs import Reading
     from olbench.data.inspect import look_at
-    from olbench.data.load import load_dataset
+    from olbench.data.load import keep_pipe, load_dataset
+    from olbench.data.readers.compressed import is_pipe
 
+    path = keep_pipe(name, Reading(**given)) if is_pipe(name) else expand_home(name)
     for line in look_at(path, Reading(**given)).lines():
         say(line)
     data = load_dataset(path, list(positive) or None, **given)

@@ -467,8 +467,8 @@ def part_tasks(dask_scheduler):
 
 
 def without_times(records):
-    """Return records by key, without what differs from run to run."""
-    volatile = ("seconds", "cpu_seconds", "combine_seconds", "worker", "timing", "checksum", "finished", "at")
+    """Return records by key, without what differs from run to run, such as where their arrays are."""
+    volatile = ("seconds", "cpu_seconds", "combine_seconds", "worker", "timing", "checksum", "arrays")
     return {
         record["key"]: {name: value for name, value in record.items() if name not in volatile}
         for record in records
