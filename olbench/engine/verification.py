@@ -381,7 +381,8 @@ def verify_trial(
         return VerifiedTrial(record, not_run=reason)
     say(f"running {record['algorithm']} on {record['dataset']}")
     # Watching takes as long as the trial once more, so a sound one is not watched.
-    watching = watch_passes() if record.get("breakdowns") else nullcontext()
+    is_flagged = any(each.flag and record.get(each.name) for each in verifier.protocol.recorded)
+    watching = watch_passes() if is_flagged else nullcontext()
     with stop_on_interrupt() as stop, watching as watch:
         again = attempt(verifier.trial(record), stop)
     if again is None:
