@@ -107,7 +107,7 @@ def _find_compared(name: str, protocol: Protocol) -> str:
     known = {each.name: each.compared for each in protocol.quantities if each.exact}
     if name not in known:
         raise UserError(
-            f"there is no '{name}' to compare{suggest(name, known)}; there are {', '.join(known)}"
+            f"there is no '{name}' to compare{suggest(name, list(known))}; there are {', '.join(known)}"
         )
     return known[name]
 

@@ -136,7 +136,8 @@ def explain_trial(cell: Cell, trial: Trial, nearby: Sequence[Record]) -> str:
             return (
                 f"it failed before ({record['error']})" if record["error"] else f"its record has no {missing}"
             )
-    return ", ".join(min((list_differences(trial, record) for record in nearby), key=len))
+    differences = [list_differences(trial, record) for record in nearby]
+    return ", ".join(min(differences, key=len))
 
 
 def list_differences(trial: Trial, record: Record) -> list[str]:

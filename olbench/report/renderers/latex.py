@@ -54,7 +54,7 @@ def escape(text: str) -> str:
 
 
 def _accent(sign: str) -> str:
-    letter, *marks = unicodedata.normalize("NFD", sign)
+    letter, *marks = tuple(unicodedata.normalize("NFD", sign))
     for mark in marks:
         letter = rf"\{ACCENTS.get(mark, 'relax')}{{{letter}}}"
     return letter.encode("ascii", "replace").decode()
