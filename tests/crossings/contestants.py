@@ -84,6 +84,12 @@ def one_by_one(cut):
     return OneByOne(cut)
 
 
+@contestant("non-zeros", sparse=True, parameters=(Parameter("cut", 0.5, "as in one-by-one"),))
+def non_zeros(cut):
+    """Build the same object, which sees no zeros."""
+    return OneByOne(cut)
+
+
 @contestant("row-by-row", parameters=(Parameter("margin", 0.5, "margin below which it learns"),))
 def row_by_row(margin):
     """Build an object as scikit-learn has them."""

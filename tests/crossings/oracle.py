@@ -289,15 +289,17 @@ class SecondOrderPerceptron(Counting):
 
 
 class Object(Counting):
-    """A Python object, which is given every feature of a row; before it has learnt, +1 is predicted."""
+    """A Python object, given all features or the non-zero ones; before it learns, +1 is predicted."""
 
     def __init__(self, id, d, p, options):
         super().__init__()
-        self.model = OneByOne(**p) if id == "one-by-one" else RowByRow(**p)
+        self.id, self.model = id, RowByRow(**p) if id == "row-by-row" else OneByOne(**p)
 
     def _read(self, x):
-        x = x.astype(float)
-        return dict(enumerate(x.tolist())) if isinstance(self.model, OneByOne) else x[None, :]
+        if self.id == "row-by-row":
+            return x.astype(float)[None, :]
+        seen = enumerate(x.astype(float).tolist())
+        return {j: value for j, value in seen if value or self.id == "one-by-one"}
 
     def look(self, x):
         if not self.learnt:
@@ -336,7 +338,7 @@ class LastLabel(Counting):
 def start(id, d, p, options, classes=0):
     if classes:
         return (Native if "multiclass" in options else OneVsRest)(id, d, p, options, classes)
-    known = {"sop": SecondOrderPerceptron, "one-by-one": Object, "row-by-row": Object}
+    known = {"sop": SecondOrderPerceptron, **dict.fromkeys(("one-by-one", "non-zeros", "row-by-row"), Object)}
     known |= dict.fromkeys(FIRST, FirstOrder) | dict.fromkeys(SECOND, Gaussian)
     return known.get(id, LastLabel)(id, d, p, options)
 
