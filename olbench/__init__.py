@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from olbench.report.results import Results, load_results
     from olbench.trials.trial import Outcome
 
-__version__ = "1.0.0"
+__version__ = "2.0.0.dev0"
 
 _HOMES = {
     "Outcome": "olbench.trials.trial",
