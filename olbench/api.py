@@ -70,7 +70,6 @@ def run(
 
 
 def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> tuple[Config, Path]:
-    """Return the config, and the folder for its records."""
     if isinstance(config, str | Path):
         path = find_config(str(config))
         return read_config(path, overrides), Path(out or Path("results") / path.stem)
@@ -83,8 +82,6 @@ def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> tupl
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of an experiment on the data that is here, and how many of their trials run at a time."""
-
     sources: list[Source]
     #: The names of the data sets that are not downloaded.
     skipped: list[str]
@@ -123,7 +120,6 @@ def complete(
     cells: Sequence[Cell], folder: Path, jobs: int, *, quiet: bool = True, timing: str = "shared",
     executor: Executor | None = None, reuse: Sequence[OtherRun] = (),
 ) -> Run:  # fmt: skip
-    """Run the trials of some cells that a folder lacks, and record the run there; return it closed."""
     with open_run(folder, cells, jobs, quiet=quiet, timing=timing, executor=executor, reuse=reuse) as started:
         with show_activity(quiet) as activity:
             compile_ahead(cells, jobs, started.stop, activity.say)
@@ -140,7 +136,6 @@ def complete(
 
 
 def measure(plan: Plan, quiet: bool = True) -> tuple[Run, Baseline]:
-    """Run all trials of a plan, keep no record of them, and return the run with its baseline."""
     with TemporaryDirectory(prefix="olbench-check-") as folder:
         with open_run(Path(folder), plan.cells, plan.jobs, quiet=quiet) as started:
             with show_activity(quiet) as activity:
@@ -208,7 +203,6 @@ def verify(
 def verify_trial(
     run: str | Path, key: str, *, trust_plugins: bool = False, say: Callable[[str], None] = lambda text: None
 ) -> "VerifiedTrial":
-    """Run one trial of a folder or a bundle again, by the beginning of its key, and compare every count."""
     from olbench.engine import verification
 
     folder = find_run(run)
@@ -224,7 +218,6 @@ FINDINGS = ("summary", "rows", "config", "data", "cells")
 def investigate(
     candidates: "Sequence[Suspect]", folder: Path, jobs: int, quiet: bool = True
 ) -> "tuple[Run, list[Inquiry]]":
-    """Run the trials of an inquiry that a folder lacks, and write its findings there; return both."""
     from olbench.forensics.inquiry import inquire
     from olbench.report.forensics import content
 

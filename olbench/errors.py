@@ -73,7 +73,6 @@ def show_name(name: str) -> str:
 
 
 def is_file(path: str | Path) -> bool:
-    """Return whether a user's path is a file; an impossible path, such as one too long, is not."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):

@@ -44,7 +44,6 @@ def accuracy(counts: Counts) -> Floats:
 
 
 def sensitivity(counts: Counts) -> Floats:
-    """Return the share of the positive examples that are predicted as such (recall)."""
     return _share(counts.hits, counts.hits + counts.misses)
 
 
@@ -82,7 +81,6 @@ def kappa(counts: Counts) -> Floats:
 
 
 def mcc(counts: Counts) -> Floats:
-    """Return Matthews' correlation coefficient of labels and predictions."""
     covariance = counts.hits * counts.rejections - counts.false_alarms * counts.misses
     positive, predicted = counts.hits + counts.misses, counts.hits + counts.false_alarms
     spread = np.sqrt(positive) * np.sqrt(counts.n - positive)

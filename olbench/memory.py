@@ -64,7 +64,6 @@ def limit_memory(size: int | None) -> Iterator[None]:
 
 
 def memory_limit() -> int:
-    """Return the bytes that a run may plan with: the user's limit, or most of what is available."""
     given = _user_limit.get()
     return int(USABLE * available_memory()) if given is None else given
 
@@ -83,7 +82,6 @@ def _host_memory() -> int:
 
 
 def _cgroup_memory() -> Iterator[int]:
-    """Yield the free memory of each cgroup of this process up to the root."""
     for folder in _cgroup_folders():
         for limit_file, usage_file, cached in (
             ("memory.max", "memory.current", "file"),

@@ -50,14 +50,10 @@ VERBS = [verb for group in GROUPS.values() for verb in group]
 
 
 class Actions(click.Group):
-    """A group with its commands in the order of their definition, and suggestions for mistyped ones."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of the help page."""
         return [*self.commands]  # not list(...), which is the verb here once its file is imported
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Suggest a command for a mistyped one."""
         known, group = self.list_commands(ctx), f"{self.name} " if ctx.parent else ""
         if args and not args[0].startswith("-") and args[0] not in known:
             hint = suggest(args[0], known)
@@ -66,21 +62,16 @@ class Actions(click.Group):
 
 
 class Verbs(Actions):
-    """The group of all verbs, which imports the file of a verb when the verb is used."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of the help page."""
         return VERBS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the verb's file and return its command."""
         if cmd_name not in VERBS:
             return None
         command: click.Command = importlib.import_module(f"olbench.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs by group, without importing them."""
         for title, verbs in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{verb:{max(map(len, VERBS))}}", text) for verb, text in verbs.items()])
@@ -149,7 +140,6 @@ def main() -> None:
 
 
 def describe_failure(error: Exception) -> str:
-    """Return the sentence that the user reads."""
     if isinstance(error, MemoryError):
         return "there is not enough memory for this; take fewer jobs or smaller data, or raise the limit"
     text = str(error)
@@ -174,7 +164,6 @@ def refuse_tight_limit() -> None:
 
 
 def run_verb() -> Any:
-    """Run the verb of the command line; return its exit code."""
     try:
         # Without standalone mode, click returns the code of an Exit instead of raising it.
         return cli(standalone_mode=False) or 0
@@ -183,7 +172,6 @@ def run_verb() -> Any:
 
 
 def leave(sentence: str, code: int) -> NoReturn:
-    """Print a sentence, if there is one, and exit with a code."""
     with suppress(OSError):
         if sentence:
             click.echo(wrap(f"olbench: {escape_controls(sentence)}", sys.stderr), err=True)

@@ -69,7 +69,6 @@ def command(
 
 
 def conform(id: str | None, other: str) -> int:
-    """Compare a rule with another algorithm; return the exit code."""
     from olbench.algorithms import get_definition
     from olbench.conformance.loading import judge_rule
 
@@ -83,7 +82,6 @@ def conform(id: str | None, other: str) -> int:
 def show_rules(
     definition: "Definition | None", rules: str | None, data: str | None, positive: tuple[float, ...]
 ) -> None:
-    """Print what rules say about a data set."""
     from olbench.report.advice import make_account, render
 
     if rules is None or data is None:
@@ -123,7 +121,6 @@ def show_all(definitions: "list[Definition]") -> None:
 
 
 def show_one(definition: "Definition") -> None:
-    """Print everything that is declared about an algorithm."""
     from olbench.algorithms.options import list_ways
     from olbench.cli.output import say
     from olbench.report.grid import short

@@ -59,7 +59,6 @@ def command(
 
 
 def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
-    """Run checks, and show the current one on a terminal."""
     from rich.console import Console
 
     from olbench.engine.stopping import stop_on_interrupt
@@ -78,7 +77,6 @@ def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
 
 
 def rendered(results: "list[Result]", form: str, output: Path | None) -> str:
-    """Return the audit in a format."""
     from olbench.audit import render
 
     if form == "json":

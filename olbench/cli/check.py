@@ -105,7 +105,6 @@ def command(
 
 
 def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str:
-    """Return the findings in a format, and list failed trials on standard error."""
     from olbench.report import regression
 
     for record in run.failed[:MAX_LINES]:
@@ -122,8 +121,6 @@ def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str
 
 
 class Places:
-    """Where the causes of findings are: in a data file, in a plugin, or in a line of the config."""
-
     def __init__(self, run: "Run", config: Path):
         from olbench.yaml_lines import read_yaml
 
@@ -134,7 +131,6 @@ class Places:
         self.datasets = {spec.name: (entry, spec.path) for entry, spec in enumerate(specs.datasets)}
 
     def locate(self, finding: "Remark") -> tuple[str, int]:
-        """Return the file and the line of what a finding is about."""
         if finding.kind == "data":
             entry, path = self.datasets.get(finding.dataset, (0, ""))
             return (_relative(path), 1) if path else self._in_config("datasets", entry)
@@ -148,7 +144,6 @@ class Places:
         return self._in_config(finding.kind)
 
     def _in_config(self, key: str, entry: int | None = None) -> tuple[str, int]:
-        """Return the line of a key or of an entry of its list; the first if --set replaced it."""
         node = self.root.value.get(key)
         if node and entry is not None and isinstance(node.value, list) and entry < len(node.value):
             node = node.value[entry]
@@ -157,13 +152,11 @@ class Places:
 
 
 def _relative(file: str) -> str:
-    """Return a path as seen from the current folder, if it is below."""
     path = Path(file).absolute()
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def verdict(run: "Run", comparison: "Comparison") -> int:
-    """Return the exit code."""
     if not comparison.compared:
         return 3 if run.failed else 4
     if comparison.changes:

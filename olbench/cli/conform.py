@@ -100,7 +100,6 @@ def examine(
     spec: str | None, id: str, settings: tuple[str, ...], renamed: tuple[str, ...], expose: tuple[str, ...],
     program: str | None, recorded: str | None, data: "list[Input]", allow: tuple[str, ...],
 ) -> "Conformance":  # fmt: skip
-    """Find the subject and judge it."""
     from olbench.algorithms import get_definition
     from olbench.conformance.loading import load_subject, read_exposed, read_numbers, read_pairs
     from olbench.conformance.processes import ProcessSubject, RecordedSubject
@@ -124,7 +123,6 @@ def examine(
 
 
 def find_data(names: tuple[str, ...], all_data: bool, rounds: int) -> "list[Input]":
-    """Return the data sets to compare on; of all, those that are downloaded and not too wide."""
     from olbench.conformance.inputs import list_data, read_data
 
     chosen = [name for each in names for name in each.split(",")]
@@ -132,7 +130,6 @@ def find_data(names: tuple[str, ...], all_data: bool, rounds: int) -> "list[Inpu
 
 
 def rendered(verdict: "Conformance", form: str, place: str) -> str:
-    """Return a verdict in a format."""
     from olbench.conformance import rendering
 
     if form == "json":
@@ -147,7 +144,6 @@ def rendered(verdict: "Conformance", form: str, place: str) -> str:
 
 
 def list_catalogue(id: str | None) -> str:
-    """Return the known conventions and defects, of an algorithm or of all, one per line."""
     from olbench.algorithms import get_definition
     from olbench.conformance.catalogue import CATALOGUE, find_deviations
 

@@ -164,7 +164,6 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
 
 
 def _describe_file(name: str, positive: tuple[str, ...], given: dict[str, Any]) -> None:
-    """Describe a file and, if the options are enough to read it, the data set made from it."""
     from olbench.config.specs import Reading
     from olbench.data.inspect import look_at
     from olbench.data.load import keep_pipe, load_dataset
@@ -185,7 +184,6 @@ def _format_labels(labels: "tuple[float | str, ...] | None") -> str:
 
 
 def _format_text(entry: "CatalogEntry") -> str:
-    """Return how the documents of an archive become features."""
     if not entry.members:
         return ""
     labels = {1: " (+1)", -1: " (-1)", None: ""}
@@ -239,7 +237,6 @@ def fetch_files(
 
 
 def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
-    """Fetch one data set; return the reason if that fails, so that the others continue."""
     from olbench.data.fetch import fetch, local_files
 
     if not entry.files:
@@ -256,7 +253,6 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
 
 
 def _config_names(path: str) -> list[str]:
-    """Return the catalogue names under `datasets` in a config; local files need no fetching."""
     from olbench.shipped import find_config
     from olbench.yaml_lines import read_yaml
 
@@ -269,7 +265,6 @@ def _config_names(path: str) -> list[str]:
 
 
 def _catalog_name(item: "Node", folder: Path) -> str:
-    """Return the catalogue name of one data set of a config, or nothing for a file."""
     from olbench.config.reading import find_dataset
     from olbench.structs import text
 
@@ -285,7 +280,6 @@ def _catalog_name(item: "Node", folder: Path) -> str:
 
 @contextmanager
 def _progress() -> "Iterator[Progress | None]":
-    """Yield a function that draws a progress bar, or None if this is not a terminal."""
     if not can_redraw():
         yield None
         return

@@ -37,13 +37,11 @@ QUIET = click.option("--quiet", "-q", is_flag=True, help="Print no progress and 
 
 
 def format_flag(*names: str, help: str = "Output format.") -> Callable[..., Any]:
-    """Return the flag that chooses a format, which is text by default."""
     kind = click.Choice(names)
     return click.option("--format", "form", type=kind, default="text", show_default=True, help=help)
 
 
 def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags of a verb that runs an experiment."""
     for flag in (QUIET, SKIP_MISSING, SET, JOBS):
         command = flag(command)
     return command
@@ -80,7 +78,6 @@ READING = (
 
 
 def own_data(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags that say how the user's own file is read."""
     for flag in reversed(READING):
         command = flag(command)
     return command

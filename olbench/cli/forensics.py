@@ -84,7 +84,6 @@ def command(
 
 
 def plan_line(candidates: "list[Suspect]") -> str:
-    """Return the plan in one sentence."""
     pairs = count(len({suspect.target.where for suspect in candidates}), "reported pair")
     settings = count(sum(len(suspect.settings) for suspect in candidates), "setting")
     return (
@@ -94,7 +93,6 @@ def plan_line(candidates: "list[Suspect]") -> str:
 
 
 def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
-    """Print how many settings each data set has to screen, and how long a short probe says that takes."""
     from olbench.engine.estimate import duration
 
     rows = []

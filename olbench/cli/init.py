@@ -146,7 +146,6 @@ def command(
 def make_config(
     file: Path, config: Path, label: str = "", positive: tuple[str, ...] = (), delimiter: str = ""
 ) -> "tuple[str, Look]":
-    """Return the text of a config for a data file, and the look at the file that it comes from."""
     from olbench.config.specs import Reading
     from olbench.data.inspect import look_at
     from olbench.data.prepare.labels import read_label
@@ -166,7 +165,6 @@ def make_config(
 
 
 def _measures(look: "Look") -> list[str]:
-    """Return the measures for a rare class, and why."""
     if look.rarer >= RARE or len(look.labels) < 2:
         return []
     why = f"# the rarer class has {look.rarer:.1%} of the rows, so accuracy says little"
@@ -175,7 +173,6 @@ def _measures(look: "Look") -> list[str]:
 
 
 def _keys(look: "Look") -> list[str]:
-    """Return the keys of the data set, each with what it means."""
     shown = _show(list(look.positive) if isinstance(look.positive, tuple) else look.positive)
     why = "the label that is +1; the others are -1"
     if len(look.labels) > 2 and not isinstance(look.positive, tuple):
@@ -198,7 +195,6 @@ def _keys(look: "Look") -> list[str]:
 
 
 def _show_column(column: dict[str, Any]) -> str:
-    """Return the name of a column and what becomes of it, as YAML."""
     rest = {key: value for key, value in column.items() if key != "name"}
     return f"{_show(str(column['name']))}: {_show(rest if len(rest) > 1 else rest['encode'])}"
 

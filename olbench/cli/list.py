@@ -42,7 +42,6 @@ def command() -> None:
 
 
 def describe_runs(paths: list[Path]) -> "Grid":
-    """Return when each run began, how far it is, and its best algorithm; skip folders that are not runs."""
     from olbench.report.grid import Grid, boxes, left, right
     from olbench.report.results import load_results
 
@@ -60,7 +59,6 @@ def describe_runs(paths: list[Path]) -> "Grid":
 
 
 def find_best(results: "Results") -> str:
-    """Return the algorithm that is best on most data sets, with their number if there are several."""
     headline, winners = results.protocol.headline, Counter[str]()
     for dataset in results.datasets:
         if entries := [each for each in results.contestants(dataset) if each.done]:

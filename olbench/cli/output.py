@@ -31,19 +31,16 @@ def screen_size() -> tuple[int, int]:
 
 
 def say(text: str, err: bool = False, indent: int = 0) -> None:
-    """Print a sentence or a paragraph: on a terminal within its width, otherwise in one line."""
     click.echo(wrap(text, sys.stderr if err else sys.stdout, indent), err=err)
 
 
 def show_parts(*parts: "Part") -> None:
-    """Print tables and paragraphs as wide as the terminal."""
     from olbench.report.renderers import text
 
     click.echo(text.render(parts, screen_size()[0], can_redraw(sys.stdout)), nl=False)
 
 
 def render(document: "Document[Any]", form: str, output: Path | None, width: int | None = None) -> str:
-    """Return a document in a format: as wide as the terminal or, in a file, as SCREEN."""
     from olbench.report.renderers import Screen, get_format
 
     columns = screen_size()[0] if output is None else SCREEN[0]
@@ -52,7 +49,6 @@ def render(document: "Document[Any]", form: str, output: Path | None, width: int
 
 
 def deliver(content: str, output: Path | None, what: str | None = "report") -> None:
-    """Print a text, or write it to a file in one piece; a message then says where `what` is."""
     if output is None:
         click.echo(content, nl=False)
         return
@@ -91,7 +87,6 @@ def ignore_closed_output() -> Iterator[None]:
 
 
 def exit_code(run: "Run") -> int:
-    """Report whether a run was stopped or had failures; return the exit code."""
     if run.stop.is_set():
         say("olbench: stopped; finished trials are kept, and the same command resumes from there", err=True)
         return 130

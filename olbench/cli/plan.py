@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def show_results(cells: Sequence[Cell], known: Known) -> None:
-    """Print mean and deviation of the quantities of each cell; times only if all were measured alone."""
     protocol, alone = cells[0].protocol, is_timed_alone(cells, known)
     quantities = [
         each
@@ -53,20 +52,17 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
 
 
 def _spread(quantity: Quantity, values: list[float]) -> str:
-    """Return mean and deviation of a quantity; one value alone has none."""
     if len(values) > 1:
         return quantity.spread(*mean_and_deviation(values))
     return "".join(map(quantity.text, values))
 
 
 def is_timed_alone(cells: Sequence[Cell], known: Known) -> bool:
-    """Return whether every reported trial that succeeded was timed alone."""
     reported = (known.get(trial.key) for cell in cells for trial in cell.reported(known))
     return all(record["timing"] == "exclusive" for record in reported if record and record["status"] == "ok")
 
 
 def _notes(cell: Cell, records: list[dict[str, Any]]) -> str:
-    """Return the parameters, and the settings that were tuned."""
     if not records:
         return ""
     # A trial that tunes by itself has no such setting: each chose its own.
@@ -77,7 +73,6 @@ def _notes(cell: Cell, records: list[dict[str, Any]]) -> str:
 
 
 def _warning(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
-    """Return what went wrong in some trials of a cell, or an empty text."""
     recorded = cell.protocol.recorded
     flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}
     found = [
@@ -92,7 +87,6 @@ def _warning(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
 
 
 def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
-    """Print what a run would do: trials, tuning passes, memory, the time that a probe predicts, and reuse."""
     cells, jobs = plan.cells, plan.jobs
     recorded = (ledger.current(folder), *(run.records for run in plan.reuse))
     records = [record for own in recorded for record in own.values()]
@@ -128,7 +122,6 @@ def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
 
 
 def _show_reuse(reuse: Sequence[CellReuse], has_records: bool) -> None:
-    """Print how many trials are reused and, if there are any records, why others of each cell are not."""
     columns = (*left("data set", "algorithm"), *right("reused", "would run"), *left("not reused because"))
     rows = []
     for each in reuse:
@@ -144,7 +137,6 @@ def _show_reuse(reuse: Sequence[CellReuse], has_records: bool) -> None:
 
 
 def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> str:
-    """Return how many trials and tuning passes a run has, in one line."""
     algorithms, repeats = len(config.algorithms), max(cell.repeats for cell in cells)
     factors = count(datasets, "data set"), count(algorithms, "algorithm")
     total = sum(cell.repeats for cell in cells)
@@ -157,7 +149,6 @@ def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> st
 
 
 def _compile(cells: Sequence[Cell]) -> float:
-    """Compile all kernels or load them from numba's cache, as a run does; return how long it took."""
     started = perf_counter()
     trials = [cell.trial(cell.start, "report", 0) for cell in cells]
     warm_up([trial for trial in trials if not trial.is_object], StopFlag())

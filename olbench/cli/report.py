@@ -157,7 +157,6 @@ def command(
 
 
 def render_brief(report: "Report", again: str) -> str:
-    """Return the summary of a run, which the command `again` prints, as wide and high as the terminal."""
     from olbench.report import brief
     from olbench.report.renderers import text
 
@@ -166,7 +165,6 @@ def render_brief(report: "Report", again: str) -> str:
 
 
 def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
-    """Write several runs side by side."""
     from olbench.report.results import load_results
     from olbench.report.sections.comparison import comparison_document
 
@@ -175,7 +173,6 @@ def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
 
 
 def write_all(report: "Report", folder: Path) -> None:
-    """Write every format and the figures."""
     from olbench.report.document import report_document
 
     document = report_document(report)
@@ -192,14 +189,12 @@ def write_all(report: "Report", folder: Path) -> None:
 
 
 def draw(report: "Report", folder: Path) -> int:
-    """Draw the figures into a folder; return how many files there are."""
     from olbench.report.figures.curves import save_figures
 
     return len(save_figures(report, folder))
 
 
 def judge_strictly(report: "Report", expected: Path) -> int:
-    """Compare the verdicts with the expected ones; return the exit code."""
     from olbench.report.verdicts import compare_expected, read_expected
 
     wanted = read_expected(expected)

@@ -198,7 +198,6 @@ def read(
     what: str, algorithms: str | None, covariance: str | None, positive: tuple[str, ...],
     overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
 ) -> "Config":  # fmt: skip
-    """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
     from olbench.config.reading import data_config, read_config
     from olbench.config.specs import Reading
     from olbench.data.load import keep_pipe
@@ -223,7 +222,6 @@ def read(
 
 
 def refuse_unknown(name: str) -> None:
-    """Refuse what is neither a config nor a data set, with the nearest name of both."""
     from olbench.data.catalog import catalog
     from olbench.shipped import configs
 
@@ -238,7 +236,6 @@ def refuse_unknown(name: str) -> None:
 def carry_out(
     plan: "api.Plan", folder: Path, timing: str, quiet: bool, executor: "Executor | None" = None
 ) -> int:
-    """Run the missing trials in a folder, print how it ended, and return the exit code."""
     from olbench import api
     from olbench.cli.plan import show_results
 

@@ -85,7 +85,6 @@ def command(
 
 
 def render(traced: "Trace", dataset: str, form: str, output: Path | None) -> str:
-    """Return a trace in a format."""
     if form == "csv":
         text: str = traced.to_frame().to_csv(index=False, lineterminator="\n")
         return text
@@ -97,7 +96,6 @@ def render(traced: "Trace", dataset: str, form: str, output: Path | None) -> str
 
 
 def as_json(traced: "Trace", dataset: str) -> str:
-    """Return the rounds as JSON; what is not a finite number is null."""
     import json
     import math
 
@@ -113,7 +111,6 @@ def as_json(traced: "Trace", dataset: str) -> str:
 
 
 def make_table(traced: "Trace", dataset: str) -> tuple[Any, ...]:
-    """Return the rounds as a table, and their counts."""
     from olbench.report.grid import Grid, boxes, compact, count, left, list_settings, right
 
     columns = COLUMNS[traced.algorithm.definition.order]
@@ -132,6 +129,5 @@ def make_table(traced: "Trace", dataset: str) -> tuple[Any, ...]:
 
 
 def _describe(each: "TracedRound") -> str:
-    """Return the most notable thing that happened; a mistake is seldom without an update."""
     events = {"breakdown": each.breakdown, "mistake": each.mistake, "update": each.updated}
     return next((name for name, happened in events.items() if happened), "")

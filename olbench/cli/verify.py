@@ -96,7 +96,6 @@ def command(
 
 
 def show(shown: "VerifiedRun") -> None:
-    """Print what was shown."""
     show_mismatches(shown.mismatches)
     for cell in shown.wrong_cells[:MAX_LINES]:
         say(f"DIFFERS: {escape_controls(cell)}: the trials of its tuning choose other parameters")
@@ -111,7 +110,6 @@ def show(shown: "VerifiedRun") -> None:
 
 
 def show_trial(shown: "VerifiedTrial") -> None:
-    """Print a trial and what came out of running it again."""
     from olbench.trials.verify import name_trial
 
     say(escape_controls(name_trial(shown.record)))
@@ -122,7 +120,6 @@ def show_trial(shown: "VerifiedTrial") -> None:
 
 
 def show_mismatches(mismatches: "Sequence[Mismatch]") -> None:
-    """Print the values that differ."""
     for each in mismatches[:MAX_LINES]:
         before, now = map(escape_controls, each.values)
         say(f"DIFFERS: {escape_controls(each.place)}: {each.name} {before} in the record, {now} now")
@@ -131,7 +128,6 @@ def show_mismatches(mismatches: "Sequence[Mismatch]") -> None:
 
 
 def describe_times(shown: "VerifiedRun") -> str:
-    """Return how the times compare, in a sentence."""
     if shown.ratio is None:
         return "No times were compared: fewer than three of the drawn trials have a time taken alone."
     other = (
@@ -141,7 +137,6 @@ def describe_times(shown: "VerifiedRun") -> str:
 
 
 def exit_code(shown: "VerifiedRun") -> int:
-    """Return the exit code."""
     if not shown.is_true:
         return 1
     if shown.failed:

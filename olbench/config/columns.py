@@ -16,14 +16,12 @@ OTHERS = "*"
 
 
 def read_column(node: Node, name: str) -> str | int:
-    """Return the heading or the number of a column."""
     if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
         raise node.fail(f"{name} must be the heading or the number of a column, not {node.shown()}")
     return node.value
 
 
 def read_class(node: Node, name: str) -> float | str:
-    """Return a label as it is written."""
     if isinstance(node.value, bool):
         words = '"yes"' if node.value else '"no"'
         raise node.fail(f"YAML reads this word as {node.shown()}; write it in quotes, as in {name}: {words}")
@@ -37,7 +35,6 @@ with_schema(read_class, {"type": ["number", "string"], "minLength": 1})
 
 
 def read_day(node: Node, name: str) -> str:
-    """Return a day, which YAML may have read as a date, as text."""
     try:
         return date.fromisoformat(str(node.value)).isoformat()
     except ValueError:
@@ -49,8 +46,6 @@ with_schema(read_day, {"type": "string", "format": "date"})
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """What becomes of a column of a table; by default what becomes of all columns."""
-
     name: Annotated[str | int, read_column, "the heading or the number (from 1) of the column"]
     encode: Annotated[str, choice(*ENCODINGS), "how its cells become features"] = ""
     order: Annotated[
@@ -121,7 +116,6 @@ def _read_column_spec(column: str | int, node: Node, place: str, name: str) -> C
 
 
 def _column_schema(*required: str) -> dict[str, Any]:
-    """Return the schema of the mapping for a column, with or without its name."""
     keys = {key.name: key.schema for key in _COLUMN_KEYS if required or key.name != "name"}
     return {
         "type": "object", "properties": keys, "required": list(required), "additionalProperties": False,

@@ -40,7 +40,6 @@ READING_KEYS = keys_of(Reading, "fitted")
 
 
 def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
-    """Return the config of a YAML file, with `key=value` overrides as --set takes them."""
     return parse_config(apply_overrides(read_yaml(path), overrides), path.parent)
 
 
@@ -85,7 +84,6 @@ def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
 
 
 def _replace(node: Node, path: list[str], value: Node) -> Node:
-    """Return the tree with the value at a dotted path; missing mappings are created."""
     if not path:
         return value
     if not isinstance(node.value, dict):
@@ -96,7 +94,6 @@ def _replace(node: Node, path: list[str], value: Node) -> Node:
 
 
 def parse_config(root: Node, folder: Path) -> Config:
-    """Return the config that a tree of nodes describes; paths in it start from `folder`."""
     if not isinstance(root.value, dict):
         raise root.fail("a config is a mapping with the keys datasets and algorithms")
     # Plugins come first: they may define the protocol and the algorithms that the other keys name.
@@ -132,7 +129,6 @@ def _find_protocol(node: Node | None) -> Protocol:
 
 
 def _find_paper(id: str, node: Node, folder: Path) -> str:
-    """Return the id of a paper that ships, or the path of a user's own file."""
     from olbench.papers import is_path, load_paper
 
     with place_errors(node):
@@ -142,7 +138,6 @@ def _find_paper(id: str, node: Node, folder: Path) -> str:
 
 
 def tuning_keys(protocol: Protocol) -> list[Key]:
-    """Return the keys of `tuning` under a protocol, but for those that the protocol adds."""
     search, *others = keys_of(Tuning)
     return [replace(search, read=choice(*protocol.searches), default=MISSING), *others]
 
@@ -160,7 +155,6 @@ def _tuning(node: Node | None, protocol: Protocol) -> Tuning:
 
 @contextmanager
 def place_errors(node: Node) -> Iterator[None]:
-    """Put the place of a node before errors raised where it is not known."""
     try:
         yield
     except UserError as error:
@@ -185,7 +179,6 @@ def _datasets(node: Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec
 
 
 def _refuse_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Protocol) -> str:
-    """Return why a data set cannot be used, or not beside the others, or an empty text."""
     if reason := protocol.refuse_data(spec):
         return reason
     if replace(spec, path="") in [replace(other, path="") for other in others]:
@@ -239,7 +232,6 @@ def _dataset(node: Node, folder: Path) -> DatasetSpec:
 
 
 def find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
-    """Return the data set of a name in the catalogue, or else of a path."""
     from olbench.data.catalog import catalog, find
     from olbench.data.readers.compressed import STDIN
 
@@ -278,7 +270,6 @@ def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
 
 
 def _algorithms(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> tuple[AlgorithmSpec, ...]:
-    """Return the algorithms, no two of them alike."""
     if node.value == ALL:
         return tuple(_able_algorithms(node, protocol, tuning, covariance))
     specs: list[AlgorithmSpec] = []
@@ -295,7 +286,6 @@ def _algorithms(node: Node, protocol: Protocol, tuning: Tuning, covariance: str)
 def _able_algorithms(
     node: Node, protocol: Protocol, tuning: Tuning, covariance: str
 ) -> Iterator[AlgorithmSpec]:
-    """Yield every algorithm that the protocol can run as it is."""
     import_module("olbench.kernels.compile")  # without a compiler all would be refused
     for definition in definitions():
         if not definition.only_native:
@@ -304,7 +294,6 @@ def _able_algorithms(
 
 
 def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> AlgorithmSpec:
-    """Return the algorithm of an entry: an id, or a mapping with one."""
     if not isinstance(node.value, dict):
         node = Node({"id": node}, node.place, {"id": node.place})
     places = node.value
@@ -389,7 +378,6 @@ def _options(
 
 
 def _name_native(made: Algorithm) -> dict[str, Any]:
-    """Return the options of several classes that are not the defaults."""
     allocation = {"allocation": made.allocation} if made.allocation != "max" else {}
     return {"multiclass": "native", **allocation} if made.multiclass == "native" else {}
 

@@ -21,7 +21,6 @@ LINE = f"# yaml-language-server: $schema={FILE}\n"
 
 
 def make_schema() -> Schema:
-    """Return the schema: what all configs share, and for each protocol what it adds."""
     known = protocols()
     shared = _properties(keys_of(Config, "tuning"))
     shared["protocol"]["enum"] = [protocol.id for protocol in known]
@@ -48,7 +47,6 @@ def _properties(keys: Iterable[Key]) -> Schema:
 
 
 def _mapping(keys: Iterable[Key], *required: str) -> Schema:
-    """Return the schema of a mapping that has these keys and no others."""
     needed = {"required": list(required)} if required else {}
     return {"type": "object", **needed, "properties": _properties(keys), "additionalProperties": False}
 
@@ -77,7 +75,6 @@ def _dataset() -> Schema:
 
 
 def _protocol(protocol: Protocol) -> Schema:
-    """Return the schema of a config under this protocol."""
     named = {"properties": {"protocol": {"const": protocol.id}}}
     condition = named if protocol.id == "online" else {**named, "required": ["protocol"]}
     tuning = _mapping([*tuning_keys(protocol), *protocol.tuning_keys], "search")
@@ -86,7 +83,6 @@ def _protocol(protocol: Protocol) -> Schema:
 
 
 def _entry(protocol: Protocol) -> Schema:
-    """Return the schema of an entry of `algorithms`."""
     allowed = [definition for definition in definitions() if not protocol.refuse(definition)]
     content = _mapping([*ENTRY_KEYS, *protocol.entry_keys], "id")
     ids = {"examples": [definition.id for definition in allowed]}
@@ -96,7 +92,6 @@ def _entry(protocol: Protocol) -> Schema:
 
 
 def _parameters(definition: Definition) -> Schema:
-    """Return which parameters an algorithm has, if an entry has its id."""
     own = {parameter.name: _parameter(parameter) for parameter in definition.parameters}
     grids = {name: {"type": "array", "items": item} for name, item in own.items()}
     return {

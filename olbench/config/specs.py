@@ -42,7 +42,6 @@ TIES = ("last", "first", "middle")
 
 
 def _option(name: str, doc: str, *words: str) -> Key:
-    """Return an option of a second-order algorithm, which checks its value itself; without words a number."""
     schema = {"enum": list(words)} if words else {"type": "number"}
     return Key(name, with_schema(partial(anything), schema), None, doc)
 
@@ -74,7 +73,6 @@ OPTION_KEYS = (
 
 
 def read_characters(node: Node, name: str) -> str:
-    """Return a text that may consist of spaces."""
     if isinstance(node.value, dict | list) or node.value in (None, ""):
         raise node.fail(f"{name} must be text, not {node.shown()}")
     return str(node.value)
@@ -115,7 +113,6 @@ class Reading:
         return self.scale in FITTED_SCALES and self.fitted == TRAINING_ROWS
 
     def before_trials(self) -> "Reading":
-        """Return the steps that are taken when the file is read, before any trial."""
         return replace(self, scale="", bias=False, fitted="") if self.is_fitted_per_trial else self
 
     plain = from_struct
@@ -127,8 +124,6 @@ USUAL = Reading()
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """A data set by its name in the catalogue or by a path, its labels and how it is read."""
-
     name: Annotated[str, name_text, "a name of the catalogue or a path"]
     path: str = ""
     positive: Classes = None
@@ -140,14 +135,11 @@ class DatasetSpec:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
-        """Read the values that `plain` wrote."""
         return read_plain(cls, content, "the data set")
 
 
 @dataclass(frozen=True)
 class AlgorithmSpec:
-    """An algorithm, its fixed parameters, the values to search, its options and what its protocol adds."""
-
     id: Annotated[str, name_text, "one of `olbench algorithms`, or of a plugin"]
     params: Annotated[Mapping[str, Value], mapping(anything), "parameters that are fixed"] = field(
         default_factory=dict
@@ -165,8 +157,6 @@ class AlgorithmSpec:
 
 @dataclass(frozen=True)
 class Tuning:
-    """How parameters are searched, which of equals wins, and what the protocol adds."""
-
     search: Annotated[str, "how parameters are searched"] = "none"
     ties: Annotated[
         str, choice(*TIES), "which of several best candidates is taken, in the order of the grid"
@@ -195,7 +185,6 @@ class Config:
     ] = ()
 
     def with_settings(self, **settings: Any) -> "Config":
-        """Return a copy with other values for some of the protocol's keys."""
         return replace(self, settings={**self.settings, **settings})
 
     plain = from_struct

@@ -15,22 +15,18 @@ from olbench.engine.notebook import Place, is_notebook
 
 
 class Activity:
-    """Knows what is going on and shows nothing."""
-
     def __init__(self) -> None:
         self.text = ""
         self.share = ""
         self.started = time.monotonic()
 
     def say(self, text: str) -> None:
-        """Set what is going on now: what it is and, after a colon, how far it is."""
         if text.partition(":")[0] != self.text.partition(":")[0]:
             self.started = time.monotonic()
         self.text, self.share = text, ""
         self.show()
 
     def follow_reading(self, position: int, size: int) -> None:
-        """Take note of how many bytes of a file are read; a pipe has no size."""
         share = f"{position / size:.0%}" if size else f"{position / 1e6:,.0f} MB"
         if share != self.share:
             self.share = share
@@ -38,7 +34,6 @@ class Activity:
 
     @property
     def words(self) -> str:
-        """What is going on, and how far it is."""
         return f"{self.text}, {self.share}" if self.share else self.text
 
     def show(self) -> None:
@@ -64,21 +59,17 @@ class SpokenActivity(Activity):
             self.speak()
 
     def speak(self) -> None:
-        """Print what is going on and for how long."""
         if self.text:
             with suppress(OSError, ValueError):  # nobody reads standard error: no reason to end the run
                 elapsed = duration(time.monotonic() - self.started)
                 print(f"{self.words} ({elapsed})", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """End the thread."""
         self._ended.set()
         self._thread.join()
 
 
 class Spinner(Activity):
-    """A line on a terminal that turns, and leaves no trace."""
-
     def __init__(self) -> None:
         super().__init__()
         from rich.console import Console
@@ -89,37 +80,30 @@ class Spinner(Activity):
         self.task: Any = None
 
     def show(self) -> None:
-        """Turn to what is going on now."""
         if self.task is None:
             self.task = self.line.add_task(self.words)
             self.line.start()
         self.line.update(self.task, description=self.words)
 
     def close(self) -> None:
-        """Remove the line."""
         self.line.stop()
 
 
 class NotebookActivity(Activity):
-    """A line that says what goes on, and is empty in the end."""
-
     def __init__(self) -> None:
         super().__init__()
         self.place = Place()
 
     def show(self) -> None:
-        """Write what is going on now."""
         self.place.write(escape(self.words))
 
     def close(self) -> None:
-        """Empty the line."""
         if self.place.handle is not None:
             self.place.write("")
 
 
 @contextmanager
 def show_activity(quiet: bool) -> Iterator[Activity]:
-    """Yield a display of the current activity, and of how much of each file has been read."""
     if quiet:
         yield Activity()
         return

@@ -34,7 +34,6 @@ def _bytes_of(cell: Cell, jobs: int) -> int:
 
 
 def _keep_unfinished(cells: Sequence[Cell], folders: Sequence[Path]) -> Sequence[Cell]:
-    """Return the cells that have something left to run."""
     if not cells:
         return cells
     recorded = (record for folder in folders for record in ledger.current(folder).values())
@@ -43,7 +42,6 @@ def _keep_unfinished(cells: Sequence[Cell], folders: Sequence[Path]) -> Sequence
 
 
 def _describe_excess(cell: Cell, jobs: int, limit: int) -> str:
-    """Return what a cell needs, and what to do about it."""
     needed = show_size(_bytes_of(cell, jobs))
     times = f" with {jobs} jobs" if jobs > 1 else ""
     what, remedies = "the learner", ["give features smaller numbers"]

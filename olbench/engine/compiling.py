@@ -29,7 +29,6 @@ Place = tuple[str, str]
 
 
 def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callable[[str], None]) -> None:
-    """Compile the kernels that some cells need and numba's cache lacks; `say` is told how far it is."""
     places = sorted(find_missing(cells), key=_measure_source, reverse=True)
     if not places:
         return
@@ -62,7 +61,6 @@ def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kep
 
 
 def find_missing(cells: Sequence[Cell]) -> set[Place]:
-    """Return the kernels that are not compiled yet."""
     needed = set()
     for cell in cells:
         known = {min(cell.source.d, BLOCKED_FROM)}
@@ -73,7 +71,6 @@ def find_missing(cells: Sequence[Cell]) -> set[Place]:
 
 
 def _find_kernel(id: str, options: dict[str, object], d: int) -> Place | None:
-    """Return where the kernel of a learner of two classes is, unless it is compiled or there is none."""
     if get_definition(id).rule is None or options.get("multiclass") == "native":
         return None
     with suppress(Exception):
@@ -98,7 +95,6 @@ def _measure_source(place: Place) -> tuple[int, Place]:
 def compile_kernels(
     places: Sequence[Place], ids: Sequence[str], jobs: int, stop: StopFlag
 ) -> Iterator[Place]:
-    """Compile kernels, and the rules of algorithms, into numba's cache; yield a kernel when it is there."""
     if min(jobs, len(places)) == 1:
         yield from filter(None, (stop.or_none(partial(_compile, place)) for place in places))
         return
@@ -114,7 +110,6 @@ def compile_kernels(
 
 
 def _compile(place: Place) -> Place:
-    """Compile a kernel and the loop around it."""
     from olbench.kernels.trace import tracer
 
     module, name = place
@@ -123,6 +118,5 @@ def _compile(place: Place) -> Place:
 
 
 def _compile_rules(ids: Sequence[str]) -> None:
-    """Compile the rules of algorithms of this package."""
     for id in ids:
         _ = get_definition(id).compiled_rule

@@ -11,8 +11,6 @@ from olbench.trials.trial import Record
 
 @dataclass
 class Share:
-    """The trials of a kind: how many are planned, the guessed cost of one, and the time of those done."""
-
     planned: int
     #: In any unit, the same for all kinds.
     cost: float
@@ -40,7 +38,6 @@ class TimeLeft:
 
     @property
     def done(self) -> float:
-        """The seconds of all trials of this run, added up."""
         return sum(share.seconds for share in self.shares.values())
 
     def seconds(self, elapsed: float, done: float) -> float:
@@ -66,14 +63,12 @@ class RecentPast(deque[tuple[float, float]]):
         self.seconds = seconds
 
     def note(self, done: float) -> None:
-        """Take note of how much is done now, and forget what is too old; two moments stay in any case."""
         self.append((time.monotonic(), done))
         while len(self) > 2 and self[-1][0] - self[1][0] > self.seconds:
             self.popleft()
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the unit that suits it."""
     if seconds < 100:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

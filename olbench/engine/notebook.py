@@ -6,19 +6,15 @@ from typing import Any
 
 
 def is_notebook() -> bool:
-    """Return whether this is the kernel of a notebook, and not a script or a shell."""
     find_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return hasattr(find_shell() if find_shell else None, "kernel")
 
 
 class Place:
-    """A place below a cell."""
-
     def __init__(self) -> None:
         self.handle: Any = None
 
     def write(self, html: str) -> None:
-        """Show this instead of what is there."""
         display = importlib.import_module("IPython.display")
         if self.handle is None:
             self.handle = display.display(display.HTML(html), display_id=True)

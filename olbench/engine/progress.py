@@ -34,24 +34,20 @@ class Progress:
         self.past = RecentPast(RECENT)
 
     def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
-        """Set how many trials there are of each kind."""
         self.time_left = TimeLeft(shares, jobs)
 
     def expect(self, planned: Mapping[Kind, int]) -> None:
-        """Correct how many trials there are of each kind, now that more is known."""
         for kind, trials in planned.items():
             self.time_left.shares[kind].planned = trials
 
     @property
     def totals(self) -> Counter[str]:
-        """How many trials there are on each data set."""
         totals = Counter[str]()
         for (dataset, *_), share in self.time_left.shares.items():
             totals[dataset] += share.planned
         return totals
 
     def add(self, record: Record, reused: bool = False) -> None:
-        """Count a trial."""
         self.done[record["dataset"]] += 1
         self.time_left.take(record, reused)
         if self.quantity and record["status"] == "ok" and record["role"] == "report":
@@ -65,7 +61,6 @@ class Progress:
             self.show(record["dataset"])
 
     def best(self, dataset: str) -> str:
-        """Return the algorithm with the best mean on a data set so far, and that mean."""
         means = [(sum(values) / len(values), id) for (id, _), values in self.values[dataset].items()]
         if not means or self.quantity is None:
             return ""
@@ -75,7 +70,6 @@ class Progress:
 
     @property
     def seconds_left(self) -> float:
-        """The time left at the pace of the recent past, whichever trials are left."""
         begin, done = self.past[0] if self.past else (time.monotonic(), 0.0)
         return self.time_left.seconds(time.monotonic() - begin, self.time_left.done - done)
 
@@ -98,7 +92,6 @@ class Progress:
         """Show what goes on between trials."""
 
     def warn(self, text: str) -> None:
-        """Print what the user must know, whatever else is shown."""
         with suppress(OSError):  # nobody reads standard error: no reason to end the run
             print(wrap(f"olbench: {text}", sys.stderr), file=sys.stderr, flush=True)
 
@@ -107,8 +100,6 @@ class Progress:
 
 
 class Lines(Progress):
-    """A line on standard error every few seconds."""
-
     PAUSE = 5.0
 
     def __init__(self, quantity: Quantity | None = None) -> None:
@@ -116,7 +107,6 @@ class Lines(Progress):
         self.last = time.monotonic()
 
     def show(self, dataset: str) -> None:
-        """Print a line if the last one is old enough."""
         now = time.monotonic()
         if now - self.last < self.PAUSE or self.fresh < 2:
             return
@@ -125,7 +115,6 @@ class Lines(Progress):
         self._print(f"{done:,} of {total:,} trials, {self.pace}; {dataset}: {self.best(dataset)}")
 
     def say(self, text: str) -> None:
-        """Print what goes on between trials, if the last line is old enough."""
         now = time.monotonic()
         if now - self.last >= self.PAUSE:
             self.last = now
@@ -138,8 +127,6 @@ class Lines(Progress):
 
 
 class Bars(Progress):
-    """One bar per data set, and one for all."""
-
     def __init__(self, quantity: Quantity | None = None) -> None:
         super().__init__(quantity)
         from rich.console import Console
@@ -154,7 +141,6 @@ class Bars(Progress):
         self.tasks: dict[str, Any] = {}
 
     def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
-        """Draw the bars."""
         super().start(shares, jobs)
         for name, total in self.totals.items():
             self.tasks[name] = self.bars.add_task(name, total=total, note="")
@@ -162,32 +148,25 @@ class Bars(Progress):
         self.bars.start()
 
     def expect(self, planned: Mapping[Kind, int]) -> None:
-        """Adjust the length of the bars."""
         super().expect(planned)
         for name, total in {**self.totals, "": self.totals.total()}.items():
             self.bars.update(self.tasks[name], total=total)
 
     def show(self, dataset: str) -> None:
-        """Advance the bar of a data set and the overall bar."""
         self.bars.update(self.tasks[dataset], completed=self.done[dataset], note=self.best(dataset))
         self.bars.update(self.tasks[""], completed=self.done.total(), note=self.pace)
 
     def say(self, text: str) -> None:
-        """Show what goes on between trials beside the overall bar."""
         self.bars.update(self.tasks[""], note=text)
 
     def warn(self, text: str) -> None:
-        """Print a line above the bars."""
         self.bars.console.print(f"olbench: {text}", markup=False, highlight=False)
 
     def close(self) -> None:
-        """Remove the bars."""
         self.bars.stop()
 
 
 class NotebookBar(Progress):
-    """A bar for all trials; in the end, how many there were."""
-
     #: Seconds between two drawings.
     PAUSE = 0.2
 
@@ -197,11 +176,9 @@ class NotebookBar(Progress):
         self.last = 0.0
 
     def show(self, dataset: str) -> None:
-        """Draw the bar, unless it was drawn just now."""
         self._draw(f"{self.pace}; {dataset}: {self.best(dataset)}")
 
     def say(self, text: str) -> None:
-        """Write what goes on between trials beside the bar."""
         self._draw(text)
 
     def _draw(self, note: str) -> None:
@@ -214,12 +191,10 @@ class NotebookBar(Progress):
         self.place.write(f"{bar} {done:,} of {total:,} trials, {escape(note)}")
 
     def close(self) -> None:
-        """Leave the number of trials."""
         self.place.write(count(self.done.total(), "trial"))
 
 
 def make_progress(quiet: bool, quantity: Quantity) -> Progress:
-    """Return the progress display that suits the notebook or standard error."""
     if quiet:
         return Progress(quantity)
     kind = NotebookBar if is_notebook() else Bars if can_redraw() else Lines

@@ -36,7 +36,6 @@ class Shift:
         return f"{self.title} {' -> '.join(self._shown())}"
 
     def _shown(self) -> tuple[str, str]:
-        """Return both numbers with as many digits as it takes to tell them apart."""
         for digits in range(1, 7):
             shown = self._show(self.before, digits), self._show(self.now, digits)
             if shown[0] != shown[1]:
@@ -49,8 +48,6 @@ class Shift:
 
 @dataclass(frozen=True)
 class Remark:
-    """One thing to say: about an algorithm on a data set, about a data set, or about the whole run."""
-
     kind: str
     message: str
     dataset: str = ""
@@ -60,8 +57,6 @@ class Remark:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many numbers were compared and how many of them changed, and the findings."""
-
     compared: int
     changed: int
     findings: tuple[Remark, ...]
@@ -69,17 +64,14 @@ class Comparison:
     allows_better: bool = False
 
     def is_failure(self, finding: Remark) -> bool:
-        """Return whether a finding makes the check fail."""
         return finding.kind not in (*HARMLESS, *((BETTER,) if self.allows_better else ()))
 
     @property
     def changes(self) -> tuple[Remark, ...]:
-        """The findings that make the check fail, improvements last."""
         found = [finding for finding in self.findings if self.is_failure(finding)]
         return tuple(sorted(found, key=lambda finding: finding.kind == BETTER))
 
     def count(self, kind: str) -> int:
-        """Return how many findings are of a kind."""
         return sum(finding.kind == kind for finding in self.findings)
 
 
@@ -113,7 +105,6 @@ def _find_compared(name: str, protocol: Protocol) -> str:
 
 
 def _select(baseline: Baseline, names: Sequence[str]) -> Baseline:
-    """Return the rows with these numbers only, without the rows that have none of them."""
     rows = [
         {key: value for key, value in row.items() if key in ABOUT or key in names} for row in baseline.rows
     ]
@@ -121,8 +112,6 @@ def _select(baseline: Baseline, names: Sequence[str]) -> Baseline:
 
 
 class _Comparer:
-    """Compares two baselines cell by cell."""
-
     def __init__(self, before: Baseline, now: Baseline, tolerance: float, protocol: Protocol):
         self.before, self.now, self.tolerance, self.protocol = before, now, tolerance, protocol
         self.quantities = {each.compared: each for each in protocol.quantities}
@@ -130,7 +119,6 @@ class _Comparer:
         self.compared = self.changed = 0
 
     def compare(self) -> Comparison:
-        """Return the findings: causes first, then changes, then missing and new cells."""
         other_data = list(self._other_data())
         changed = {finding.dataset for finding in other_data}
         findings: list[Remark] = []
@@ -157,7 +145,6 @@ class _Comparer:
         )
 
     def _other_data(self) -> Iterator[Remark]:
-        """Yield a finding for each data set that is another one now."""
         seen: dict[str, list[tuple[Row, Row]]] = {}
         for key in self.old.keys() & self.new.keys():
             old, new = self.old[key], self.new[key]
@@ -173,7 +160,6 @@ class _Comparer:
             yield Remark("data", f"{changed}; {results} not compared", dataset)
 
     def _compare_rows(self, old: Row, new: Row) -> Iterator[Remark]:
-        """Yield the findings on a cell that both sides have, on the same data."""
         shifts, lacking = [], 0
         for name in (name for name in old if name not in ABOUT):
             pairs = list(zip(old[name], new.get(name, []), strict=False))
@@ -213,7 +199,6 @@ class _Comparer:
         )
 
     def _judge(self, old: Row, new: Row, shifts: Sequence[Shift]) -> tuple[str, str]:
-        """Return the kind and the message of a change: its cause if the config is it, else its direction."""
         shown = "; ".join(map(str, shifts))
         altered = "; ".join(_differences(old, new))
         if altered:
@@ -228,14 +213,12 @@ class _Comparer:
         return kind, f"{_name(old)}: {shown}, {kind} ({trials}){tuned}"
 
     def _direction(self, shift: Shift) -> str:
-        """Return worse or better for the quantity that ranks algorithms, changed for any other."""
         headline, quantity = self.protocol.headline, self.quantities[shift.quantity]
         if quantity is not headline or headline.better == "neither" or shift.now == shift.before:
             return "changed"
         return BETTER if headline.is_better(shift.now, shift.before) else WORSE
 
     def _notes(self) -> list[Remark]:
-        """Return which versions changed, which may be why counts did."""
         changed = _list_changes(self.before.versions, self.now.versions) if self.before.versions else []
         if not changed:
             return []
@@ -243,7 +226,6 @@ class _Comparer:
 
 
 def by_cell(baseline: Baseline) -> dict[tuple[str, str], Row]:
-    """Return the rows by data set and algorithm."""
     return {(row["dataset"], row["algorithm"]): row for row in baseline.rows}
 
 
@@ -260,7 +242,6 @@ def _name(row: Row) -> str:
 
 
 def _differences(old: Row, new: Row) -> list[str]:
-    """Return what differs in the configs: fixed parameters, grids, options, settings of the protocol."""
     grid = new.get("grid", {})
     fixed = [{k: v for k, v in row.get("params", {}).items() if k not in grid} for row in (old, new)]
     words = _list_changes(*fixed)

@@ -26,21 +26,16 @@ WORDS = {
 
 
 class ConflictError(UserError):
-    """Two runs count a trial differently."""
-
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class OtherRun:
-    """A run, in a folder or a bundle, whose trials may be copied."""
-
     folder: Path
     run: RunFile
     records: Mapping[str, Record]
 
     def read(self, key: str) -> Record:
-        """Return a record with its arrays, as a ledger takes it."""
         record = self.records[key]
         return {**record, "arrays": _read_arrays(self.folder, record)} if record.get("arrays") else record
 
@@ -107,7 +102,6 @@ class CellReuse:
 
 
 def explain_cells(cells: Sequence[Cell], records: Sequence[Record], folder: Path) -> list[CellReuse]:
-    """Return what a run would reuse of some records."""
     usable = select_usable(records, cells[0], folder)
     nearby: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
@@ -129,7 +123,6 @@ def _explain_cell(
 
 
 def explain_trial(cell: Cell, trial: Trial, nearby: Sequence[Record]) -> str:
-    """Return why a trial has to run although there are records of similar trials."""
     for record in nearby:
         if record["key"] == trial.key:
             missing = ", ".join(cell.protocol.list_missing(cell.config, record))
@@ -141,7 +134,6 @@ def explain_trial(cell: Cell, trial: Trial, nearby: Sequence[Record]) -> str:
 
 
 def list_differences(trial: Trial, record: Record) -> list[str]:
-    """Return the differences between a trial and a record in words."""
     words = []
     for name, wanted in trial.identity().items():
         if name in SAME or wanted == record[name]:

@@ -26,7 +26,6 @@ def open_run(
     folder: Path, cells: Sequence[Cell], jobs: int, *, quiet: bool = False, timing: str = "shared",
     executor: Executor | None = None, reuse: Sequence[OtherRun] = (),
 ) -> Iterator["Run"]:  # fmt: skip
-    """Yield a run in a folder: locked, with its ledger open, its progress shown and Ctrl-C caught."""
     config = cells[0].config
     refuse_too_many(cells)
     with (
@@ -104,18 +103,15 @@ class Run:
 
     @property
     def failed(self) -> list[Record]:
-        """The records of the trials that failed in this run."""
         return [record for record in self.fresh if record["status"] == "failed"]
 
     @property
     def reused(self) -> int:
-        """How many trials of earlier runs are reused."""
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         return len((needed & self.known.keys()) - {record["key"] for record in self.fresh})
 
     @property
     def missing(self) -> bool:
-        """Whether anything is left to run; planning many trials takes time and can be stopped."""
         return bool(self.stop.or_none(self.due)) or (self.timing == "exclusive" and any(self._untimed()))
 
     def due(self, cells: Sequence[Cell] | None = None) -> list[Trial]:
@@ -124,12 +120,10 @@ class Run:
         return list({trial.key: trial for trial in needed if trial.key not in self.known}.values())
 
     def describe(self, end: str | None) -> RunFile:
-        """Return the run file in its current state; with the ledger it is all that a report needs."""
         now = run_file.describe(self.cells[0].config, self.cells, self.known, self.start, end)
         return replace(now, reused=tuple(self.origins.values()), deaths=self.deaths)
 
     def write(self, end: str | None = None) -> None:
-        """Write run.json in its current state."""
         run_file.write(self.folder, self.describe(end).plain())
 
     def complete(self, record: bool = False) -> None:
@@ -165,7 +159,6 @@ class Run:
                 raise
 
     def _tell_deaths(self) -> None:
-        """Say at once that a worker died; the run file will say it too."""
         # An executor of the user's own need not count them.
         found = list(getattr(self.executor, "deaths", ()))
         for text in found[self.told :]:
@@ -180,7 +173,6 @@ class Run:
             cells[0].source.close()
 
     def _planned(self) -> dict[Kind, int]:
-        """Return how many trials of each kind are planned, as far as is known."""
         counts: dict[Kind, int] = {}
         for cell in self.cells:
             again = cell.repeats if self.timing == "exclusive" else 0
@@ -214,7 +206,6 @@ class Run:
                 self._keep(self._time_exclusively(record))
 
     def _untimed(self) -> Iterator[Trial]:
-        """Yield the reported trials that succeeded and have no exclusive time yet."""
         # Cells may share trials, which are timed once.
         reported = {trial.key: trial for cell in self.cells for trial in cell.reported(self.known)}
         for key, trial in reported.items():
@@ -235,7 +226,6 @@ class Run:
 
 @contextmanager
 def pin_to_one_core() -> Iterator[None]:
-    """Keep this process on one core, where the system allows it, with one thread for BLAS."""
     from threadpoolctl import threadpool_limits
 
     before = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()

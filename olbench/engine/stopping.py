@@ -21,7 +21,6 @@ class StopFlag(threading.Event):
     is_interruptible = False
 
     def or_none(self, work: Callable[[], Item]) -> Item | None:
-        """Return the result of some work, or None if a stop comes before or during it."""
         self.is_interruptible = True
         try:
             if self.is_set():

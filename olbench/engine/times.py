@@ -22,8 +22,6 @@ SHORTEST = 1e-9
 
 @dataclass(frozen=True)
 class Ratio:
-    """A time now over the time before, with the ends of its interval."""
-
     mean: float
     low: float
     high: float

@@ -78,8 +78,6 @@ def sample_size(population: int, share: float, confidence: float) -> int:
 
 @dataclass(frozen=True)
 class VerifiedRun:
-    """What came out of running a sample of trials again."""
-
     folder: str
     #: The digest of the records, the same for a folder and its bundle.
     digest: str
@@ -105,22 +103,18 @@ class VerifiedRun:
 
     @property
     def failed(self) -> tuple[Record, ...]:
-        """The drawn trials that failed here."""
         return self.not_rerun.get(FAILED, ())
 
     @property
     def compared(self) -> int:
-        """How many trials ran again."""
         return len(self.drawn) - len(self.failed)
 
     @property
     def different(self) -> int:
-        """How many of them differ from their records."""
         return len({each.record["key"] for each in self.mismatches})
 
     @property
     def is_true(self) -> bool:
-        """Whether nothing differs."""
         return not self.mismatches and not self.wrong_cells
 
     @property
@@ -132,7 +126,6 @@ class VerifiedRun:
 
     @property
     def sentence(self) -> str:
-        """What was shown, in words."""
         if not self.compared:
             return f"None of {count(self.recorded, 'trial')} ran again, so nothing was shown."
         left = self.recorded - self.population
@@ -153,7 +146,6 @@ class VerifiedRun:
         return f"{ran}, all the same to the digit. {found}{rest}"
 
     def name_unrun(self, reason: str, most: int = 5) -> str:
-        """Return which trials did not run for a reason: algorithms and data sets, with their numbers."""
         cells = Counter(f"{each['algorithm']} on {each['dataset']}" for each in self.not_rerun[reason])
         shown = [f"{name} ({number:,})" for name, number in cells.most_common(most)]
         more = len(cells) - len(shown)
@@ -168,8 +160,6 @@ def _show(probability: float) -> str:
 
 
 class Verifier:
-    """A recorded run, and which of its trials can run here."""
-
     def __init__(self, folder: Path, say: Callable[[str], None] = lambda text: None):
         self.folder, self.say = folder, say
         self.run: RunFile = run_file.read(folder)
@@ -186,19 +176,16 @@ class Verifier:
 
     @property
     def config(self) -> Config:
-        """The config of the run."""
         return self.run.config
 
     @property
     def good(self) -> list[Record]:
-        """The trials that succeeded, in an order that does not depend on the file."""
         return sorted(
             (record for record in self.records.values() if record["status"] == "ok"),
             key=lambda r: str(r["key"]),
         )
 
     def _check(self) -> None:
-        """Refuse records that contradict themselves, each other, or the run file."""
         recorded = Recorded(self.folder, self.run, self.protocol, self.records)
         for cell in self.run.cells:
             recorded.trials_of(cell)
@@ -207,7 +194,6 @@ class Verifier:
                 recorded.check(record)
 
     def why_not(self, record: Record) -> str:
-        """Return why a trial cannot run here, or an empty text."""
         source = self._source(record["dataset"])
         if isinstance(source, str):
             return source
@@ -217,7 +203,6 @@ class Verifier:
         return code if code in (NO_PLUGIN, NO_ALGORITHM) else "" if code == record["code"] else OTHER_CODE
 
     def _source(self, name: str) -> Source | str:
-        """Return the data of a name, or why it is not available."""
         if name not in self.sources:
             self.say(f"loading {name}")
             self.sources[name] = self._find_source(name)
@@ -234,7 +219,6 @@ class Verifier:
             return NO_DATA
 
     def _code(self, record: Record) -> str:
-        """Return how the algorithm of a record behaves now, or why that cannot be told."""
         kind = record["protocol"], record["algorithm"], str(record["options"])
         if kind not in self.codes:
             self.say(f"probing {record['algorithm']}")
@@ -255,14 +239,12 @@ class Verifier:
         return found + (f"-{protocol.version}" if protocol.version > 1 else "")
 
     def trial(self, record: Record) -> Trial:
-        """Return the trial of a record, ready to run."""
         source = self._source(record["dataset"])
         assert isinstance(source, Source)
         wanted = self.protocol.wanted(self.config, record["role"])
         return replace(Trial.of(record), source=source, wanted=wanted)
 
     def compare(self, record: Record, again: Record) -> Iterator[Mismatch]:
-        """Yield every count, curve and array in which a trial that ran again differs from its record."""
         if record["status"] != again["status"]:
             yield Mismatch(record, "status", record["status"], again["status"])
         yield from compare_records(self.protocol, record, again)
@@ -271,7 +253,6 @@ class Verifier:
             yield from compare_arrays(record, before, again.get("arrays", {}))
 
     def plan_cells(self) -> list[Cell]:
-        """Return the cells of the config on the data that is here and has not changed."""
         sources = [
             source
             for name, source in self.sources.items()
@@ -303,7 +284,6 @@ def verify_run(
     share: float = SHARE, seed: int | None = None, timing: bool = False, by: str | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> VerifiedRun:  # fmt: skip
-    """Run a random sample of the trials of a folder or a bundle again, and compare every count."""
     verifier = Verifier(folder, say)
     able, unable = [], dict[str, list[Record]]()
     for record in verifier.good:
@@ -343,8 +323,6 @@ def verify_run(
 
 @dataclass(frozen=True)
 class VerifiedTrial:
-    """What came out of running one trial again."""
-
     record: Record
     mismatches: tuple[Mismatch, ...] = ()
     #: Why the trial cannot run here, or the error with which it failed.
@@ -355,7 +333,6 @@ class VerifiedTrial:
 
     @property
     def sentence(self) -> str:
-        """What was shown, in words."""
         if self.not_run:
             return f"It did not run again: {self.not_run}."
         if self.error:
@@ -374,7 +351,6 @@ class VerifiedTrial:
 def verify_trial(
     folder: Path, beginning: str, say: Callable[[str], None] = lambda text: None
 ) -> VerifiedTrial:
-    """Run the trial whose key has this beginning again, and compare every count."""
     verifier = Verifier(folder, say)
     record = verifier.records[ledger.find_key(verifier.records, beginning, folder)]
     if reason := verifier.why_not(record):
@@ -395,7 +371,6 @@ def verify_trial(
 def _repeat(
     verifier: Verifier, drawn: Sequence[Record], executor: Executor, stop: StopFlag
 ) -> tuple[list[Mismatch], list[Record]]:
-    """Run trials again; return the numbers that differ, and the records of trials that fail."""
     trials = {trial.key: (trial, record) for record in drawn for trial in [verifier.trial(record)]}
     mismatches: list[Mismatch] = []
     failed: list[Record] = []
@@ -415,7 +390,6 @@ def _repeat(
 
 
 def _compare_times(verifier: Verifier, drawn: Sequence[Record], stop: StopFlag) -> dict[str, Any]:
-    """Time the drawn trials that were timed alone, and return the ratio of both times."""
     records = [record for record in drawn if record["timing"] == "exclusive"]
     trials = [verifier.trial(record) for record in records]
     seconds = time_alone(trials, stop) if len(trials) >= FEWEST else {}

@@ -84,7 +84,6 @@ class Series:
 
     @property
     def is_level(self) -> bool:
-        """Whether its axis need not begin at zero."""
         return self.level or self.per_example
 
 
@@ -444,7 +443,6 @@ class Protocol(ABC):
 
 
 def in_brackets(way: str) -> str:
-    """Return how a label ends that names a way to tune."""
     return f" [{way}]"
 
 
@@ -518,7 +516,6 @@ class Cell:
 
     @cached_property
     def defaults(self) -> Mapping[str, Value]:
-        """Every parameter at its given or default value."""
         return self.definition.resolve(self.spec.params, self.spec.grid)
 
     @cached_property
@@ -530,12 +527,10 @@ class Cell:
 
     @cached_property
     def tuned_settings(self) -> Grid:
-        """The settings, other than parameters, that the tuning chooses."""
         return dict(self.protocol.tuned_settings(self.config))
 
     @cached_property
     def grid(self) -> Grid:
-        """Everything that the tuning searches with trials for each candidate."""
         return {} if self.protocol.tunes_inside else {**self.spec.grid, **self.tuned_settings}
 
     @property
@@ -543,7 +538,6 @@ class Cell:
         return self.protocol.tuning_passes(self)
 
     def planned(self, known: Known) -> int:
-        """Return how many trials there will be, as far as is known, without those of earlier cells."""
         return self.tuning_passes + (0 if self.is_view else self.repeats)
 
     def step(self, known: Known) -> tuning.Step:
@@ -570,7 +564,6 @@ class Cell:
             yield from self.report_trials(step.chosen)
 
     def reported(self, known: Known) -> list[Trial]:
-        """Return the trials of the report; none before the tuning has chosen."""
         chosen = self.step(known).chosen
         return [] if chosen is None else self.report_trials(chosen)
 
@@ -597,7 +590,6 @@ class Cell:
         return self.protocol.view(record, self.setting_of({}))
 
     def setting_of(self, choice: Choice) -> dict[str, Any]:
-        """Return what sets it apart, and the tuned settings in a choice."""
         tuned = {name: value for name, value in choice.items() if name in self.tuned_settings}
         return {**self.setting, **tuned}
 
@@ -612,7 +604,6 @@ class Cell:
         return behaviour(self.spec.id, self.spec.options) + (f"-{version}" if version > 1 else "")
 
     def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
-        """Return a trial; what `setting` says comes before what the protocol says."""
         return Trial(
             protocol=self.protocol.id,
             dataset=self.source.name,
@@ -631,7 +622,6 @@ class Cell:
 
 
 def label_of(config: Config, spec: AlgorithmSpec) -> str:
-    """Return the given name of an entry, or else its id and what sets it apart from others with that id."""
     if spec.name:
         return spec.name
     alike = [_describe(each) for each in config.algorithms if each.id == spec.id and not each.name]
@@ -642,7 +632,6 @@ def label_of(config: Config, spec: AlgorithmSpec) -> str:
 
 
 def _describe(spec: AlgorithmSpec) -> list[str]:
-    """Return everything that a config says about an algorithm, as texts."""
     searched = {
         name: "tuned" if tuple(values) == get_definition(spec.id).grid.get(name) else f"[{_list(values)}]"
         for name, values in spec.grid.items()

@@ -67,7 +67,6 @@ def measure_drifts(right: NDArray[np.bool_], rows: Sequence[int], window: int) -
 
 
 def _lowest_below(total: Ints, row: int, end: int, width: int, before: float) -> float:
-    """Return by how much the lowest accuracy of `width` predictions after a row is below that before it."""
     width = min(width, end - row)
     if not width:
         return 0.0

@@ -43,7 +43,6 @@ _lower = partial(Quantity, digits=4, exact=True)
 
 
 def of_counts(quantity: Quantity, measure: Callable[[Counts], Floats]) -> Quantity:
-    """Return a quantity that is computed from the counts of a record or of a point of a curve."""
     return replace(
         quantity,
         ratio=None,
@@ -83,7 +82,6 @@ FROM_MARGINS = (*measures.OF_MARGINS, "log_loss")
 
 
 def measure_keys(known: Iterable[str]) -> tuple[Key, ...]:
-    """Return the keys of a protocol that can measure these."""
     return (
         Key(
             "measures",
@@ -102,7 +100,6 @@ class Measuring(Protocol):
     measures: ClassVar[Mapping[str, Quantity]] = MEASURES
 
     def configured(self, config: Config) -> Self:
-        """Return the protocol with the measures of a config as its quantities."""
         names = list(dict.fromkeys(self.setting_of(config, "measures") or ()))
         if not names:
             return self
@@ -116,7 +113,6 @@ class Measuring(Protocol):
         return own
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
-        """Return the curves of a run with these measures: first those of the measures themselves."""
         title = "online {}"
         curves = (counts_series(each.name, title.format(each.title), each) for each in asked if each.parts)
         return (*curves, *self.series)
@@ -125,25 +121,21 @@ class Measuring(Protocol):
         return next((each for each in self.quantities if each.name == name), self.measures[name])
 
     def wanted(self, config: Config, role: str) -> tuple[str, ...]:
-        """Return the numbers that the record of a trial must have, and "predictions" if they are kept."""
         quantities = self.quantities if role == "report" else (self.score,)
         names = dict.fromkeys(name for each in quantities for name in each.fields)
         kept = role == "report" and self.setting_of(config, "keep")
         return (*names, *(["predictions"] if kept else []))
 
     def list_missing(self, config: Config, record: Record) -> list[str]:
-        """Return which numbers are not in a record, and "predictions" if a config wants them kept."""
         kept = {"predictions", "margins"} & set(record.get("arrays") or ())
         return super().list_missing(config, {**record, "predictions": None} if kept else record)
 
     def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
-        """Return the bytes of an order and of what is kept of each prediction."""
         wanted = self.wanted(config, "report")
         keep = "variances" if "log_loss" in wanted else "margins" if _needs_margins(wanted) else ""
         return super().scratch_bytes(config, n, setting) + kept_bytes(n, keep)
 
     def refuse_source(self, config: Config, source: Source) -> str:
-        """Return why a data set cannot be measured as the config asks, or an empty text."""
         for spec in config.algorithms:
             if get_definition(spec.id).only_native and not source.classes:
                 return f"{spec.id} learns several classes, and {source.name} has two; add `labels: all`"
@@ -170,7 +162,6 @@ def counts_series(name: str, title: str, quantity: Quantity, total: str = "t") -
 
 
 def find_keep(trial: Trial) -> str:
-    """Return what a pass has to keep for the record of a trial."""
     if "log_loss" in trial.wanted and trial.make_algorithm().start(1).has_variances:
         return "variances"
     return "margins" if _needs_margins(trial.wanted) else ""
@@ -201,7 +192,6 @@ def measure_pass(trial: Trial, result: PassResult) -> Outcome:
 
 
 def measure_margins(names: Sequence[str], result: PassResult) -> dict[str, Any]:
-    """Return those of some measures that need the margin of every prediction."""
     margins, labels = result.margins, result.labels
     if margins is None or labels is None:
         return {}
@@ -213,5 +203,4 @@ def measure_margins(names: Sequence[str], result: PassResult) -> dict[str, Any]:
 
 
 def as_plain(values: Mapping[str, float]) -> dict[str, Any]:
-    """Return numbers as a record keeps them: None where one is undefined."""
     return {name: value if math.isfinite(value) else None for name, value in values.items()}

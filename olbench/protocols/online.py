@@ -35,7 +35,6 @@ PROBED_ROWS = 20_000
 
 
 def refuse_batch(protocol: Protocol, definition: Definition) -> str:
-    """Return why a batch learner has no online pass, or an empty text."""
     if definition.online:
         return ""
     return f"{definition.id} learns from all examples at once; it runs under protocol: crossval"
@@ -77,7 +76,6 @@ class Online(Measuring):
     refuse = refuse_batch
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
-        """Return the rows that a trial sees, and how many points its curve has."""
         halves = {"tune": seeds.TUNING_HALF, "report": seeds.REPORTED_HALF}
         part = halves[role] if config.tuning.search == "holdout" else seeds.ALL
         return {"part": part, "points": self.setting_of(config, "curve") if role == "report" else 1}
@@ -94,7 +92,6 @@ class Online(Measuring):
         return {**own, "order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
 
     def name_order(self, setting: Mapping[str, Any]) -> str:
-        """Return "windowed order" for orders that are no permutations of all rows."""
         return "windowed order" if _is_windowed(setting) else self.numbered
 
     def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
@@ -114,7 +111,6 @@ class Online(Measuring):
         return 0 if _is_windowed(cell.source_setting) else cell.source.bytes
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
-        """Run one pass over the trial's order."""
         if _is_windowed(trial.setting):
             result = _run_windows(trial, source, stopped)
         else:
@@ -134,7 +130,6 @@ class Online(Measuring):
         return Outcome({**numbers, **measured.measured}, series, arrays=measured.arrays, state_bytes=state)
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
-        """Return an estimate of the seconds that a pass takes, from its first examples."""
         source = cell.source
         data = source.take([slice(0, PROBED_ROWS)]) if _is_windowed(cell.source_setting) else source.open()
         labels = "all" if source.classes else "two"
@@ -156,7 +151,6 @@ def _is_windowed(setting: Mapping[str, Any]) -> bool:
 
 
 def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:
-    """Run one pass over an order in windows, of which one is in memory at a time."""
     part, block, window = (trial.setting[name] for name in ("part", "block", "window"))
     order = (trial.seed, trial.dataset, trial.role, trial.number, part, source.n, block, window)
     sizes = (rows.size for _, rows in seeds.windows(*order))
@@ -173,7 +167,6 @@ def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:
 
 
 def counts_of(result: PassResult) -> dict[str, float | int]:
-    """Return the counts and the time of a pass as a record keeps them."""
     return {
         "mistakes": result.mistakes,
         "updates": result.updates,
@@ -184,7 +177,6 @@ def counts_of(result: PassResult) -> dict[str, float | int]:
 
 
 def columns_of(curve: Curve) -> dict[str, list[Any]]:
-    """Return an online curve as a record keeps it."""
     return {
         "t": curve.t.tolist(),
         "mistakes": curve.mistakes.tolist(),

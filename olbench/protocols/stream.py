@@ -133,13 +133,11 @@ class Stream(Measuring):
     refuse = refuse_batch
 
     def extend(self, config: Config) -> Config:
-        """Return a config with the baselines among its algorithms."""
         present = {spec.id for spec in config.algorithms}
         added = tuple(AlgorithmSpec(id) for id in BASELINES if id not in present)
         return replace(config, algorithms=(*config.algorithms, *added))
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
-        """Return the windowed curves of the measures, and the usual curves."""
         usual = {each.name: each for each in self.series}
         windowed = [
             counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_n")
@@ -152,7 +150,6 @@ class Stream(Measuring):
         return (*first, *usual.values())
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
-        """Return which rows are scored, and how many points a curve has."""
         if role == "tune":
             return {"scored": "prefix", "points": 1}
         tuned = config.tuning.search != "none"
@@ -170,7 +167,6 @@ class Stream(Measuring):
         return setting
 
     def refuse_source(self, config: Config, source: Source) -> str:
-        """Return why a stream is too short for what the config asks for, or an empty text."""
         setting, name = self.source_setting(config, source), source.name
         start = max(setting.get("prefix", 0), setting.get("warm", 0))
         if source.classes:
@@ -199,21 +195,17 @@ class Stream(Measuring):
         return tuple(each for each in super().wanted(config, role) if each in (*FROM_MARGINS, "predictions"))
 
     def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
-        """Return the bytes of a schedule and of the margins, which every trial keeps."""
         keep = "variances" if "log_loss" in self.wanted(config, "report") else "margins"
         return 8 * n + kept_bytes(n, keep)
 
     def warm_up(self) -> None:
-        """Compile what labels alone predict."""
         for id in BASELINES:
             make_algorithm(id).start(1).warm_up()
 
     def repeats(self, config: Config) -> int:
-        """Return 1: a stream is passed once."""
         return 1
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
-        """Follow the schedule of a trial, and measure its scored predictions."""
         data, setting = source.open(), trial.setting
         end = setting["prefix"] if setting["scored"] == "prefix" else source.n
         start = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
@@ -226,7 +218,6 @@ class Stream(Measuring):
 
 
 def _refuse_arrivals(name: str, arrivals: Ints, setting: Mapping[str, Any]) -> str:
-    """Return why labels that arrive as the data says do not go with a setting, or an empty text."""
     if "delay" in setting:
         return f"{name} says when each label arrives; leave out the delay, or arrival"
     if np.min(arrivals) >= arrivals.size:
@@ -235,14 +226,12 @@ def _refuse_arrivals(name: str, arrivals: Ints, setting: Mapping[str, Any]) -> s
 
 
 def find_arrivals(source: Source, end: int, delay: int) -> Ints:
-    """Return when the labels of the rows before `end` are there: as the data says, or after a delay."""
     arrivals = source.arrivals
     return np.arange(end) + 1 + delay if arrivals is None else np.asarray(arrivals[:end])
 
 
 @lru_cache(maxsize=64)
 def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str, int]:
-    """Return the mistakes that labels alone would have made on the scored rows before `end`."""
     data = source.open()
     schedule = make_schedule(find_arrivals(source, end, delay))
     names = dict(zip(BASELINES, (NO_CHANGE_MISTAKES.name, MAJORITY_MISTAKES.name), strict=True))
@@ -256,8 +245,6 @@ def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str
 
 
 class _Measured:
-    """The scored predictions of a trial, and what is recorded of them."""
-
     def __init__(self, trial: Trial, result: PassResult, start: int):
         assert result.margins is not None
         assert result.positive is not None
@@ -270,7 +257,6 @@ class _Measured:
         self.wrong = result.positive[start:] != (self.labels > 0.0)
 
     def outcome(self, baselines: Mapping[str, int]) -> Outcome:
-        """Return everything that is recorded."""
         result, n = self.result, self.margins.size
         ((mistakes, positives, false_alarms),) = self.counts(np.array([n])).tolist()
         numbers: dict[str, Any] = {
@@ -290,13 +276,11 @@ class _Measured:
         return Outcome(numbers, series, arrays=self._arrays(), state_bytes=result.learner.state_bytes)
 
     def counts(self, places: Ints) -> Ints:
-        """Return mistakes, positives and false alarms among the first predictions, at these places."""
         positive = self.labels > 0.0
         found = (np.flatnonzero(each) for each in (self.wrong, positive, self.wrong & ~positive))
         return np.column_stack([np.searchsorted(each, places) for each in found])
 
     def _curve(self) -> dict[str, list[Any]]:
-        """Return the counts at the points of the curve, over all predictions and over the window before."""
         points, curve, window = self.points, self.result.curve, self.setting["window"]
         starts = np.maximum(points - window, 0)
         counts = self.counts(np.concatenate([starts, points]))
@@ -326,7 +310,6 @@ class _Measured:
         return effects
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what intervals need, and the predictions if they are kept; nothing for a tuning."""
         n, trial = self.margins.size, self.trial
         if trial.role != "report":
             return {}

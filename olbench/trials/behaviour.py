@@ -136,7 +136,6 @@ def _probe_all(definition: Definition, options: Mapping[str, Any]) -> list[Any]:
 
 
 def _settings(definition: Definition) -> Iterator[dict[str, Any]]:
-    """Yield the default parameters, and the ends of the grid of each parameter."""
     yield {}
     for name, values in definition.grid.items():
         yield {name: values[0]}

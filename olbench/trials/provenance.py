@@ -27,7 +27,6 @@ def versions() -> dict[str, str]:
 
 @cache
 def digest_sources() -> str:
-    """Return a hash of all sources of olbench, as they were when it was first asked for."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")

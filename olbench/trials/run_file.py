@@ -169,7 +169,6 @@ def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, en
 
 
 def _find_titles(ids: Iterable[str]) -> dict[str, str]:
-    """Return the titles of algorithms that do not ship, for readers who do not have their files."""
     own = (get_definition(id) for id in dict.fromkeys(ids))
     return {each.id: each.title for each in own if each.is_own and each.title != each.id}
 
@@ -307,7 +306,6 @@ def load_plugins(config: Config) -> None:
 
 
 def protocol_of(config: Config) -> Protocol:
-    """Return the protocol of a recorded config; load its plugins if it comes from one."""
     if config.protocol not in {protocol.id for protocol in protocols()}:
         load_plugins(config)
     return get_protocol(config.protocol).configured(config)

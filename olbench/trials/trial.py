@@ -55,7 +55,6 @@ class Trial:
         return {name: getattr(self, name) for name in FIELDS}
 
     def message(self) -> dict[str, Any]:
-        """Return what another process needs to make the trial again, besides its data."""
         return {**self.identity(), "wanted": self.wanted}
 
     @cached_property

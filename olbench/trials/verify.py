@@ -28,8 +28,6 @@ _TIME = "seconds"
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A number that two records of one trial do not agree on."""
-
     record: Record
     #: The name of the field, or of an array; with its column in a curve.
     name: str
@@ -60,7 +58,6 @@ def name_trial(record: Record) -> str:
 
 
 def compare_records(protocol: Protocol, before: Record, now: Record) -> Iterator[Mismatch]:
-    """Yield every number in which two records of one trial differ, other than times and costs."""
     ignored = _ABOUT | {each.name for each in protocol.numbers if not each.exact}
     exact = {each.name for each in protocol.exact}
     plain = json.loads(json.dumps({name: value for name, value in now.items() if name != "arrays"}))
@@ -157,7 +154,6 @@ class Recorded:
         )
 
     def _check_sizes(self, records: Sequence[Record]) -> None:
-        """Refuse trials that tested more or fewer examples than most trials of their cell."""
         sizes = Counter(record["n"] for record in records)
         if len(sizes) < 2:
             return

@@ -28,7 +28,6 @@ def executor(scheme: str) -> Callable[[AnyOpener], AnyOpener]:
 def open_executor(
     where: str, plugins: Sequence[str], say: Callable[[str], None]
 ) -> AbstractContextManager["Executor"]:
-    """Return the executor at an address, to be entered."""
     import_all("olbench.engine.executors")
     opener = REGISTRY.get(where.partition(":")[0], REGISTRY[""])
     return opener(where, plugins, say)

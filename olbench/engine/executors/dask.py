@@ -47,15 +47,11 @@ LOOK_SECONDS = 5
 
 
 class SchedulerLostError(UserError):
-    """The connection to the scheduler is gone."""
-
     exit_code = 3
 
 
 @dataclass(eq=False)
 class Assignment:
-    """A trial on its way: what happened to it so far, and its submission to the scheduler."""
-
     trial: Trial
     #: Workers that died with nothing but this trial on them.
     deaths: int = 0
@@ -69,8 +65,6 @@ class Assignment:
 
 @executor("")
 class ClusterExecutor(ExitStack):
-    """Trials on the workers of a Dask cluster; it connects when the first trial is due."""
-
     def __init__(self, where: str, plugins: Sequence[str] = (), say: Callable[[str], None] = print):
         super().__init__()
         self.where, self.say = where, say
@@ -84,7 +78,6 @@ class ClusterExecutor(ExitStack):
 
     @cached_property
     def client(self) -> Any:
-        """The connection to the scheduler."""
         client = self.enter_context(connect(self.where))
         client.subscribe_topic("all", self._note_event)
         self.check_workers(client)
@@ -92,11 +85,9 @@ class ClusterExecutor(ExitStack):
 
     @property
     def jobs(self) -> int:
-        """How many trials run at a time, with the workers that are there now."""
         return max(1, sum(self.workers().values()))
 
     def workers(self) -> dict[str, int]:
-        """Return the addresses of the workers that are not refused, and their threads."""
         everyone: Mapping[str, int] = self.ask(self.client.nthreads)
         return {address: n for address, n in everyone.items() if address not in self.refused}
 
@@ -109,7 +100,6 @@ class ClusterExecutor(ExitStack):
             wave.cancel()
 
     def ask(self, question: Callable[..., Any], *words: Any, **options: Any) -> Any:
-        """Return the answer of the scheduler; a broken connection ends the run with one sentence."""
         try:
             return question(*words, **options)
         except TimeoutError:
@@ -119,19 +109,16 @@ class ClusterExecutor(ExitStack):
             raise self.lost() from None
 
     def check_connection(self) -> None:
-        """Refuse to go on without a scheduler."""
         if self.client.status != "running":
             raise self.lost()
 
     def lost(self) -> SchedulerLostError:
-        """Return the error that ends a run without a scheduler."""
         return SchedulerLostError(
             f"the scheduler of {self.where} is gone; finished trials are kept, and the same command resumes "
             "from there"
         )
 
     def check_workers(self, client: Any) -> bool:
-        """Refuse the workers that have no olbench or another one; return whether there is a new one."""
         from importlib.metadata import version
 
         ours, known = worker.identify(), set(self.refused)
@@ -148,7 +135,6 @@ class ClusterExecutor(ExitStack):
         return self.refused.keys() != known
 
     def refuse(self, address: str, reason: str) -> None:
-        """Exclude a worker from now on, and log why."""
         if address not in self.refused:
             self.refused[address] = reason
             self.say(f"olbench: the worker {address} is not used: {reason}")
@@ -165,8 +151,6 @@ class ClusterExecutor(ExitStack):
 
 
 class _Wave:
-    """Some trials until all of them are finished."""
-
     def __init__(self, executor: ClusterExecutor, queue: deque[Assignment], stop: StopFlag):
         from distributed import as_completed
 
@@ -182,7 +166,6 @@ class _Wave:
         self.looked = 0.0
 
     def run(self) -> Iterator[Record]:
-        """Yield results as they come, until nothing is left or somebody says stop."""
         self._look_around()
         if not self.workers:
             self.executor.say("olbench: the cluster has no workers yet; the run starts when one comes")
@@ -198,7 +181,6 @@ class _Wave:
                 future.release()  # after it was recorded; before, a death of its worker would repeat it
 
     def cancel(self) -> None:
-        """Take back everything that is not finished."""
         futures = [each.future for each in self.flying.values()] + list(self.parcels.values())
         self.flying.clear()
         if self.client.status == "running" and futures:
@@ -206,7 +188,6 @@ class _Wave:
                 self.client.cancel(futures, force=True)
 
     def _look_around(self) -> None:
-        """Learn which workers there are, and take back what waits for workers that are not there any more."""
         self.executor.has_newcomers = False
         self.workers = self.executor.workers()
         self.looked = time.monotonic()
@@ -256,7 +237,6 @@ class _Wave:
         (self.suspects if assignment.is_suspect else self.queue).appendleft(assignment)
 
     def _take_departures(self) -> Iterator[Record]:
-        """Tell suspects from those that are proven to kill their workers."""
         while self.executor.departures:
             address, keys, died = self.executor.departures.popleft()
             self.looked = 0.0
@@ -283,7 +263,6 @@ class _Wave:
         yield fail(assignment.trial, RuntimeError(reason))
 
     def _take(self, future: Any, result: Any) -> Iterator[Record]:
-        """Take what has come of a submission."""
         from distributed.scheduler import KilledWorker
 
         assignment = self.flying.pop(str(future.key), None)
@@ -317,7 +296,6 @@ class _Wave:
             yield from self._retry(assignment, "it was cancelled")
 
     def _retry(self, assignment: Assignment, reason: str) -> Iterator[Record]:
-        """Try again what failed for no fault of its own, within limits."""
         assignment.retries += 1
         if assignment.retries > RETRIES:
             yield fail(assignment.trial, RuntimeError(f"given up: {reason}"))
@@ -371,7 +349,6 @@ def connect(where: str) -> Iterator[Any]:
 
 
 def _start_workers(distributed: Any, workers: int) -> Any:
-    """Return a cluster on this machine."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if 0 <= files < FILES * (workers + 1):  # a worker that cannot open a file is started again and again
         raise UserError(
@@ -389,7 +366,6 @@ def _start_workers(distributed: Any, workers: int) -> Any:
 
 
 def _find_place(where: str) -> int | str:
-    """Return the number of processes to start here, or the address of a scheduler."""
     kind, _, number = where.partition(":")
     if kind == "local":
         if not number.isdecimal() or int(number) < 1:
@@ -409,7 +385,6 @@ def _find_place(where: str) -> int | str:
 
 @contextmanager
 def _quieten() -> Iterator[None]:
-    """Print nothing of what Dask logs: what matters is raised or recorded."""
     before = logging.root.manager.disable
     logging.disable()
     try:

@@ -32,8 +32,6 @@ from olbench.trials.trial import Outcome, Record, Trial
 
 
 class Executor(Protocol):
-    """What the engine needs to run trials."""
-
     @property
     def jobs(self) -> int:
         """How many trials run at a time."""
@@ -60,7 +58,6 @@ JOBS_PER_CORE = 32
 
 
 def refuse_many_jobs(jobs: int) -> None:
-    """Raise a UserError for more jobs than the cores can serve."""
     most = JOBS_PER_CORE * count_cores()
     if jobs > most:
         raise UserError(
@@ -71,8 +68,6 @@ def refuse_many_jobs(jobs: int) -> None:
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """Threads for kernels, then processes for Python objects, on this machine."""
-
     jobs: int
     plugins: Sequence[str] = ()
     #: Told what is being compiled.
@@ -84,7 +79,6 @@ class LocalExecutor:
         refuse_many_jobs(self.jobs)
 
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
-        """Yield records as trials finish; after a stop, only those of trials that were done in time."""
         ordered = order_by_cost(trials)
         kernels = [trial for trial in ordered if not trial.is_object]
         objects = [trial for trial in ordered if trial.is_object]
@@ -152,12 +146,10 @@ class LocalExecutor:
 
 
 def count_cores() -> int:
-    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_jobs() -> int:
-    """Return OLBENCH_JOBS or, by default, the number of cores that this process may use."""
     given = os.environ.get("OLBENCH_JOBS", "")
     if not given:
         return count_cores()
@@ -217,7 +209,6 @@ def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = No
 
 
 def fail(trial: Trial, error: BaseException) -> Record:
-    """Return the record of a trial that failed."""
     protocol = get_protocol(trial.protocol)
     names = (*(each.name for each in protocol.numbers), *(each.of for each in protocol.series))
     return failure(trial, error, protocol.numbered, names)

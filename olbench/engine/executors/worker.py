@@ -48,8 +48,6 @@ PAUSE = 0.02
 
 
 class Answer(TypedDict, total=False):
-    """What a worker answers: a finished trial, or why it did not run."""
-
     worker: str
     record: Record
     #: It lacks the data.
@@ -63,7 +61,6 @@ class _RefusalError(Exception):
 
 
 def identify() -> str:
-    """Return the version of olbench and a hash of its sources."""
     return f"{__version__} (sources {SOURCES})"
 
 
@@ -72,7 +69,6 @@ SOURCES = provenance.digest_sources()[:8]
 
 
 def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
-    """Return plugin files by name, hash and content."""
     files = [(Path(path).name, Path(path).read_bytes()) for path in paths]
     return [
         {"name": name, "sha256": hashlib.sha256(content).hexdigest(), "content": content.decode()}
@@ -81,7 +77,6 @@ def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
 
 
 def write_message(trial: Trial, plugins: Sequence[Mapping[str, str]]) -> str:
-    """Return the message that tells a worker to run a trial."""
     return json.dumps(
         {
             "olbench": identify(),
@@ -114,7 +109,6 @@ def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> A
 
 
 def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> Trial | None:
-    """Return a trial that this worker can run; None if its data is not here."""
     if message["olbench"] != identify():
         raise _RefusalError(f"it has olbench {identify()}, and this run has {message['olbench']}")
     _limit_threads()
@@ -167,13 +161,11 @@ def _spread(text: str, trial: Trial, stop: StopFlag) -> Outcome:
 
 
 def can_run(text: str) -> bool:
-    """Return whether this worker has the same olbench as the client, and the data of a message."""
     message = json.loads(text)
     return message["olbench"] == identify() and _open_source(message) is not None
 
 
 def run_part(text: str, part: int) -> Any:
-    """Run one part of the trial of a message on this worker."""
     stop = _TaskFlag()
     trial = _make_ready(json.loads(text))
     if trial is None:
@@ -182,7 +174,6 @@ def run_part(text: str, part: int) -> Any:
 
 
 def join_parts(left: Any, right: Any) -> Any:
-    """Join the results of the parts of a trial."""
     return left.join(right)
 
 
@@ -197,7 +188,6 @@ class _TaskFlag(StopFlag):
         self.key = self.worker.get_current_task()
 
     def is_set(self) -> bool:
-        """Return whether to stop."""
         from distributed.core import Status
 
         task = self.worker.state.tasks.get(self.key)
@@ -275,7 +265,6 @@ def _file_of(module: Any) -> str:
 
 
 def _unload(module: str) -> None:
-    """Forget the algorithms and protocols of a plugin, and what was found out about them."""
     sys.modules.pop(module, None)
     for id in [each.id for each in ALGORITHMS.values() if each.module == module]:
         del ALGORITHMS[id]
