@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-#: Blocks that a resample is made of, resamples, and places where blocks can begin.
 BLOCKS, RESAMPLES, PLACES = 20, 2000, 2000
 LEVEL = 0.05
 COLUMNS = ("n", "mistakes", "positives", "false_alarms")

@@ -11,7 +11,6 @@ from html import escape
 from typing import Any
 
 BAR_WIDTH = 24
-#: However narrow a terminal is, so many columns are used for text.
 FEWEST_COLUMNS = 20
 
 

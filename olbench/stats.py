@@ -23,7 +23,6 @@ FEW_DISCORDANT = 25
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
 #: Means of counts carry rounding errors of about 1e-16; relative differences below this are noise.
 _ROUNDING = 1e-12
-#: After this many ranks, counts of their sums are scaled down.
 _HALVINGS = 512
 #: Up to this many distinct resamples, a bootstrap sorts those instead of all.
 _FEW_RESAMPLES = 500
@@ -33,7 +32,6 @@ FEWEST_FOR_CONTROL = 5
 ROPE = 0.01
 #: The strength of the prior at zero in the Bayesian signed-rank test: the default of baycomp.
 PRIOR = 0.5
-#: Samples of a posterior are drawn in blocks of at most so many numbers.
 _BLOCK = 1 << 20
 
 
@@ -115,7 +113,6 @@ class Across:
     datasets: tuple[str, ...]
     labels: tuple[str, ...]
     ranks: dict[str, float]
-    #: Friedman's chi-square, corrected for ties.
     statistic: float
     p: float
     #: Iman and Davenport's F, which is less conservative.
@@ -450,7 +447,6 @@ class McNemar:
     first_alone: int
     second_alone: int
     p: float
-    #: Whether p is from the binomial distribution rather than from the chi-square approximation.
     exact: bool
 
 

@@ -31,7 +31,6 @@ class Node:
 
     value: Any
     place: str
-    #: The places of the keys, where the value is a dict.
     keys: dict[str, str] = field(default_factory=dict)
 
     def fail(self, reason: str) -> UserError:

@@ -14,7 +14,6 @@ from olbench.learn.examples import Floats, as_examples, as_labels, as_order
 from olbench.learn.learners import FirstOrderLearner, Learner
 
 _ONE = np.ones(1)
-#: Rows as kernels read them, their labels, and their order or how often they occur.
 _Labelled = tuple[Any, Floats, Any]
 
 

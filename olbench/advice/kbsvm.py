@@ -98,7 +98,6 @@ class _Problem:
             slice(int(begin), int(end)) for begin, end in pairwise(ends)
         )
         self.size = int(ends[-1])
-        #: The first column of the u of each set.
         self.columns = [self.u.start + sum(sizes[:i]) for i in range(self.m)]
         biased = float(bias and advice.constant is None)
         self.equal = self._equations(advice)

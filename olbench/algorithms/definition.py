@@ -28,9 +28,7 @@ Closed = Literal["neither", "left", "right", "both"]
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
 #: Settings of a kernel; an algorithm that has a parameter of such a name runs without kernels.
 KERNEL = frozenset({"gamma", "degree", "coef0"})
-#: Settings of every second-order algorithm, in addition to its own parameters.
 RESERVED = KERNEL | {"covariance", "projection", "form", "a", "forgetting", "kernel"}
-#: Settings of every algorithm that learns several classes natively.
 NATIVE = frozenset({"multiclass", "allocation"})
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
@@ -97,7 +95,6 @@ class Estimator:
 
     #: What it is, in a sentence; by default the docstring of the rule.
     summary: str = ""
-    #: The accuracy that the example prints, and further arguments of the estimator there.
     accuracy: float | None = None
     settings: str = ""
     #: The name of the class; by default from the id, with capitals where the title has them.

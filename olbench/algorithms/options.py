@@ -34,7 +34,6 @@ KERNEL_PARAMETERS = (
 FORGETTING = Parameter(
     "forgetting", 1.0, "by its inverse variances grow between examples", high=1.0, closed="right"
 )
-#: The options that are fields of an algorithm as they are given.
 PLAIN = ("covariance", "projection", "form", "a", "forgetting")
 
 

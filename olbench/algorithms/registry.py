@@ -12,7 +12,6 @@ FIRST = (
     "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
     "sop", "iellip", "cw", "nherd", "arow", "scw", "baselines", "batch", "adviceptron",
 )  # fmt: skip
-#: Algorithms that are defined where what they need is.
 ELSEWHERE = ("olbench.advice.batch",)
 ENTRY_POINTS = "olbench.algorithms"
 #: The titles that records give to algorithms of their own, by id: their files are not run to report on them.

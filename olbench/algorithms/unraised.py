@@ -19,7 +19,6 @@ class _Hooks:
     before: Callable[[Any], object] = sys.__unraisablehook__
 
 
-#: The errors of the pass that runs in each thread.
 _heard = local()
 
 

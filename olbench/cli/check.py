@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from olbench.engine.regression import Comparison, Remark
     from olbench.engine.runner import Run
 
-#: How many failures are printed at most.
 MAX_LINES = 20
 
 

@@ -47,9 +47,7 @@ def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-#: The algorithms for a first look at a user's own data.
 FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
-#: How the user's own file is read, with the names of the keys in a config.
 READING = (
     click.option("--label", metavar="NAME", help="Heading or number of the label column [default: last]."),
     click.option(

@@ -56,7 +56,6 @@ algorithms: [{algorithms}]
 covariance: {covariance:16}# full, or diag for data with very many features
 {tuning}
 """
-#: What a protocol has of its own in such a config, and its tuning.
 ONLINE = (
     """\
 protocol: online          # one pass per permutation; a mistake is counted before learning

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from olbench.engine.verification import VerifiedRun, VerifiedTrial
     from olbench.trials.verify import Mismatch
 
-#: How many differences are printed at most.
 MAX_LINES = 20
 
 

@@ -59,7 +59,6 @@ class ColumnSpec:
     origin: Annotated[str, read_day, "date: the day from which days are counted; 1970-01-01 if not given"] = (
         ""
     )
-    #: Where it was read, for errors about the table.
     place: str = field(default="", compare=False)
 
 

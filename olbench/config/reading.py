@@ -27,15 +27,11 @@ from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.structs import Key, as_node, choice, keys_of, mapping, read_keys, select, text
 from olbench.yaml_lines import Node, from_plain, parse_yaml, read_yaml
 
-#: What stands for all algorithms that the protocol can run.
 ALL = "all"
 #: How many keys the path of an override may have.
 DEEPEST = 20
-#: The parts of a config whose reading depends on others.
 PARTS = ("datasets", "algorithms", "tuning")
-#: The keys of an entry of `algorithms`, to which a protocol adds its own.
 ENTRY_KEYS = (*keys_of(AlgorithmSpec), *OPTION_KEYS)
-#: The keys for a user's file.
 READING_KEYS = keys_of(Reading, "fitted")
 
 

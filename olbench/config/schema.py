@@ -15,7 +15,6 @@ from olbench.structs import Key, keys_of, number, one_or_many, schema_of
 Schema = dict[str, Any]
 #: The name of the schema, whatever file it is in; nothing is fetched from there.
 ID = "urn:olbench:config"
-#: What its file is called beside a config, and the line of a config that names it.
 FILE = "olbench.schema.json"
 LINE = f"# yaml-language-server: $schema={FILE}\n"
 

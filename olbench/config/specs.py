@@ -32,12 +32,10 @@ SCALES = ("unit", "minmax", "standard", "running")
 #: The scales that rows decide about, and which rows these are.
 FITTED_SCALES = ("minmax", "standard")
 ALL_ROWS, TRAINING_ROWS, PAST_ROWS = "all rows", "training rows", "past rows"
-#: The scale that the rows so far decide about, in the order of the file.
 RUNNING = "running"
 #: The keys of a config that decide which trials there are, but not what comes out of any of them: an entry of
 #: `algorithms` has its own covariance.
 SELECTING = ("algorithms", "plugins", "covariance")
-#: Which of several best candidates of a tuning is taken.
 TIES = ("last", "first", "middle")
 
 
@@ -46,7 +44,6 @@ def _option(name: str, doc: str, *words: str) -> Key:
     return Key(name, with_schema(partial(anything), schema), None, doc)
 
 
-#: The options of several classes, and of a second-order algorithm.
 NATIVE_KEYS = (
     _option("multiclass", "several classes: one learner per class, or one of all", "one-vs-rest", "native"),
     _option("allocation", "how the rivals of a native perceptron share a step", "max", "uniform", "prop"),
@@ -118,7 +115,6 @@ class Reading:
     plain = from_struct
 
 
-#: All defaults.
 USUAL = Reading()
 
 
@@ -151,7 +147,6 @@ class AlgorithmSpec:
     ] = field(default_factory=dict)
     options: Annotated[Mapping[str, Any], Flat(OPTION_KEYS)] = field(default_factory=dict)
     name: Annotated[str, name_text, "what reports call it"] = ""
-    #: The keys that the protocol adds to an entry, where they are given.
     settings: Annotated[Mapping[str, Any], Flat()] = field(default_factory=dict)
 
 

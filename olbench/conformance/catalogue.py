@@ -36,7 +36,6 @@ Kind = Literal["convention", "variant", "defect"]
 #: The algorithms whose constraint is on the deviation: their last constant is phi.
 DEVIATION = ("cw", "scw1", "scw2", "scw2-libol")
 CONFIDENCE = (*DEVIATION, "cw-var")
-#: Those whose alpha is CW's closed form, and those that limit their step by C.
 CLOSED = ("cw", "scw1")
 LIMITED = ("pa1", "averaged-pa1", "scw1")
 HINGE = ("pa", "pa1", "pa2", "averaged-pa", "averaged-pa1", "aromma", "arow", "nherd", "narow")

@@ -20,7 +20,6 @@ TOLERANCE, ROUNDINGS = 1e-9, 200.0
 DISTURBANCE, GROWTH = 16.0, 300.0
 #: A covariance whose largest entry differs by less than this fraction is the same.
 SIGMA = 1e-6
-#: A replica with parts exchanged by these.
 MakeReplica = Callable[[Sequence[Exchange]], Replica]
 
 
@@ -42,14 +41,12 @@ class Agreement:
     #: The largest difference relative to the scale of the quantity, over all rounds that agree.
     largest: float = 0.0
     quantities: dict[str, int] = field(default_factory=dict)
-    #: The last round that was compared, by the name of the input.
     reached: dict[str, int] = field(default_factory=dict)
     #: Rounds left out because rounding alone could have made the difference.
     unclear: int = 0
     #: Whether a covariance that was seen is Sigma in all rounds. It may be another matrix, which is no
     #: difference: a wrong Sigma shows in the weights of the next rounds.
     is_sigma: bool = True
-    #: How the subject predicts where the margin is exactly zero.
     ties: set[float] = field(default_factory=set)
 
     @property

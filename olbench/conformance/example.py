@@ -14,7 +14,6 @@ from olbench.conformance.search import Candidate
 from olbench.conformance.shrinking import shrink
 from olbench.conformance.subjects import Recording, Sighting, Subject
 
-#: Places in words.
 PLACES = {
     "start": "in the weights before the first round",
     "trigger": "in when it updates",

@@ -181,7 +181,6 @@ class ObjectSubject(Subject):
         return found
 
 
-#: How an object learns, by the methods that it has.
 WAYS = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit"), "fit": ("predict", "fit")}
 
 

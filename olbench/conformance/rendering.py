@@ -22,7 +22,6 @@ WORDS = {
     "differs": "differs from",
     "failed": "fails, so it cannot be compared with",
 }
-#: What an example shows of a round, in this order.
 QUANTITIES = ("margin", "variance", "step", "weights", "covariance")
 
 

@@ -16,7 +16,6 @@ from olbench.algorithms.probing import interpret
 from olbench.learn.examples import Floats
 
 Part = Callable[..., Any]
-#: A part by its name, as a function of the part that it replaces.
 Exchange = Mapping[str, Callable[[Part], Part]]
 
 
@@ -69,7 +68,6 @@ def _update(s: "Replica", step: RuleStep, x: Floats, y: float) -> None:
     s.mu, s.sigma = s.parts["move"](s, step, y, z, x), s.parts["contract"](s, step, z, x)
 
 
-#: The parts of a learner as the papers have it.
 PARTS: dict[str, Part] = {
     "params": lambda params: params,
     "constants": lambda s: s.definition.rule_constants(s.params).tolist(),

@@ -16,7 +16,6 @@ from olbench.conformance.replica import Exchange, Replica
 from olbench.conformance.subjects import Recording
 from olbench.errors import UserError
 
-#: How many pairs, those that agree longest, are tried with a third deviation.
 BEAM = 40
 
 

@@ -46,7 +46,6 @@ class Recording:
 
     input: Input
     sightings: list[Sighting | None] = field(default_factory=list)
-    #: The weights before the first round, where they can be seen.
     start: Floats | None = None
     #: Why the pass ended early, in one sentence.
     failure: str = ""

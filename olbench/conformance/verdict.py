@@ -37,7 +37,6 @@ class Conformance:
     unit: float
     #: What explains the subject, if not the algorithm itself.
     candidate: Candidate | None = None
-    #: Single deviations that explain it as well.
     alternatives: tuple[Deviation, ...] = ()
     #: The order in which it visits rows, if that explains it.
     order: str = ""

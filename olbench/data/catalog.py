@@ -61,11 +61,9 @@ def read_members(node: Node, name: str) -> dict[str, int | None]:
 class TextRecipe:
     #: The headers of a post that are kept; None keeps all.
     headers: tuple[str, ...] | None = None
-    #: Whether ASCII letters become lower case.
     lower: bool = False
     #: 1: words; 2: words and pairs of neighbouring words.
     ngrams: Annotated[int, whole(1, 2)] = 1
-    #: "counts", or "binary" for whether a word occurs.
     values: Annotated[str, choice("binary", "counts")] = "counts"
 
 
@@ -82,9 +80,7 @@ class CatalogEntry:
     fingerprint: Line = ""
     #: File names, all in one format, read one after the other; for IDX, images and labels alternate.
     files: Lines = ()
-    #: Web addresses of folders with the files.
     upstream: Lines = ()
-    #: The page where a person finds the data set.
     page: Line = ""
     #: As far as they are known; NOT_STATED if they are not.
     licence: Line = ""
@@ -93,7 +89,6 @@ class CatalogEntry:
     by_hand: Line = ""
     #: SHA-256 of the uncompressed files, if known.
     sha256: dict[str, str] = field(default_factory=dict)
-    #: The largest permitted size of a file, compressed or not.
     max_bytes: Count = 1 << 30
     positive: Labels = None
     negative: Labels = None
@@ -122,11 +117,9 @@ class CatalogEntry:
     #: What rules call the features, where stem(1-43) stands for stem1 to stem43, and the classes by sign.
     feature_names: Lines = ()
     class_names: Annotated[dict[int, str], signs(line)] = field(default_factory=dict)
-    #: Features in which a zero stands for a missing value.
     missing_zeros: Lines = ()
     #: The folder with its files, if a package brings them.
     folder: str = ""
-    #: Whether it is a user's own file, and how that is read.
     is_own: bool = False
     reading: Reading = USUAL
 

@@ -19,7 +19,6 @@ class About:
     """What is known of examples besides their numbers: names, and what was done to them in words."""
 
     features: tuple[str, ...] = ()
-    #: The labels as the file has them, each with its sign.
     classes: tuple[tuple[str, int], ...] = ()
     steps: tuple[str, ...] = ()
     #: The heading of the label column, or an empty text.
@@ -52,7 +51,6 @@ class Dataset:
     fingerprint: str
     #: The number of the first row for testing, if the data set has a given split; the rows before it train.
     test_from: int | None = None
-    #: The names of features and labels and what was done when it was read, for users' tables and frames.
     about: About = UNKNOWN
     #: For each row, the first row that is predicted with its label known; None if the data does not say.
     arrivals: Any = None

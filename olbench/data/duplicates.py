@@ -8,7 +8,6 @@ import numpy as np
 
 from olbench.learn.examples import Ints
 
-#: Bytes of dense rows that are hashed at once.
 BLOCK = 1 << 24
 
 

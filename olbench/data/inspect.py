@@ -18,9 +18,7 @@ from olbench.data.readers.tables import format_of, is_table, read_table_file, re
 from olbench.errors import UserError, escape_controls
 from olbench.learn.examples import Floats
 
-#: What the label column is often called.
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
-#: What a column with the time of each row is often called.
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
 #: Features whose deviations differ by more than this factor are better scaled.
 UNEVEN = 5.0
@@ -31,19 +29,15 @@ FEW_ROWS = 20
 @dataclass(frozen=True)
 class Look:
     rows: int
-    #: How many features there are before columns of text become indicators, and after.
     columns: int
     features: int
     label: str
-    #: Each label and how often it occurs, the most frequent first.
     labels: tuple[tuple[Any, int], ...]
     #: Cells without a value, and rows with such cells.
     gaps: int
     rows_with_gaps: int
-    #: Columns of text with the number of their distinct texts, and those with numbers as well.
     texts: tuple[tuple[str, int], ...]
     mixed: tuple[str, ...]
-    #: The smallest and largest standard deviation of the features that vary.
     deviations: tuple[float, float]
     positive: Any
     reading: Reading

@@ -17,7 +17,6 @@ from olbench.data.prepare.scaling import describe_scaling
 from olbench.errors import UserError
 from olbench.learn.examples import Ints, as_labels
 
-#: How many labels are counted at a time.
 LABELS_AT_ONCE = 1 << 20
 
 
@@ -35,12 +34,10 @@ class Source:
         self.drifts = () if spec.path else _known_drifts(spec.name)
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
-        #: What was done with the user's data, in words.
         reading = spec.reading
         self.prepared = list(data.about.steps)
         if reading.is_fitted_per_trial:  # trials scale the features themselves
             self.prepared += describe_scaling(reading.scale, reading.bias, reading.fitted)
-        #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
         self.bytes, self.memory_bytes = _measure(data)
         #: The memory that an open source takes: norms, offsets of the rows, and arrays that are not mapped.
         self.held_bytes = self.memory_bytes + 16 * self.n

@@ -24,7 +24,6 @@ from olbench.learn.learners import BLOCKED_FROM, KernelLearner
 from olbench.protocols.definition import Cell
 from olbench.trials.behaviour import is_observed
 
-#: The module and the name of a kernel.
 Place = tuple[str, str]
 
 
@@ -45,7 +44,6 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
             say(describe_compiling(left, len(places), time.monotonic() - begin, is_kept))
 
 
-#: Why compiled code is lost, and the remedy.
 NOT_KEPT = "; neither the package nor the cache folder can be written, so set OLBENCH_CACHE to one that can"
 
 

@@ -167,7 +167,6 @@ class Bars(Progress):
 
 
 class NotebookBar(Progress):
-    #: Seconds between two drawings.
     PAUSE = 0.2
 
     def __init__(self, quantity: Quantity | None = None) -> None:

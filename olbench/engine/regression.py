@@ -11,9 +11,7 @@ from olbench.trials.baseline import ABOUT, Baseline, Row
 
 #: Kinds of findings that say that the experiment is another one; the code may be as it was.
 CAUSES = ("protocol", "seed", "data", "parameters")
-#: Kinds of findings that leave the check passing.
 HARMLESS = ("new", "note")
-#: How the number that ranks algorithms moved, on average over the trials.
 WORSE, BETTER = "worse", "better"
 
 
@@ -25,11 +23,9 @@ class Shift:
     title: str
     before: float
     now: float
-    #: How many of the trials changed.
     trials: int
     of: int
     percent: bool
-    #: The numbers of those that did.
     numbers: tuple[int, ...]
 
     def __str__(self) -> str:
@@ -60,7 +56,6 @@ class Comparison:
     compared: int
     changed: int
     findings: tuple[Remark, ...]
-    #: Whether results that became better leave the check passing.
     allows_better: bool = False
 
     def is_failure(self, finding: Remark) -> bool:

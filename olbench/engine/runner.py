@@ -66,7 +66,6 @@ class Run:
     #: Other runs, whose trials are copied where this one needs them.
     reuse: Sequence[OtherRun] = ()
     start: str = field(default_factory=run_file.now)
-    #: Whether there was anything to run or to record when it started.
     has_work: bool = True
 
     def __post_init__(self) -> None:
@@ -80,7 +79,6 @@ class Run:
             for other in reversed(self.reuse)
             for key in select_usable(other.records.values(), self.cells[0], other.folder)
         }
-        #: Where copied records come from, by the digest of their run.
         self.origins: dict[str, Mapping[str, Any]] = {}
         #: The workers that died in this folder, in earlier runs and in this one; and how many are told.
         self.earlier_deaths: tuple[str, ...] = ()

@@ -79,7 +79,6 @@ def sample_size(population: int, share: float, confidence: float) -> int:
 @dataclass(frozen=True)
 class VerifiedRun:
     folder: str
-    #: The digest of the records, the same for a folder and its bundle.
     digest: str
     seed: int
     #: How many trials the run has, and how many of them can run here; the sample is drawn from these.
@@ -328,7 +327,6 @@ class VerifiedTrial:
     #: Why the trial cannot run here, or the error with which it failed.
     not_run: str = ""
     error: str = ""
-    #: Where and why the pass breaks down numerically.
     breakdown: Breakdown | None = None
 
     @property

@@ -41,7 +41,6 @@ class Tolerance:
     """How far means may lie apart: some deviations and half a printed unit, or a share of the number."""
 
     deviations: float
-    #: By quantity.
     shares: Mapping[str, float]
     #: Whether a deviation counts as half a printed unit at least: "0.000" may have been 0.0004.
     unrounded: bool = False
@@ -71,7 +70,6 @@ class Spread:
 @dataclass(frozen=True)
 class Observed:
     permutations: int
-    #: By quantity.
     spreads: Mapping[str, Spread]
     #: How many of the passes lost the covariance to rounding.
     broken: int

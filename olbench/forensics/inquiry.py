@@ -185,9 +185,7 @@ class Setting:
 @dataclass(frozen=True)
 class Finding:
     suspect: Suspect
-    #: The settings that were judged, the best explanation first.
     settings: tuple[Setting, ...]
-    #: The pick of the config's tuning, and the picks of SEARCHES over the whole grid.
     chosen: Choice | None
     picks: Mapping[str, Choice | None]
 

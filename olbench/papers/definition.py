@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-#: Kinds of statements about each data set by itself or, by mean ranks, about all of them.
 RANKED_KINDS = ("better", "mostly_better", "not_better", "best_is_better")
-#: Kinds that compare means with a value instead of with other algorithms.
 VALUED_KINDS = ("below", "at_least")
 KINDS = (
     *RANKED_KINDS,
@@ -27,7 +25,6 @@ QUANTIFIERS = ("every", "most", "many", "some", OVERALL)
 class Reported:
     """A number that a paper prints, and everything that has to be known to compare another with it."""
 
-    #: The table or figure and the place in it.
     where: str
     #: What it is about: the data set, the row that stands for an algorithm, and whatever else tells it apart.
     at: Mapping[str, str]
@@ -40,7 +37,6 @@ class Reported:
     #: Over how many trials the mean and deviation are or, without a deviation, how many examples were tested.
     n: int | None
     printed: str
-    #: The marks of significance that stand before it, by table.
     marks: Mapping[str, str] = field(default_factory=dict)
     #: Why the number is unexplained, and therefore counted separately; otherwise empty.
     suspect: str = ""
@@ -150,7 +146,6 @@ class Paper:
     requires: Requirements
     #: Where each table of the paper is: "Table 3".
     tables: tuple[str, ...]
-    #: The traits of an algorithm and the shapes of data sets, as far as they are printed, and where.
     traits: Mapping[str, tuple[bool, ...]]
     traits_where: str
     shapes: Mapping[str, Mapping[str, int]]
@@ -166,7 +161,6 @@ class Paper:
     marks: Mapping[str, float | None] = field(default_factory=dict)
     marked: tuple[MarkedTable, ...] = ()
     ranks: tuple[PrintedRanks, ...] = ()
-    #: What the paper reports of experiments under other protocols, by protocol.
     also: Mapping[str, "Paper"] = field(default_factory=dict)
 
     def under(self, protocol: str) -> "Paper":

@@ -77,7 +77,6 @@ def _read_facts(node: Node, name: str) -> tuple[dict[str, Any], str]:
 
 
 _FACTS = make_keys({"where": text, "of": mapping(anything)})
-#: What a paper has as the file has it.
 _PLAIN = make_keys(
     {"id": text, "title": text, "citation": text},
     rows=mapping(_read_row),
@@ -100,7 +99,6 @@ _FILE = (
         also=mapping(as_node),
     ),
 )
-#: What the parts of a file under other protocols have in common with it.
 _SHARED = ("id", "title", "citation")
 
 

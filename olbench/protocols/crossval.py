@@ -63,7 +63,6 @@ from olbench.quantities import (
 from olbench.structs import checked, is_number, many
 from olbench.trials.trial import Outcome, Trial
 
-#: Errors are counted after each epoch, and recorded.
 MOST_EPOCHS = 10_000
 TUNINGS = ("nested", "paper", "oracle")
 #: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF as

@@ -50,7 +50,6 @@ from olbench.structs import with_schema as with_schema
 from olbench.trials.behaviour import behaviour
 from olbench.trials.trial import Outcome, Record, Trial
 
-#: What is known about trials so far, by key.
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
 Kind = tuple[str, str, str]
@@ -58,7 +57,6 @@ Kind = tuple[str, str, str]
 OBJECT_COST = 50_000
 #: How many times as long learners with rules take, and those that fit all examples at once.
 SLOW = 20
-#: Tells whether the user wants to stop.
 Stopped = Callable[[], bool]
 
 
@@ -67,15 +65,12 @@ class Series:
     """A curve that trials record, one column of the series `of` against its column `along`."""
 
     name: str
-    #: The title of the axis.
     title: str
     quantity: Quantity
     of: str = "curve"
     along: str = "t"
     along_title: str = "number of samples"
-    #: Whether the column is a count so far, to be shown per example.
     per_example: bool = False
-    #: Whether it is a time, which other trials can stretch.
     timed: bool = False
     #: Whether it is a level, such as a rate, rather than a count that grows: its axis need not begin at zero.
     level: bool = False
@@ -476,17 +471,11 @@ class Cell:
     config: Config
     source: Source
     spec: AlgorithmSpec
-    #: Which entry of the config's `algorithms` it is.
     entry: int
-    #: What its label has besides the name of the entry.
     suffix: str = field(default="", kw_only=True)
-    #: The settings that set it apart from other cells of the entry.
     setting: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    #: Whether an earlier cell reports the same trials, and so owns them.
     is_view: bool = field(default=False, kw_only=True)
-    #: What else its protocol knows about it.
     detail: Any = field(default=None, kw_only=True)
-    #: The trials planned so far, by what `plan` was asked for.
     _plan: dict[tuple[Any, ...], list[Trial]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -13,7 +13,6 @@ from olbench.learn.examples import Ints
 from olbench.structs import with_schema
 from olbench.yaml_lines import Node
 
-#: The word for drifts that are looked for.
 DETECT = "detect"
 #: An accuracy that is lower by less than this has not fallen.
 LEAST_FALL = 0.02

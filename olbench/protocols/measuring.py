@@ -34,9 +34,7 @@ from olbench.quantities import (
 from olbench.structs import many
 from olbench.trials.trial import Outcome, Record, Trial
 
-#: The counts of a record, and of a point of a curve, that measures of counts are computed from.
 COUNTS = ("n", "mistakes", POSITIVES.name, FALSE_ALARMS.name)
-#: The most predictions of a trial that `keep` writes to the disk.
 MOST_KEPT = 20_000_000
 _higher = partial(Quantity, digits=4, better="higher", exact=True)
 _lower = partial(Quantity, digits=4, exact=True)
@@ -52,7 +50,6 @@ def of_counts(quantity: Quantity, measure: Callable[[Counts], Floats]) -> Quanti
     )
 
 
-#: Everything that `measures` can name.
 MEASURES: Mapping[str, Quantity] = {
     each.name: each
     for each in (
@@ -96,7 +93,6 @@ def measure_keys(known: Iterable[str]) -> tuple[Key, ...]:
 class Measuring(Protocol):
     """A protocol whose trials predict examples one by one, and that can measure them in many ways."""
 
-    #: What its key `measures` can name.
     measures: ClassVar[Mapping[str, Quantity]] = MEASURES
 
     def configured(self, config: Config) -> Self:

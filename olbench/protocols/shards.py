@@ -45,7 +45,6 @@ AVERAGE, L2, KL, COUNTS = "average", "l2", "kl", "counts"
 COMBINATIONS = (AVERAGE, L2, KL, COUNTS)
 TITLES = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
 SINGLE = "single"
-#: The numbers of a record that each combination has of its own.
 NUMBERS = ("right", "balanced_accuracy")
 #: What a thread keeps from one shard to the next.
 _local = local()
@@ -332,11 +331,9 @@ class _Work:
 class Part:
     sums: Sums
     score: Scores
-    #: Seconds of learning, and of everything that combining needs.
     seconds: float
     combine_seconds: float
     breakdowns: int
-    #: The size of the models before they were added.
     bytes: int
 
     def join(self, other: "Part") -> "Part":

@@ -49,9 +49,7 @@ class ClaimVerdict:
     evidence: str
     own_verdict: str
     own_table: str
-    #: The data sets where it could be checked here.
     datasets: tuple[str, ...] = ()
-    #: Those of them that have another size than the paper's.
     other_size: tuple[str, ...] = ()
     #: Its parts, if several checks belong to one printed sentence: text, verdict, evidence.
     parts: tuple[tuple[str, str, str], ...] = ()
@@ -70,12 +68,10 @@ class Numbers:
     means: Mapping[str, float]
     test: Callable[[str, str], float]
     digits: int
-    #: The deviation over trials, where there are several, and over how many.
     deviations: Mapping[str, float] = field(default_factory=dict)
     trials: Mapping[str, int] = field(default_factory=dict)
     #: What the reader must know, such as trials that were left out.
     remarks: Sequence[str] = ()
-    #: The smallest difference that the test between two could have detected, where that is known.
     detectable: Callable[[str, str], float] = lambda one, other: math.nan
 
     def loss(self, algorithm: str) -> float:
@@ -112,7 +108,6 @@ class Observation:
     ratios: tuple[float, ...] = ()
     #: The smallest differences that the tests of a claim of equality could have detected, as shares of means.
     detectable: tuple[float, ...] = ()
-    #: Whether its opposite is significant, and whether something weaker than it is true.
     is_reversed: bool = False
     is_weaker: bool = False
 

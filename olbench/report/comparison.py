@@ -18,7 +18,6 @@ OTHER_DATA = "the data is not the same"
 NOTHING = "\N{EN DASH}"
 
 
-#: The outcomes of a comparison of two means, and the colour of each on the page.
 BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
 COLOURS = {
     BETTER: "reproduced",

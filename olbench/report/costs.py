@@ -27,7 +27,6 @@ NOTE = (
 class Costs:
     """The costs of one algorithm on one data set; None is not known."""
 
-    #: The mean over the trials of the bytes of the learner's arrays.
     state_bytes: int | None
     #: "recorded", or "derived" from the form of the learner if the records are from before; else empty.
     state_from: str

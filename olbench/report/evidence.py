@@ -28,9 +28,7 @@ class PrintedCell:
     dataset: str
     row: str
     right: str
-    #: By quantity.
     numbers: Mapping[Quantity, Reported]
-    #: The run, and its learners on the data set by label.
     results: Results
     learners: Mapping[str, Entry]
 

@@ -18,7 +18,6 @@ COST, PAPER, TIME, DETAIL, KEPT = 4, 3, 2, 1, 0
 class Box:
     text: str
     bold: bool = False
-    #: Whether it names an algorithm that the user highlights.
     highlighted: bool = False
 
 
@@ -30,7 +29,6 @@ class Column:
     optional: bool = False
     #: Columns with a larger number are dropped first; KEPT ones never.
     drop: int = KEPT
-    #: Whether the heading names an algorithm that the user highlights.
     highlighted: bool = False
     #: What a printed page has in place of the heading, such as the title of an algorithm.
     printed: str = ""
@@ -52,7 +50,6 @@ class Grid:
         return [[row[number].text for row in self.rows] for number in range(len(self.columns))]
 
 
-#: The mark of a name with a warning, which the note of its table has in words.
 FLAG = " !"
 
 Part = Grid | str

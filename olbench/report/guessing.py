@@ -5,7 +5,6 @@ from olbench.quantities import Quantity
 from olbench.report.grid import list_some
 from olbench.report.results import Entry, Results
 
-#: By data set, the score of guessing and the entries that it equals or beats.
 Guesses = dict[str, tuple[float, list[Entry]]]
 
 

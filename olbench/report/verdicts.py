@@ -21,7 +21,6 @@ from olbench.yaml_lines import read_yaml
 DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
 #: Beyond this many standard errors, equal means are rejected at the level of 5%.
 Z_LEVEL = 1.96
-#: The verdicts from best to worst, with their letters in tables and on the page.
 LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
 VERDICTS = tuple(LETTERS)
 #: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
@@ -64,7 +63,6 @@ class Judgement:
     reason: str
     #: The unit of the tolerance: DEVIATION, or BINOMIAL for standard errors.
     basis: str
-    #: The verdict by the paper's own deviation, however large ours is.
     by_paper: str
     #: How the size of our data differs from what the paper prints, or an empty text.
     other_size: str

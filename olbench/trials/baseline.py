@@ -34,7 +34,6 @@ from olbench.trials.verify import Recorded
 from olbench.yaml_lines import Node, from_plain
 
 Row = dict[str, Any]
-#: What errors call the content of the file.
 NAME = "baseline"
 VERSION = 2
 

@@ -20,7 +20,6 @@ from olbench.trials.run_file import DataFacts, RunFile
 from olbench.trials.trial import Record
 
 CONFIG, DATA = "config.yaml", "data.json"
-#: What the catalogue says about a data set that helps others to get it.
 ABOUT_DATA = ("title", "source", "page", "upstream", "by_hand", "licence", "version", "citation")
 
 
@@ -31,7 +30,6 @@ class Bundled:
     digest: str
     trials: int
     datasets: int
-    #: Whether all trials of the run are done.
     is_complete: bool
 
     @property

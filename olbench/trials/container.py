@@ -22,7 +22,6 @@ from olbench.files import cache_folder, is_special, write_whole
 
 SUFFIX = ".olb"
 MANIFEST = "manifest.json"
-#: The version of the layout, a key of the manifest.
 LAYOUT = "olbench_bundle"
 VERSION = 1
 #: What a member may be called: the files of a run, and those of the folders plugins and rules.
@@ -45,7 +44,6 @@ END_MARK, ZIP64_MARK, ZIP64_BYTES = b"PK\5\6", b"PK\6\7", 20
 ENTRY_BYTES = 46 + 150
 #: A member begins with a header of this size and a name; where the header has the lengths of what follows it.
 LOCAL_BYTES, LOCAL_LENGTHS = 30, 26
-#: All members have this time, the first that ZIP knows, and these rights.
 EPOCH, MODE = (1980, 1, 1, 0, 0, 0), stat.S_IFREG | 0o644
 CHUNK = 1 << 20
 _trusted: set[Path] = set()

@@ -45,7 +45,6 @@ MOST_VALUES, MOST_LINES = 2**27, 2**32
 _MOST_DIGITS = 9
 #: The digits of a share, such as the accuracy at a point of a curve.
 _SHARE_DIGITS = 6
-#: How many values decide between two ways to write a column.
 _SAMPLE = 5000
 _Column = list[Any]
 #: The keys of one file by its hash: a run file that names its lines is read several times.

@@ -15,7 +15,6 @@ VERSION = 2
 MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
 
-#: The kinds of the fields that every record has.
 _KINDS: dict[str, type] = {
     "key": str,
     "protocol": str,
@@ -31,7 +30,6 @@ _KINDS: dict[str, type] = {
     "options": dict,
     "setting": dict,
 }
-#: Those of them, and the others, that a look for impossible numbers can pass over.
 _NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
 TIMES = (SECONDS.name, CPU_SECONDS.name)
 _CHECKSUM_DIGITS, _CHECKSUM_END = 16, len('"}\n')

@@ -24,7 +24,6 @@ from olbench.yaml_lines import Node, from_plain
 
 NAME = "run.json"
 VERSION = 2
-#: The subfolder for results that ship with the code, beside the user's own run of the same config.
 REFERENCE = "reference"
 
 
@@ -48,7 +47,6 @@ class DataFacts:
     features: int
     #: How many rows the most frequent class has; None in records that do not say.
     majority: int | None = None
-    #: What was done with a user's own data, in words.
     prepared: tuple[str, ...] = ()
 
 
@@ -56,7 +54,6 @@ class DataFacts:
 class CellFacts:
     dataset: Name
     algorithm: Name
-    #: Which entry of the config's `algorithms` it is.
     entry: int
     label: Name
     #: The parameters that the tuning chose, or None before it has.
@@ -64,7 +61,6 @@ class CellFacts:
     setting: Mapping[str, Any]
     options: Mapping[str, Any]
     tuning_passes: int
-    #: How many trials report it.
     planned: int
     keys: tuple[str, ...]
 
@@ -78,7 +74,6 @@ class RunFile:
     config: Config
     data: Mapping[str, DataFacts] = field(default_factory=dict)
     cells: tuple[CellFacts, ...] = ()
-    #: A hash of the sources that computed each algorithm.
     sources: Texts = field(default_factory=dict)
     versions: Texts = field(default_factory=dict)
     commit: AnyText | None = None
@@ -88,7 +83,6 @@ class RunFile:
     end: AnyText | None = None
     #: What the runs that trials were copied from say about themselves: machine, versions, start and end.
     reused: Annotated[tuple[Mapping[str, Any], ...], many(mapping(anything), 0)] = ()
-    #: The workers that died during the run, each in a sentence.
     deaths: Annotated[tuple[str, ...], many(any_text, 0)] = ()
     #: The titles of algorithms that do not ship, by id, where they have one besides.
     titles: Annotated[Mapping[str, str], mapping(line)] = field(default_factory=dict)

@@ -36,7 +36,6 @@ class Trial:
     seed: int
     #: "report" or "tune": the random numbers of the two are never the same.
     role: str
-    #: Which permutation, fold or split it is.
     number: int
     #: What else the protocol has to know, such as the rows, the points of a curve or the number of epochs.
     setting: Mapping[str, Any]
@@ -96,7 +95,6 @@ class Outcome:
 
     measured: Mapping[str, float | int | None]
     series: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
-    #: What a trial that tunes by itself chose, by name.
     choice: Mapping[str, Value] = field(default_factory=dict)
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     #: The bytes of the learner after the trial, if they are known; a protocol need not tell.

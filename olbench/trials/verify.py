@@ -17,10 +17,8 @@ from olbench.trials import ledger, run_file
 from olbench.trials.run_file import CellFacts, RunFile
 from olbench.trials.trial import FIELDS, Record, key_of
 
-#: What the trials of a cell have in common besides what run.json says about it.
 SHARED = ("seed", "fingerprint", "options", "role", "code")
 
-#: What a record has besides what its trial measured.
 _ABOUT = {*FIELDS, "key", "version", "status", "error", "timing", "worker", "checksum", "arrays"}
 #: How the names of times end.
 _TIME = "seconds"

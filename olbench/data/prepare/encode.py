@@ -22,15 +22,12 @@ from olbench.learn.examples import Floats, Ints
 MOST_CATEGORIES = 1000
 #: A longer text is not the name of a class.
 LONGEST_LABEL = 300
-#: How many labels or columns a sentence lists.
 MOST_LISTED = 10
 
 
 class Encoded(NamedTuple):
     X: Floats
-    #: As the table has them.
     labels: Any
-    #: What was done, the label column first.
     about: About
     times: Times | None
 

@@ -79,7 +79,6 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "pixel-products": pixel_products,
 }
 
-#: Steps that change the number of features.
 WIDENING_STEPS = frozenset({"pixel-products"})
 
 #: Steps that remove rows: each returns the numbers of the rows to keep.

@@ -15,9 +15,7 @@ from olbench.errors import UserError
 from olbench.learn.examples import Floats
 from olbench.memory import memory_limit, show_size
 
-#: How many numbers are scaled at once where the rows so far decide.
 VALUES_AT_ONCE = 1 << 20
-#: How many arrays with a number for each feature scaling takes at a time.
 ARRAYS = 5
 #: A square of a length outside loses digits.
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300

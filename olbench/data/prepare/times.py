@@ -17,9 +17,7 @@ from olbench.learn.examples import Ints
 
 #: The arrival of a label that is never learnt.
 NEVER = np.iinfo(np.int64).max
-#: What a date-time ends with that says how far it is from UTC.
 _OFFSET = re.compile(r":\d\d.*(?:Z|[+-]\d\d(?::?\d\d)?)$", re.IGNORECASE)
-#: What values of a time column are, as messages say it.
 _NUMBERS, _DATES, _DATES_WITH_OFFSET = "numbers", "dates without an offset", "dates with an offset from UTC"
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-#: The file of a table, and how many lines stand before its rows.
 FILES = {"breast-cancer": ("breast_cancer.csv", 1), "digits": ("digits.csv.gz", 0)}
 
 

@@ -15,7 +15,6 @@ from olbench.data.readers.quoting import quote
 from olbench.errors import UserError, shorten, suggest
 from olbench.learn.examples import Floats, Ints
 
-#: What stands for a missing value, besides a blank cell.
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 #: How many cells of rows that come one by one are read at a time.
 CELLS_AT_ONCE = 1 << 19
@@ -37,7 +36,6 @@ class TextColumn:
 class Table:
     """Rows of cells. Numbers are NaN where a cell is text or missing."""
 
-    #: The file or frame, as errors name it.
     where: str
     names: tuple[str, ...]
     numbers: Floats
@@ -112,7 +110,6 @@ class TableBuilder:
         self.where, self.names, self.has_heading = where, tuple(names), has_heading
         self._lines: list[Ints] = []
         self._numbers: list[Floats] = []
-        #: The distinct texts of each column that has other cells than numbers, with their codes.
         self._known: dict[int, dict[str, int]] = {}
         self._codes: list[dict[int, NDArray[np.int32]]] = []
         #: The last rows that were added one by one, with their lines.

@@ -16,13 +16,9 @@ from olbench.errors import UserError
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
-#: The name of standard input on the command line.
 STDIN = "-"
-#: Bytes that are read at once where all of a file is read.
 READ_AT_ONCE = 1 << 20
-#: Bytes that a first line is searched in.
 LONGEST_LINE = 1 << 16
-#: Bytes that decide the format.
 LONGEST_MAGIC = 6
 
 _KINDS = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))

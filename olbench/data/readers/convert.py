@@ -16,7 +16,6 @@ from olbench.data.readers.libsvm import BlockReader
 from olbench.data.readers.rows import Rows, csr, dense_is_smaller, narrow
 from olbench.learn.examples import Floats
 
-#: Values that are converted at once.
 AT_ONCE = CHUNK // 8
 
 

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-#: Bytes of compressed data that are read at once.
 BUFFER = 1 << 17
 #: zlib's code for data with the header and the checksum of gzip.
 _GZIP = 16 + zlib.MAX_WBITS

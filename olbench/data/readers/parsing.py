@@ -9,7 +9,6 @@ from olbench.data.readers.bits import load_byte
 from olbench.data.readers.decimals import BAD, HARD, ends_token, read_number
 from olbench.kernels.compile import inlined, kernel
 
-#: Why the loop stopped, and the counters that it leaves behind.
 FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY, DUPLICATE = range(5)
 LINES, ROWS, ENTRIES, HARD_VALUES, POSITION, INDEX, LOWEST, HIGHEST = range(8)
 COUNTERS = 8
@@ -17,7 +16,6 @@ COUNTERS = 8
 #: One below the largest int32, so that the number of features fits as well.
 LARGEST_INDEX = 2**31 - 2
 
-#: In place of the index of a feature.
 LABEL = -1
 
 _NEWLINE, _HASH, _COLON, _SPACE = ord("\n"), ord("#"), ord(":"), ord(" ")

@@ -20,7 +20,6 @@ class Rows:
     def __init__(self) -> None:
         self.n = 0
         self.entries = 0
-        #: The number of the first row of each file.
         self.starts: list[int] = []
         self.labels = np.empty(FIRST_ROWS, dtype=np.float64)
         self.indptr = np.empty(FIRST_ROWS, dtype=np.int64)

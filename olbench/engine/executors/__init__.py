@@ -9,7 +9,6 @@ from olbench.discovery import import_all
 if TYPE_CHECKING:
     from olbench.engine.executors.local import Executor
 
-#: Opens the executor at an address, with the files of the user's plugins and a function that prints a line.
 Opener = Callable[[str, Sequence[str], Callable[[str], None]], AbstractContextManager["Executor"]]
 AnyOpener = TypeVar("AnyOpener", bound=Opener)
 REGISTRY: dict[str, Opener] = {}

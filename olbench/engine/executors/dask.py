@@ -37,10 +37,8 @@ RETRIES = 20
 #: Trials that are handed to the scheduler at a time, for each thread and at least: enough for an adaptive
 #: cluster to see that there is work, and few enough to be cancelled at once.
 AHEAD, LEAST_AHEAD = 4, 64
-#: Seconds between looks at the stop flag and the connection.
 PAUSE = 0.05
 CONNECT_SECONDS = 10
-#: Open files that a worker takes, and as many again for this process.
 FILES = 32
 #: Seconds after which the list of workers is read again even if no event has changed it.
 LOOK_SECONDS = 5
@@ -73,7 +71,6 @@ class ClusterExecutor(ExitStack):
         #: Workers that have gone, the keys of the tasks that each had, and whether a kill or crash was why.
         self.departures: deque[tuple[str, frozenset[str], bool]] = deque()
         self.has_newcomers = False
-        #: The workers that died so far, each in a sentence.
         self.deaths: list[str] = []
 
     @cached_property
@@ -157,10 +154,8 @@ class _Wave:
         self.executor, self.queue, self.stop = executor, queue, stop
         self.client = executor.client
         self.done = as_completed(loop=self.client.loop, with_results=True, raise_errors=False)
-        #: The trials that the scheduler has, by the keys of their Dask tasks.
         self.flying: dict[str, Assignment] = {}
         self.suspects: deque[Assignment] = deque()
-        #: The data that some worker lacks, on the cluster, by fingerprint.
         self.parcels: dict[str, Any] = {}
         self.workers: dict[str, int] = {}
         self.looked = 0.0

@@ -70,9 +70,7 @@ def refuse_many_jobs(jobs: int) -> None:
 class LocalExecutor:
     jobs: int
     plugins: Sequence[str] = ()
-    #: Told what is being compiled.
     say: Callable[[str], None] = lambda text: None
-    #: The worker processes that died so far, each in a sentence.
     deaths: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -43,14 +43,12 @@ from olbench.trials.trial import Outcome, Record, Trial
 
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
 OPEN_SOURCES = 2
-#: Seconds between looks at the parts of a trial.
 PAUSE = 0.02
 
 
 class Answer(TypedDict, total=False):
     worker: str
     record: Record
-    #: It lacks the data.
     needs_data: bool
     #: Why this worker must not run trials of this client.
     refused: str
@@ -198,7 +196,6 @@ class _TaskFlag(StopFlag):
 _lock = Lock()
 _sources: OrderedDict[tuple[DatasetSpec, str], Source] = OrderedDict()
 _prepared: set[tuple[str, str, str]] = set()
-#: The modules of the plugins that are loaded, by the hashes of their files.
 _loaded: dict[str, str] = {}
 
 

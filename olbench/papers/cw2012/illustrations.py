@@ -25,7 +25,6 @@ SHARE = 0.25
 class Ranking:
     features: Ints
     information: Floats
-    #: How often each occurs in the data, all rows together.
     counts: Floats
 
 

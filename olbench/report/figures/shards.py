@@ -20,7 +20,6 @@ from olbench.report.figures.curves import draw_bands, late_range
 from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
-#: What reports call the combinations, and the looks of their points.
 TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
@@ -31,7 +30,6 @@ COLUMNS = 3
 class Family:
     dataset: str
     single: Entry
-    #: By number of shards and combination.
     combined: Mapping[tuple[int, str], Entry]
 
     @property

@@ -23,9 +23,7 @@ FOLDER = Path(__file__).parents[1] / "page"
 PLAIN = "section.html.j2"
 DASH = "\N{EN DASH}"
 TYPES = {"csv": "text/csv", "tex": "application/x-tex", "yaml": "application/yaml", "gz": "application/gzip"}
-#: What the script of the page draws the curves from.
 DRAWN = ("curves", "styles", "series", "along")
-#: Columns of a text that a page offers for download.
 SCREEN = Screen(160)
 
 

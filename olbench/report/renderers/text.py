@@ -16,9 +16,7 @@ from olbench.report.renderers import Format
 GAP = 3
 #: A column with a text longer than this wraps.
 LONG = 40
-#: The smallest width of a column that wraps.
 LEAST = 24
-#: What stands before the name of an algorithm that the user highlights.
 POINTER = "> "
 
 

@@ -12,7 +12,6 @@ from olbench.report.model import Report
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Functions that draw a figure, by the name of its file.
 Figures = Mapping[str, Callable[[], "Figure"]]
 REGISTRY: dict[str, "Section[Report]"] = {}
 #: What a section is about: a report on one run, or a comparison of several.
@@ -29,7 +28,6 @@ class Section(Generic[Subject]):
     parts: Callable[[Subject], Iterable[Part]] = lambda subject: ()
     #: Whether there is something to show: anything that is true or not empty.
     applies: Callable[[Subject], object] = lambda subject: True
-    #: The top-level keys that it adds to the JSON document.
     data: Callable[[Subject], Mapping[str, Any]] = lambda subject: {}
     #: The values for the template `page/<id>.html.j2`, if the page shows more than the tables.
     page: Callable[[Subject], Mapping[str, Any]] | None = None

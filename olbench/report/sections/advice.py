@@ -13,7 +13,6 @@ from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
-#: The features of data whose examples and rules are drawn.
 PLANE = 2
 KEYS = ("advice", "domain", "missing")
 

@@ -18,7 +18,6 @@ from olbench.report.sections.curves import budget, curves_of, describe_series
 from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import number_text, spread_page
 
-#: With more algorithms, the page at first draws the curves of those that change.
 FEW_CURVES = 6
 DASHES = ("solid", "dash", "dot", "dashdot")
 

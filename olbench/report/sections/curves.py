@@ -19,7 +19,6 @@ from olbench.report.sections import Figures, Section, register
 DIGITS = 4
 #: The most numbers that the curves of a page have: some two megabytes.
 MOST = 300_000
-#: A curve is thinned to this many points before any curve is left out.
 FEWEST_POINTS = 25
 #: The windows that a pass is cut into: fewer would hide a change, more would be noise.
 WINDOWS = 25

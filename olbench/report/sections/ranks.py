@@ -10,7 +10,6 @@ from olbench.report.sections import Section, register
 from olbench.report.verdicts import NOT_COMPARABLE
 from olbench.stats import mean_ranks
 
-#: Numbers by data set, then by algorithm.
 Means = Mapping[str, Mapping[str, float]]
 NOTE = "The mean over data sets of the rank on each; equals share {} of their ranks."
 

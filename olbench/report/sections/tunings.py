@@ -9,7 +9,6 @@ from olbench.report.grid import Grid, Part, boxes, count, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
-#: The mean of the headline quantity over some data sets, by tuning.
 Means = dict[str, float]
 
 

@@ -19,7 +19,6 @@ from olbench.report.site.statements import RECORDED, Tier
 
 #: The digits of means and deviations in feeds; the record of a run has all.
 DIGITS, FEWER = 6, 3
-#: So much of its key names a trial of a run.
 KEY = 12
 
 

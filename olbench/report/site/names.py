@@ -10,7 +10,6 @@ from olbench.errors import escape_controls
 LONGEST = 60
 #: What a file may be called on every system, whatever its letters.
 _PLAIN = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
-#: Names that end as those with a digest do.
 _TAKEN = re.compile(r".*-[0-9a-f]{8}")
 
 

@@ -10,7 +10,6 @@ from olbench.report.grid import shorten
 
 WIDTH, HEIGHT = 560, 330
 LEFT, RIGHT, TOP, BOTTOM = 62, 546, 14, 284
-#: The width of a letter of a label and the height of its line, in pixels.
 LETTER, LINE = 6.3, 13
 LONGEST = 26
 

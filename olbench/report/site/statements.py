@@ -12,7 +12,6 @@ from olbench.errors import UserError, shorten
 #: The tiers from the weakest to the strongest; a difference stands above all of them.
 TIERS = ("recorded", "verified here", "verified by others")
 DIFFERS = "a difference was found"
-#: What the site reads of a statement. The trials that differ are listed or counted.
 FIELDS: Mapping[str, tuple[type, ...]] = {
     "run": (str,),
     "same": (int,),

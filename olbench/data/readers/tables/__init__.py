@@ -10,7 +10,6 @@ from olbench.data.readers.cells import Table
 from olbench.discovery import import_all
 from olbench.errors import UserError
 
-#: The keys of a reading that mean something to tables alone.
 TABLE_KEYS = ("label", "time", "arrival", "columns", "delimiter", "missing", "categorical")
 _ARRAY = "pass (X, y) to load_dataset in Python, or write a CSV file"
 _FRAME = "read it with pandas, and pass the frame to load_dataset or write it with to_csv"

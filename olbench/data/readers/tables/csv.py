@@ -20,14 +20,12 @@ SUFFIXES = (".csv", ".tsv", ".tab")
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|", "\\t": "\t"}
 #: The separators that are recognised.
 DETECTED = ",;\t"
-#: How much of a file is searched for its first line.
 FIRST_BYTES = 1 << 16
 #: How much of a file is read at once; less at first, because a column with text is read again as such.
 FIRST_BLOCK, BLOCK = 1 << 16, 1 << 23
 _LINE_END = re.compile(rb"\r\n?|\n|\Z")
 #: A number with a plus sign and spaces around it.
 _SPACED_PLUS = re.compile(rb"[ \t\v\f]\+|\+[\d.eE+-]*+[ \t\v\f]")
-#: A feature of LIBSVM text and its value.
 _PAIR = re.compile(r"(?:\d+|qid):[-+.\deE]+")
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 
