@@ -5,6 +5,7 @@ import pytest
 
 from olbench import online_pass
 from olbench.learn.schedules import make_schedule
+from tests.cases import for_each
 
 
 @pytest.fixture
@@ -20,8 +21,8 @@ def majority(known):
     return 1.0 if sum(known) >= 0 else -1.0
 
 
-@pytest.mark.parametrize("delay", [0, 1, 7])
-@pytest.mark.parametrize(("id", "guess"), [("no-change", last), ("majority-so-far", majority)])
+@for_each("delay", [0, 1, 7])
+@for_each(("id", "guess"), [("no-change", last), ("majority-so-far", majority)])
 def test_a_baseline_predicts_from_the_labels_that_are_there(labels, id, guess, delay):
     n = labels.size
     schedule = make_schedule(np.arange(n) + 1 + delay)

@@ -13,6 +13,7 @@ from olbench.algorithms import definitions
 from olbench.learn.contestants import BatchLearner
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import predict_signs, train
+from tests.cases import for_each
 from tests.examples import noisy
 
 IDS = ["naive-bayes", "maxent", "svm"]
@@ -33,8 +34,8 @@ def test_the_batch_contestants_are_listed_with_grids():
     assert not any(definition.online for definition in batch.values())
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
-@pytest.mark.parametrize("id", IDS)
+@for_each("storage", [np.asarray, sp.csr_matrix])
+@for_each("id", IDS)
 def test_they_fit_some_rows_and_predict_others(id, storage):
     X, y = counts()
     examples = as_examples(storage(X))

@@ -11,6 +11,7 @@ import pytest
 from olbench import make_algorithm, online_pass, second_order
 from olbench.errors import UserError
 from olbench.learn.breakdowns import watch_passes
+from tests.cases import for_each
 from tests.test_rounds import defined
 
 ROWS = np.array([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0], [2.0, 1.0]] * 10)
@@ -23,8 +24,8 @@ def explain(algorithm, X, y, **how):
     return result, watch.found
 
 
-@pytest.mark.parametrize("id", ["pa", "arow", "cw", "sop"])
-@pytest.mark.parametrize(("value", "verdict"), [(1e300, "not finite"), (1e-300, "zero")])
+@for_each("id", ["pa", "arow", "cw", "sop"])
+@for_each(("value", "verdict"), [(1e300, "not finite"), (1e-300, "zero")])
 def test_values_whose_squares_are_no_numbers_are_named(id, value, verdict):
     X = ROWS.copy()
     X[25] = value, 0.0

@@ -9,6 +9,7 @@ import pytest
 from olbench import first_order, make_algorithm
 from olbench.kernels.sizes import BLOCK
 from olbench.learn.examples import as_examples
+from tests.cases import for_each
 from tests.examples import built_in, noisy
 
 L = np.longdouble
@@ -31,8 +32,8 @@ def in_slices(learner, X, y, size=SLICE):
         yield learner
 
 
-@pytest.mark.parametrize("id", ["romma", "aromma", "alma"])
-@pytest.mark.parametrize(("d", "density"), [(2, 1.0), (22, 1.0), (22, 0.4), (150, 1.0), (1000, 0.02)])
+@for_each("id", ["romma", "aromma", "alma"])
+@for_each(("d", "density"), [(2, 1.0), (22, 1.0), (22, 0.4), (150, 1.0), (1000, 0.02)])
 def test_the_squared_norm_is_that_of_the_weights(id, d, density):
     learner = make_algorithm(id).start(d)
     for _ in in_slices(learner, *coin(5000, d, density)):
@@ -84,7 +85,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_every_form_carries_the_covariance_of_the_updates_it_made(form):
     """Sigma^-1 = I / a + sum of c x x' over the updates (c = 1 / r for AROW); diagonal: of c x_j^2."""
     d, options = FORMS[form]

@@ -14,6 +14,7 @@ from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.options import list_ways
 from olbench.cli import cli
+from tests.cases import for_each
 
 HEAVY = ("numba", "pandas", "matplotlib", "sklearn", "scipy", "rich")
 
@@ -131,7 +132,7 @@ def test_one_algorithm_in_detail():
     assert "            multiclass: native; covariance: diag; projection: kl, l2" in done.stdout
 
 
-@pytest.mark.parametrize("id", [each.id for each in definitions() if each.order == "second"])
+@for_each("id", [each.id for each in definitions() if each.order == "second"])
 def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
     X, y = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 0.5]]), np.array([1.0, -1.0, 1.0])
     listed = {
@@ -153,7 +154,7 @@ def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
                     make_algorithm(id, **options)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "message"),
     [
         (["algorithms", "scw3"], "olbench: unknown algorithm 'scw3' (did you mean 'scw"),

@@ -12,6 +12,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.cw import quantile
 from olbench.algorithms.probing import PASSIVE as DOING_NOTHING
 from olbench.learn.examples import as_examples
+from tests.cases import for_each
 from tests.examples import built_in, correlated, noisy
 
 ALL = [definition.id for definition in built_in()]
@@ -27,7 +28,7 @@ VARIANTS = [
     ],
 ]
 NAMES = ["-".join([id, *options.values()]) for id, options in VARIANTS]
-every_variant = pytest.mark.parametrize(("id", "options"), VARIANTS, ids=NAMES)
+every_variant = for_each(("id", "options"), VARIANTS)
 
 
 def counts(result):
@@ -59,7 +60,7 @@ def test_a_zero_row_predicts_plus_one_and_changes_nothing(id, options):
     np.testing.assert_array_equal(*(last_weights(result.learner) for result in (extended, plain)))
 
 
-@pytest.mark.parametrize("id", ["arow", "pa", "pa1", "pa2", "nherd", "narow"])
+@for_each("id", ["arow", "pa", "pa1", "pa2", "nherd", "narow"])
 def test_a_zero_row_counts_as_an_update_by_its_hinge_loss(id):
     result = online_pass(make_algorithm(id), np.zeros((3, 2)), [1, -1, 1])
     assert counts(result) == (1, 3, 0, 0)
@@ -70,8 +71,8 @@ def test_a_zero_row_has_no_loss_where_the_margin_adapts(id):
     assert counts(online_pass(make_algorithm(id), np.zeros((3, 2)), [1, -1, 1])) == (1, 0, 0, 0)
 
 
-@pytest.mark.parametrize("options", [{}, {"form": "covariance"}, {"covariance": "diag"}])
-@pytest.mark.parametrize("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol"])
+@for_each("options", [{}, {"form": "covariance"}, {"covariance": "diag"}])
+@for_each("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol"])
 def test_eta_one_half_never_updates(id, options):
     X, y = noisy()
     result = online_pass(make_algorithm(id, eta=0.5, **options), X, y)
@@ -89,8 +90,8 @@ def test_confidence_close_to_one_is_no_problem(id):
     assert result.mistakes < 0.5 * len(y)
 
 
-@pytest.mark.parametrize("projection", ["", "kl", "exact"])
-@pytest.mark.parametrize("id", ["cw", "cw-var"])
+@for_each("projection", ["", "kl", "exact"])
+@for_each("id", ["cw", "cw-var"])
 def test_phi_and_eta_are_two_names_of_one_parameter(id, projection):
     options = {"covariance": "diag", "projection": projection} if projection else {}
     X, y = noisy(noise=0.0)
@@ -147,8 +148,8 @@ def test_a_duplicate_of_the_example_just_learnt_has_no_loss(id):
         assert result.updates == 1
 
 
-@pytest.mark.parametrize("a", [2.0**-40, 0.1, 7.0, 2.0**40])
-@pytest.mark.parametrize("form", ["root", "covariance"])
+@for_each("a", [2.0**-40, 0.1, 7.0, 2.0**40])
+@for_each("form", ["root", "covariance"])
 def test_cw_does_not_depend_on_the_initial_scale(form, a):
     """cw2008, Lemma 3."""
     X, y = noisy(seed=9)
@@ -170,7 +171,7 @@ def test_scale_free_learners_count_the_same_at_any_scale(id, scale):
     )
 
 
-@pytest.mark.parametrize("scale", [1e-75, 1e75], ids=["tiny", "huge"])
+@for_each("scale", [1e-75, 1e75])
 @every_variant
 def test_no_scale_breaks_the_arithmetic(id, options, scale):
     X, y = noisy(n=100, d=5)
@@ -183,8 +184,8 @@ def test_no_scale_breaks_the_arithmetic(id, options, scale):
         assert result.breakdowns == 0
 
 
-@pytest.mark.parametrize("d", [12, 55, 150])
-@pytest.mark.parametrize("id", SECOND)
+@for_each("d", [12, 55, 150])
+@for_each("id", SECOND)
 def test_sigma_is_symmetric_to_the_bit_and_positive_definite(id, d):
     X, y = noisy(n=400, d=d, density=0.7)
     sigma = online_pass(make_algorithm(id, form="covariance"), X, y).learner.covariance
@@ -223,8 +224,8 @@ def test_cw_says_so_when_features_depend_on_each_other():
         assert online_pass(make_algorithm("cw", eta=0.9), Z, y).breakdowns > 0
 
 
-@pytest.mark.parametrize("id", ["scw1", "scw2", "cw", "arow", "pa", "perceptron"])
-@pytest.mark.parametrize("value", [1e200, 1e-170])
+@for_each("id", ["scw1", "scw2", "cw", "arow", "pa", "perceptron"])
+@for_each("value", [1e200, 1e-170])
 def test_a_row_whose_norm_is_no_number_is_a_breakdown(id, value):
     result = online_pass(
         make_algorithm(id, **({"form": "covariance"} if id == "cw" else {})),
@@ -234,7 +235,7 @@ def test_a_row_whose_norm_is_no_number_is_a_breakdown(id, value):
     assert result.breakdowns == 10
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
+@for_each("storage", [np.asarray, sp.csr_matrix])
 @every_variant
 def test_slices_equal_the_whole_pass(id, options, storage):
     X, y = noisy(n=200, d=9, density=0.6)
@@ -247,7 +248,7 @@ def test_slices_equal_the_whole_pass(id, options, storage):
     assert len(cut.curve.t) == 37
 
 
-@pytest.mark.parametrize(("d", "density"), [(140, 0.04), (140, 0.5), (140, 1.0), (54, 0.5), (54, 1.0)])
+@for_each(("d", "density"), [(140, 0.04), (140, 0.5), (140, 1.0), (54, 0.5), (54, 1.0)])
 @every_variant
 def test_dense_and_csr_are_equal_to_the_bit(id, options, d, density):
     X, y = noisy(n=150, d=d, density=density)
@@ -358,7 +359,7 @@ def test_skipping_the_rule_where_it_is_passive_changes_nothing(id, params):
         assert skipping.learner.counters.tolist() == calling.learner.counters.tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("id", "projection"),
     [(definition.id, name) for definition in built_in() for name in definition.projections],
 )

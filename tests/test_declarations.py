@@ -8,6 +8,7 @@ import pytest
 
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.probing import PASSIVE as DOING_NOTHING
+from tests.cases import for_each
 from tests.examples import built_in
 
 ONLINE = [definition for definition in built_in() if definition.order in ("first", "second")]
@@ -19,9 +20,7 @@ PARAMETERS = [
     for parameter in definition.parameters
     if not parameter.choices
 ]
-every_parameter = pytest.mark.parametrize(
-    ("id", "parameter"), PARAMETERS, ids=[f"{id}-{parameter.name}" for id, parameter in PARAMETERS]
-)
+every_parameter = for_each(("id", "parameter"), PARAMETERS)
 
 
 def loss_of(definition, m, v=1.0):
@@ -45,7 +44,7 @@ def test_scw2012_searches_prices_from_a_sixteenth_to_sixteen(name, ids):
         assert get_definition(id).grid[name] == (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 
 
-@pytest.mark.parametrize("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol"])
+@for_each("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol"])
 def test_scw2012_searches_confidences_from_one_half_in_steps_of_a_twentieth(id):
     grid = get_definition(id).grid["eta"]
     assert grid == (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
@@ -108,7 +107,7 @@ def test_bounds_and_grids_of_a_parameter_fit_together(id, parameter):
             parameter.check(np.nextafter(parameter.high, math.inf), id)
 
 
-@pytest.mark.parametrize("definition", ONLINE, ids=lambda definition: definition.id)
+@for_each("definition", ONLINE)
 def test_the_traits_are_what_the_rule_does(definition):
     """scw2012, section 2: confidence is a covariance, and an adaptive margin grows with the variance."""
     traits = definition.traits
@@ -126,8 +125,8 @@ def test_only_hard_constraints_need_separable_examples():
     assert hard == {"cw", "cw-var", "romma", "aromma", "alma"}
 
 
-@pytest.mark.parametrize("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol", "iellip"])
-@pytest.mark.parametrize("m", [-3.0, -1e-300, 0.0, 2.0])
+@for_each("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol", "iellip"])
+@for_each("m", [-3.0, -1e-300, 0.0, 2.0])
 def test_without_variance_a_step_in_units_of_the_deviation_is_none(id, m):
     """A row of zeros, or one whose variance broke down, has no direction to move in."""
     definition = get_definition(id)
@@ -135,7 +134,7 @@ def test_without_variance_a_step_in_units_of_the_deviation_is_none(id, m):
     assert definition.rule(m, 0.0, m < 0.0, 1, p) == (max(0.0, -m) if id != "iellip" else m < 0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("id", ["perceptron", "averaged-perceptron", "romma", "sop", "sop-libol", "iellip"])
+@for_each("id", ["perceptron", "averaged-perceptron", "romma", "sop", "sop-libol", "iellip"])
 def test_learners_without_a_margin_lose_one_with_each_mistake(id):
     definition = get_definition(id)
     p = definition.rule_constants(definition.resolve({}))
@@ -147,7 +146,7 @@ def test_learners_without_a_margin_lose_one_with_each_mistake(id):
 PROMISES = [definition for definition in ONLINE if definition.passive_above is not None]
 
 
-@pytest.mark.parametrize("definition", PROMISES, ids=lambda definition: definition.id)
+@for_each("definition", PROMISES)
 def test_a_rule_acts_just_below_the_margin_above_which_it_promises_to_be_passive(definition):
     """The promise is as wide as it can be: every round that it covers is spared the rule."""
     params = definition.resolve({})

@@ -14,6 +14,7 @@ from olbench.cli import cli
 from olbench.estimators import ESTIMATORS
 from olbench.learn.docstrings import PAPERS
 from olbench.papers import load_paper, paper_ids
+from tests.cases import for_each
 
 SECTIONS = ("Parameters", "Attributes", "References", "Examples")
 
@@ -23,7 +24,7 @@ def section(text: str, title: str) -> str:
     return dict(zip(parts[1::2], parts[2::2], strict=True))[title]
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+@for_each("estimator", ESTIMATORS.values())
 def test_a_docstring_has_every_parameter_and_attribute(estimator):
     text = inspect.getdoc(estimator)
     assert re.findall(r"^(\w+)\n-+$", text, flags=re.MULTILINE) == list(SECTIONS)

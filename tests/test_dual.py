@@ -11,6 +11,7 @@ from olbench.algorithms.cw import quantile
 from olbench.learn import learners
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import predict_signs, train
+from tests.cases import for_each
 from tests.examples import built_in, noisy
 
 L = np.longdouble
@@ -22,9 +23,7 @@ KERNELS = [
     {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0},
     {"kernel": "poly", "gamma": 0.2, "degree": 3},
 ]
-every_kernel = pytest.mark.parametrize(
-    "kernel", KERNELS, ids=lambda kernel: "-".join(map(str, kernel.values()))
-)
+every_kernel = for_each("kernel", KERNELS)
 
 
 def counts(result):
@@ -41,8 +40,8 @@ def gram(X, Z, kernel, gamma=1.0, degree=3, coef0=0.0):
     return (L(gamma) * (X @ Z.T) + L(coef0)) ** degree
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-@pytest.mark.parametrize("id", SECOND)
+@for_each("noise", [0.0, 0.1])
+@for_each("id", SECOND)
 def test_a_linear_kernel_equals_the_primal_run_count_for_count(id, noise):
     X, y = noisy(n=400, d=12, noise=noise, density=0.7)
     order = np.random.default_rng(1).permutation(len(y))
@@ -59,8 +58,8 @@ def test_a_linear_kernel_equals_the_primal_run_count_for_count(id, noise):
     )
 
 
-@pytest.mark.parametrize("a", [0.2, 5.0])
-@pytest.mark.parametrize("id", FOUR)
+@for_each("a", [0.2, 5.0])
+@for_each("id", FOUR)
 def test_the_initial_variance_scales_the_kernel(id, a):
     X, y = noisy()
     primal, dual = (online_pass(make_algorithm(id, a=a, **more), X, y) for more in ({}, {"kernel": "linear"}))
@@ -75,7 +74,7 @@ def explicit_features(X, kernel):
 
 
 @every_kernel
-@pytest.mark.parametrize("id", FOUR)
+@for_each("id", FOUR)
 def test_a_kernel_equals_a_primal_run_on_explicit_features(id, kernel):
     X, y = noisy(n=150, d=4)
     features = explicit_features(X, kernel)
@@ -135,14 +134,13 @@ def arow_coefficients(r):
 
 
 @every_kernel
-@pytest.mark.parametrize(
+@for_each(
     ("id", "params", "coefficients"),
     [
         ("cw", {"eta": 0.8}, cw_coefficients(L(quantile(0.8)))),
         ("scw1", {"eta": 0.8, "C": 0.5}, cw_coefficients(L(quantile(0.8)), 0.5)),
         ("arow", {"r": 2.0}, arow_coefficients(L(2))),
     ],
-    ids=["cw", "scw1", "arow"],
 )
 def test_the_representer_theorem_holds(id, params, coefficients, kernel):
     X, y = noisy(n=120, d=4, noise=0.05)
@@ -162,7 +160,7 @@ def test_the_representer_theorem_holds(id, params, coefficients, kernel):
 
 
 @every_kernel
-@pytest.mark.parametrize("id", FOUR)
+@for_each("id", FOUR)
 def test_dense_and_csr_are_equal_to_the_bit(id, kernel):
     X, y = noisy(n=150, d=40, density=0.3)
     dense, sparse = (online_pass(make_algorithm(id, **kernel), Z, y) for Z in (X, sp.csr_matrix(X)))

@@ -10,6 +10,7 @@ from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import StoppedError, predict_signs, train
+from tests.cases import for_each
 from tests.examples import built_in, noisy
 
 ALL = [definition.id for definition in built_in()]
@@ -22,7 +23,7 @@ def orders(n, epochs, seed=0):
     return [rng.permutation(n) for _ in range(epochs)]
 
 
-@pytest.mark.parametrize("id", ALL)
+@for_each("id", ALL)
 def test_epochs_are_one_long_pass_in_parts(id):
     X, y = noisy(n=120, d=6, density=0.6)
     given = orders(len(y), 4)
@@ -67,8 +68,8 @@ def test_bad_input_is_refused_before_the_first_epoch():
         list(train(make_algorithm("arow"), X, y, [[300]]))
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
-@pytest.mark.parametrize(
+@for_each("storage", [np.asarray, sp.csr_matrix])
+@for_each(
     ("id", "options"),
     [*[(id, {}) for id in ALL], ("sop", {"covariance": "diag"}), ("cw", {"covariance": "diag"})],
 )

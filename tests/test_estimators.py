@@ -23,6 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from olbench import UserError, estimators, make_algorithm, online_pass
 from olbench.algorithms import get_definition
 from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP, SOPLibol
+from tests.cases import for_each
 from tests.examples import built_in, noisy
 
 ALL = list(estimators.ESTIMATORS.values())
@@ -67,7 +68,7 @@ def test_every_built_in_algorithm_has_one_estimator():
     assert sorted(cls.algorithm_id for cls in ALL) == sorted(definition.id for definition in built_in())
 
 
-@pytest.mark.parametrize("cls", ALL)
+@for_each("cls", ALL)
 def test_the_defaults_of_an_estimator_are_those_of_its_algorithm(cls):
     definition = get_definition(cls.algorithm_id)
     own = {field.name: field.default for field in dataclasses.fields(cls) if field.name in vars(cls)}
@@ -152,8 +153,8 @@ def test_sparse_and_dense_fits_are_equal():
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"form": "root"}, {"covariance": "diag"}])
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
+@for_each("options", [{}, {"form": "root"}, {"covariance": "diag"}])
+@for_each("storage", [np.asarray, sp.csr_matrix])
 def test_margin_variance_and_probability_come_from_the_gaussian(options, storage):
     X, y = noisy(density=0.5)
     model = AROW(random_state=0, **options).fit(X, y)
@@ -235,7 +236,7 @@ def test_an_intercept_helps_where_the_classes_share_a_side():
     assert SCW1(fit_intercept=True).fit(X, y).intercept_[0] < 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "message"),
     [
         (AROW(r=-1.0), "arow: r must lie in"),

@@ -11,6 +11,7 @@ from scipy.optimize import NonlinearConstraint, minimize
 
 from olbench import UserError, make_algorithm, online_pass
 from olbench.learn.examples import as_examples
+from tests.cases import for_each
 from tests.examples import noisy
 
 L = np.longdouble
@@ -127,8 +128,8 @@ def divergence(mu, sigma, old_mu, old_sigma):
     return 0.5 * float(np.sum(ratio - 1.0 - np.log(ratio) + (mu - old_mu) ** 2 / old_sigma))
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("id", IDS)
+@for_each("seed", range(6))
+@for_each("id", IDS)
 def test_a_numerical_solver_finds_nothing_better(id, seed):
     rng = np.random.default_rng(seed)
     d, phi = 2 + seed % 3, [0.3, 1.0, 3.0][seed % 3]
@@ -176,8 +177,8 @@ def test_one_feature_at_a_time_leaves_nothing_to_approximate(id):
     np.testing.assert_allclose(exact.weights, kl.weights, rtol=1e-7)
 
 
-@pytest.mark.parametrize("projection", ["kl", "l2", "exact"])
-@pytest.mark.parametrize("a", [2.0**-40, 0.1, 7.0, 2.0**40])
+@for_each("projection", ["kl", "l2", "exact"])
+@for_each("a", [2.0**-40, 0.1, 7.0, 2.0**40])
 def test_the_deviation_form_does_not_depend_on_the_initial_variance(projection, a):
     X, y = noisy(n=200, noise=0.0)
     unit, other = (
@@ -228,8 +229,8 @@ def test_where_there_is_no_exact_step_it_is_refused(id, options, message):
         make_algorithm(id, projection="exact", **options)
 
 
-@pytest.mark.parametrize(("phi", "noise"), [(0.03, 0.05), (0.5, 0.05), (3.0, 0.0)])
-@pytest.mark.parametrize("id", IDS)
+@for_each(("phi", "noise"), [(0.03, 0.05), (0.5, 0.05), (3.0, 0.0)])
+@for_each("id", IDS)
 def test_a_pass_counts_what_a_pass_by_bisection_counts(id, phi, noise):
     X, y = noisy(n=120, d=9, density=0.5, noise=noise, seed=3)
     ours = online_pass(make_algorithm(id, phi=phi, covariance="diag", projection="exact"), X, y)

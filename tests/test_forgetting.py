@@ -11,6 +11,7 @@ from olbench import Parameter, make_algorithm, online_pass, second_order
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
 from olbench.learn.schedules import make_schedule
+from tests.cases import for_each
 
 RULES = [("arow", {"r": 0.5}), ("cw", {"eta": 0.55}), ("cw-var", {"eta": 0.8}), ("scw1", {}), ("scw2", {}),
          ("nherd", {}), ("narow", {"b": 4.0})]  # fmt: skip
@@ -56,9 +57,9 @@ class Gaussian:
         return m, loss > 0
 
 
-@pytest.mark.parametrize("diag", [False, True], ids=["full", "diag"])
-@pytest.mark.parametrize("f", [0.9, 0.99, 0.999])
-@pytest.mark.parametrize(("id", "params"), RULES)
+@for_each("diag", [False, True])
+@for_each("f", [0.9, 0.99, 0.999])
+@for_each(("id", "params"), RULES)
 def test_a_learner_forgets_as_defined(data, id, params, f, diag):
     X, y = data
     options = DIAGONAL if diag else {}
@@ -73,8 +74,8 @@ def test_a_learner_forgets_as_defined(data, id, params, f, diag):
     np.testing.assert_allclose(covariance / scale**2, reference.sigma, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"form": "root"}, DIAGONAL])
-@pytest.mark.parametrize(("id", "params"), RULES)
+@for_each("options", [{"form": "root"}, DIAGONAL])
+@for_each(("id", "params"), RULES)
 def test_a_factor_of_one_is_no_forgetting(data, id, params, options):
     X, y = data
     plain = online_pass(make_algorithm(id, **options, **params), X, y)
@@ -188,7 +189,7 @@ def test_a_long_stream_neither_over_nor_underflows(options, rng):
         np.testing.assert_allclose(variances[2] / 4.0**learner.scale_exponent, 3.0, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("id", "settings", "words"),
     [
         ("arow", {"forgetting": 0.0}, "forgetting must lie in"),

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass, wrap
 from olbench.memory import available_memory
+from tests.cases import for_each
 
 X = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, -1.0]])
 Y = np.array([1.0, -1.0, 1.0])
@@ -57,9 +58,7 @@ def test_values_whose_sum_overflows_are_fine():
     assert run(np.full((3, 2), 1e308)).n == 3
 
 
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
+@for_each(("y", "message"), [
         ([0, 1, 1], "y must hold only -1 and +1, but 1 labels are something else, such as 0; "
                     "load_dataset and the estimators map other labels, and labels='all' takes any number "
                     "of classes"),
@@ -69,8 +68,7 @@ def test_values_whose_sum_overflows_are_fine():
         (["a", "b", "c"], "y must hold the labels -1 and +1 as numbers"),
         ([[1], [-1], [1]], "y must have one dimension, not 2"),
         ([1, -1], "X has 3 rows but y has 2 labels"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_labels(y, message):
     with refused(message):
         run(y=y)
@@ -103,9 +101,7 @@ def test_orders(order, message):
         run(order=order)
 
 
-@pytest.mark.parametrize(
-    ("id", "params", "message"),
-    [
+@for_each(("id", "params", "message"), [
         ("arrow", {}, "unknown algorithm 'arrow' (did you mean 'arow'?); `olbench algorithms` "
                       "lists all of them"),
         ("arow", {"R": 1.0}, "arow: unknown parameter 'R' (did you mean 'r'?); its parameters are r"),
@@ -144,8 +140,7 @@ def test_orders(order, message):
         ("iellip", {"covariance": "diag"}, "iellip has no diagonal form: its step is scaled by the whole "
                                            "ellipsoid, which a projection would change; "
                                            "use covariance='full'"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_algorithms(id, params, message):
     with refused(message):
         make_algorithm(id, **params)

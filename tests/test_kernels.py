@@ -14,6 +14,7 @@ from olbench.kernels.rows import dot, dot_row
 from olbench.kernels.screening import gathered_variance
 from olbench.learn.examples import as_examples
 from olbench.learn.learners import LINE
+from tests.cases import for_each
 from tests.examples import noisy
 
 SIZES = [*range(1, 71), 96, 100, 127, 128, 130]
@@ -177,8 +178,8 @@ def test_margins_have_the_same_bits_whether_a_row_is_read_straight_or_gathered()
         assert dot(longer, every, 0, values, 3, d) == expected
 
 
-@pytest.mark.parametrize("d", [5, 54, 140])
-@pytest.mark.parametrize("id", ["scw1", "scw2"])
+@for_each("d", [5, 54, 140])
+@for_each("id", ["scw1", "scw2"])
 def test_the_bounds_on_the_variance_hold_after_every_change(id, d):
     """Sigma never exceeds the bounds that screen rounds, with or without the axis along the mean."""
     X, y = noisy(n=6 * d, d=d)

@@ -11,6 +11,7 @@ from olbench import UserError, load_dataset, load_results, make_algorithm, onlin
 from olbench.learn.examples import as_examples
 from olbench.learn.one_vs_rest import RING, choose_class
 from olbench.learn.passes import predict_signs, windowed_pass
+from tests.cases import for_each
 
 ROWS = 300
 
@@ -64,7 +65,7 @@ def test_a_pass_counts_what_a_plain_loop_over_learners_counts(digits, id, learne
     np.testing.assert_allclose(result.weights, [each.w for each in learners], rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("id", "settings"),
     [
         ("averaged-pa1", {}),
@@ -151,7 +152,7 @@ def test_margins_of_different_scales_are_compared_exactly(rng):
     assert choose_class(margins, exponents).tolist() == exact
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("y", "labels", "message"),
     [
         ([1, 1, 1], "all", "same label"),

@@ -18,6 +18,7 @@ from olbench.kernels.losses import excess
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import predict_signs, windowed_pass
+from tests.cases import for_each
 from tests.examples import built_in, built_in_native, noisy
 from tests.reference.classes import NATIVE, run_classes
 
@@ -57,7 +58,7 @@ TOOLBOX = [
     ("scw1-libol", {"C": 0.1, "eta": 0.8}),
 ]
 LEARNERS = [*FIRST_ORDER, *SECOND_ORDER, *DIAGONAL, *TOOLBOX]
-every_learner = pytest.mark.parametrize(("id", "settings"), LEARNERS, ids=str)
+every_learner = for_each(("id", "settings"), LEARNERS)
 #: One learner per kernel, and more where classes share something.
 KERNELS = [
     ("perceptron", {"allocation": "prop"}),
@@ -69,7 +70,7 @@ KERNELS = [
     ("scw2", {"covariance": "diag"}),
     ("cw", {"covariance": "diag", "projection": "exact"}),
 ]
-every_kernel = pytest.mark.parametrize(("id", "settings"), KERNELS, ids=str)
+every_kernel = for_each(("id", "settings"), KERNELS)
 NATIVE_WAYS = [
     (definition.id, dict(zip(way, values, strict=True)))
     for definition in (*built_in(), *built_in_native())
@@ -128,7 +129,7 @@ def test_counts_are_those_of_a_long_double_reference(digits, id, settings):
     np.testing.assert_allclose(result.weights, learner.mu.astype(float), rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize(("id", "settings"), SECOND_ORDER, ids=str)
+@for_each(("id", "settings"), SECOND_ORDER)
 def test_wide_rows_that_share_sweeps_count_the_same(id, settings):
     """From d = 128 on, later rows are projected ahead with guessed rivals."""
     X, y = noisy_classes(500, 136, 5, density=0.9)
@@ -138,7 +139,7 @@ def test_wide_rows_that_share_sweeps_count_the_same(id, settings):
     np.testing.assert_allclose(result.weights, learner.mu.astype(float), rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize(("id", "options"), NATIVE_WAYS, ids=str)
+@for_each(("id", "options"), NATIVE_WAYS)
 def test_an_algorithm_learns_classes_in_every_way_that_is_listed(id, options):
     X, y = noisy_classes(60, 3, 3)
     result = online_pass(make_algorithm(id, **options), X, y, labels="all")
@@ -191,7 +192,7 @@ def two_classes(digits):
     return [(X[three_or_eight], (y[three_or_eight] == 8).astype(int)), (rough, (labels < 0).astype(int))]
 
 
-@pytest.mark.parametrize(("id", "settings", "binary", "params"), TWO_CLASSES, ids=str)
+@for_each(("id", "settings", "binary", "params"), TWO_CLASSES)
 def test_two_classes_are_a_binary_learner(two_classes, id, settings, binary, params):
     """The first class is positive: it is predicted where scores are equal."""
     for X, y in two_classes:
@@ -247,7 +248,7 @@ def test_permuted_classes_permute_the_result(id, settings):
 
 
 @every_kernel
-@pytest.mark.parametrize("d", [9, 130])
+@for_each("d", [9, 130])
 def test_storage_slices_windows_and_threads_have_the_same_bits(id, settings, d):
     X, y = noisy_classes(300, d, 4)
     order = np.random.default_rng(2).permutation(300)
@@ -364,7 +365,7 @@ def test_an_own_rule_whose_gain_depends_on_the_variance_is_refused():
     assert online_pass("own-cw", X, y, labels="all").n == 50
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("id", "settings", "message"),
     [
         ("averaged-pa", {}, "averaged-pa has no native form .* mean of the weights"),
@@ -496,7 +497,7 @@ def test_a_config_runs_classes_both_ways(words_file, tmp_path, here):
     assert "breast-cancer[all]" in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lines", "message"),
     [
         (

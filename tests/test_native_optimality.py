@@ -18,6 +18,7 @@ from olbench import make_algorithm
 from olbench.algorithms.cw import quantile
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import as_examples
+from tests.cases import for_each
 
 STEPS, CLASSES, D = 200, 3, 3
 GAUSSIANS = [
@@ -265,7 +266,7 @@ def test_nothing_else_changes():
             assert moved <= found.fun + 1e-6 * (1 + found.fun)
 
 
-@pytest.mark.parametrize("id", ["pa", "pa1", "pa2", "romma", "aromma"])
+@for_each("id", ["pa", "pa1", "pa2", "romma", "aromma"])
 def test_first_order_steps(id):
     """PA is the nearest point that meets the margin, or trades it off; ROMMA is the shortest of its kind."""
     rng, params = np.random.default_rng(5), {"C": 0.2} if id in ("pa1", "pa2") else {}

@@ -9,6 +9,7 @@ from olbench import UserError, make_algorithm
 from olbench.algorithms import get_definition
 from olbench.data.catalog import find
 from olbench.papers import load_paper, paper_ids, read_paper, standard_error
+from tests.cases import for_each
 
 PAPER = load_paper("scw2012")
 ORDER = ["cw", "nherd", "arow", "narow", "scw1", "scw2"]
@@ -24,7 +25,7 @@ def test_table_3_is_complete():
         assert [row for name, row in PLACES if name == dataset] == ORDER
 
 
-@pytest.mark.parametrize("place", PLACES, ids=str)
+@for_each("place", PLACES)
 def test_every_cell_is_plausible(place):
     cell = PAPER.of(*place)
     assert 0 < cell["mistake_rate"].mean < 0.5
@@ -241,7 +242,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("text", BROKEN, ids=[str(number) for number in range(len(BROKEN))])
+@for_each("text", BROKEN)
 def test_a_broken_file_of_a_paper_is_refused_with_its_line(text, tmp_path):
     with pytest.raises(UserError) as error:
         read(text, tmp_path)

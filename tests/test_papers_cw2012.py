@@ -10,6 +10,7 @@ from olbench.data.catalog import catalog, find
 from olbench.papers import load_paper
 from olbench.report.claims import weigh_printed
 from olbench.stats import mean_ranks
+from tests.cases import for_each
 
 PAPER = load_paper("cw2012")
 ERRORS = [number for number in PAPER.numbers if number.quantity == "test_error"]
@@ -74,7 +75,7 @@ def test_smallest_ranks_for_equals_give_the_printed_mean_ranks():
     assert {row: f"{rank:.2f}" for row, rank in found.items()} == ranks.printed
 
 
-@pytest.mark.parametrize("dataset", TEXT)
+@for_each("dataset", TEXT)
 def test_every_printed_error_is_a_mean_over_ten_folds(dataset):
     [n] = {number.n for number in ERRORS if number.dataset == dataset}
     assert {number.printed for number in ERRORS if number.dataset == dataset} <= attainable(n, 10)
@@ -95,7 +96,7 @@ def test_fold_means_leave_few_sizes_for_two_newsgroups():
         assert [n for n in near if printed <= attainable(n, 10)] == list(sizes)
 
 
-@pytest.mark.parametrize("dataset", USPS)
+@for_each("dataset", USPS)
 def test_the_errors_on_usps_are_those_of_the_test_files(dataset):
     counts = TEST_DIGITS[dataset]
     [n] = {number.n for number in ERRORS if number.dataset == dataset}

@@ -1,12 +1,11 @@
 """The printed numbers of the toolbox's manual are whole, plausible, and about the toolbox's own variants."""
 
-import pytest
-
 from olbench import make_algorithm
 from olbench.config.reading import read_config
 from olbench.data.catalog import find
 from olbench.papers import load_paper
 from olbench.shipped import configs
+from tests.cases import for_each
 
 PAPER = load_paper("libol2013")
 #: The learners that update on mistakes only.
@@ -21,7 +20,7 @@ def test_table_3_is_complete():
     assert {number.n for number in PAPER.numbers} == {20}
 
 
-@pytest.mark.parametrize("place", PLACES, ids=str)
+@for_each("place", PLACES)
 def test_updates_are_at_least_the_mistakes_and_equal_them_without_a_margin(place):
     """A digit that was copied wrongly would show; half a unit of the rate is what print allows."""
     cell, rows = PAPER.of(*place), find(place[0]).rows

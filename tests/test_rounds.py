@@ -13,6 +13,7 @@ from olbench.algorithms.definition import REGISTRY, first_order, second_order
 from olbench.errors import UserError
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import as_examples
+from tests.cases import for_each
 from tests.examples import noisy
 
 FORMS = {
@@ -23,7 +24,7 @@ FORMS = {
     "l2": (3, {"covariance": "diag", "projection": "l2"}),
     "dual": (3, {"kernel": "linear"}),
 }
-every_form = pytest.mark.parametrize(("d", "options"), FORMS.values(), ids=FORMS)
+every_form = for_each(("d", "options"), FORMS.values())
 
 
 @contextmanager
@@ -49,7 +50,7 @@ def grows_sure_without_loss(m, v, mistake, t, p):
 
 
 @every_form
-@pytest.mark.parametrize("monotone", [True, False])
+@for_each("monotone", [True, False])
 def test_a_step_without_loss_is_taken_and_counts_as_effective_only(d, options, monotone):
     X, y = np.eye(d)[:3] * 2.0, np.ones(3)
     with defined(second_order("moves_without_loss", monotone=monotone), moves_without_loss) as id:
@@ -82,8 +83,8 @@ def test_a_rule_without_promises_is_asked_with_the_variance_itself(d, options):
     assert counts(result) == (0, 2, 2, 0)
 
 
-@pytest.mark.parametrize("form", ["full", "blocked", "kl", "l2", "dual"])
-@pytest.mark.parametrize("id", ["arow", "nherd", "scw1"])
+@for_each("form", ["full", "blocked", "kl", "l2", "dual"])
+@for_each("id", ["arow", "nherd", "scw1"])
 def test_an_infinite_variance_is_a_breakdown_that_changes_nothing(id, form):
     d, options = FORMS[form]
     X = np.zeros((1, d))
@@ -93,8 +94,8 @@ def test_an_infinite_variance_is_a_breakdown_that_changes_nothing(id, form):
     assert not result.weights.any()
 
 
-@pytest.mark.parametrize("id", ["perceptron", "pa", "pa1", "romma", "averaged-perceptron", "averaged-pa"])
-@pytest.mark.parametrize("value", [1e200, 1e-170])
+@for_each("id", ["perceptron", "pa", "pa1", "romma", "averaged-perceptron", "averaged-pa"])
+@for_each("value", [1e200, 1e-170])
 def test_a_norm_that_is_no_number_is_a_breakdown_whatever_the_margin(id, value):
     result = online_pass(make_algorithm(id), [[-1.0], [value], [-value], [-2.0]], [-1, 1, 1, -1])
     # 1e-170 has the margin 1e-170, and 1e200 one that is larger than any a learner waits for.
@@ -122,8 +123,8 @@ def shrinks_and_steps(m, s, mistake, q, t, k, p):
     return 1.0, p[0], 0.25
 
 
-@pytest.mark.parametrize("averaged", [True, False])
-@pytest.mark.parametrize("shrink", [0.9, 0.01, -0.5, 0.0])
+@for_each("averaged", [True, False])
+@for_each("shrink", [0.9, 0.01, -0.5, 0.0])
 def test_a_rule_that_shrinks_does_what_a_plain_loop_does(shrink, averaged):
     """The kernel keeps a common factor apart from the weights; the step has to be divided by it."""
     X, y = noisy(n=150, d=5)
@@ -139,7 +140,7 @@ def test_a_rule_that_shrinks_does_what_a_plain_loop_does(shrink, averaged):
     np.testing.assert_allclose(result.weights, expected, rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("id", "d", "options"),
     [
         ("perceptron", 3, {}),
@@ -191,7 +192,7 @@ STEPPING = {
 }
 
 
-@pytest.mark.parametrize(("id", "settings", "scale"), STEPPING.values(), ids=STEPPING)
+@for_each(("id", "settings", "scale"), STEPPING.values())
 def test_steps_are_a_pass_to_the_bit(id, settings, scale):
     X, y = noisy(n=60, d=5, density=0.8, scale=scale)
     algorithm = make_algorithm(id, **settings)
@@ -205,7 +206,7 @@ def test_steps_are_a_pass_to_the_bit(id, settings, scale):
             assert learner.weights.tolist() == whole.weights.tolist()
 
 
-@pytest.mark.parametrize(("id", "settings", "scale"), STEPPING.values(), ids=STEPPING)
+@for_each(("id", "settings", "scale"), STEPPING.values())
 def test_the_score_is_the_margin_that_the_next_step_has(id, settings, scale):
     X, y = noisy(n=40, d=5, scale=scale)
     learner = make_algorithm(id, **settings).start(5)
@@ -227,7 +228,7 @@ def test_an_object_of_another_library_takes_steps():
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("x", "y", "message"),
     [
         ([1.0, 2.0], 1, r"one row of 3 numbers, but its shape is \(2,\)"),

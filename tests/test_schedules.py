@@ -13,6 +13,7 @@ from olbench.errors import UserError
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 from olbench.learn.examples import as_examples
 from olbench.learn.schedules import count_predictions, make_schedule
+from tests.cases import for_each
 
 N, D, WIDE = 300, 6, 140
 #: One learner of every kernel; "wide" is the number of features from which a kernel of its own runs.
@@ -68,8 +69,8 @@ def last_scores(learner, rows, row):
     return np.ldexp(learner.scores(rows, row), -getattr(learner, "scale_exponent", 0))
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize(("id", "settings"), KERNELS)
+@for_each("storage", [np.asarray, sp.csr_matrix])
+@for_each(("id", "settings"), KERNELS)
 def test_predictions_and_lessons_apart_are_those_of_single_rounds(data, id, settings, storage):
     X, y = data
     schedule = make_schedule(np.arange(N) + 1 + np.random.default_rng(1).integers(0, 9, N))
@@ -81,7 +82,7 @@ def test_predictions_and_lessons_apart_are_those_of_single_rounds(data, id, sett
     assert (found.updates, found.effective_updates) == (single.updates, single.effective_updates)
 
 
-@pytest.mark.parametrize(("id", "settings"), KERNELS)
+@for_each(("id", "settings"), KERNELS)
 def test_slices_of_a_schedule_have_the_same_bits(data, id, settings):
     X, y = data
     schedule = make_schedule(np.arange(N) + 4)
@@ -93,7 +94,7 @@ def test_slices_of_a_schedule_have_the_same_bits(data, id, settings):
     np.testing.assert_array_equal(whole.learner.counters, sliced.learner.counters)
 
 
-@pytest.mark.parametrize(("id", "settings"), KERNELS)
+@for_each(("id", "settings"), KERNELS)
 def test_no_delay_is_the_pass_itself(data, id, settings):
     X, y = data
     plain = online_pass(make(id, settings), X, y)
@@ -105,7 +106,7 @@ def test_no_delay_is_the_pass_itself(data, id, settings):
         np.testing.assert_array_equal(other.curve.false_alarms, plain.curve.false_alarms)
 
 
-@pytest.mark.parametrize(("id", "settings"), KERNELS)
+@for_each(("id", "settings"), KERNELS)
 def test_confusion_counts_follow_from_the_margins(data, id, settings):
     X, y = data
     result = online_pass(make(id, settings), X, y, curve=7, keep="margins")
@@ -117,7 +118,7 @@ def test_confusion_counts_follow_from_the_margins(data, id, settings):
         assert curve.mistakes[k] == np.count_nonzero(positive[:t] != (y[:t] > 0))
 
 
-@pytest.mark.parametrize(("id", "settings"), KERNELS)
+@for_each(("id", "settings"), KERNELS)
 def test_a_kept_variance_is_that_of_the_state_and_changes_nothing(data, id, settings):
     X, y = data
     algorithm = make(id, settings)

@@ -9,6 +9,7 @@ import yaml
 from olbench.config.schema import make_schema
 from olbench.protocols import protocols
 from olbench.shipped import configs
+from tests.cases import for_each
 from tests.runner.test_config_broken import ALGORITHMS, DATA, GOOD
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -31,7 +32,7 @@ def test_init_prints_it_and_writes_nothing(here, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", [name for name in configs() if name != "forensics"])
+@for_each("name", [name for name in configs() if name != "forensics"])
 def test_every_config_that_ships_is_valid(name):
     errors = [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(configs()[name].read_text()))]
     assert errors == []
@@ -83,7 +84,7 @@ def test_what_the_parser_refuses_the_schema_refuses(text, here, tmp_path, monkey
     assert not is_valid(text)
 
 
-@pytest.mark.parametrize("protocol", protocols(), ids=lambda each: each.id)
+@for_each("protocol", protocols())
 def test_every_key_of_a_protocol_is_in_the_schema_and_says_what_it_takes(protocol):
     [own] = [
         each

@@ -18,13 +18,6 @@ def pages():
     return module
 
 
-def test_every_page_is_listed_once(pages):
-    listed = re.findall(r"^([\w/-]+)$", pages.make_contents("", "index"), flags=re.MULTILINE)
-    paths = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]
-    found = [str(path.relative_to(DOCS).with_suffix("")) for path in paths]
-    assert sorted(listed) == sorted(set(found) - {"index"})
-
-
 def test_notebooks_are_stored_without_outputs():
     """The build executes them: what it shows is what the code of today does."""
     books = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in DOCS.rglob("*.ipynb")}
@@ -33,13 +26,6 @@ def test_notebooks_are_stored_without_outputs():
         codes = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
         assert codes
         assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in codes), name
-
-
-def test_every_marked_place_has_a_maker(pages):
-    texts = [path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")]
-    names = [name for text in texts for name in re.findall(r"<!-- from the code: (\w+)", text)]
-    assert set(names) == pages.MAKERS.keys()
-    assert sum(len(pages.MARK.findall(text)) for text in texts) == len(names)
 
 
 def test_every_key_of_a_config_is_described(pages):
@@ -53,36 +39,6 @@ def test_every_key_of_a_config_is_described(pages):
     general = text.partition("\n## An entry of `datasets`")[0]
     assert re.findall(r"^\| `(\w+)` \|.*\|  \|$", general, flags=re.MULTILINE) == []
     assert "| `seed` | whole number from 0 | `0` |" in general
-
-
-def test_every_command_algorithm_and_data_set_is_described(pages):
-    from olbench.algorithms import definitions
-    from olbench.cli import VERBS
-    from olbench.data.catalog import catalog
-
-    commands = pages.describe_commands("", "reference/commands")
-    assert all(f"\n## olbench {verb}\n" in commands for verb in VERBS)
-    assert "\n### olbench data fetch\n" in commands
-    assert "| `--against PATH` |" in commands
-    algorithms = pages.describe_algorithms("", "reference/algorithms")
-    shipped = [each for each in definitions() if each.module.startswith("olbench.")]
-    assert len(shipped) > 20
-    for each in shipped:
-        own = algorithms.partition(f"\n## {each.id}\n")[2].partition("\n## ")[0]
-        assert each.source in own
-        assert all(f"| `{parameter.name}` |" in own for parameter in each.parameters)
-    assert all(f"\n## {name}\n" in pages.describe_datasets("", "reference/datasets") for name in catalog())
-
-
-def test_what_olbench_exports_is_described(pages):
-    import olbench
-    from olbench import estimators
-
-    text = pages.describe_api("", "reference/api")
-    assert all(re.search(rf"\bolbench\.{name}\b", text) for name in olbench.__all__)
-    assert f".. autoclass:: olbench.estimators.{estimators.SCW2.__name__}\n" in pages.describe_estimators(
-        "", ""
-    )
 
 
 def test_links_of_the_readme_lead_to_pages_of_the_site(pages):

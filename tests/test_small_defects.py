@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from olbench.estimators import AROW, CW, SOP
 from olbench.report.figures.curves import file_name, file_names
 from olbench.report.renderers.csv import write_csv
+from tests.cases import for_each
 
 LINES = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * i) % 5}\n" for i in range(40))
 
@@ -26,9 +27,9 @@ def run(*words, cwd, **environment):
     return done.returncode, done.stderr.decode(errors="replace")
 
 
-@pytest.mark.parametrize("model", [AROW(), AROW(covariance="diag"), CW(covariance="diag")])
-@pytest.mark.parametrize("exponent", [300, 508, 511, 520])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@for_each("model", [AROW(), AROW(covariance="diag"), CW(covariance="diag")])
+@for_each("exponent", [300, 508, 511, 520])
+@for_each("form", [np.asarray, sp.csr_array])
 def test_probabilities_are_numbers_at_any_feature_scale(rng, model, exponent, form):
     X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
     model.fit(form(X), y)
@@ -48,7 +49,7 @@ def test_a_learner_of_huge_features_has_probabilities_that_agree_with_its_predic
     np.testing.assert_array_equal(chances[np.arange(100), scores.argmax(axis=1)], chances.max(axis=1))
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "-arow"])
+@for_each("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "-arow"])
 def test_a_name_in_a_csv_file_is_no_formula(text):
     table = write_csv([{"label": text, "mean": -0.25, "plain": "-0.25", "none": None}])
     [row] = csv.DictReader(io.StringIO(table))

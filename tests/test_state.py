@@ -3,12 +3,12 @@
 from itertools import product
 
 import numpy as np
-import pytest
 
 from olbench import make_algorithm, online_pass
 from olbench.algorithms.options import list_ways
 from olbench.learn.algorithm import wrap
 from olbench.learn.classes import start_classes
+from tests.cases import for_each
 from tests.examples import built_in, built_in_native, noisy
 
 
@@ -23,15 +23,15 @@ def ways(definition, native):
         yield make_algorithm(definition.id, covariance="diag", forgetting=0.99)
 
 
-@pytest.mark.parametrize("d", [1, 33, 133, 260])
-@pytest.mark.parametrize("definition", built_in(), ids=lambda each: each.id)
+@for_each("d", [1, 33, 133, 260])
+@for_each("definition", built_in())
 def test_the_form_of_a_binary_learner_tells_its_bytes(definition, d):
     found = [each for each in ways(definition, native=False) if not definition.takes_advice]
     assert [each.start(d).state_bytes for each in found] == [each.state_bytes(d) for each in found]
 
 
-@pytest.mark.parametrize("classes", [2, 5])
-@pytest.mark.parametrize("definition", [*built_in(), *built_in_native()], ids=lambda each: each.id)
+@for_each("classes", [2, 5])
+@for_each("definition", [*built_in(), *built_in_native()])
 def test_the_form_tells_the_bytes_for_several_classes(definition, classes):
     found = [*ways(definition, native=True)]
     if not definition.only_native and not definition.takes_advice:

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats as reference
 
 from olbench import stats
+from tests.cases import for_each
 
 #: Demšar, JMLR 7 (2006), Table 5a: critical values of the two-tailed Nemenyi test at 5%.
 DEMSAR = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102, 10: 3.164}
@@ -187,8 +188,8 @@ def test_overlap_widens_intervals_and_lets_more_join_the_best():
     assert corrected.detectable > 2 * plain.detectable
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 20, 50, 1000])
-@pytest.mark.parametrize(("power", "overlap"), [(0.8, 0.0), (0.5, 1 / 9)])
+@for_each("count", [2, 3, 5, 20, 50, 1000])
+@for_each(("power", "overlap"), [(0.8, 0.0), (0.5, 1 / 9)])
 def test_the_smallest_detectable_difference_is_detected_with_its_power(count, power, overlap):
     error = 0.3 * math.sqrt(1 / count + overlap)
     shift = stats.smallest_detectable(count, 0.3, overlap, power) / error
@@ -269,7 +270,7 @@ def test_friedman_without_ties_is_the_formula_of_the_textbook(orders):
         assert (found.iman_davenport, found.iman_davenport_p) == (math.inf, 0)
 
 
-@pytest.mark.parametrize(("k", "q"), DEMSAR.items())
+@for_each(("k", "q"), DEMSAR.items())
 def test_critical_values_are_those_of_demsars_table(k, q):
     """The table rounds k = 3 down; the studentized range gives 2.344."""
     assert stats.nemenyi_q(k) == pytest.approx(q, abs=0.0011)
@@ -331,7 +332,7 @@ def test_power_says_what_cannot_be_seen():
     assert any(pair.significant for pair in more.pairs)
 
 
-@pytest.mark.parametrize("n", [3, 53, 71, 106, 500])
+@for_each("n", [3, 53, 71, 106, 500])
 def test_one_order_on_all_data_sets_makes_f_infinite_however_many_there_are(n):
     """Rounding leaves 1e-13 of a denominator that is zero; the F of such a quotient would be 1e15."""
     found = stats.across(table_of(np.tile([0.1, 0.2, 0.3, 0.4], (n, 1))))
@@ -366,7 +367,7 @@ def test_too_little_to_compare_is_said():
     assert isinstance(stats.across({}), str)
 
 
-@pytest.mark.parametrize("order", list(permutations(range(4))))
+@for_each("order", list(permutations(range(4))))
 def test_kendalls_tau_counts_pairs_in_the_same_order(order):
     pairs = [(i, j) for i in range(4) for j in range(i)]
     agree = sum(1 if order[i] > order[j] else -1 for i, j in pairs)
@@ -449,7 +450,7 @@ BAYCOMP = [
 ]
 
 
-@pytest.mark.parametrize(("differences", "rope", "expected"), BAYCOMP)
+@for_each(("differences", "rope", "expected"), BAYCOMP)
 def test_the_posterior_of_the_signed_rank_test_is_baycomps(differences, rope, expected):
     [found] = stats.bayesian_signed_rank(np.array([differences]), rope, samples=200_000)
     assert (found.left, found.rope, found.right) == pytest.approx(expected, abs=0.004)
@@ -564,7 +565,7 @@ def test_data_sets_without_a_finished_algorithm_have_no_ranks():
     assert mean_ranks({"a": {}, "b": {}}) == mean_ranks({}) == {}
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 14, 26])
+@for_each("size", [1, 2, 3, 14, 26])
 def test_assignments_cost_as_little_as_those_of_scipy(size):
     from scipy.optimize import linear_sum_assignment
 

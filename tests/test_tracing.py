@@ -19,6 +19,7 @@ from olbench.errors import UserError
 from olbench.kernels.counters import ONLY_PREDICT
 from olbench.report.figures.rounds import required_margin
 from olbench.trials import seeds
+from tests.cases import for_each
 from tests.examples import built_in, noisy
 
 #: Every rule in its usual form, and the other forms in which weights are kept.
@@ -45,7 +46,7 @@ def name_form(case):
     return "-".join(map(str, (case[0], *case[1].values())))
 
 
-@pytest.mark.parametrize("form", FORMS, ids=name_form)
+@for_each("form", FORMS)
 def test_a_trace_counts_as_its_pass_does(data, form):
     X, y = data
     order = np.random.default_rng(3).permutation(len(y))
@@ -62,7 +63,7 @@ def test_a_trace_counts_as_its_pass_does(data, form):
     np.testing.assert_array_equal(found.learner.weights, whole.weights)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=name_form)
+@for_each("form", FORMS)
 def test_the_states_of_a_round_differ_by_its_step(data, form):
     """The formulas of the papers, applied to the state before, lead to the state after."""
     X, y = data
@@ -94,7 +95,7 @@ def test_the_states_of_a_round_differ_by_its_step(data, form):
         np.testing.assert_allclose(each.after.covariance, after, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("id", ["perceptron", "pa1", "romma", "arow", "cw", "scw1", "scw2", "nherd"])
+@for_each("id", ["perceptron", "pa1", "romma", "arow", "cw", "scw1", "scw2", "nherd"])
 def test_the_steps_are_those_of_the_replica(data, id):
     """Against the plain-Python replica of `olbench conform`, which shares nothing but the rule's source."""
     X, y = data
@@ -169,7 +170,7 @@ def test_states_are_optional_and_limited():
     assert light[7].before is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("algorithm", "message"),
     [
         (make_algorithm("arow", kernel="rbf"), "support examples and no weights"),

@@ -7,13 +7,14 @@ from olbench.advice import Advice, AdviceSet
 from olbench.audit import checks
 from olbench.papers.adviceptron2010 import audit
 from tests.advice.problems import solve_6, solve_10
+from tests.cases import for_each
 
 #: Statements that are right as they are printed.
 RIGHT = {"equation-3", "update-1", "lemma-2", "lemma-4"}
 
 
-@pytest.mark.parametrize("seed", [0, 2010])
-@pytest.mark.parametrize("check", checks("adviceptron2010"), ids=lambda check: check.id)
+@for_each("seed", [0, 2010])
+@for_each("check", checks("adviceptron2010"))
 def test_every_statement_comes_out_as_it_is_listed(check, seed):
     result = check.run(seed=seed)
     assert result.as_expected

@@ -8,6 +8,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from olbench import UserError, make_algorithm, online_pass
 from olbench.advice.curve import follow, merge_equal
 from tests.advice.problems import random_advice
+from tests.cases import for_each
 from tests.examples import built_in, noisy
 
 LINEAR = [definition.id for definition in built_in() if definition.order != "second"]
@@ -18,7 +19,7 @@ def data(d=5, density=1.0):
     return X[:40], y[:40], X[40:], y[40:]
 
 
-@pytest.mark.parametrize("id", [*LINEAR, "arow", "cw"])
+@for_each("id", [*LINEAR, "arow", "cw"])
 def test_each_point_is_the_accuracy_of_the_weights_so_far(id):
     X, y, X_test, y_test = data()
     order = np.random.default_rng(0).permutation(40)

@@ -11,6 +11,7 @@ from olbench import UserError
 from olbench.advice import Names, compile_texts, read_rules
 from olbench.advice.grammar import parse_rule
 from olbench.advice.tokens import RuleText
+from tests.cases import for_each
 
 FEATURES = ("glucose", "bmi", "mean radius", "miru24", *(f"spacer{k}" for k in range(1, 44)))
 NAMES = Names(
@@ -30,9 +31,7 @@ def rows(text, names=NAMES, **options):
     ], each.z
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "z"),
-    [
+@for_each(("text", "expected", "z"), [
         ("bmi >= 30 and glucose >= 126 => diabetes", [({"bmi": -1}, -30), ({"glucose": -1}, -126)], 1),
         ("bmi <= 25 and glucose <= 100 => not diabetes", [({"bmi": 1}, 25), ({"glucose": 1}, 100)], -1),
         ("18.5 <= bmi <= 25 => not diabetes", [({"bmi": -1}, -18.5), ({"bmi": 1}, 25)], -1),
@@ -68,8 +67,7 @@ def rows(text, names=NAMES, **options):
         ("miru24 > 1 => M. bovis", [({"miru24": -1}, -2)], 1),
         ("miru24 < 2.5 => M. bovis", [({"miru24": 1}, 2)], 1),
         ("2*miru24 + spacer1 < 3 => M. bovis", [({"miru24": 2, "spacer1": 1}, 2)], 1),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_rules_mean_what_they_say(text, expected, z):
     assert rows(text) == (expected, z)
 
@@ -131,7 +129,7 @@ ERRORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "column", "message"), ERRORS, ids=[text for text, _, _ in ERRORS])
+@for_each(("text", "column", "message"), ERRORS)
 def test_a_wrong_rule_is_refused_with_file_line_column_and_a_remedy(tmp_path, text, column, message):
     path = tmp_path / "rules.yaml"
     path.write_text(f"title: some\nrules:\n  - bmi >= 1 => diabetes\n  - rule: {text}\n", encoding="utf-8")
@@ -195,7 +193,7 @@ def test_two_features_cannot_share_a_name():
         Names(("Blood pressure", "blood-pressure"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("(" * 3000 + "x1" + ")" * 3000 + " <= 1 => 1", "more than 50 parentheses are nested here"),
@@ -207,7 +205,6 @@ def test_two_features_cannot_share_a_name():
         ("x1 <= 1 => a\nb", "there is no class 'a b'"),
         ("y" * 5000 + " <= 1 => 1", "the data has no feature"),
     ],
-    ids=["depth", "range", "digits", "large", "product", "digits-of-other-scripts", "lines", "names"],
 )
 def test_a_rule_of_any_size_is_refused_in_one_sentence_that_can_be_read(text, message):
     with pytest.raises(UserError) as refused:

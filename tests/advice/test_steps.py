@@ -19,6 +19,7 @@ from tests.advice.problems import (
     solve_10,
     solve_10_by_nnls,
 )
+from tests.cases import for_each
 from tests.examples import noisy
 
 CLOSE = 1e-8
@@ -169,8 +170,8 @@ def test_the_exact_step_stays_in_its_cone_where_entries_are_zero_without_being_f
     assert zeros > 50
 
 
-@pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
-@pytest.mark.parametrize("lam", [0.01, 0.3, 2.0, 50.0])
+@for_each("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
+@for_each("lam", [0.01, 0.3, 2.0, 50.0])
 def test_no_advice_is_pa2_count_for_count(id, lam):
     """Not plain PA, as adviceptron2010 says below eq. (8): its slack is squared, so it is PA-II."""
     X, y = noisy(n=400, d=9, density=0.6)

@@ -5,14 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from olbench.audit import Instance, check, checks, papers
+from olbench.audit import Instance, check, checks
 from olbench.audit.definition import REGISTRY, Evidence
-from olbench.audit.render import evidence, number, render_json, render_text
+from olbench.audit.render import render_json, render_text
 from olbench.errors import UserError
 from olbench.papers.cw2008 import audit as cw2008
+from tests.cases import for_each
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit.md"
 FAST = ("audit", "cw2008", "--check", "equation-13", "--trials", "2")
@@ -160,7 +160,7 @@ def test_nothing_tried_is_nothing_shown(made):
     assert not made().outcome.printed.holds
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("instances", "correction", "expected"),
     [
         ([Instance(-1.0)], "", True),
@@ -197,17 +197,6 @@ def test_numbers_that_json_has_not_become_words(made):
     assert row["printed"]["example"] == {"g": "-inf"}
 
 
-def test_evidence_is_made_of_sentences(made):
-    instances = [Instance(0.5, -1.0, x=[1.0, 2.5]), *[Instance(-1.0, -1.0)] * 2, Instance(-1.0)]
-    result = made(*instances, correction="c", within=(0.0, "of the bound"), corrected_within=(0.0, ""))
-    assert evidence(result) == [
-        "As printed, 1 of 4 fail, by up to 50% of the bound.",
-        "Counter-example: x = (1, 2.5).",
-        "Corrected, all 3 hold.",
-    ]
-    assert number(np.pi) == "3.142"
-
-
 # --- the document
 
 
@@ -219,10 +208,6 @@ def test_the_document_has_every_check_with_its_verdict_and_command():
         cells = [cell.strip() for cell in rows[f"olbench audit {each.paper} --check {each.id}"].split(" | ")]
         assert cells[0].lstrip("| ") == each.where
         assert cells[2] == ("wrong" if each.correction else "right")
-
-
-def test_papers_come_in_the_order_of_the_files():
-    assert papers()[:3] == ["cw2008", "cw2012", "scw2012"]
 
 
 def test_an_interrupt_that_a_library_swallows_still_ends_the_audit(monkeypatch):

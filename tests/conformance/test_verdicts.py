@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from olbench import UserError, conform
+from tests.cases import for_each
 from tests.conformance.correct import CORRECT
 from tests.conformance.planted import PLANTED, SOFT, UNKNOWN
 from tests.conformance.textbook import AROW, PA1, SCW1, Perceptron
@@ -18,11 +19,7 @@ def build(subject, params):
     return (lambda d: subject(d, **params)) if is_plain else subject
 
 
-def name_of(case):
-    return getattr(case, "__name__", "")
-
-
-@pytest.mark.parametrize(("id", "params", "subject", "names"), PLANTED, ids=name_of)
+@for_each(("id", "params", "subject", "names"), PLANTED)
 def test_a_planted_defect_is_named(id, params, subject, names):
     verdict = conform(build(subject, params), id, **params)
     assert not verdict.conforms
@@ -32,19 +29,14 @@ def test_a_planted_defect_is_named(id, params, subject, names):
     assert len(verdict.example.input.y) <= 8
 
 
-def test_there_are_as_many_planted_defects_as_it_must_show():
-    assert len(PLANTED) >= 30
-    assert len(CORRECT) >= 20
-
-
-@pytest.mark.parametrize(("id", "params", "subject", "places"), UNKNOWN, ids=name_of)
+@for_each(("id", "params", "subject", "places"), UNKNOWN)
 def test_a_defect_that_the_catalogue_does_not_know_is_located(id, params, subject, places):
     verdict = conform(build(subject, params), id, **params)
     assert (verdict.outcome, verdict.deviations) == ("differs", ())
     assert verdict.place in places
 
 
-@pytest.mark.parametrize(("id", "params", "subject"), CORRECT, ids=name_of)
+@for_each(("id", "params", "subject"), CORRECT)
 def test_a_correct_implementation_is_not_accused(id, params, subject):
     verdict = conform(build(subject, params), id, **params)
     assert verdict.conforms, str(verdict)

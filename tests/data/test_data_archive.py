@@ -8,6 +8,7 @@ import pytest
 
 from olbench import UserError
 from olbench.data.readers.archive import read_members
+from tests.cases import for_each
 
 FILES = {"top/b/2": "two", "top/a/1": "one", "top/b/10": "ten", "top/c/3": "three"}
 
@@ -36,7 +37,7 @@ def test_folders_and_hidden_files_do_not_match(tmp_path):
     assert [m.name for m in read_members(path, ["top/a*"])] == ["top/a/1"]
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd", "../x", "top/../../x", "..\\x", "top\\..\\..\\x"])
+@for_each("name", ["/etc/passwd", "../x", "top/../../x", "..\\x", "top\\..\\..\\x"])
 def test_a_name_that_leaves_the_folder_is_refused(archive, name):
     path = archive({"top/a/1": "one", name: "x"})
     with pytest.raises(UserError) as refused:
@@ -89,7 +90,7 @@ def test_a_bomb_is_stopped_at_the_limit(archive):
         read_members(path, ["*/b/*"], limit=1_000_000)
 
 
-@pytest.mark.parametrize("keep", [0, 100, 511, 600, 5000])
+@for_each("keep", [0, 100, 511, 600, 5000])
 def test_a_truncated_archive_is_refused(archive, tmp_path, keep):
     whole = archive({"top/a/1": b"x" * 10_000}, "data.tar", "").read_bytes()
     path = tmp_path / "cut.tar"

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from olbench.data.catalog import find
+from tests.cases import for_each
 
 SVMGUIDE = "+1 1:1\n-1 1:2\n"
 
@@ -68,7 +69,7 @@ def test_info_tells_of_splits_and_samples():
     assert "sample       redrawn for every run; these are the facts of run 0\n" in outcome.stdout
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         (
@@ -163,7 +164,7 @@ def test_a_name_of_the_catalogue_is_fetched_even_beside_a_file_of_that_name(tmp_
     assert outcome.stdout == "synthetic: built in, nothing to fetch\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("datasets: [spliced]\n", ":1: there is no data set 'spliced' (did you mean 'splice'?); "),

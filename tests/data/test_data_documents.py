@@ -19,6 +19,7 @@ from olbench.data.readers.documents import (
     read_posts,
     read_reviews,
 )
+from tests.cases import for_each
 
 POSTS = {
     "news/train/pc/2": "From: b\nSubject: Re: Disk\n\nThe disk\tis FULL\n",
@@ -53,7 +54,7 @@ def test_counts_case_and_headers_are_kept_unless_the_recipe_says_otherwise(archi
     assert lower.toarray().tolist() == [[2, 0], [0, 1]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("post", "names", "kept"),
     [
         (b"A: 1\nB: 2\n\nbody\n\nmore", ["B"], b"B: 2\n\nbody\n\nmore"),
@@ -130,7 +131,7 @@ def test_counted_features_are_taken_as_they_are(archive):
     assert binary.toarray().tolist() == [[1, 0, 1], [0, 1, 1], [0, 0, 0]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("read", "content", "message"),
     [
         (read_reviews, "1\tfine\n\n1 no tab\n", "FILE: a:3: there is no tab after the label"),

@@ -14,6 +14,7 @@ from olbench.data.prepare.encode import encode
 from olbench.data.prepare.preprocess import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.readers import tables
 from olbench.data.readers.idx import read_idx, read_images
+from tests.cases import for_each
 
 
 def read_csv(path, label="last"):
@@ -34,7 +35,7 @@ def test_an_idx_file_gives_its_array(libsvm_file):
     assert (read_idx(libsvm_file(idx(doubles, 0x0E))) == doubles).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         (b"", "is truncated: 4 of 4 bytes are missing"),
@@ -64,9 +65,7 @@ TEXT_REMEDY = "; encode columns of text with --categorical onehot, or leave them
 CSV = "6,148,1\n1,85,0\n8,183,1\n"
 
 
-@pytest.mark.parametrize(
-    "text", [CSV, "a,b,label\n" + CSV, CSV.replace("\n", "\r\n"), "\n" + CSV + "\n", "\ufeff" + CSV]
-)
+@for_each("text", [CSV, "a,b,label\n" + CSV, CSV.replace("\n", "\r\n"), "\n" + CSV + "\n", "\ufeff" + CSV])
 def test_a_csv_file_has_its_label_last(libsvm_file, text):
     data = load_dataset(libsvm_file(text, "data.csv"))
     assert data.X.tolist() == [[6, 148], [1, 85], [8, 183]]
@@ -81,7 +80,7 @@ def test_the_label_of_a_csv_file_can_be_elsewhere(libsvm_file):
     assert (X.tolist(), labels.tolist()) == ([[5], [6]], [1, 2])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("", "FILE contains no examples; is it the right file?"),

@@ -5,11 +5,10 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data.prepare.labels import as_signs
+from tests.cases import for_each
 
 
-@pytest.mark.parametrize(
-    "labels", [("-1", "+1"), ("-1", "1"), ("0", "1"), ("1", "2"), ("-1.0", "1.0"), ("3", "7")]
-)
+@for_each("labels", [("-1", "+1"), ("-1", "1"), ("0", "1"), ("1", "2"), ("-1.0", "1.0"), ("3", "7")])
 def test_the_smaller_of_two_labels_is_negative(libsvm_file, labels):
     small, large = labels
     data = load_dataset(libsvm_file(f"{large} 1:1\n{small} 1:2\n{large} 1:3\n"))
@@ -20,7 +19,7 @@ def test_the_smaller_of_two_labels_is_negative(libsvm_file, labels):
 THREE = "1 1:1\n2 1:2\n3 1:3\n1 1:4\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("positive", "negative", "y", "kept"),
     [
         (1, None, [1, -1, -1, 1], [1, 2, 3, 4]),
@@ -36,7 +35,7 @@ def test_positive_and_negative_labels_can_be_named(libsvm_file, positive, negati
     assert np.asarray(data.X).ravel().tolist() == kept
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("positive", "negative", "message"),
     [
         (

@@ -6,6 +6,7 @@ import pytest
 from olbench import UserError, load_dataset, make_algorithm, online_pass
 from olbench.data.generators.synthetic import RotatedGaussian
 from olbench.data.load import load_run
+from tests.cases import for_each
 
 
 def test_the_same_seed_gives_the_same_examples():
@@ -96,7 +97,7 @@ TABLE_3 = [
 ]
 
 
-@pytest.mark.parametrize(("name", "id", "parameters", "rate", "updates"), TABLE_3)
+@for_each(("name", "id", "parameters", "rate", "updates"), TABLE_3)
 def test_the_rows_of_table_3_come_out(name, id, parameters, rate, updates):
     data = load_dataset(name)
     orders = [np.random.default_rng(p).permutation(5000) for p in range(3)]
@@ -105,7 +106,7 @@ def test_the_rows_of_table_3_come_out(name, id, parameters, rate, updates):
     assert np.mean([p.updates for p in passes]) == pytest.approx(updates, rel=0.12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: RotatedGaussian(rows=0),

@@ -11,6 +11,7 @@ import pytest
 from olbench.data.readers.decompress import Decompressed
 from olbench.data.readers.libsvm import read_libsvm
 from olbench.errors import UserError
+from tests.cases import for_each
 
 PACK = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
 SUFFIX = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz"}
@@ -25,8 +26,8 @@ def unpack(kind, content, size=1000):
     return found
 
 
-@pytest.mark.parametrize("kind", PACK)
-@pytest.mark.parametrize("size", [1, 7, 100_000])
+@for_each("kind", PACK)
+@for_each("size", [1, 7, 100_000])
 def test_all_streams_are_read(kind, size):
     content = b"".join(map(PACK[kind], PARTS))
     assert unpack(kind, content, size) == b"".join(PARTS)
@@ -64,8 +65,8 @@ def test_no_flipped_byte_gives_other_rows(kind):
         assert found == b"".join(PARTS), place  # a byte that means nothing, such as gzip's time
 
 
-@pytest.mark.parametrize("kind", PACK)
-@pytest.mark.parametrize("garbage", [b"garbage", b"\x01", b"BZ", b"\x1f\x8b", b"\xfd7zXZ"])
+@for_each("kind", PACK)
+@for_each("garbage", [b"garbage", b"\x01", b"BZ", b"\x1f\x8b", b"\xfd7zXZ"])
 def test_what_follows_the_last_stream_is_refused(kind, garbage, tmp_path):
     path = tmp_path / f"a.libsvm{SUFFIX[kind]}"
     path.write_bytes(b"".join(map(PACK[kind], PARTS)) + garbage)

@@ -11,6 +11,7 @@ from olbench.data import cache
 from olbench.data.prepare.times import NEVER
 from olbench.data.source import Source, find_source
 from olbench.data.transfer import find_received, pack, receive
+from tests.cases import for_each
 
 DAYS = """\
 date,known,size,sold
@@ -129,9 +130,7 @@ def test_a_cache_entry_with_damaged_arrivals_is_read_again(table, tmp_path):
     assert load_dataset(path, time="date", arrival="known").arrivals.tolist() == ARRIVALS
 
 
-@pytest.mark.parametrize(
-    ("text", "how", "message"),
-    [
+@for_each(("text", "how", "message"), [
         (DAYS.replace("01-05,2020-01-09", "01-01,2020-01-09"), {},
          "my.csv:5: the time '2020-01-01' is before that of the row above ('2020-01-02'); "
          "sort the file by 'date'"),
@@ -158,8 +157,7 @@ def test_a_cache_entry_with_damaged_arrivals_is_read_again(table, tmp_path):
          "2 columns have the heading 'date'; give the number of the time column with --time"),
         (DAYS, {"time": ""}, "my.csv: arrival needs time, the column with the time of each row"),
         ("date,known,sold\n1,1,0\n2,2,1\n", {}, "no column is left for a feature"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_refusal_names_the_place(table, text, how, message):
     with pytest.raises(UserError) as caught:
         load_dataset(table(text), **{"time": "date", "arrival": "known", **how})

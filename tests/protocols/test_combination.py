@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from olbench import make_algorithm
 from olbench.learn.examples import as_examples
 from olbench.protocols.combination import Sums, fold
+from tests.cases import for_each
 
 FEATURES = 12
 
@@ -127,7 +128,7 @@ def test_models_with_other_priors_do_not_add_up(rng):
         combine([])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("id", "settings"),
     [
         ("cw-var", {"covariance": "diag", "phi": 0.3}),

@@ -12,6 +12,7 @@ from olbench.learn.schedules import make_schedule
 from olbench.protocols.drifts import find_drifts, measure_drifts
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
+from tests.cases import for_each
 
 BASE = {"protocol": "stream", "datasets": ["breast-cancer"], "algorithms": ["perceptron", "arow"]}
 DATA = load_dataset("breast-cancer")
@@ -60,8 +61,8 @@ def test_a_label_is_learnt_after_so_many_more_predictions(tmp_path, delay):
         assert records[id, 0]["labels"] == records[id, 0]["curve"]["labels"][-1] == N - delay
 
 
-@pytest.mark.parametrize("delay", [0, 1, 9])
-@pytest.mark.parametrize(
+@for_each("delay", [0, 1, 9])
+@for_each(
     ("id", "params", "model"),
     [
         ("pa1", {"C": 1.0}, lambda: linear_model.PAClassifier(C=1.0, mode=1, learn_intercept=False)),
@@ -224,7 +225,7 @@ def test_a_measure_can_be_added_later_and_only_its_trials_run_again(tmp_path):
     assert frame["auc"].between(0, 1).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "words"),
     [
         ({"delay": N}, "so no label would come with a delay of 569"),

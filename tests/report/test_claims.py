@@ -16,6 +16,7 @@ from olbench.report.claims import chances, check_claims, find, our_numbers, prin
 from olbench.report.comparable import Attempt
 from olbench.stats import not_worse
 from olbench.trials.run_file import DataFacts
+from tests.cases import for_each
 from tests.report.made import as_printed, entry, results, spread
 
 PAPER = load_paper("scw2012")
@@ -65,17 +66,14 @@ def check(
 GOOD, BAD = {"scw1": 0.2, "arow": 0.3}, {"scw1": 0.3, "arow": 0.2}
 
 
-@pytest.mark.parametrize(
-    ("on", "good", "verdict"),
-    [
+@for_each(("on", "good", "verdict"), [
         ("every", 6, "holds"), ("every", 5, "holds partly"), ("every", 4, "holds partly"),
         ("every", 3, "holds partly"),
         ("most", 4, "holds"), ("most", 3, "holds partly"), ("most", 2, "reversed"),
         ("most", 1, "reversed"),
         ("many", 2, "holds"), ("many", 1, "reversed"), ("many", 0, "reversed"),
         ("some", 1, "holds"), ("some", 0, "reversed"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_words_for_how_many_have_one_meaning(on, good, verdict):
     assert check(made(*[GOOD] * good, *[BAD] * (6 - good)), on=on).verdict == verdict
 
@@ -278,14 +276,11 @@ def test_the_best_of_a_group_must_beat_each_of_the_others():
     assert check(tie, "best_is_better", ("cw",), ("pa",)).verdict == "not significant"
 
 
-@pytest.mark.parametrize(
-    ("on", "good", "verdict"),
-    [
+@for_each(("on", "good", "verdict"), [
         ("5 of 6", 5, "holds"), ("5 of 6", 4, "holds partly"), ("5 of 6", 3, "holds partly"),
         ("10 of 12", 5, "holds"), ("11 of 12", 5, "holds partly"),
         ("2 of 6", 2, "holds"), ("3 of 6", 2, "reversed"), ("3 of 6", 1, "reversed"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_share_is_the_same_share_of_what_could_be_checked(on, good, verdict):
     assert check(made(*[GOOD] * good, *[BAD] * (6 - good)), on=on).verdict == verdict
 

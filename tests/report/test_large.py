@@ -14,6 +14,7 @@ from olbench.report.grid import Box, Column, Grid, left, right
 from olbench.report.model import make_report
 from olbench.report.renderers import text
 from olbench.report.sections import curves
+from tests.cases import for_each
 from tests.report.large import write_large
 from tests.report.pages import render, render_csv
 
@@ -84,7 +85,7 @@ def test_the_curves_of_a_page_fit_its_budget(folders, monkeypatch):
         assert len(drawn["t"]) == 5
 
 
-@pytest.mark.parametrize(("size", "most"), [(1, 25), (25, 25), (50, 25), (999, 25), (26, 25), (0, 25)])
+@for_each(("size", "most"), [(1, 25), (25, 25), (50, 25), (999, 25), (26, 25), (0, 25)])
 def test_a_thinned_curve_keeps_its_end_and_even_gaps(size, most):
     places = curves.thin(size, most)
     assert places.size == min(size, most)

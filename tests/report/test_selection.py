@@ -13,6 +13,7 @@ from olbench.report.figures.curves import critical_difference_figure, curves_fig
 from olbench.report.figures.palette import STYLES, THICK
 from olbench.report.model import make_report, select_rows
 from olbench.report.results import load_results
+from tests.cases import for_each
 from tests.report.pages import render
 
 SMALL = Path(__file__).with_name("small")
@@ -50,7 +51,7 @@ def test_the_best_and_the_ranks_are_among_the_rows_that_are_shown(run):
     assert {label for labels in some.results.best.values() for label in labels} <= {"perceptron", "cw"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "message"),
     [
         (("--algorithms", "arrow"), "the run has no algorithm 'arrow' (did you mean 'arow'?)"),

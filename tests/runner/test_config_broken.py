@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from olbench.errors import UserError
+from tests.cases import for_each
 
 GOOD = "datasets: [breast-cancer]\nalgorithms: [arow]\n"
 DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
@@ -123,7 +124,7 @@ BROKEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", BROKEN, ids=[str(number) for number in range(len(BROKEN))])
+@for_each("text", BROKEN)
 def test_a_broken_config_is_refused_with_its_place(text, here):
     Path("bad.yaml").write_text(text)
     code, out, err = here("run", "bad.yaml", "--out", "out")
@@ -131,13 +132,7 @@ def test_a_broken_config_is_refused_with_its_place(text, here):
     assert [path.name for path in Path().iterdir() if path.name != "cache"] == ["bad.yaml"]
 
 
-def test_the_corpus_is_large_enough():
-    assert len(BROKEN) >= 40
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
+@for_each(("override", "message"), [
         ("permutations", "--set permutations: write key=value, for example --set permutations=5"),
         ("permutations=x", "--set permutations=x: permutations must be a whole number from 1, not 'x'"),
         ("permutatons=3", "--set permutatons=3: unknown key 'permutatons' in the config "
@@ -152,8 +147,7 @@ def test_the_corpus_is_large_enough():
          "'<stream end>')"),
         ("algorithms=[arrow]", "--set algorithms=[arrow]: unknown algorithm 'arrow' (did you mean 'arow'?); "
          "`olbench algorithms` lists all of them"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_an_override_is_checked_like_the_file(override, message, here):
     Path("good.yaml").write_text(GOOD + "seed: 1\n")
     assert here("run", "good.yaml", "--out", "out", "--set", override) == (2, "", f"olbench: {message}\n")

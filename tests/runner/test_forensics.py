@@ -24,6 +24,7 @@ from olbench.forensics.consistency import (
 from olbench.papers import Reported, load_paper, paper_modules
 from olbench.report.verdicts import REPRODUCED, verdict
 from olbench.yaml_lines import from_plain
+from tests.cases import for_each
 from tests.runner.conftest import ROOT
 
 PAPER = """\
@@ -121,7 +122,7 @@ def pair(rate, updates, rate_deviation=0.0, updates_deviation=0.0):
     return Observed(5, spreads, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ours", "consistent"),
     [
         (pair(0.2, 1000), True),

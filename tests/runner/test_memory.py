@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, memory, online_pass
 from olbench.memory import available_memory, limit_memory, memory_limit, parse_size, show_size
+from tests.cases import for_each
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def test_the_limit_that_is_given_counts_while_it_is_given():
     assert memory_limit() != 12345
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "size"),
     [
         ("8G", 8 << 30),

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from olbench import load_results, plot
@@ -11,9 +10,10 @@ from olbench.algorithms.registry import RECORDED
 from olbench.config.reading import read_config
 from olbench.protocols import get_protocol, protocols
 from olbench.shipped import configs, find_run
+from tests.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "hint"),
     [
         (["run", "quik"], "'quik' (did you mean 'quick'?)"),
@@ -96,7 +96,7 @@ def test_a_data_set_alone_is_run_with_the_first_algorithms(here):
     assert {"perceptron", "pa1", "arow", "scw1"} <= set(out.split())
 
 
-@pytest.mark.parametrize("protocol", [each.id for each in protocols()])
+@for_each("protocol", [each.id for each in protocols()])
 def test_all_algorithms_are_those_that_the_protocol_can_run(protocol, tmp_path):
     config = next(path for path in configs().values() if (read_config(path)).protocol == protocol)
     content = yaml.safe_load(config.read_text())

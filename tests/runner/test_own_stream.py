@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from tests.cases import for_each
 from tests.test_schema import is_valid
 
 ROWS = 200_000
@@ -112,9 +113,7 @@ def test_a_time_is_no_feature_under_other_protocols(here, days):
     assert json.loads(Path("results/days.csv/run.json").read_text())["data"]["days"]["features"] == 3
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "message"),
-    [
+@for_each(("text", "words", "message"), [
         (SMALL, ("--delay", 30), "days has 30 rows, so no label would come with a delay of 30"),
         (SMALL, ("--set", "window=0"), "window must be a whole number from 1, not 0"),
         (SMALL.replace("01-17", "01-15"), (), "days.csv:18: the time '2020-01-15' is before that of the"),
@@ -128,8 +127,7 @@ def test_a_time_is_no_feature_under_other_protocols(here, days):
         (SMALL.replace("size", "date"), (), "2 columns have the heading 'date'; give the number of the time"),
         (SMALL.replace("yes", "no"), (), "two distinct labels"),
         (SMALL.replace("size", "known"), ("--arrival", "known"), "without an offset and column 'known'"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_stream_that_cannot_be_run_is_refused_in_one_sentence(here, text, words, message):
     Path("days.csv").write_text(text)
     code, out, err = here("run", "days.csv", "--stream", "--time", "date", *HOW, *words)
@@ -138,7 +136,7 @@ def test_a_stream_that_cannot_be_run_is_refused_in_one_sentence(here, text, word
     assert not Path("results").exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "message"),
     [
         (("my.libsvm", "--stream", "--time", "date"), "and time names a column of a table"),
@@ -165,7 +163,7 @@ def test_a_column_that_is_named_twice_in_a_config_is_refused(here, days):
     assert err.startswith("olbench: twice.yaml:6: ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "protocol", "comment"),
     [
         (SMALL, "stream", False),

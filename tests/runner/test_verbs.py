@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from olbench.config.schema import make_schema
+from tests.cases import for_each
 from tests.runner.conftest import ROOT, SMALL
 
 
@@ -84,9 +85,7 @@ NO_BASELINE = "base.json is not a baseline"
 ROW = '{"dataset": "a", "algorithm": "b"'
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+@for_each(("content", "message"), [
         (None, "there is no baseline base.json; write one with --update"),
         ("[]", "base.json is not a baseline: baseline: the file must be a mapping, not a list; write a new "
          "one with --update"),
@@ -113,8 +112,7 @@ ROW = '{"dataset": "a", "algorithm": "b"'
                  ".rows: b on a comes a second time"),
             )
         ),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_check_refuses_what_is_no_baseline(content, message, here, config):
     if content is not None:
         Path("base.json").write_text(content)
@@ -205,7 +203,7 @@ def test_the_quick_config_needs_no_data(here):
     assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
 
 
-@pytest.mark.parametrize("verb", ["run", "check", "forensics", "verify", "init"])
+@for_each("verb", ["run", "check", "forensics", "verify", "init"])
 def test_help_is_instant_and_has_an_example(verb):
     code = (
         f"import olbench.cli, sys; olbench.cli.cli(['{verb}', '--help'], standalone_mode=False)\n"

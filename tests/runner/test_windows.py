@@ -12,6 +12,7 @@ from olbench.data.source import find_source, make_source
 from olbench.learn.passes import windowed_pass
 from olbench.memory import limit_memory
 from olbench.trials import seeds
+from tests.cases import for_each
 
 
 def rows_of_windows(n, block, window, number=0, part=seeds.ALL):
@@ -23,9 +24,7 @@ def rows_of_windows(n, block, window, number=0, part=seeds.ALL):
     return found
 
 
-@pytest.mark.parametrize(
-    ("n", "block", "window"), [(1000, 10, 80), (1003, 10, 80), (7, 10, 80), (50, 1, 8), (9, 3, 1)]
-)
+@for_each(("n", "block", "window"), [(1000, 10, 80), (1003, 10, 80), (7, 10, 80), (50, 1, 8), (9, 3, 1)])
 def test_every_row_comes_once(n, block, window):
     rows = np.concatenate(rows_of_windows(n, block, window))
     assert np.array_equal(np.sort(rows), np.arange(n))
@@ -65,8 +64,8 @@ def examples(sparse):
     return (csr_matrix(X) if sparse else X), y
 
 
-@pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.parametrize("id", ["perceptron", "averaged-perceptron", "arow", "cw"])
+@for_each("sparse", [True, False])
+@for_each("id", ["perceptron", "averaged-perceptron", "arow", "cw"])
 def test_a_pass_in_windows_is_the_pass_over_the_same_order(sparse, id):
     X, y = examples(sparse)
     source = make_source("data", X, y)

@@ -14,6 +14,7 @@ from olbench.trials import ledger, packed, run_file
 from olbench.trials.packed import PackedError, pack, unpack, unpack_briefly, unpack_lines
 from olbench.trials.record import read_line, write_line
 from olbench.trials.trial import key_of
+from tests.cases import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = {
@@ -72,7 +73,7 @@ def test_any_fields_come_back_to_the_byte(many):
     assert repr(unpack(content)) == repr(records)
 
 
-@pytest.mark.parametrize("value", [-0.0, 1e300, 5e-324, 0.1 + 0.2, 10**400, 1.5, 123456.789])
+@for_each("value", [-0.0, 1e300, 5e-324, 0.1 + 0.2, 10**400, 1.5, 123456.789])
 def test_numbers_keep_their_text(value):
     records = [record(0, other=[value, 0.25, 1.0]), record(1, other=[value])]
     assert repr(unpack(pack(records))) == repr(records)
@@ -140,7 +141,7 @@ def test_a_changed_identity_is_noticed_without_looking_at_the_lines():
         list(unpack_briefly(change(pack(curves(9)), edit)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("edit", "problem"),
     [
         (lambda tree: tree.update(format="other"), "does not hold records"),
@@ -225,7 +226,7 @@ def test_lines_that_are_out_of_range_or_named_twice_are_refused(lines, usps):
         run_file.read(usps)
 
 
-@pytest.mark.parametrize("lines", [None, [1, 2], [["a", "b"]], {}, [[1]]])
+@for_each("lines", [None, [1, 2], [["a", "b"]], {}, [[1]]])
 def test_lines_that_are_none_are_refused(lines, usps):
     content = json.loads((usps / "run.json").read_text())
     content["cells"][0]["keys"] = {"lines": lines} if lines != {} else {}

@@ -13,6 +13,7 @@ from olbench.trials.arrays import NAME as ARRAYS
 from olbench.trials.arrays import ArrayFile, read_array
 from olbench.trials.record import ChecksumError, RecordError, read_line, write_line
 from olbench.trials.trial import Outcome, Trial
+from tests.cases import for_each
 
 TRIAL = Trial("online", "d", "f", "arow", {"r": 1.0}, {"a": 1.0}, 3, "report", 2, {"part": "all"}, "c")
 RECORD = {"key": TRIAL.key, "version": 2, **TRIAL.identity(), "status": "ok", "mistakes": 7}
@@ -128,7 +129,7 @@ def test_a_damaged_packed_ledger_is_refused_and_leaves_no_lines(tmp_path):
 # Arrays.
 
 
-@pytest.mark.parametrize(
+@for_each(
     "array",
     [
         np.arange(12.0).reshape(3, 4),
@@ -137,7 +138,6 @@ def test_a_damaged_packed_ledger_is_refused_and_leaves_no_lines(tmp_path):
         np.array([True]),
         np.arange(5, dtype=np.int8),
     ],
-    ids=["floats", "empty", "bits", "bit", "bytes"],
 )
 def test_an_array_comes_back_as_it_was(array, tmp_path):
     with ledger.open_ledger(tmp_path) as book:
@@ -181,7 +181,7 @@ def test_an_outcome_without_series_or_arrays_is_allowed():
     assert (Outcome({"hits": 3}).series, Outcome({"hits": 3}).arrays) == ({}, {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "value", "message"),
     [
         ("mistakes", -3, "its mistakes is -3"),
@@ -205,7 +205,7 @@ def test_a_record_that_no_trial_can_have_written_is_refused(field, value, messag
     assert str(refused.value) == message
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "value", "message"),
     [
         ("protocol", None, "its protocol is missing"),
@@ -231,7 +231,7 @@ def test_a_count_may_be_as_large_as_an_array_of_whole_numbers_holds():
         read_line(write_line({**RECORD, "n": 2**63}))
 
 
-@pytest.mark.parametrize(("classes", "most"), [(3, 30), (1, 10), (0, 10), (True, 10), ("3", 10)])
+@for_each(("classes", "most"), [(3, 30), (1, 10), (0, 10), (True, 10), ("3", 10)])
 def test_only_a_number_of_classes_allows_more_updates_than_examples(classes, most):
     record = {**RECORD, "n": 10, "setting": {"classes": classes}}
     assert read_line(write_line({**record, "updates": most}))["updates"] == most
