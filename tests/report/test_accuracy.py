@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -15,10 +14,9 @@ from olbench.errors import UserError
 from olbench.protocols.definition import Pairing
 from olbench.quantities import TEST_ERROR, TRAINING_ERROR
 from olbench.report.figures.accuracy import contrast_figure, epochs_figure
-from olbench.report.figures.canvas import PAGE_HEIGHT, TEXT_WIDTH, save
+from olbench.report.figures.canvas import PAGE_HEIGHT, TEXT_WIDTH
 from olbench.report.figures.contrasts import entries_by_epoch, find_contrasts
 from olbench.report.figures.curves import save_figures
-from olbench.report.figures.palette import STYLES, VARIANTS
 from olbench.report.model import Report
 from olbench.report.results import Results
 from olbench.report.sections import sections_of
@@ -81,11 +79,6 @@ def test_the_curves_are_the_mean_accuracies_with_one_deviation_over_the_folds():
     assert edges[:, 1].max() <= 100
 
 
-def test_one_split_has_no_band():
-    run = folds.results([folds.entry("a", label, [0.2, 0.1]) for label in ("var-KL", "pa")])
-    assert not draw_epochs(run).axes[0].collections
-
-
 def test_the_curves_are_those_of_the_paper_or_all_that_have_epochs():
     batch = folds.entry("a", "svm", [[0.1], [0.1]])
     shown = folds.many(["a"], ["var-KL", "perceptron", "pa"])
@@ -116,12 +109,6 @@ def test_each_tuning_has_figures_of_its_own_in_which_algorithms_look_alike():
     assert len(looks) == 3
 
 
-def test_thirteen_data_sets_are_spread_evenly_over_the_pages():
-    report = Report(folds.many(TASKS[:13], ["var-KL", "pa"]), None)
-    [section] = [each for each in sections_of(report) if each.id == "epochs"]
-    assert [len(draw().axes) for draw in section.figures(report).values()] == [7, 6]
-
-
 @pytest.mark.parametrize("count", [1, 4, 9])
 def test_nothing_overlaps_in_the_curves(count):
     datasets = [*TASKS[1:count], "a/very/long/path/to/my/examples.libsvm"]
@@ -129,16 +116,6 @@ def test_nothing_overlaps_in_the_curves(count):
     assert_apart(figure)
     assert figure.get_figwidth() == TEXT_WIDTH
     assert figure.get_figheight() <= PAGE_HEIGHT
-
-
-@pytest.mark.parametrize("epochs", [2, 3, 10, 25])
-def test_ticks_are_whole_epochs_from_the_first_on(epochs):
-    [panel] = draw_epochs(folds.many(["a"], ["var-KL", "pa"], epochs)).axes
-    ticks = panel.get_xticks()
-    assert ticks[0] == 1
-    assert ticks[-1] <= epochs
-    assert len(ticks) <= 8
-    assert all(tick == int(tick) for tick in ticks)
 
 
 def test_a_contrast_pairs_what_differs_in_one_respect_whatever_its_name():
@@ -182,13 +159,6 @@ def test_a_scatter_shows_the_accuracies_and_counts_what_lies_above_the_line():
     assert "stdev-Exact against stdev-L2: 2 of 4 above the line" in figure.get_label()
 
 
-def test_few_data_sets_are_no_contrast():
-    run = folds.many(["a", "b"], CW)
-    assert find_contrasts(run, Pairing(TEST_ERROR, "algorithm", "cw-var", "cw")) == []
-    with pytest.raises(UserError, match="no two algorithms of the run form a pair"):
-        contrast_figure([], "test accuracy")
-
-
 @pytest.mark.parametrize("datasets", [TASKS[:3], TASKS, ("a", "b", "a/very/long/path/to/my/examples.libsvm")])
 def test_nothing_overlaps_in_the_scatters(datasets):
     run = folds.many(datasets, CW)
@@ -199,32 +169,6 @@ def test_nothing_overlaps_in_the_scatters(datasets):
     assert_apart(figure)
     assert figure.get_figwidth() == TEXT_WIDTH
     assert figure.get_figheight() <= PAGE_HEIGHT
-
-
-def test_equal_accuracies_can_be_drawn():
-    entries = [
-        folds.entry(dataset, label, [[0.0], [0.0]])
-        for dataset in "abc"
-        for label in ("stdev-L2", "stdev-Exact")
-    ]
-    contrasts = find_contrasts(folds.results(entries), Pairing(TEST_ERROR, "projection", "l2", "exact"))
-    assert_apart(contrast_figure(contrasts, "test accuracy"))
-
-
-def test_the_same_record_gives_the_same_bytes_whatever_the_user_has_set(tmp_path: Path):
-    def save_all(folder: Path) -> list[Path]:
-        folder.mkdir()
-        found = {name: draw for each in sections for name, draw in each.figures(report).items()}
-        return [path for name, draw in found.items() for path in save(draw(), folder / name)]
-
-    report = Report(folds.many(["a", "b", "c"], [*CW, "pa"]), None)
-    sections = [each for each in sections_of(report) if each.id in ("epochs", "training", "constraint")]
-    first = save_all(tmp_path / "first")
-    with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "svg.hashsalt": "mine"}):
-        second = save_all(tmp_path / "second")
-    assert len(first) == 9
-    for one, other in zip(first, second, strict=True):
-        assert one.read_bytes() == other.read_bytes(), one.name
 
 
 def test_a_report_writes_these_figures(tmp_path: Path):
@@ -272,13 +216,3 @@ def test_other_protocols_have_none_of_these_sections():
     report = make_report(Path(__file__).with_name("small"))
     shown = {section.id for section in sections_of(report)}
     assert not shown & {"epochs", "training", "constraint", "runs"}
-
-
-def test_no_two_looks_are_alike():
-    looks = [(style.colour, style.marker, style.filled) for style in (STYLES | VARIANTS).values()]
-    assert len(set(looks)) == len(looks) == len(STYLES) + len(VARIANTS)
-
-
-def test_a_figure_is_written_in_each_format(tmp_path: Path):
-    paths = save(draw_epochs(folds.many(["a"], ["var-KL", "pa"])), tmp_path / "one")
-    assert [path.read_bytes()[:4] for path in paths] == [b"\x89PNG", b"%PDF", b"<?xm"]

@@ -124,13 +124,3 @@ def test_the_catalogue_tells_the_share_where_the_record_does_not(report):
     """The record of `small` has no counts of labels, but the fingerprints of the catalogue."""
     guess, _ = report.guesses["svmguide3"]
     assert guess == pytest.approx(296 / 1243)
-
-
-def test_the_tables_of_a_run_without_a_paper_do_not_speak_of_one(here, run):
-    content = json.loads((run / "run.json").read_text())
-    del content["config"]["paper"]
-    (run / "run.json").write_text(json.dumps(content))
-    code, out, _ = here("report", run, "--full")
-    assert code == 0
-    assert "fingerprint" in out
-    assert not re.search(r"\b(paper|Table 3|Figure 1)\b", out)

@@ -43,10 +43,6 @@ def without_scripts(page: str) -> str:
     return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
 
 
-def test_the_same_report_gives_the_same_bytes():
-    assert render(make_report(SMALL)) == render(make_report(SMALL))
-
-
 def test_all_that_is_shown_is_plain():
     # Sections without a template of their own show tables.
     shown = {id: own for id, own in section_values(make_report(SMALL)).items() if "parts" not in own}

@@ -256,11 +256,6 @@ def test_nothing_overlaps_and_bytes_repeat(draw, tmp_path: Path):
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
-def test_points_that_are_an_image_repeat_too(text: str, tmp_path: Path):
-    first, second = (save(frequency_figure(text), tmp_path / name) for name in ("first", "second"))
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-
-
 def test_every_illustration_that_is_named_can_be_drawn():
     assert illustrated_papers() == ["adviceptron2010", "cw2008", "cw2012", "scw2012"]
     for paper in illustrated_papers():
@@ -304,12 +299,6 @@ def test_the_command_draws_what_needs_no_data_without_the_data(tmp_path: Path):
     assert "amazon-electronics" in left_out
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == [f"cw2012-figure-2.{form}" for form in ("pdf", "png", "svg")]
-
-
-def test_a_paper_without_illustrations_is_not_taken_for_another():
-    command = "`olbench report libol --figures FOLDER` draws them from the run that ships"
-    with pytest.raises(UserError, match=f"^all figures of libol2013 show results; {command}$"):
-        illustrations_of("libol2013")
 
 
 def test_the_first_figure_of_scw2012_comes_from_the_run_that_ships():

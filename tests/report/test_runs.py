@@ -1,16 +1,14 @@
 """Mistakes and test errors over runs are drawn as they are in the record."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.protocols.definition import REGISTRY, Key, Series, protocol, whole
 from olbench.quantities import ERRORS, MISTAKES, ROUNDS, TEST_ERROR
-from olbench.report.figures.canvas import TEXT_WIDTH, save
+from olbench.report.figures.canvas import TEXT_WIDTH
 from olbench.report.figures.palette import display_name
 from olbench.report.figures.runs import errors_figure, mistakes_figure
 from olbench.report.model import Report
@@ -79,12 +77,6 @@ def test_curves_are_means_and_their_bars_deviations():
         assert len(bars.get_segments()) >= 7
 
 
-def test_bars_of_the_algorithms_stand_at_different_points():
-    [panel] = mistakes_figure(made(), "drawn").axes
-    places = [x for container in panel.containers for (x, _), _ in container[2][0].get_segments()]
-    assert len(set(places)) == len(places)
-
-
 def test_algorithms_with_the_same_mistakes_share_a_line():
     results = made(labels=SEVEN[:3])
     first = results.entries[0]
@@ -93,11 +85,6 @@ def test_algorithms_with_the_same_mistakes_share_a_line():
     names = [container.get_label() for container in figure.axes[0].containers]
     assert names == ["Perceptron, Averaged perceptron", "PA", "SOP"]
     assert sorted(text.get_text() for text in figure.legends[0].get_texts()) == sorted(names)
-
-
-def test_one_run_has_no_bars():
-    [panel] = mistakes_figure(made(runs=1), "drawn").axes
-    assert not any(container.has_yerr for container in panel.containers)
 
 
 def test_test_errors_are_drawn_with_mean_quartiles_and_extremes():
@@ -127,27 +114,9 @@ def test_nothing_overlaps(labels):
         assert figure.get_figwidth() == TEXT_WIDTH
 
 
-def test_the_title_says_over_how_many_runs():
-    assert "over 30 runs" in mistakes_figure(made(), "drawn").texts[0].get_text()
-    assert "over 1 run" in mistakes_figure(made(runs=1), "drawn").texts[0].get_text()
-    with pytest.raises(UserError, match="no trial on else yet"):
-        mistakes_figure(made(), "else")
-
-
 def test_a_protocol_that_counts_and_tests_gets_both_figures_of_every_data_set(drawn):
     report = Report(made(("one", "two"), protocol="drawn"), None)
     [section] = [each for each in sections_of(report) if each.id == "runs"]
     names = ["mistakes-one", "test-error-one", "mistakes-two", "test-error-two"]
     assert list(section.figures(report)) == names
     assert render(report).count('<img src="data:image/svg+xml') == 4
-
-
-def test_the_same_record_gives_the_same_bytes(tmp_path: Path):
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        save(mistakes_figure(made(), "drawn"), tmp_path / name / "mistakes")
-        save(errors_figure(made(), "drawn", TEST_ERROR), tmp_path / name / "errors")
-    paths = sorted((tmp_path / "first").iterdir())
-    assert len(paths) == 6
-    for path in paths:
-        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes()

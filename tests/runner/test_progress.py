@@ -2,15 +2,14 @@
 
 import io
 import re
-from contextlib import closing
 
 import pytest
 from rich.console import Console
 
 from olbench.cli.output import show_parts
 from olbench.data.readers.compressed import listen_to_reading, open_content
-from olbench.engine.activity import Activity, SpokenActivity, show_activity
-from olbench.engine.estimate import Share, TimeLeft, duration
+from olbench.engine.activity import Activity, SpokenActivity
+from olbench.engine.estimate import Share, TimeLeft
 from olbench.engine.progress import Bars, Lines, Progress, make_progress
 from olbench.quantities import MISTAKE_RATE, Quantity
 from olbench.report.grid import Box, Grid, boxes, left
@@ -28,20 +27,6 @@ def test_a_long_trial_says_that_short_ones_are_short():
     left = TimeLeft({LONG: Share(2, cost=1000.0), SHORT: Share(500, cost=1.0)}, jobs=1)
     left.take(record(LONG, 10.0), reused=False)
     assert left.seconds(elapsed=10.0, done=10.0) == pytest.approx(10 + 500 * 0.01)
-
-
-def test_what_a_kind_took_counts_more_than_what_was_guessed():
-    left = TimeLeft({LONG: Share(1, cost=1000.0), SHORT: Share(3, cost=1.0)}, jobs=1)
-    left.take(record(LONG, 10.0), reused=False)
-    left.take(record(SHORT, 2.0), reused=False)
-    assert left.seconds(elapsed=12.0, done=12.0) == pytest.approx(2 * 2.0)
-
-
-def test_jobs_share_what_is_left_even_when_their_first_trials_end_together():
-    left = TimeLeft({LONG: Share(10, cost=1.0)}, jobs=2)
-    left.take(record(LONG, 5.0), reused=False)
-    left.take(record(LONG, 5.0), reused=False)
-    assert left.seconds(elapsed=1e-6, done=5.0) == pytest.approx(8 * 5.0 / 2)
 
 
 def test_time_between_passes_counts():
@@ -70,13 +55,6 @@ def test_the_time_left_is_right_within_a_third_from_the_first_trial_on():
             left.take(record(kind, taken), reused=False)
             rest -= taken
             assert left.seconds(left.done, left.done) == pytest.approx(rest, rel=1 / 3, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(3.21, "3.2 s"), (42.0, "42 s"), (300, "5 min"), (9000, "2.5 h")]
-)
-def test_a_duration_has_the_unit_that_suits_it(seconds, words):
-    assert duration(seconds) == words
 
 
 def test_lines_tell_the_best_so_far_and_the_time_left(capsys, monkeypatch):
@@ -117,13 +95,6 @@ def test_the_pace_is_that_of_the_recent_past(monkeypatch):
     assert progress.seconds_left == pytest.approx(920 * 5.0, rel=0.01)
 
 
-def test_bars_draw_on_a_terminal():
-    with closing(Bars(MISTAKE_RATE)) as progress:
-        progress.start({SHORT: Share(1, 1.0)}, jobs=1)
-        progress.add(record())
-        assert progress.best("digits") == "best arow 0.1000"
-
-
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
 def test_bars_can_be_read_without_colour(environment, monkeypatch):
     for key, value in environment.items():
@@ -135,20 +106,6 @@ def test_bars_can_be_read_without_colour(environment, monkeypatch):
     screen = Console(width=100, file=io.StringIO(), color_system=None)
     screen.print(progress.bars.get_renderable())
     assert f"digits [{'#' * 6}{'.' * 18}] 1/4" in screen.file.getvalue()
-
-
-def test_bars_are_narrower_where_the_words_beside_them_need_the_room():
-    name = "a-data-set-with-a-name.csv"
-    progress = Bars(MISTAKE_RATE)
-    progress.bars.start = progress.bars.stop = lambda: None
-    progress.start({(name, "arow", "{}"): Share(680, 1.0)}, jobs=1)
-    progress.add(record((name, "arow", "{}")))
-    progress.say("511.0 trials/s, about 0.7 s left")
-    screen = Console(width=80, file=io.StringIO(), color_system=None)
-    screen.print(progress.bars.get_renderable())
-    first, second = screen.file.getvalue().splitlines()
-    assert re.fullmatch(rf"{name} \[\.+] +1/680 best arow 0.1000 *", first)
-    assert re.fullmatch(r"all +\[\.+] +1/680 511.0 trials/s, about 0.7 s left", second)
 
 
 def test_the_seconds_count_on_through_one_activity(monkeypatch):
@@ -207,16 +164,3 @@ def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
     finally:
         activity.close()
     assert capsys.readouterr().err.startswith("loading big, 2 of 3, 50% (")
-
-
-def test_a_pipe_of_unknown_size_is_followed_in_megabytes():
-    activity = Activity()
-    activity.say("loading stdin")
-    activity.follow_reading(25_000_000, 0)
-    assert activity.words == "loading stdin, 25 MB"
-
-
-def test_nothing_is_said_where_nothing_is_asked_for(capsys):
-    with show_activity(quiet=True) as activity:
-        activity.say("loading")
-    assert capsys.readouterr() == ("", "")
