@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Many short trials: those of one protocol with curves and a tuning, those of the other with arrays.
+#: Many short trials: with curves and a tuning, with measures and predictions, with arrays.
 CONFIGS = {
     "online": """\
 seed: 5
@@ -30,6 +30,17 @@ curve: 20
 datasets: [synthetic]
 algorithms: [perceptron, arow, {id: scw1, grid: {C: [0.5, 1], eta: [0.75, 0.9]}}, cw]
 tuning: {search: grid}
+""",
+    "stream": """\
+protocol: stream
+seed: 5
+window: 200
+delay: 20
+keep: predictions
+measures: [auc]
+datasets: [synthetic, synthetic-noise]
+algorithms: [perceptron, romma, pa, pa1, pa2, arow, nherd, scw1, scw2]
+tuning: {search: grid, prefix: 0.2}
 """,
     "folds": """\
 protocol: crossval

@@ -23,7 +23,7 @@ pytest.importorskip("distributed", reason="the tests of clusters need dask.distr
 WAIT = 300
 MANY = """\
 seed: 5
-permutations: 100
+permutations: 50
 curve: 20
 datasets: [synthetic]
 algorithms: [perceptron, arow, cw]
@@ -180,13 +180,11 @@ def test_two_processes_count_what_threads_count(olbench, here, counts, records):
     assert (code, out) == (0, "nothing to do: all 56 trials are in cluster\n")
 
 
-def test_after_twenty_kills_of_workers_nothing_is_lost_or_doubled(
-    nursery, start, here, config, counts, records
-):
+def test_after_ten_kills_of_workers_nothing_is_lost_or_doubled(nursery, start, here, config, counts, records):
     run = start("run", config(MANY), "--cluster", nursery.file, "--out", "cluster", "--quiet")
     moments = random.Random(1)
-    for number in range(20):
-        least = 14 * number + moments.randrange(14)
+    for number in range(10):
+        least = 12 * number + moments.randrange(12)
         wait_for(
             lambda least=least: lines_of("cluster") >= least or run.poll() is not None, f"{least} trials"
         )
@@ -198,12 +196,12 @@ def test_after_twenty_kills_of_workers_nothing_is_lost_or_doubled(
     assert (run.returncode, out) == (0, "")
     deaths = json.loads(Path("cluster/run.json").read_text())["deaths"]
     assert err.splitlines() == [f"olbench: {death}" for death in deaths]
-    assert len(deaths) >= 15
+    assert len(deaths) >= 7
     assert all(death.startswith("a worker of the cluster died") for death in deaths)
     assert {record["status"] for record in records("cluster")} == {"ok"}
     assert here("run", "small.yaml", "--jobs", "2", "--out", "here", "--quiet")[0] == 0
     assert counts("cluster") == counts("here")
-    assert len(counts("here")) == 300
+    assert len(counts("here")) == 150
 
 
 def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
@@ -228,7 +226,7 @@ def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
 
 
 def test_the_death_of_the_scheduler_ends_a_run_that_resumes(shared, nursery, start, here, config, counts):
-    config(MANY.replace("100", "60"))
+    config(MANY)
     with Nursery(shared, 2, "perceptron,arow,cw") as doomed:
         run = start("run", "small.yaml", "--cluster", doomed.file, "--out", "cluster", "--quiet")
         wait_for(lambda: lines_of("cluster") >= 20 or run.poll() is not None, "20 trials")
@@ -240,7 +238,7 @@ def test_the_death_of_the_scheduler_ends_a_run_that_resumes(shared, nursery, sta
         "resumes from there\n"
     )
     kept = Path("cluster/trials.jsonl").read_bytes()
-    assert 20 <= kept.count(b"\n") < 180
+    assert 20 <= kept.count(b"\n") < 150
     assert here("run", "small.yaml", "--cluster", nursery.file, "--out", "cluster", "--quiet")[0] == 0
     assert Path("cluster/trials.jsonl").read_bytes().startswith(kept)
     assert here("run", "small.yaml", "--jobs", "2", "--out", "here", "--quiet")[0] == 0
@@ -510,10 +508,10 @@ def test_a_stream_counts_the_same_on_a_cluster(nursery, here, config, records):
 
 
 def test_shards_survive_the_deaths_of_workers(nursery, start, here, config, records):
-    words = ("--set", "splits=12", "--quiet")
+    words = ("--set", "splits=6", "--quiet")
     run = start("run", config(SHARDS), "--cluster", nursery.file, "--out", "cluster", *words)
     moments = random.Random(2)
-    for number in range(6):
+    for number in range(3):
         wait_for(lambda least=8 * number: lines_of("cluster") >= least or run.poll() is not None, "a trial")
         time.sleep(moments.uniform(0, 0.1))
         assert run.poll() is None, "all kills hit a run that is going on"
@@ -523,7 +521,7 @@ def test_shards_survive_the_deaths_of_workers(nursery, start, here, config, reco
     assert all(line.startswith("olbench: a worker of the cluster died") for line in err.splitlines())
     assert here("run", "small.yaml", "--out", "here", *words)[0] == 0
     assert without_times(records("cluster")) == without_times(records("here"))
-    assert len(records("here")) == 2 * 12 * 3
+    assert len(records("here")) == 2 * 6 * 3
 
 
 def test_ctrl_c_leaves_no_part_of_a_trial_on_the_cluster(nursery, start, config):
