@@ -169,7 +169,7 @@ def test_mistakes_get_one_sentence_and_exit_code_2(words, message):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "message"),
     [
         (["run"], "CONFIG|DATA"),

@@ -13,6 +13,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY
 from olbench.learn.breakdowns import watch_passes
 from olbench.learn.schedules import make_schedule
+from tests.cases import for_each
 
 PLUGIN = Path(__file__).parent.parent / "docs/examples/my_richer_rules.py"
 N, D = 400, 7
@@ -219,9 +220,7 @@ HEAD = "from olbench import second_order\n\n@second_order('mine'{})\ndef rule(m,
 ONE, NONE = ", state=(0.0,)", "return 0.0, 0.0, 0.0, 1.0"
 
 
-@pytest.mark.parametrize(
-    ("options", "body", "message"),
-    [
+@for_each(("options", "body", "message"), [
         (ONE, f"s[1] += 1.0; {NONE}", r"mine\.py:5: the rule of 'mine' fails: IndexError: index 1 is out"),
         (ONE, f"p[0] = 1.0; {NONE}", "is read-only"),
         (ONE, "return p[0], 0.0, 0.0, 1.0", "IndexError"),
@@ -229,8 +228,7 @@ ONE, NONE = ", state=(0.0,)", "return 0.0, 0.0, 0.0, 1.0"
         (ONE, "return 0.0, 0.0, 0.0, 1.5", r"returns decay = 1\.5 at m = -2; it must lie in \(0, 1\]"),
         (ONE, "return 1.0, 0.0, -1.0, 1.0", "c must not be negative"),
         ("", NONE, r"takes \(m, v, y, mistake, t, p, s\); it must be \(m, v, mistake, t, p\)"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_a_rule_does_with_its_numbers_is_checked(tmp_path, options, body, message):
     path = tmp_path / "mine.py"
     path.write_text(f"{HEAD.format(options)}    {body}\n")
@@ -255,17 +253,14 @@ def test_what_a_rule_declares_is_checked(tmp_path, options, message):
         load_plugin(tmp_path / "mine.py")
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+@for_each(("settings", "message"), [
         ({"forgetting": 0.9}, "weighted-arow: its rule decides what is forgotten; leave forgetting out"),
         ({"kernel": "rbf"}, "weighted-arow: its rule may let variances of features grow, which a kernel"),
         ({"form": "covariance"}, "a full covariance is stored as a root; leave form out"),
         ({"multiclass": "native"}, "its rule sees the label of one of two classes; use multiclass"),
         ({"projection": "exact", **DIAGONAL}, "weighted-arow has no exact diagonal step"),
         ({"weight": -1.0}, r"weighted-arow: weight must lie in \(0, inf\), not -1\.0"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_options_that_do_not_fit_say_why(settings, message):
     with pytest.raises(UserError, match=message):
         make_algorithm("weighted-arow", **settings)

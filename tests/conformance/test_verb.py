@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from olbench.conformance.catalogue import CATALOGUE
+from tests.cases import for_each
 
 RULE = Path(__file__).parents[2] / "docs/examples/my_rule.py"
 MODULE = """\
@@ -87,7 +88,7 @@ def test_a_parameter_can_have_another_name_or_be_the_inverse(here, module):
     assert here(*words, "--map", "r=1/gamma")[0] == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "sentence"),
     [
         ((), "name one subject and what it should be"),

@@ -12,6 +12,7 @@ from olbench.report import brief
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import make_report
 from olbench.report.renderers import text
+from tests.cases import for_each
 from tests.report.editing import reseal
 from tests.report.pages import section_values
 
@@ -53,8 +54,8 @@ def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run):
     assert (code, "does not go with" in err) == (2, True)
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100, 120, 140])
-@pytest.mark.parametrize("lines", [24, 40])
+@for_each("columns", [60, 80, 100, 120, 140])
+@for_each("lines", [24, 40])
 def test_it_fits_a_terminal_and_keeps_its_names(report, columns, lines):
     shown = text.render(brief.parts(report, "olbench report small", columns, lines), columns).splitlines()
     assert max(map(len, shown)) <= columns

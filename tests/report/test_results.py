@@ -14,6 +14,7 @@ from olbench.report.model import make_report
 from olbench.report.results import load_results, newest
 from olbench.report.sections import sections_of
 from olbench.trials import baseline
+from tests.cases import for_each
 from tests.report.editing import read_records, reseal, write_records
 
 SMALL = Path(__file__).with_name("small")
@@ -126,7 +127,7 @@ def _edit(folder, change):
     reseal(folder)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         (lambda record: record.pop("mistakes"), "its mistakes is missing"),
@@ -136,7 +137,6 @@ def _edit(folder, change):
         (lambda record: record["curve"].pop("updates"), "its curve lacks numbers for updates"),
         (lambda record: record["curve"]["t"].reverse(), "other points"),
     ],
-    ids=["number", "zero", "permutation", "curve", "column", "points"],
 )
 def test_a_record_that_cannot_be_reported_is_refused_with_its_key_and_the_remedy(change, message, tmp_path):
     folder = tmp_path / "small"
@@ -149,8 +149,8 @@ def test_a_record_that_cannot_be_reported_is_refused_with_its_key_and_the_remedy
     assert "remove its line, and the next run computes that trial again" in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["cells", "data", "config", "start", "machine"])
-@pytest.mark.parametrize("value", [7, [7], {"x": 7}, True])
+@for_each("name", ["cells", "data", "config", "start", "machine"])
+@for_each("value", [7, [7], {"x": 7}, True])
 def test_a_run_file_with_a_field_of_another_kind_is_refused(name, value, tmp_path):
     if (name, type(value)) == ("machine", dict):
         return

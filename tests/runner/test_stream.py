@@ -16,6 +16,7 @@ import pytest
 
 from olbench import load_dataset
 from olbench.config.specs import Reading
+from tests.cases import for_each
 
 RNG = np.random.default_rng(7)
 
@@ -80,7 +81,7 @@ def test_a_pipe_is_copied_piece_by_piece(monkeypatch):
     assert not list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "words", "message"),
     [
         ("+1 1:1\n-1 2:1\n+1 3:", (), "stdin:3:4: '3:' has no value after its colon"),
