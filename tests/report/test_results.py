@@ -127,7 +127,7 @@ def _edit(folder, change):
     reseal(folder)
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda record: record.pop("mistakes"), "its mistakes is missing"),

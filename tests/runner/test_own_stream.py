@@ -113,7 +113,7 @@ def test_a_time_is_no_feature_under_other_protocols(here, days):
     assert json.loads(Path("results/days.csv/run.json").read_text())["data"]["days"]["features"] == 3
 
 
-@for_each(("text", "words", "message"), [
+@pytest.mark.parametrize(("text", "words", "message"), [
         (SMALL, ("--delay", 30), "days has 30 rows, so no label would come with a delay of 30"),
         (SMALL, ("--set", "window=0"), "window must be a whole number from 1, not 0"),
         (SMALL.replace("01-17", "01-15"), (), "days.csv:18: the time '2020-01-15' is before that of the"),
@@ -163,7 +163,7 @@ def test_a_column_that_is_named_twice_in_a_config_is_refused(here, days):
     assert err.startswith("olbench: twice.yaml:6: ")
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("text", "protocol", "comment"),
     [
         (SMALL, "stream", False),
