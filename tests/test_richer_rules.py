@@ -220,7 +220,7 @@ HEAD = "from olbench import second_order\n\n@second_order('mine'{})\ndef rule(m,
 ONE, NONE = ", state=(0.0,)", "return 0.0, 0.0, 0.0, 1.0"
 
 
-@for_each(("options", "body", "message"), [
+@pytest.mark.parametrize(("options", "body", "message"), [
         (ONE, f"s[1] += 1.0; {NONE}", r"mine\.py:5: the rule of 'mine' fails: IndexError: index 1 is out"),
         (ONE, f"p[0] = 1.0; {NONE}", "is read-only"),
         (ONE, "return p[0], 0.0, 0.0, 1.0", "IndexError"),

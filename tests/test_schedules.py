@@ -26,7 +26,6 @@ KERNELS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
 def data(id):
     rng, d = np.random.default_rng(5), WIDE if id == "wide" else D
     X = rng.standard_normal((N, d)) * (rng.random((N, d)) < 0.8)
@@ -71,8 +70,8 @@ def last_scores(learner, rows, row):
 
 @for_each("storage", [np.asarray, sp.csr_matrix])
 @for_each(("id", "settings"), KERNELS)
-def test_predictions_and_lessons_apart_are_those_of_single_rounds(data, id, settings, storage):
-    X, y = data
+def test_predictions_and_lessons_apart_are_those_of_single_rounds(id, settings, storage):
+    X, y = data(id)
     schedule = make_schedule(np.arange(N) + 1 + np.random.default_rng(1).integers(0, 9, N))
     expected, single = play(id, settings, X, y, schedule)
     found = online_pass(make(id, settings), storage(X), y, order=schedule, keep="margins")
@@ -83,8 +82,8 @@ def test_predictions_and_lessons_apart_are_those_of_single_rounds(data, id, sett
 
 
 @for_each(("id", "settings"), KERNELS)
-def test_slices_of_a_schedule_have_the_same_bits(data, id, settings):
-    X, y = data
+def test_slices_of_a_schedule_have_the_same_bits(id, settings):
+    X, y = data(id)
     schedule = make_schedule(np.arange(N) + 4)
     whole = online_pass(make(id, settings), X, y, order=schedule, keep="margins")
     sliced = online_pass(
@@ -95,8 +94,8 @@ def test_slices_of_a_schedule_have_the_same_bits(data, id, settings):
 
 
 @for_each(("id", "settings"), KERNELS)
-def test_no_delay_is_the_pass_itself(data, id, settings):
-    X, y = data
+def test_no_delay_is_the_pass_itself(id, settings):
+    X, y = data(id)
     plain = online_pass(make(id, settings), X, y)
     apart = online_pass(make(id, settings), X, y, order=make_schedule(np.arange(N) + 1))
     split = np.ravel(np.column_stack([np.arange(N) | ONLY_PREDICT, np.arange(N) | ONLY_LEARN]))
@@ -107,8 +106,8 @@ def test_no_delay_is_the_pass_itself(data, id, settings):
 
 
 @for_each(("id", "settings"), KERNELS)
-def test_confusion_counts_follow_from_the_margins(data, id, settings):
-    X, y = data
+def test_confusion_counts_follow_from_the_margins(id, settings):
+    X, y = data(id)
     result = online_pass(make(id, settings), X, y, curve=7, keep="margins")
     positive = result.margins >= 0
     curve = result.curve
@@ -119,8 +118,8 @@ def test_confusion_counts_follow_from_the_margins(data, id, settings):
 
 
 @for_each(("id", "settings"), KERNELS)
-def test_a_kept_variance_is_that_of_the_state_and_changes_nothing(data, id, settings):
-    X, y = data
+def test_a_kept_variance_is_that_of_the_state_and_changes_nothing(id, settings):
+    X, y = data(id)
     algorithm = make(id, settings)
     if not algorithm.start(X.shape[1]).has_variances:
         with pytest.raises(UserError, match="has no variances"):
