@@ -27,7 +27,7 @@ tuning: {search: grid}
 
 def test_kills_full_disks_and_dead_workers_lose_nothing():
     """`make torture` has the same for many more kills."""
-    words = ["--kills", "30", "--disks", "4", "--deaths", "2"]
+    words = ["--kills", "18", "--disks", "3", "--deaths", "1"]
     done = subprocess.run(
         [sys.executable, "-m", "tests.torture", *words],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
