@@ -147,21 +147,28 @@ class Run:
             running = self.executor.execute(trials, self.stop)
             try:
                 for finished in running:
-                    found = list(getattr(self.executor, "deaths", ()))
-                    for text in found[self.told :]:
-                        self.progress.warn(text)
-                    self.told, self.deaths = len(found), (*self.earlier_deaths, *found)
+                    self._tell_deaths()
                     self._keep(finished)
-                    dataset = finished["dataset"]
-                    left[dataset] -= 1
-                    cells = [cell for cell in self.cells if cell.source.name == dataset]
-                    if not left[dataset] and not self.due(cells) and self.timing != "exclusive":
-                        cells[0].source.close()
+                    self._release(finished["dataset"], left)
             except LedgerFullError:
                 self.stop.set()
                 for _ in running:  # let the workers finish
                     continue
                 raise
+
+    def _tell_deaths(self) -> None:
+        # An executor of the user's own need not count them.
+        found = list(getattr(self.executor, "deaths", ()))
+        for text in found[self.told :]:
+            self.progress.warn(text)
+        self.told, self.deaths = len(found), (*self.earlier_deaths, *found)
+
+    def _release(self, dataset: str, left: Counter[str]) -> None:
+        """Close a source after its last trial; a tuning that has just decided may ask for more."""
+        left[dataset] -= 1
+        cells = [cell for cell in self.cells if cell.source.name == dataset]
+        if not left[dataset] and not self.due(cells) and self.timing != "exclusive":
+            cells[0].source.close()
 
     def _planned(self) -> dict[Kind, int]:
         counts: dict[Kind, int] = {}
