@@ -48,7 +48,6 @@ def _choose_bases(definition: Definition) -> tuple[type[Any], ...]:
 
 
 def _make_field(definition: Definition, parameter: Parameter) -> tuple[str, Any, Any]:
-    """Return the name, type and default of a parameter; None where it and another replace each other."""
     alternatives = {
         name for each in definition.parameters if each.instead_of for name in (each.name, each.instead_of)
     }

@@ -12,7 +12,6 @@ BASELINE = Path("results/ci-baseline.json")
 
 
 def find_folder(name: str) -> Path:
-    """Return a folder that ships: inside an installed package, or beside it in a checkout."""
     package = Path(__file__).resolve().parent
     inside = package / name
     return inside if inside.is_dir() else package.parent / name

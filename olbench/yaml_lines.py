@@ -37,7 +37,6 @@ class Node:
         return UserError(f"{self.place}: {reason}")
 
     def mapping(self, what: str, known: list[str] | None = None) -> "dict[str, Node]":
-        """Return the dict, or refuse another type or a key that is not known."""
         if not isinstance(self.value, dict):
             raise self.fail(f"{what} must be a mapping, not {self.shown()}")
         for key in self.value:
@@ -130,7 +129,6 @@ class _Converter:
         return Node(self._scalar(node), self.place(node))
 
     def _mapping(self, node: yaml.MappingNode, inside: tuple[int, ...]) -> Node:
-        """Return a mapping; its own keys come before those that it takes over with `<<`."""
         own: dict[str, Node] = {}
         places: dict[str, str] = {}
         shared: list[Node] = []

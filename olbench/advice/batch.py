@@ -22,7 +22,6 @@ class KnowledgeClassifier:
         self.advice, self.lam, self.mu, self.loss, self.alone = advice, lam, mu, loss, alone
 
     def fit(self, X: Any, y: Any) -> "KnowledgeClassifier":
-        """Solve the batch problem."""
         advice = self.advice or Advice((), X.shape[1])
         if self.alone:
             self.solution_ = solve_advice(advice, self.mu)

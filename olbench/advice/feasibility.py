@@ -26,7 +26,6 @@ def is_empty(D: Floats, d: Floats) -> bool:
 
 
 def conflicts(advice: Advice) -> list[tuple[int, int]]:
-    """Return the pairs of sets, by number from 0, that imply different signs where they intersect."""
     return [
         (i, j)
         for i, left in enumerate(advice)

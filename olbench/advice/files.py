@@ -138,7 +138,6 @@ def _read_rule(item: Node, lines: list[str]) -> tuple[Rule, str]:
 
 
 def _column(text: str, place: str, lines: list[str]) -> int | None:
-    """Return the column at which a rule begins in its line; None where it is folded or quoted otherwise."""
     number = place.rpartition(":")[2]
     line = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else ""
     return line.index(text) + 1 if text in line else None

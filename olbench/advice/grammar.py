@@ -92,8 +92,6 @@ class Condition:
 
 @dataclass(frozen=True)
 class Head:
-    """The class that a rule names, or with `negated` the one that it rules out."""
-
     name: str
     negated: bool
     start: int
@@ -416,7 +414,6 @@ class _Parser:
 
 
 def _numbered(token: Token, number: int) -> Feature:
-    """Return the feature of a stem and a number: spacers(3) and spacer 3 are spacer3."""
     stems = [token.text.removesuffix("s"), token.text] if len(token.text) > 1 else [token.text]
     spellings = [f"{stem}{joint}{number}" for stem in dict.fromkeys(stems) for joint in ("", "_")]
     return Feature(tuple(spellings), token.start)

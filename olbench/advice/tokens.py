@@ -29,8 +29,6 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-    """A word: its kind (number, name, sign, keyword or end), its text, and its position in the rule."""
-
     kind: str
     text: str
     start: int

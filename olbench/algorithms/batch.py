@@ -65,7 +65,6 @@ class ConstantClassifier:
         self.label = label
 
     def fit(self, X: Any, y: Any) -> "ConstantClassifier":
-        """Count the labels; equal counts give -1."""
         self.label_ = self.label if self.label is not None else (1.0 if np.sum(y) > 0 else -1.0)
         return self
 

@@ -151,7 +151,6 @@ class Definition:
 
     @property
     def place(self) -> str:
-        """Where the rule or the factory is, as a message begins: file, line and colon; or an empty text."""
         return _find_place(self.rule or self.factory)
 
     @property
@@ -160,14 +159,12 @@ class Definition:
 
     @property
     def estimator_name(self) -> str:
-        """The name of the scikit-learn estimator, as AveragedPA1 of averaged-pa1, titled Averaged PA-I."""
         words = re.findall("[a-z]+|[0-9]+", self.id)
         named = [word.upper() if word.upper() in self.title else word.capitalize() for word in words]
         return self.estimator.name or "".join(named)
 
     @property
     def online(self) -> bool:
-        """Whether it learns one example at a time, so that it has an online pass."""
         return self.order != "batch"
 
     @property
@@ -192,7 +189,6 @@ class Definition:
 
     @property
     def projections(self) -> tuple[str, ...]:
-        """The ways in which an update of a diagonal covariance is kept diagonal."""
         if self.order != "second" or not self.diagonal:
             return ()
         if self.product or self.root_step:
@@ -201,11 +197,9 @@ class Definition:
 
     @property
     def grid(self) -> dict[str, tuple[float, ...]]:
-        """The values that the papers search, for each parameter that they tune."""
         return self.grid_beside(())
 
     def grid_beside(self, fixed: Container[str]) -> dict[str, tuple[float, ...]]:
-        """Return the grid without the parameters that are fixed and those that a fixed one replaces."""
         replaced = {parameter.instead_of for parameter in self.parameters if parameter.name in fixed}
         searched = [
             parameter
@@ -292,7 +286,6 @@ class Definition:
         return self._compile(LABELLED_RULE if self.sees_label else RULES.get(self.order), self.rule)
 
     def check(self) -> None:
-        """Refuse a user's rule that takes or gives something else; nothing is compiled."""
         if self.rule is not None and self.order in TAKES and not self.module.startswith("olbench."):
             params = self.resolve({})
             constants, passive_above = self.rule_constants(params), self.find_passive_margin(params)
@@ -328,7 +321,6 @@ class Definition:
 
 
 def _find_place(function: Callable[..., Any] | None) -> str:
-    """Return where a function is, as a message begins: file, line and colon; or an empty text."""
     code = getattr(function, "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
 
@@ -359,7 +351,6 @@ def refuse_twice(what: str, id: str, place: str) -> None:
 
 
 def _refuse_names(definition: Definition) -> None:
-    """Refuse ids and names of parameters that nobody could write on the command line, and double names."""
     names = [parameter.name for parameter in definition.parameters]
     for what, name in (("an algorithm", definition.id), *(("a parameter", name) for name in names)):
         if not (isinstance(name, str) and name and name.isprintable() and not set(name) & set(" ,")):
@@ -401,7 +392,6 @@ def _refuse_state(definition: Definition) -> None:
 
 
 def register(definition: Definition) -> Definition:
-    """Add a definition to the list; only the file that defined an id may define it again."""
     _refuse_names(definition)
     _refuse_state(definition)
     refuse_twice("the algorithm", definition.id, definition.place)

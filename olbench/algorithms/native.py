@@ -19,7 +19,6 @@ COVARIANCES = ("block", "shared", "diag")
 
 
 def read_native(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of several classes among those given, checked; none for one-vs-rest."""
     id, default = definition.id, "native" if definition.only_native else "one-vs-rest"
     multiclass, allocation = given.get("multiclass") or default, given.get("allocation")
     if multiclass not in MULTICLASS:
@@ -40,7 +39,6 @@ def read_native(definition: Definition, given: Mapping[str, Any]) -> dict[str, A
 
 
 def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:
-    """Return why an algorithm with these options has no native form, or an empty text."""
     if definition.order not in ("first", "second"):
         return "it is not a rule for one margin"
     if definition.averaged:

@@ -24,7 +24,6 @@ PAUSE, PATIENCE = 0.05, 0.5
 
 
 def restore(id: str, module: str, file: str) -> Definition:
-    """Return a pickled definition; load its plugin file if this process has not done so."""
     if module.startswith(PREFIX) and module not in sys.modules:
         load_plugin(file)
     return get_definition(id)
@@ -65,7 +64,6 @@ class FreshLoader(importlib.machinery.SourceFileLoader):
 
 
 def make_module(name: str, file: Path) -> tuple[FreshLoader, ModuleType]:
-    """Return the loader of a user's file and its module, which is listed under a name but not executed."""
     loader = FreshLoader(name, str(file))
     spec = importlib.machinery.ModuleSpec(name, loader, origin=str(file))
     spec.has_location = True

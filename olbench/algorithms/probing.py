@@ -134,7 +134,6 @@ def interpret(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _place_of(error: Exception, file: str) -> str:
-    """Return the file and the line in it where an error arose, or an empty text."""
     line = find_line(error, file)
     return f"{file}:{line}" if line else ""
 

@@ -20,7 +20,6 @@ RECORDED: dict[str, str] = {}
 
 @cache
 def _load_installed() -> dict[str, int]:
-    """Import every algorithm that is installed; return the places of the built-in modules in lists."""
     built_in = [*import_all("olbench.algorithms", FIRST), *ELSEWHERE]
     for module in ELSEWHERE:
         importlib.import_module(module)

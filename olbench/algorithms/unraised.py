@@ -14,8 +14,6 @@ from olbench.errors import UserError, describe_error
 
 
 class _Hooks:
-    """What hears of all other such errors, as it did before."""
-
     before: Callable[[Any], object] = sys.__unraisablehook__
 
 
@@ -24,7 +22,6 @@ _heard = local()
 
 @contextmanager
 def raise_errors(definition: Definition) -> Iterator[None]:
-    """Raise a UserError after a pass in which the rule of an algorithm failed."""
     if sys.unraisablehook is not _hear:
         _Hooks.before, sys.unraisablehook = sys.unraisablehook, _hear
     before = getattr(_heard, "errors", None)
@@ -41,7 +38,6 @@ def raise_errors(definition: Definition) -> Iterator[None]:
 
 
 def _hear(unraisable: Any) -> None:
-    """Keep the first error of a rule in this thread."""
     errors = getattr(_heard, "errors", None)
     if errors is None or "numba" not in str(unraisable.object):
         _Hooks.before(unraisable)

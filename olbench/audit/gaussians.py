@@ -66,7 +66,6 @@ class Problem(Example):
         return {"m": self.m, "v": self.v, "phi": self.phi, **({} if self.price == "none" else {"C": self.C})}
 
     def shortfall(self, mean: Floats, covariance: Floats) -> float:
-        """Return by how much a Gaussian misses the constraint."""
         variance = float(self.x @ covariance @ self.x)
         wanted = variance if self.constraint == "variance" else math.sqrt(variance)
         return self.phi * wanted - self.y * float(mean @ self.x)

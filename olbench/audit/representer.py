@@ -16,7 +16,6 @@ Step = Callable[[float, float], tuple[float, float]]
 
 
 def rule_of(id: str) -> Callable[..., tuple[float, float, float]]:
-    """Return one of olbench's rules: (m, v, mistake, label, constants) -> (loss, alpha, gain)."""
     rule = get_definition(id).rule
     assert rule is not None
     return rule

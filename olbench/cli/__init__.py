@@ -98,7 +98,6 @@ _show_as_usual = warnings.showwarning
 
 
 def show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Print what is wrong with another package as one sentence, and other warnings as usual."""
     if issubclass(category, PackageWarning):
         click.echo(wrap(f"olbench: {escape_controls(str(message))}", sys.stderr), err=True)
     else:

@@ -336,7 +336,6 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
 
 
 def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
-    """Read a data set's files, not the cache; return whether they agree with the catalogue, and a message."""
     from olbench.data.entries import problems
     from olbench.data.readers.registry import read_examples
 

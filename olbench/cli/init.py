@@ -216,7 +216,6 @@ PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard", "
 
 
 def _write(file: Path, text: str, force: bool) -> None:
-    """Write a config, and beside it the schema that its first line names: editors need no network for it."""
     from olbench.config.schema import FILE, LINE, make_schema
 
     if file.exists() and not force:

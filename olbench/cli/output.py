@@ -58,7 +58,6 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
 
 
 def choose_run(name: Path) -> Path:
-    """Return the folder of a run; say which it is if the user's own has the name of one that ships."""
     from olbench.shipped import REFERENCE, find_run, is_hidden
 
     folder = find_run(name)

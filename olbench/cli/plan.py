@@ -156,7 +156,6 @@ def _compile(cells: Sequence[Cell]) -> float:
 
 
 def _seconds(planned: CellReuse) -> float:
-    """Return how long the trials of a cell take on one core, from a probe of some hundredths of a second."""
     if not planned.would_run:
         return 0.0
     cell = planned.cell

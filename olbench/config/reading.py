@@ -66,7 +66,6 @@ def data_config(
 
 
 def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
-    """Return the tree with each `key=value` applied; dots lead to keys below."""
     for override in overrides:
         key, separator, value = override.partition("=")
         place = f"--set {shorten(override, 200)}"

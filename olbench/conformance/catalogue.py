@@ -43,8 +43,6 @@ HINGE = ("pa", "pa1", "pa2", "averaged-pa", "averaged-pa1", "aromma", "arow", "n
 
 @dataclass(frozen=True)
 class Deviation:
-    """One known way to differ from a paper. The sentence continues "it ..."."""
-
     id: str
     kind: Kind
     says: str

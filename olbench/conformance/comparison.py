@@ -51,7 +51,6 @@ class Agreement:
 
     @property
     def holds(self) -> bool:
-        """Whether something was compared and nothing differs."""
         return self.divergence is None and self.rounds > 0
 
     def explains(self, first: Divergence) -> bool:
@@ -60,7 +59,6 @@ class Agreement:
 
 
 def tolerance_of(unit: float) -> float:
-    """Return the largest relative difference that is rounding."""
     return max(TOLERANCE, ROUNDINGS * unit)
 
 

@@ -38,7 +38,6 @@ class SmallestExample:
 def find_example(
     subject: Subject, target: Candidate, first: Divergence, recordings: Sequence[Recording], unit: float
 ) -> SmallestExample:
-    """Return the smallest example on which a subject differs at the same place as in its first difference."""
     recording = next(each for each in recordings if each.input is first.input)
     shown = _show_rounds(target, first, recording)
 

@@ -11,8 +11,6 @@ from olbench.conformance.replica import Exchange, Replica, RuleStep
 
 
 def with_params(**changes: Callable[[float], float]) -> Exchange:
-    """Return the exchange that reads parameters differently."""
-
     def read(before: Any) -> Any:
         def params(given: dict[str, Any]) -> Any:
             known = before(given)
@@ -39,8 +37,6 @@ def with_seen(change: Callable[[float, float, Replica], tuple[float, float]]) ->
 
 
 def with_phi(change: Callable[[float], float]) -> Exchange:
-    """Return the exchange that computes phi differently from eta."""
-
     def constants(before: Any, s: Replica) -> list[float]:
         return [*before(s)[:-1], change(s.params["eta"])]
 
@@ -94,7 +90,6 @@ def with_limit(limit: Callable[[float, float], float]) -> Exchange:
 
 
 def unlimited_step(step: RuleStep, m: float, v: float, s: Replica) -> float:
-    """Return the step of PA or CW, before C limits it."""
     if s.definition.order == "first":
         return step.loss / v
     phi = s.p[1]

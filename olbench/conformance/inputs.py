@@ -18,8 +18,6 @@ DATA_ROUNDS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """Rows and labels in the order in which a subject meets them, and what they are for."""
-
     name: str
     purpose: str
     X: Floats
@@ -39,7 +37,6 @@ class Input:
 
 
 def design_inputs() -> list[Input]:
-    """Return the inputs of every check, the shortest first and rows of zeros last."""
     return sorted(_design(), key=lambda given: (given.has_zero_rows, len(given.y)))
 
 
@@ -97,7 +94,6 @@ def _labels(signs: str) -> Floats:
 def _draw(
     rng: np.random.Generator, name: str, purpose: str, n: int, scales: list[float], noise: float
 ) -> Input:
-    """Return Gaussian rows labelled by a hyperplane, with some labels turned."""
     scale = np.array(scales)
     X = np.round(rng.normal(size=(n, scale.size)) * scale, 3)
     w = rng.normal(size=scale.size) / scale

@@ -23,7 +23,6 @@ def load_subject(
     renamed: Mapping[str, str],
     exposed: Mapping[str, str],
 ) -> ObjectSubject:
-    """Return the subject of MODULE:OBJECT; what was `given` for it must be among its arguments."""
     found = load_object(spec)
     theirs = {name: rename(name, value, renamed) for name, value in params.items()}
     known = _list_arguments(found)
@@ -46,7 +45,6 @@ def rename(name: str, value: Value, renamed: Mapping[str, str]) -> tuple[str, Va
 
 
 def _list_arguments(found: Any) -> list[str] | None:
-    """Return the names of the arguments of a class or function; None if it takes any, or none are known."""
     try:
         arguments = inspect.signature(found).parameters.values()
     except (TypeError, ValueError):
@@ -57,7 +55,6 @@ def _list_arguments(found: Any) -> list[str] | None:
 
 
 def load_object(spec: str) -> Any:
-    """Return what MODULE:OBJECT names; the module is one that can be imported, or the path of a file."""
     module, colon, path = spec.partition(":") if not spec.endswith(".py") else (spec, "", "")
     if not colon or not path:
         raise UserError(f"{show_name(spec)} is not of the form MODULE:OBJECT, such as my_learners:AROW")
@@ -91,7 +88,6 @@ def _import(module: str) -> Any:
 
 
 def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
-    """Return NAME=VALUE pairs, of which a text may hold several with commas between."""
     found = {}
     for text in (part for each in texts for part in each.split(",")):
         name, equals, value = text.partition("=")

@@ -84,8 +84,6 @@ def _as_array(value: Any, d: int, quantity: str) -> Any:
 
 
 class ObjectSubject(Subject):
-    """A Python object that learns, from a function of the number of features."""
-
     def __init__(
         self, make: Callable[[int], Any], name: str, exposed: Mapping[str, str] = {}, signed: bool = False
     ):
@@ -185,7 +183,6 @@ WAYS = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit")
 
 
 def _has_methods(model: Any) -> str:
-    """Return how an object learns, or an empty text."""
     ways = (
         way for way, methods in WAYS.items() if all(callable(getattr(model, each, None)) for each in methods)
     )
@@ -219,7 +216,6 @@ def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
 
 
 def _place(template: Any, mu: Floats, sigma: Floats) -> Any:
-    """Return a state of the same form with given weights and covariance; None if it holds anything else."""
     d = mu.size
     if isinstance(template, np.ndarray):
         return mu.copy() if template.shape == (d,) else None

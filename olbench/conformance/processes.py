@@ -57,8 +57,6 @@ class ProcessSubject(Subject):
 
 
 class _Talk:
-    """Lines to and from a process, with a limit on the time that an answer takes."""
-
     def __init__(self, process: "subprocess.Popen[bytes]"):
         self.process, self.buffer = process, b""
         self.deadline = time.monotonic() + subjects.PATIENCE

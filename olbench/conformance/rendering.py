@@ -60,14 +60,12 @@ def render_evidence(verdict: "Conformance") -> str:
 
 
 def render_readme_line(verdict: "Conformance") -> str:
-    """Return a line to paste into a README."""
     words = {"conforms": "conforms to", "convention": "conforms, with another convention, to"}
     verb = words.get(verdict.outcome, "does not conform to")
     return f"{verdict.definition.title} {verb} {verdict.definition.source}: {render_evidence(verdict)}"
 
 
 def render_github(verdict: "Conformance", place: str) -> str:
-    """Return a GitHub annotation if a subject does not conform, else its sentence."""
     if verdict.conforms:
         return f"{verdict.headline}.\n"
     file = f" file={place}" if place else ""

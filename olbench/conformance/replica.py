@@ -49,7 +49,6 @@ class ReplicaRound:
 
     @property
     def prediction(self) -> float:
-        """The predicted label; sign(0) = +1."""
         return 1.0 if self.margin >= 0.0 else -1.0
 
 
@@ -93,8 +92,6 @@ PARTS: dict[str, Part] = {
 
 
 class Replica:
-    """An algorithm that learns row by row; with exchanged parts, an algorithm with known deviations."""
-
     def __init__(
         self, definition: Definition, params: Mapping[str, Value], exchanges: Iterable[Exchange] = ()
     ):
@@ -133,7 +130,6 @@ class Replica:
         return found
 
     def learn_once(self, x: Floats, y: float) -> ReplicaRound:
-        """Take one step on an example that is read already."""
         second = self.definition.order == "second"
         f = self.parts["score"](self, x)
         v = self.parts["variance" if second else "norm"](self, x)

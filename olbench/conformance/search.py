@@ -21,8 +21,6 @@ BEAM = 40
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm with deviations that might be what a subject is."""
-
     definition: Definition
     params: dict[str, Value] = field(compare=False)
     deviations: tuple[Deviation, ...] = ()
@@ -47,7 +45,6 @@ class Candidate:
 
 
 def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]:
-    """Return the other algorithms with the same parameters, those of the same order first."""
     found = []
     for other in definitions():
         if other is target or other.order not in ("first", "second") or other.is_own or other.rule is None:
@@ -73,7 +70,6 @@ def search(
     recordings: Sequence[Recording],
     unit: float,
 ) -> tuple[Candidate, Agreement] | None:
-    """Return the simplest candidate that explains all rounds, with the first difference, or None."""
     singles = find_deviations(target, params)
     others = find_others(target, params)
     mine = partial(Candidate, target, params)
@@ -154,7 +150,6 @@ def find_order(candidate: Candidate, recordings: Sequence[Recording], unit: floa
 
 
 def _find_visits(candidate: Candidate, recording: Recording, n: int, seen: Any, unit: float) -> str | None:
-    """Return a sentence about the order that leads to these weights; None if none does."""
     X, y = recording.input.X, recording.input.y
     orders = [("", range(n)), *((f"passes {k} times over the rows", [*range(n)] * k) for k in (2, 3))]
     orders += [("visits the rows in an order of its own", each) for each in permutations(range(n))]

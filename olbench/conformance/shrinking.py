@@ -13,7 +13,6 @@ TRIES, SECONDS = 400, 10.0
 
 
 def shrink(given: Input, differs: Callable[[Input], bool]) -> Input:
-    """Return a smaller input that still differs: fewer rows, fewer features, rounder numbers."""
     search = _Search(differs)
     for _ in range(2):
         given = search.drop_rows(given)
@@ -27,14 +26,12 @@ class _Search:
         self.differs, self.tries, self.deadline = differs, 0, time.monotonic() + SECONDS
 
     def accepts(self, given: Input) -> bool:
-        """Return whether an input still differs; never once the limits are reached."""
         self.tries += 1
         if self.tries > TRIES or time.monotonic() > self.deadline:
             return False
         return self.differs(given)
 
     def drop_rows(self, given: Input) -> Input:
-        """Leave out rows, first many at a time."""
         size = max(1, len(given.y) // 2)
         while size:
             begin = 0
@@ -60,7 +57,6 @@ class _Search:
         return given
 
     def round_numbers(self, given: Input) -> Input:
-        """Replace numbers by 0, by 1 or -1, or by fewer digits."""
         for i, j in np.ndindex(*given.X.shape):
             value = given.X[i, j]
             for simple in (0.0, float(np.sign(value)), float(np.round(value)), float(np.round(value, 1))):

@@ -42,8 +42,6 @@ class Sighting:
 
 @dataclass
 class Recording:
-    """A pass of a subject over an input, round by round; None where nothing was seen."""
-
     input: Input
     sightings: list[Sighting | None] = field(default_factory=list)
     start: Floats | None = None
@@ -52,8 +50,6 @@ class Recording:
 
 
 class Subject(ABC):
-    """An implementation that can be watched."""
-
     #: Whether it can be given other inputs, to find the smallest on which it differs.
     is_live = True
     #: Whether it can start from a given state. Most objects have more state than they show.

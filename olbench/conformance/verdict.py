@@ -115,7 +115,6 @@ def judge(
     data: Iterable[Input] = (),
     allow: Iterable[str] = (),
 ) -> Conformance:
-    """Watch a subject on all inputs, compare it with the algorithm, and explain a difference."""
     if definition.rule is None or definition.order not in ("first", "second"):
         raise UserError(f"{definition.id} has no rule of first or second order that could be compared")
     refuse_labelled(definition)
@@ -224,7 +223,6 @@ def _set_zero_rows_apart(
 def _list_remarks(
     target: Candidate, agreement: Agreement, unit: float, recordings: Sequence[Recording]
 ) -> list[str]:
-    """Return what a reader of a good verdict should know as well."""
     remarks = []
     if agreement.ties - {1.0}:
         remarks.append("it predicts -1 where the margin is exactly zero; sign(0) is +1 here")

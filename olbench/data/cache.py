@@ -110,8 +110,6 @@ class GrowingArray:
 
 
 class Draft:
-    """An entry under construction, in a folder that no reader looks at."""
-
     def __init__(self, folder: Path):
         self.folder = folder
         self.arrays: dict[str, dict[str, Any]] = {}
@@ -144,7 +142,6 @@ class Draft:
         self.arrays[new] = self.arrays.pop(name)
 
     def install(self, key: str, data: Dataset) -> None:
-        """Make the draft the entry of a key; if another process was faster, its entry stays."""
         shape = [int(length) for length in data.X.shape]
         meta: dict[str, Any] = {"shape": shape, "fingerprint": data.fingerprint, "arrays": self.arrays}
         meta |= {} if data.test_from is None else {"test_from": data.test_from}

@@ -145,7 +145,6 @@ class CatalogEntry:
         }
 
     def recipe(self) -> dict[str, Any]:
-        """Return the plain values that, with the content of the files, determine the examples."""
         keys = "format positive negative multiclass label_column preprocess bundled generator"
         facts = "features rows split drifts"
         return {key: getattr(self, key) for key in f"{keys} {facts}".split()} | {
@@ -256,7 +255,6 @@ def _find_split_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
 
 
 def catalog_path() -> Path:
-    """Return the path of the catalogue: inside an installed package, or beside it in a checkout."""
     package = Path(__file__).resolve().parents[1]
     for path in (package / "datasets" / "catalog.yaml", package.parent / "datasets" / "catalog.yaml"):
         if path.is_file():

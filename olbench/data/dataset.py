@@ -26,7 +26,6 @@ class About:
 
     @classmethod
     def from_plain(cls, content: dict[str, Any]) -> "About":
-        """Return it from the values of its fields, as JSON has them."""
         classes = tuple((str(label), int(sign)) for label, sign in content["classes"])
         return cls(tuple(content["features"]), classes, tuple(content["steps"]), content["label"])
 
@@ -65,7 +64,6 @@ class Dataset:
         about: About = UNKNOWN,
         arrivals: Any = None,
     ) -> "Dataset":
-        """Return examples with their fingerprint."""
         return cls(name, X, y, fingerprint(X, y, arrivals), test_from, about, arrivals)
 
     @cached_property
@@ -75,18 +73,15 @@ class Dataset:
 
     @property
     def labels(self) -> Floats:
-        """The labels of `examples`."""
         labels: Floats = self.y
         return labels
 
     @property
     def storage(self) -> str:
-        """ "dense" or "sparse"."""
         return "dense" if isinstance(self.X, np.ndarray) else "sparse"
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """The arrays that hold the examples."""
         late = {} if self.arrivals is None else {"arrivals": self.arrivals}
         if self.storage == "dense":
             return {"X": self.X, "y": self.y, **late}
@@ -136,7 +131,6 @@ def fingerprint(X: Any, y: Any, arrivals: Any = None) -> str:
 
 
 def _nonzeros(X: Any, begin: int, end: int) -> tuple[Any, Any, Any]:
-    """Return the row lengths, column numbers and values of the non-zero entries in a range of rows."""
     if isinstance(X, np.ndarray):
         block = X[begin:end]
         rows, columns = np.nonzero(block)

@@ -62,7 +62,6 @@ def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -
 
 
 def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> None:
-    """Raise a UserError if files that the cache cannot take are too large for memory as well."""
     size, limit = sum(path.stat().st_size for path in paths), memory_limit()
     if size > limit:
         raise UserError(

@@ -247,7 +247,6 @@ def _count_days(table: Table, columns: list[int]) -> list[Floats]:
 
 
 def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
-    """Return the label that is +1 by the rule for two labels, or the most frequent of more."""
     plain = [label for label, _ in labels]
     if len(plain) != 2 or len({isinstance(p, str) and is_number(p) for p in plain}) > 1:
         return plain[0]

@@ -100,7 +100,6 @@ def load_dataset(
 
 
 def load_spec(spec: DatasetSpec) -> Dataset:
-    """Return the data set of a config, as far as it can be prepared before its trials; nothing is fetched."""
     positive, negative = _as_tuple(spec.positive), _as_tuple(spec.negative)
     spec = replace(spec, positive=positive, negative=negative, reading=spec.reading.before_trials())
     return _load(spec.path or spec.name, spec, download=False)

@@ -21,8 +21,6 @@ LABELS_AT_ONCE = 1 << 20
 
 
 class Source:
-    """A data set that opens when a trial first needs it and is released after the last."""
-
     def __init__(self, spec: DatasetSpec, data: Dataset, can_reload: bool = True):
         self.spec, self.can_reload = spec, can_reload
         self.name = spec.name if spec.path else data.name
@@ -84,7 +82,6 @@ class Source:
         return self._open is not None
 
     def take(self, places: Sequence[slice]) -> Dataset:
-        """Return copies of some ranges of rows, one after the other, without opening all of them."""
         data = self._read()
         parts = [data.X[place] for place in places]
         X = np.concatenate(parts) if data.storage == "dense" else vstack(parts, format="csr")
@@ -125,14 +122,12 @@ def _load(spec: DatasetSpec) -> Dataset:
 
 @cache
 def find_source(spec: DatasetSpec) -> Source:
-    """Return the source of a spec; the same object at every call of a process."""
     return Source(spec, _load(spec))
 
 
 def find_sources(
     specs: Sequence[DatasetSpec], skip_missing: bool, say: Callable[[str], None] = lambda text: None
 ) -> tuple[list[Source], list[str]]:
-    """Return the sources and the names of those skipped; without leave to skip, refuse to start."""
     from olbench.data.fetch import fetch_command, is_present
 
     absent = [spec for spec in specs if not spec.path and not is_present(spec.name)]

@@ -21,8 +21,6 @@ RECENT = 30.0
 
 
 class Progress:
-    """Counts trials and tracks the best algorithm on each data set; shows nothing."""
-
     def __init__(self, quantity: Quantity | None = None) -> None:
         #: The quantity that decides which algorithm is best so far.
         self.quantity = quantity

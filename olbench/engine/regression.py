@@ -17,8 +17,6 @@ WORSE, BETTER = "worse", "better"
 
 @dataclass(frozen=True)
 class Shift:
-    """A quantity of one algorithm on one data set, averaged over the trials, before and now."""
-
     quantity: str
     title: str
     before: float

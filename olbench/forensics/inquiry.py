@@ -178,7 +178,6 @@ class Setting:
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
-        """Sorts settings: the best explanation has the smallest rank."""
         return not self.consistent, self.wide, self.distance
 
 

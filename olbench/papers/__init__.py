@@ -82,7 +82,6 @@ def is_path(id_or_path: str) -> bool:
 
 
 def load_paper(id_or_path: str) -> Paper:
-    """Return a paper by its id, or from a user's own file, which ends with .yaml."""
     return read_paper(find_paper(id_or_path))
 
 

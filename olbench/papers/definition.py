@@ -23,8 +23,6 @@ QUANTIFIERS = ("every", "most", "many", "some", OVERALL)
 
 @dataclass(frozen=True)
 class Reported:
-    """A number that a paper prints, and everything that has to be known to compare another with it."""
-
     where: str
     #: What it is about: the data set, the row that stands for an algorithm, and whatever else tells it apart.
     at: Mapping[str, str]
@@ -57,8 +55,6 @@ class Reported:
 
 @dataclass(frozen=True)
 class RowSpec:
-    """The algorithm that a row of a paper's tables stands for."""
-
     id: str
     options: Mapping[str, Any]
     #: The name that its entry has in a config; any if empty.
@@ -67,8 +63,6 @@ class RowSpec:
 
 @dataclass(frozen=True)
 class Requirements:
-    """What a run must be for its numbers to be compared with the paper's."""
-
     options: Mapping[str, Any] = field(default_factory=dict)
     #: "declared" if parameters must be tuned over the grid that the definition of the algorithm declares.
     grid: str = ""
@@ -82,8 +76,6 @@ class Requirements:
 
 @dataclass(frozen=True)
 class MarkedTable:
-    """A table whose marks say which rows differ significantly from each of some others."""
-
     where: str
     rows: tuple[str, ...]
     against: tuple[str, ...]
@@ -93,8 +85,6 @@ class MarkedTable:
 
 @dataclass(frozen=True)
 class PrintedRanks:
-    """Mean ranks that a paper prints: over some data sets, among the rows that they are given for."""
-
     where: str
     quantity: str
     datasets: tuple[str, ...]
@@ -175,7 +165,6 @@ class Paper:
         return tuple(dict.fromkeys(number.row for number in self.numbers))
 
     def row_spec(self, row: str) -> RowSpec:
-        """Return the algorithm that a row stands for: the one of that id unless `rows` says otherwise."""
         return self.rows.get(row) or RowSpec(row, {})
 
     def of(self, dataset: str, row: str) -> dict[str, Reported]:

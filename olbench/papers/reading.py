@@ -277,7 +277,6 @@ class PaperFile:
 
 
 def _leaves(node: Node, depth: int) -> Iterator[tuple[tuple[str, ...], Node]]:
-    """Yield what lies `depth` mappings below a node, with the keys that lead there."""
     if not depth:
         yield (), node
         return

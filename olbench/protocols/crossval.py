@@ -234,8 +234,6 @@ class CrossValidation(Protocol):
 
 @dataclass(frozen=True)
 class _Table:
-    """The errors of every candidate: one row per combination of parameters, one column per epoch."""
-
     candidates: tuple[Choice, ...]
     errors: Ints
 

@@ -137,7 +137,6 @@ def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
 
 
 def warn(advice: Advice, names: Names, masks: Any) -> list[str]:
-    """Return the rules that a learner cannot use: contradictions, and sets that contain the origin."""
     found = []
     for i, j in conflicts(advice):
         both = int((masks[i] & masks[j]).sum())

@@ -53,7 +53,6 @@ CLAIMS = {
 
 
 def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list[Part]:
-    """Return the summary of a run that fills a terminal; `again` is the command that prints it."""
     before = "\n".join((*headline_lines(report, report.made[:10], NAMED), *_describe_claims(report)))
     steps = next_steps(report, again)
     longest = max(len(command) for command, _ in steps)

@@ -40,8 +40,6 @@ DERANGED = 200
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """A claim, whether it holds on our results, and whether it holds on the numbers that the paper prints."""
-
     id: str
     text: str
     where: str
@@ -252,7 +250,6 @@ def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity
 
 
 def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> Numbers:
-    """Return the printed numbers for a statement; equal digits are a tie."""
     rows = {name: paper.of(dataset, name) for name in statement.names}
     printed = {name: row[quantity.name] for name, row in rows.items() if quantity.name in row}
 

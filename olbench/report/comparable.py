@@ -24,8 +24,6 @@ SAME_SHARE = 0.01
 
 
 class Choice(NamedTuple):
-    """The entry for a row, if any, and why it is not comparable, or an empty text."""
-
     entry: Entry | None
     reason: str
     #: The entry without trials that break down, if these are the only reason.
@@ -89,7 +87,6 @@ class Attempt:
         return get_protocol(self.paper.protocol).quantity(name)
 
     def find(self, dataset: str, name: str, quantity: Quantity) -> tuple[Entry, Floats] | None:
-        """Return the entry for a row and a quantity of its trials: at a point of their curves for "pa@5"."""
         row, _, point = name.partition("@")
         entry = self.choose(dataset, row).usable
         if entry is None:

@@ -30,8 +30,6 @@ COLOURS = {
 
 @dataclass(frozen=True)
 class MeanChange:
-    """How far a mean is from that of the first run; p is None where no test is legal."""
-
     difference: float
     p: float | None
     quantity: Quantity

@@ -25,8 +25,6 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Costs:
-    """The costs of one algorithm on one data set; None is not known."""
-
     state_bytes: int | None
     #: "recorded", or "derived" from the form of the learner if the records are from before; else empty.
     state_from: str
@@ -50,7 +48,6 @@ def _find_state(results: "Results", entry: "Entry") -> tuple[int | None, str]:
 
 
 def derive_state(results: "Results", entry: "Entry") -> int | None:
-    """Return the bytes that a learner of this form has; None if more than its form decides."""
     facts = results.run.data.get(entry.dataset)
     if facts is None or not entry.done:
         return None

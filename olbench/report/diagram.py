@@ -16,8 +16,6 @@ LETTERS_BESIDE, LETTERS_STACKED, MOST_DRAWN = 18, 26, 40
 
 
 class RankedName(NamedTuple):
-    """A name beside the axis: how many rows below it, and on which side."""
-
     label: str
     rank: float
     y: float

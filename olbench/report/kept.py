@@ -27,7 +27,6 @@ class Columns(NamedTuple):
 
 
 def hash_run(folder: Path) -> str:
-    """Return a hash of everything that decides what the record of a run is read as."""
     names = (run_file.NAME, ledger.NAME, ledger.PACKED)
     return remembered.hash_files(*(folder / name for name in names))
 

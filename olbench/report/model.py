@@ -69,7 +69,6 @@ class Report:
         return [entry for dataset in self.results.datasets for entry in self.block(dataset)]
 
     def block(self, dataset: str) -> list[Entry]:
-        """Return the rows of a data set; algorithms that the paper does not report come first."""
         order = {row: place for place, row in enumerate(self.paper.algorithms if self.paper else ())}
 
         def place(entry: Entry) -> int:
@@ -115,7 +114,6 @@ class Report:
 
     @property
     def complete(self) -> int:
-        """How many data sets have every algorithm; ranks are means over these."""
         return sum(stats.is_complete(row, self.ranks) for row in self.means.values()) if self.ranks else 0
 
     @cached_property
@@ -151,7 +149,6 @@ class Report:
 
     @property
     def elsewhere(self) -> str:
-        """Who counts the numbers of data sets that this run does not have, or an empty text."""
         absent = [each for each in self.judgements if each.reason == ABSENT and not each.reported.suspect]
         if not absent:
             return ""

@@ -41,8 +41,6 @@ IDENTITY = ("dataset", "algorithm", "label")
 
 @dataclass(frozen=True, repr=False)
 class Entry(CellFacts):
-    """One algorithm on one data set: a row of the results, with the trials behind it."""
-
     spec: AlgorithmSpec
     protocol: Protocol
     #: The trials that succeeded, ordered by number: one array per column, quicker to look up than a frame.
@@ -89,7 +87,6 @@ class Entry(CellFacts):
 
     @property
     def first_flagged(self) -> str:
-        """The key of the first of these trials."""
         return self.keys[int(self.columns["number"][self._flags.argmax()])]
 
     @cached_property
@@ -127,7 +124,6 @@ class Entry(CellFacts):
         return int(self.points[np.argmin(np.abs(self.points - wanted))])
 
     def values_at(self, quantity: Quantity, point: int) -> Floats | None:
-        """Return a quantity of each trial at a point of its curve, or None without that point."""
         places = np.flatnonzero(self.points == point)
         series = next((each for each in self.protocol.series if each.quantity == quantity), None)
         if series is None or not places.size:
@@ -146,7 +142,6 @@ class Entry(CellFacts):
 
     @property
     def gap(self) -> str:
-        """What is missing, in one sentence, or an empty text."""
         name = f"{self.label} on {self.dataset}"
         if self.params is None and self.failures:
             return f"{name}: its tuning failed ({self.failures[0]})"
@@ -175,7 +170,6 @@ class Results:
 
     @cached_property
     def protocol(self) -> Protocol:
-        """The protocol of the run."""
         return run_file.protocol_of(self.config)
 
     @property
@@ -555,7 +549,6 @@ def _read_columns(folder: Path, run: RunFile, protocol: Protocol, is_kept: bool)
 
 
 def _with_measures(config: Config, names: Sequence[str]) -> Config:
-    """Return a config that asks for other measures."""
     protocol = run_file.protocol_of(config)
     if not protocol.measures:
         raise UserError(f"the protocol {protocol.id} has no measures to choose from")
@@ -711,7 +704,6 @@ def _is_single(entry: Entry, needed: str) -> bool:
 
 
 def _as_key(column: NDArray[Any]) -> Any:
-    """Return what equal columns have in common, and different ones do not."""
     return tuple(column.tolist()) if column.dtype == object else (column.dtype.str, column.tobytes())
 
 

@@ -17,7 +17,6 @@ CONDITIONAL = "conditional on this stream: over blocks of its own rounds, not ov
 
 
 def array_for(quantity: Quantity) -> str:
-    """Return which array of a trial the differences in a quantity come from, or an empty text."""
     if quantity.name == "auc":
         return PAIRS
     return COUNTS if set(quantity.fields) <= set(COLUMNS) else ""

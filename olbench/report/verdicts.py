@@ -165,7 +165,6 @@ def time_ratios(attempt: Attempt) -> dict[tuple[str, str], float]:
 
 
 def suspects(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the judgements on unexplained numbers, which are counted apart."""
     return [each for each in judgements if each.reported.suspect]
 
 

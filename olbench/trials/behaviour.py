@@ -67,7 +67,6 @@ def ship(algorithms: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
 
 
 def _shipped(algorithm: str, options: str) -> str | None:
-    """Return the behaviour that came with the package, if its sources and the compilers are the same."""
     known = _read_shipped()
     if known.get("sources") != source_hash(algorithm) or known["compilers"] != _versions():
         return None

@@ -70,7 +70,6 @@ def has_member(folder: Path, name: str) -> bool:
 
 
 def read_member(folder: Path, name: str) -> bytes:
-    """Return a file of a results folder or of a bundle; FileNotFoundError if it has none of this name."""
     with open_member(folder, name) as file:
         return file.read()
 

@@ -88,7 +88,6 @@ def compress(content: bytes) -> bytes:
 
 
 def unpack(content: bytes) -> list[Record]:
-    """Return the records that were packed; equal lists in them may be one and the same."""
     return [record for record, _ in unpack_lines(content)]
 
 

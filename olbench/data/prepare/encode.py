@@ -186,7 +186,6 @@ def _refuse_text(table: Table, place: int, spec: ColumnSpec, categorical: str) -
 
 
 def _distinct_texts(table: Table, column: int) -> list[str]:
-    """Return the texts of a column that become indicators: numbers, then words in alphabetical order."""
     text, own = read_texts(table, column), table.texts.get(column)
     words = len(own.values) if own else 0  # the codes of numbers follow, in their order
     codes = np.unique(text.codes).tolist()
@@ -222,7 +221,6 @@ def _fill(X: Floats, missing: str) -> list[str]:
 
 
 def _column_means(X: Floats) -> Floats:
-    """Return the mean of the values of each column that are not missing; 0 for a column without values."""
     gaps = np.isnan(X)
     X = np.where(gaps, 0.0, X)
     counts = np.maximum(1, len(X) - np.count_nonzero(gaps, axis=0))

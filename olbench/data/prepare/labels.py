@@ -111,7 +111,6 @@ def _select(wanted: Labels, distinct: Any, role: str, where: str) -> Any:
 
 
 def _like(label: Any, kind: str) -> Any:
-    """Return a label as the file has labels, as numbers or as text; None where it cannot be that."""
     if kind == "U":
         return label_text(label)
     if isinstance(label, str):

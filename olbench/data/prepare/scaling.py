@@ -183,7 +183,6 @@ def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any
 
 
 def scale_as_read(X: Any, about: About, reading: Reading) -> tuple[Any, About]:
-    """Scale, add a bias and choose the storage; return the rows, and what has been done in all."""
     if reading.scale or reading.bias:
         X = scale_features(X, reading.scale, reading.bias)
     steps = describe_scaling(reading.scale, reading.bias, reading.fitted)

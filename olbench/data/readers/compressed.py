@@ -70,7 +70,6 @@ def open_content(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def read_pieces(path: str | Path) -> Iterator[bytes]:
-    """Yield the uncompressed bytes of a file or a pipe, piece by piece."""
     with open_content(path) as stream:
         while piece := stream.read(READ_AT_ONCE):
             yield piece

@@ -39,7 +39,6 @@ class Decompressed(io.RawIOBase):
         return 0
 
     def _decompress(self, most: int) -> bytes:
-        """Return some bytes, or none where a stream or the file ends."""
         if self.stream.eof:
             self._begin_stream()
             return b""

@@ -129,7 +129,6 @@ def _as_pair(data: Any) -> tuple[Any, Any]:
 
 
 def is_frame(data: Any) -> bool:
-    """Return whether something is a pandas frame, without importing pandas."""
     return (
         type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "iloc") and hasattr(data, "columns")
     )

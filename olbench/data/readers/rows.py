@@ -49,7 +49,6 @@ class Rows:
         self.data.resize(self.entries, refcheck=False)
 
     def matrix(self, d: int) -> Any:
-        """Return the features as a CSR matrix or, if smaller, an array; the rows are consumed."""
         self.trim()
         if not dense_is_smaller(self.n, d, self.entries):
             return csr(self.data, self.indices, narrow(self.indptr), d)
@@ -71,7 +70,6 @@ def dense_is_smaller(n: int, d: int, entries: int) -> bool:
 
 
 def narrow(indptr: Ints) -> Any:
-    """Return row ends in the type that SciPy chooses for matrices of this size."""
     return indptr.astype(np.int32) if indptr[-1] < np.iinfo(np.int32).max else indptr
 
 

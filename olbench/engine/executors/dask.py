@@ -224,7 +224,6 @@ class _Wave:
         self.done.add(assignment.future)
 
     def _recall(self, assignment: Assignment) -> None:
-        """Forget a submission; if it finishes nevertheless, its result is dropped."""
         self.flying.pop(str(assignment.future.key), None)
         self.executor.ask(self.client.cancel, [assignment.future], force=True)
 
@@ -314,7 +313,6 @@ class _Wave:
 
 @contextmanager
 def connect(where: str) -> Iterator[Any]:
-    """Yield a client of the cluster at an address or in a scheduler file; local:N starts one here."""
     try:
         import dask.config
         import distributed

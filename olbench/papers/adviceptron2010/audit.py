@@ -61,7 +61,6 @@ class Round:
         return l_zeta(self.each, self.u) ** 2
 
     def objective(self, u: Floats) -> float:
-        """Return the objective of problem (10) at u."""
         losses = l_eta(self.each, self.w, u) + l_zeta(self.each, u) ** 2
         return float(0.5 * np.sum((u - self.u) ** 2) + 0.5 * self.mu * losses)
 
@@ -621,7 +620,6 @@ def judge(run: AdviceRun, left_side: Callable[[AdviceRun], float]) -> tuple[floa
     within=(ROUNDING, "isolates"),
 )
 def table_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Add up the isolates of Table 1."""
     total = sum(ISOLATES.values())
     missing = STATED_ISOLATES - total
     yield Instance(abs(missing), abs(37710 - total), stated=STATED_ISOLATES, table=total)

@@ -99,7 +99,6 @@ def equation_13(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _margins(rng: np.random.Generator, count: int) -> Iterator[tuple[float, float]]:
-    """Yield normalised margins below phi, and phi."""
     for _ in range(count):
         phi = rng.uniform(0.05, 3.0)
         yield rng.uniform(-5.0, phi), phi
@@ -161,7 +160,6 @@ def eta_half(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
-    """Return (loss, alpha, gain) of olbench's rule."""
     return rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
 
 
@@ -342,7 +340,6 @@ def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def margin_variance(one: Problem) -> float:
-    """Return x' Sigma x."""
     return one.v
 
 

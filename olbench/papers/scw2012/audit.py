@@ -290,7 +290,6 @@ class SoftRun:
 
     @property
     def bound(self) -> float:
-        """The right side of Theorem 1."""
         return factor_6(self.phi) * self.comparator.cost
 
 

@@ -60,12 +60,10 @@ class Band:
 
     @property
     def low(self) -> Floats:
-        """The lower edge of the band; counts, rates and times are never below zero."""
         return self.mean if self.deviation is None else np.maximum(self.mean - self.deviation, 0)
 
     @property
     def high(self) -> Floats:
-        """The upper edge of the band; a rate is never above one."""
         return self.mean if self.deviation is None else np.minimum(self.mean + self.deviation, self.top)
 
 

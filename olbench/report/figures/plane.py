@@ -53,7 +53,6 @@ def _plane(results: Results, entry: Entry) -> Floats | None:
 
 
 def _ends(plane: Floats, limits: list[tuple[float, float]]) -> Floats:
-    """Return two points of the line w.x + b = 0 that lie at or beyond the limits."""
     w, b = plane[:-1], plane[-1]
     foot = -b * w / (w @ w)
     reach = sum(high - low for low, high in limits) + float(np.abs(foot).sum())

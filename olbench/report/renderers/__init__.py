@@ -20,8 +20,6 @@ class Screen(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """A format: the file that `--all` writes, what is in it, and how a document is rendered."""
-
     file: str
     content: str
     render: "Callable[[Document[Any], Screen], str]"

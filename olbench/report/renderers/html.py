@@ -99,7 +99,6 @@ def read_part(name: str) -> str:
 
 
 def _policy(scripts: list[str]) -> str:
-    """Return a policy that lets the browser run these scripts only, and use no network."""
     hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
     allowed = " ".join(f"'sha256-{each}'" for each in hashes)
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"

@@ -20,8 +20,6 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Section(Generic[Subject]):
-    """A section of a report: what goes into text, Markdown, LaTeX, JSON, the page and the figures."""
-
     id: str
     title: str
     #: The tables and paragraphs of text, Markdown and LaTeX, and of the page if there is no `page`.
@@ -38,7 +36,6 @@ class Section(Generic[Subject]):
 
 
 def register(section: "Section[Report]") -> "Section[Report]":
-    """Add a section, which protocols then name by its id."""
     REGISTRY[section.id] = section
     return section
 

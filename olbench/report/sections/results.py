@@ -111,7 +111,6 @@ def quantity_boxes(report: Report, entry: Entry) -> tuple[Box, ...]:
 
 
 def number_text(entry: Entry, quantity: Quantity) -> str:
-    """Return mean and deviation of a quantity; a time is in brackets unless it was measured alone."""
     mean, deviation = entry.spread(quantity)
     digits = 0 if quantity.whole and entry.planned == 1 else quantity.digits
     if is_time(quantity):

@@ -65,7 +65,6 @@ def stored_errors(results: Results, entry: Entry) -> dict[int, Bools]:
 
 
 def compare(first: Mapping[int, Bools], second: Mapping[int, Bools]) -> McNemar | None:
-    """Return the test over the trials of two entries, or None unless both have the same ones."""
     if not first or first.keys() != second.keys():
         return None
     one, other = (np.concatenate([each[number] for number in sorted(each)]) for each in (first, second))

@@ -193,7 +193,6 @@ class Leaderboard:
 
     @property
     def leaders(self) -> list[BoardRow]:
-        """The rows on the first place; without a test, none."""
         return [row for row in self.rows if row.place == 1]
 
 

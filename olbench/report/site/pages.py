@@ -456,8 +456,6 @@ def _winners(run: SiteRun, facets: "_Facets") -> Iterator[dict[str, Any]]:
 
 
 class _Facets:
-    """What the index can be filtered by; rows name their values by number."""
-
     def __init__(self, runs: Sequence[SiteRun]):
         self.options: dict[str, list[str]] = {facet: [] for facet in FACETS}
         found: dict[str, set[str]] = {facet: set() for facet in FACETS}
