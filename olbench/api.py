@@ -83,11 +83,9 @@ def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> tupl
 @dataclass(frozen=True)
 class Plan:
     sources: list[Source]
-    #: The names of the data sets that are not downloaded.
     skipped: list[str]
     cells: list[Cell]
     jobs: int
-    #: Other runs that may have some of the trials.
     reuse: list[OtherRun]
 
 
@@ -211,7 +209,6 @@ def verify_trial(
     return verification.verify_trial(folder, key, say)
 
 
-#: The keys of the findings; the other keys say when, where and with which versions they were made.
 FINDINGS = ("summary", "rows", "config", "data", "cells")
 
 

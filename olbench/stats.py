@@ -16,7 +16,6 @@ from scipy import special
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 LEVEL = 0.05
-#: With this probability, the smallest detectable difference would have been detected.
 POWER = 0.8
 #: At or above this many discordant pairs, McNemar's test is approximated.
 FEW_DISCORDANT = 25
@@ -72,7 +71,6 @@ class PairTest:
     p: float
     adjusted: float
     significant: bool
-    #: On how many data sets the two differ; Wilcoxon's test drops the others.
     untied: int
 
 
@@ -101,7 +99,6 @@ class ControlTest:
 @dataclass(frozen=True)
 class Control:
     label: str
-    #: Half the width of the region of practical equivalence, or None if the quantity has no such region.
     rope: float | None
     tests: tuple[ControlTest, ...]
 

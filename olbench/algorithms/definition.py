@@ -45,7 +45,6 @@ class Parameter:
     closed: Closed = "neither"
     grid: tuple[float, ...] = ()
     choices: tuple[str, ...] = ()
-    #: The parameter that this one replaces when it is given.
     instead_of: str = ""
 
     def check(self, value: Any, owner: str) -> Value:

@@ -13,8 +13,6 @@ from olbench.errors import UserError
 
 MULTICLASS = ("one-vs-rest", "native")
 ALLOCATIONS = ("max", "uniform", "prop")
-#: The covariances of a native second-order learner: one per class, one for all classes, one variance per
-#: class and feature.
 COVARIANCES = ("block", "shared", "diag")
 
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from olbench.errors import UserError, describe_error, find_line
 
-#: What a rule of each order takes and gives, by the names that the documents use; of second order, also one
-#: that sees the label and has a state.
 TAKES = {
     "first": ("m", "s", "mistake", "q", "t", "k", "p"),
     "second": ("m", "v", "mistake", "t", "p"),
@@ -28,7 +26,6 @@ GIVES = {
     "second": ("loss", "alpha", "c"),
     "labelled": ("loss", "alpha", "c", "decay"),
 }
-#: What a rule gives that does nothing.
 PASSIVE = {"first": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 0.0)}
 #: Rounds that reach the branches of most rules: margins, norms or variances, mistakes, early and late.
 _MARGINS, _SIZES, _ROUNDS = (-2.0, -0.1, 0.0, 0.3, 1.0, 5.0), (0.01, 1.0, 40.0), (1, 100)

@@ -7,7 +7,6 @@ from olbench.algorithms.definition import REGISTRY, Definition
 from olbench.discovery import import_all, load_entry_points
 from olbench.errors import UserError, show_name, suggest
 
-#: The families that come first in lists, in this order; the other files of this folder follow by name.
 FIRST = (
     "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
     "sop", "iellip", "cw", "nherd", "arow", "scw", "baselines", "batch", "adviceptron",

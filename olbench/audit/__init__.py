@@ -9,7 +9,6 @@ from olbench.papers import find_part, paper_ids
 
 __all__ = ["SEED", "TRIALS", "Check", "Instance", "Result", "check", "checks", "papers"]
 
-#: The papers that come first in lists, in this order; the others follow as they were defined.
 FIRST = ("cw2008", "cw2012", "scw2012", "adviceptron2010")
 
 

@@ -12,10 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from olbench.errors import UserError
 
-#: What a counter-example is made of: plain numbers, lists of them, words.
 Plain = float | int | str | list[float] | list[list[float]]
 Verdict = Literal["holds", "wrong", "not needed"]
-#: The largest violation that is still rounding, and the unit of violations.
 Within = tuple[float, str]
 
 SEED, TRIALS = 2012, 40
@@ -39,7 +37,6 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
-#: What a check yields: the instances that it tries and, at the end, maybe a remark.
 Instances = Iterator[Instance | str]
 Examine = Callable[[np.random.Generator, int], Instances]
 

@@ -211,7 +211,6 @@ def _show(value: Any) -> str:
     return escape_controls(json.dumps(value, ensure_ascii=False))
 
 
-#: Words of olbench, which need no quotes.
 PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard", "running", "date")
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from olbench.report.document import Document
     from olbench.report.grid import Part
 
-#: Columns and lines where there is no terminal to ask.
 SCREEN = (160, 40)
 
 

@@ -12,7 +12,6 @@ from olbench.errors import UserError
 if TYPE_CHECKING:
     from olbench.learn.tracing import Trace, TracedRound
 
-#: The columns of the table by order: headings, and the fields of a round.
 COLUMNS = {
     "first": {"m": "margin", "|x|²": "squared_norm", "loss": "loss", "shrink": "shrink", "tau": "tau"},
     "second": {"m": "margin", "v": "variance", "loss": "loss", "alpha": "alpha", "beta": "beta"},

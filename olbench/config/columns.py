@@ -8,10 +8,8 @@ from olbench.errors import UserError, show_name
 from olbench.structs import choice, keys_of, many, read_keys, schema_of, with_schema
 from olbench.yaml_lines import Node
 
-#: What can be done with one column, and the parts of a date that can be features.
 ENCODINGS = ("number", "onehot", "ordinal", "date", "drop")
 DATE_PARTS = ("days", "month", "weekday", "hour")
-#: The name that stands for all columns without an entry of their own.
 OTHERS = "*"
 
 
@@ -62,7 +60,6 @@ class ColumnSpec:
     place: str = field(default="", compare=False)
 
 
-#: The keys that go with one way to encode a column alone.
 _ENCODE_OF = {"order": "ordinal", "parts": "date", "origin": "date"}
 _COLUMN_KEYS = keys_of(ColumnSpec, "place")
 

@@ -28,7 +28,6 @@ from olbench.structs import Key, as_node, choice, keys_of, mapping, read_keys, s
 from olbench.yaml_lines import Node, from_plain, parse_yaml, read_yaml
 
 ALL = "all"
-#: How many keys the path of an override may have.
 DEEPEST = 20
 PARTS = ("datasets", "algorithms", "tuning")
 ENTRY_KEYS = (*keys_of(AlgorithmSpec), *OPTION_KEYS)

@@ -25,11 +25,9 @@ from olbench.structs import (
 )
 from olbench.yaml_lines import Node
 
-#: What can be done with cells that have no value, with columns of text, and with the scale of features.
 MISSING = ("drop", "zero", "mean")
 CATEGORICAL = ("onehot", "drop")
 SCALES = ("unit", "minmax", "standard", "running")
-#: The scales that rows decide about, and which rows these are.
 FITTED_SCALES = ("minmax", "standard")
 ALL_ROWS, TRAINING_ROWS, PAST_ROWS = "all rows", "training rows", "past rows"
 RUNNING = "running"

@@ -47,9 +47,7 @@ class Deviation:
     kind: Kind
     says: str
     exchange: Exchange
-    #: Where it was seen, if it was seen in public code.
     seen: str = ""
-    #: The algorithms that it can happen to: all, or those of these ids, with these parameters, of this order.
     ids: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     order: str = ""

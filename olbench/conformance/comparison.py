@@ -26,7 +26,6 @@ MakeReplica = Callable[[Sequence[Exchange]], Replica]
 @dataclass(frozen=True)
 class Divergence:
     input: Input
-    #: The round, counted from 1; 0 is before the first.
     round: int
     quantity: str
     seen: Any

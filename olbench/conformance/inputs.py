@@ -12,7 +12,6 @@ from olbench.learn.examples import Floats
 SEED = 2012
 #: Features that a data set may have when all are compared: a replica keeps a full covariance.
 WIDEST = 500
-#: Rounds of a data set that are compared unless all are asked for.
 DATA_ROUNDS = 1000
 
 

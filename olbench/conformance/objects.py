@@ -17,7 +17,6 @@ from olbench.conformance.subjects import Recording, Sighting, Subject
 from olbench.errors import UserError, show_name
 from olbench.learn.examples import Floats
 
-#: Names under which implementations keep their state; the first that fits is taken.
 NAMES = {
     "weights": (
         "coef_", "weights", "w", "mu", "mean", "w_", "mu_", "weights_", "mean_", "_w", "_mu", "_weights",

@@ -104,7 +104,6 @@ class Replica:
         self.params = self.parts["params"](dict(params))
         self.p: Any = self.parts["constants"](self)
         self.given: tuple[Floats, Floats] | None = None
-        #: The round, counted from 1, and the updates so far.
         self.t = self.k = 0
         self.mu: Floats = np.empty(0)
         self.sigma: Floats = np.empty((0, 0))

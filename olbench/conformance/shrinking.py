@@ -8,7 +8,6 @@ import numpy as np
 
 from olbench.conformance.inputs import Input
 
-#: Passes of the subject, and seconds, that shrinking may take.
 TRIES, SECONDS = 400, 10.0
 
 

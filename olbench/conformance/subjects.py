@@ -14,7 +14,6 @@ from olbench.conformance.inputs import Input
 from olbench.errors import UserError, describe_error, shorten, show_name
 from olbench.learn.examples import Floats
 
-#: Seconds that a pass over one input may take.
 PATIENCE = 20.0
 SINGLE = float(np.finfo(np.float32).eps) / 2.0
 DOUBLE = float(np.finfo(np.float64).eps) / 2.0
@@ -45,7 +44,6 @@ class Recording:
     input: Input
     sightings: list[Sighting | None] = field(default_factory=list)
     start: Floats | None = None
-    #: Why the pass ended early, in one sentence.
     failure: str = ""
 
 

@@ -32,13 +32,10 @@ class Conformance:
     definition: Definition
     params: Mapping[str, Value]
     outcome: VerdictKind
-    #: The rounds compared, what in them, and the largest relative difference of those that agree.
     agreement: Agreement
     unit: float
-    #: What explains the subject, if not the algorithm itself.
     candidate: Candidate | None = None
     alternatives: tuple[Deviation, ...] = ()
-    #: The order in which it visits rows, if that explains it.
     order: str = ""
     divergence: Divergence | None = None
     example: SmallestExample | None = None

@@ -59,7 +59,6 @@ def read_members(node: Node, name: str) -> dict[str, int | None]:
 
 @dataclass(frozen=True)
 class TextRecipe:
-    #: The headers of a post that are kept; None keeps all.
     headers: tuple[str, ...] | None = None
     lower: bool = False
     #: 1: words; 2: words and pairs of neighbouring words.
@@ -85,9 +84,7 @@ class CatalogEntry:
     #: As far as they are known; NOT_STATED if they are not.
     licence: Line = ""
     version: Line = ""
-    #: How the files are made from what the page has, if they are not there as such.
     by_hand: Line = ""
-    #: SHA-256 of the uncompressed files, if known.
     sha256: dict[str, str] = field(default_factory=dict)
     max_bytes: Count = 1 << 30
     positive: Labels = None
@@ -107,7 +104,6 @@ class CatalogEntry:
     drifts: Annotated[tuple[int, ...], one_or_many(whole(1), 0)] = ()
     #: "given" if the last file, or the last rows of a synthetic set, are for testing.
     split: Annotated[str, choice("given")] = ""
-    #: The number of rows for testing, if the split is given.
     test_rows: Count = 0
     #: "per-run" if every run draws a new sample of a synthetic set; the entry describes that of run 0.
     sample: Annotated[str, choice("fixed", "per-run")] = "fixed"
@@ -118,7 +114,6 @@ class CatalogEntry:
     feature_names: Lines = ()
     class_names: Annotated[dict[int, str], signs(line)] = field(default_factory=dict)
     missing_zeros: Lines = ()
-    #: The folder with its files, if a package brings them.
     folder: str = ""
     is_own: bool = False
     reading: Reading = USUAL

@@ -21,7 +21,6 @@ class About:
     features: tuple[str, ...] = ()
     classes: tuple[tuple[str, int], ...] = ()
     steps: tuple[str, ...] = ()
-    #: The heading of the label column, or an empty text.
     label: str = ""
 
     @classmethod
@@ -30,7 +29,6 @@ class About:
         return cls(tuple(content["features"]), classes, tuple(content["steps"]), content["label"])
 
 
-#: Where nothing is known.
 UNKNOWN = About()
 
 

@@ -33,7 +33,6 @@ class Look:
     features: int
     label: str
     labels: tuple[tuple[Any, int], ...]
-    #: Cells without a value, and rows with such cells.
     gaps: int
     rows_with_gaps: int
     texts: tuple[tuple[str, int], ...]
@@ -41,7 +40,6 @@ class Look:
     deviations: tuple[float, float]
     positive: Any
     reading: Reading
-    #: The column with the time of each row, if there is one, and whether the rows are in its order.
     time: str = ""
     is_sorted: bool = False
 

@@ -28,9 +28,7 @@ class Source:
         self.n, self.d = (int(size) for size in data.X.shape)
         #: The number of classes if every label is one; 0 for the labels -1 and +1.
         self.classes = int(np.max(data.y)) + 1 if spec.labels == "all" and self.n else 0
-        #: The rows at which the concept is known to drift.
         self.drifts = () if spec.path else _known_drifts(spec.name)
-        #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
         reading = spec.reading
         self.prepared = list(data.about.steps)

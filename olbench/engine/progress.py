@@ -22,7 +22,6 @@ RECENT = 30.0
 
 class Progress:
     def __init__(self, quantity: Quantity | None = None) -> None:
-        #: The quantity that decides which algorithm is best so far.
         self.quantity = quantity
         self.done = Counter[str]()
         self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))

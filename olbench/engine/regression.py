@@ -9,7 +9,6 @@ from olbench.errors import UserError, count, plural, suggest
 from olbench.protocols import Protocol
 from olbench.trials.baseline import ABOUT, Baseline, Row
 
-#: Kinds of findings that say that the experiment is another one; the code may be as it was.
 CAUSES = ("protocol", "seed", "data", "parameters")
 HARMLESS = ("new", "note")
 WORSE, BETTER = "worse", "better"

@@ -63,7 +63,6 @@ class Run:
     #: "exclusive" if the reported trials are timed again, alone, after the counts.
     timing: str
     folder: Path
-    #: Other runs, whose trials are copied where this one needs them.
     reuse: Sequence[OtherRun] = ()
     start: str = field(default_factory=run_file.now)
     has_work: bool = True
@@ -73,7 +72,6 @@ class Run:
         # record lacks what the config asks for now.
         self.known = select_usable(self.ledger.records.values(), self.cells[0], self.ledger.path)
         self.fresh: list[Record] = []
-        #: The other run that has a trial, by key; of several the first.
         self.lenders = {
             key: other
             for other in reversed(self.reuse)

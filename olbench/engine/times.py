@@ -10,7 +10,6 @@ from olbench.engine.runner import pin_to_one_core
 from olbench.engine.stopping import StopFlag
 from olbench.trials.trial import Trial
 
-#: The probability with which an interval holds, if noise is independent.
 LEVEL = 0.95
 #: Fewer pairs have no interval worth the name.
 FEWEST = 3

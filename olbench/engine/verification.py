@@ -35,7 +35,6 @@ from olbench.trials.trial import Record, Trial
 from olbench.trials.verify import Mismatch, Recorded, compare_arrays, compare_records
 
 TRIALS, SHARE = 20, 0.05
-#: Why trials cannot run here.
 NO_DATA, OTHER_DATA = "data not available", "other data of the same name"
 NO_PLUGIN, NO_ALGORITHM = "plugin not trusted", "unknown algorithm"
 OTHER_CODE, FAILED = "another behaviour of the code", "it fails here"
@@ -81,20 +80,14 @@ class VerifiedRun:
     folder: str
     digest: str
     seed: int
-    #: How many trials the run has, and how many of them can run here; the sample is drawn from these.
     recorded: int
     population: int
     drawn: tuple[Record, ...]
     mismatches: tuple[Mismatch, ...]
-    #: Cells whose reported trials are not those that follow from the records.
     wrong_cells: tuple[str, ...]
-    #: The trials that did not run, by reason.
     not_rerun: Mapping[str, tuple[Record, ...]]
-    #: The share of altered trials that the sentence is about.
     share: float
-    #: The times of the trials now over those recorded, both taken alone; None if there are too few.
     ratio: Ratio | None = None
-    #: The processor of the record, if it is another one.
     other_processor: str = ""
     timed: int | None = None
     by: str | None = None
@@ -324,7 +317,6 @@ def verify_run(
 class VerifiedTrial:
     record: Record
     mismatches: tuple[Mismatch, ...] = ()
-    #: Why the trial cannot run here, or the error with which it failed.
     not_run: str = ""
     error: str = ""
     breakdown: Breakdown | None = None

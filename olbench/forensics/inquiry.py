@@ -30,9 +30,7 @@ from olbench.protocols.tuning import Choice
 from olbench.trials import seeds
 from olbench.trials.trial import Trial
 
-#: How many settings of a cell are judged even if none is near.
 NEAREST = 3
-#: The searches whose picks are listed; the screening serves both.
 SEARCHES = ("coordinate", "grid")
 
 

@@ -44,7 +44,6 @@ FOLDER = Path(__file__).parent
 NUMBERS = "numbers.yaml"
 
 
-#: The group of entry points of packages that have papers; the name of an entry point is the id of its paper.
 ENTRY_POINTS = "olbench.papers"
 
 

@@ -57,20 +57,15 @@ class Reported:
 class RowSpec:
     id: str
     options: Mapping[str, Any]
-    #: The name that its entry has in a config; any if empty.
     name: str = ""
 
 
 @dataclass(frozen=True)
 class Requirements:
     options: Mapping[str, Any] = field(default_factory=dict)
-    #: "declared" if parameters must be tuned over the grid that the definition of the algorithm declares.
     grid: str = ""
-    #: The searches that count; empty if any does.
     search: tuple[str, ...] = ()
-    #: Values that keys of the protocol must have.
     settings: Mapping[str, Any] = field(default_factory=dict)
-    #: Rows whose parameters must be tuned, over whatever grid.
     tuned: tuple[str, ...] = ()
 
 
@@ -79,7 +74,6 @@ class MarkedTable:
     where: str
     rows: tuple[str, ...]
     against: tuple[str, ...]
-    #: Rows that the paper does not test and we do.
     also: tuple[str, ...] = ()
 
 
@@ -88,7 +82,6 @@ class PrintedRanks:
     where: str
     quantity: str
     datasets: tuple[str, ...]
-    #: By row, as printed.
     printed: Mapping[str, str]
 
 
@@ -107,9 +100,7 @@ class Statement:
     value: float | None = None
     #: By which share the others must be worse.
     by: float | None = None
-    #: The algorithms that are ranked together; those of the statement unless there are more.
     ranked: tuple[str, ...] = ()
-    #: What it says, if it is one part of a claim.
     text: str = ""
 
     @property
@@ -122,7 +113,6 @@ class Claim:
     id: str
     text: str
     where: str
-    #: What it says; several statements if one sentence needs several checks.
     parts: tuple[Statement, ...]
 
 
@@ -134,7 +124,6 @@ class Paper:
     protocol: str
     numbers: tuple[Reported, ...]
     requires: Requirements
-    #: Where each table of the paper is: "Table 3".
     tables: tuple[str, ...]
     traits: Mapping[str, tuple[bool, ...]]
     traits_where: str
@@ -142,9 +131,7 @@ class Paper:
     shapes_where: str
     claims: tuple[Claim, ...]
     rows: Mapping[str, RowSpec] = field(default_factory=dict)
-    #: What may stand for a row besides its own algorithm.
     variants: Mapping[str, tuple[RowSpec, ...]] = field(default_factory=dict)
-    #: Why a data set is not available, by name.
     unavailable: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The level that each mark of significance stands for; None if the paper does not explain it.

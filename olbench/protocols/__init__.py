@@ -11,7 +11,6 @@ from olbench.protocols.definition import REGISTRY, Cell, Protocol, protocol
 
 __all__ = ["Protocol", "cells_of", "get_protocol", "protocol", "protocols"]
 
-#: The protocols that come first in lists, in this order; the other files of this folder follow by name.
 FIRST = ("online", "crossval", "fresh", "advice", "shards")
 ENTRY_POINTS = "olbench.protocols"
 

@@ -74,7 +74,6 @@ MEASURES: Mapping[str, Quantity] = {
 #: The measures that have a meaning for several classes, and those that have none for two.
 OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1")
 ONLY_CLASSES = ("macro_f1",)
-#: The measures that a trial records because they need margins.
 FROM_MARGINS = (*measures.OF_MARGINS, "log_loss")
 
 

@@ -41,12 +41,10 @@ from olbench.structs import choice, one_or_many
 from olbench.trials.trial import Outcome, Record, Trial
 
 AVERAGE, L2, KL, COUNTS = "average", "l2", "kl", "counts"
-#: What is reported of n parts: the average of their accuracies, and combinations of their models.
 COMBINATIONS = (AVERAGE, L2, KL, COUNTS)
 TITLES = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
 SINGLE = "single"
 NUMBERS = ("right", "balanced_accuracy")
-#: What a thread keeps from one shard to the next.
 _local = local()
 
 

@@ -54,7 +54,6 @@ from olbench.structs import is_number, with_schema
 from olbench.trials.trial import Outcome, Trial
 from olbench.yaml_lines import Node
 
-#: What labels alone predict; both run beside the learners of every config.
 BASELINES = ("no-change", "majority-so-far")
 
 

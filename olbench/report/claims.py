@@ -49,7 +49,6 @@ class ClaimVerdict:
     own_table: str
     datasets: tuple[str, ...] = ()
     other_size: tuple[str, ...] = ()
-    #: Its parts, if several checks belong to one printed sentence: text, verdict, evidence.
     parts: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -68,7 +67,6 @@ class Numbers:
     digits: int
     deviations: Mapping[str, float] = field(default_factory=dict)
     trials: Mapping[str, int] = field(default_factory=dict)
-    #: What the reader must know, such as trials that were left out.
     remarks: Sequence[str] = ()
     detectable: Callable[[str, str], float] = lambda one, other: math.nan
 

@@ -17,7 +17,6 @@ from olbench.report.results import Entry, Floats, Results
 
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
 FEWEST = 2
-#: Why a number cannot be compared that another run may have.
 ABSENT, SKIPPED = "the data set is not in this run", "the data set was skipped"
 #: Up to this difference, the share of a class is the paper's.
 SAME_SHARE = 0.01

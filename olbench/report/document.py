@@ -30,7 +30,6 @@ class Document(Generic[Subject]):
     paper: Paper | None = None
     large: bool = False
     highlighted: Sequence[str] = ()
-    #: Their formats by name; a name that ends with .gz is compressed.
     downloads: Mapping[str, str] = field(default_factory=dict)
     attachments: Mapping[str, str] = field(default_factory=dict)
 

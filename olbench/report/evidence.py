@@ -46,7 +46,6 @@ class PrintedCell:
 @dataclass(frozen=True)
 class RowControl:
     row: str
-    #: Our verdicts: how many are reproduced, and of how many.
     reproduced: int
     total: int
     #: By label, the best first. A learner that did not run on every data set counts by its share.
@@ -82,7 +81,6 @@ class NamedRow:
     row: str
     right: str
     named: str
-    #: The log-likelihood of the right learner above the best of the others; negative if another one leads.
     margin: float
 
     @property
@@ -102,7 +100,6 @@ class NamedRow:
 class Identification:
     rows: tuple[NamedRow, ...]
     cells: Mapping[tuple[str, str], NamedRow]
-    #: How many cells would be named right by chance.
     chance: float
 
 

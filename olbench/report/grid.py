@@ -25,12 +25,9 @@ class Box:
 class Column:
     heading: str
     side: Side = "right"
-    #: Whether a printed page, which is narrow, leaves it out.
     optional: bool = False
-    #: Columns with a larger number are dropped first; KEPT ones never.
     drop: int = KEPT
     highlighted: bool = False
-    #: What a printed page has in place of the heading, such as the title of an algorithm.
     printed: str = ""
 
 

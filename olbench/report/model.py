@@ -27,7 +27,6 @@ class Report:
     paper: Paper | None
     #: What the bands of its curves show: see `figures.curves.BANDS`.
     band: str = "deviation"
-    #: The report on the whole run, if this one is on some of its rows.
     whole: "Report | None" = None
 
     @cached_property

@@ -46,9 +46,7 @@ class Entry(CellFacts):
     #: The trials that succeeded, ordered by number: one array per column, quicker to look up than a frame.
     columns: Mapping[str, NDArray[Any]]
     failures: tuple[str, ...]
-    #: The mean of the chosen candidate over the tuning trials, or None without a tuning.
     tuned: float | None
-    #: The points of the curves, and one array (trials, points) per series.
     points: NDArray[np.int64]
     curves: Mapping[str, Floats]
     #: The setting of its trials in the record, such as how their orders are drawn; empty without trials.

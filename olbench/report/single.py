@@ -10,7 +10,6 @@ from olbench.blocks import COLUMNS, compare_counts, compare_pairs
 from olbench.quantities import Quantity
 from olbench.stats import Difference
 
-#: The arrays of a trial: counts along the stream, and pairs that its margins order rightly.
 COUNTS, PAIRS = "counts", "pairs"
 TEST = "moving-block bootstrap over 20 blocks of the stream"
 CONDITIONAL = "conditional on this stream: over blocks of its own rounds, not over other data"

@@ -11,9 +11,7 @@ from olbench.report.results import Entry
 @dataclass(frozen=True)
 class RankedLabel:
     label: str
-    #: The mean over data sets of its rank on each, or None if none has every algorithm.
     rank: float | None
-    #: On how many data sets it has the best mean, and on how many it is best or not significantly different.
     wins: int
     among_best: int
 

@@ -29,7 +29,6 @@ LEANS_MEANING = "only because our deviation is larger than the paper's"
 WEAK = "~"
 WEAK_MEANING = "at least half of the other learners would be reproduced as well"
 OTHER_SIZE, OTHER_SIZE_MEANING = "#", "our data have another size than the paper's"
-#: What is compared: numbers that the paper prints with a deviation, and those that it prints without.
 DEVIATION, BINOMIAL = "deviation", "binomial"
 UNITS = {
     DEVIATION: ("deviations", "the larger of the paper's and ours"),
@@ -52,19 +51,15 @@ class Judgement:
     quantity: str
     where: str
     reported: Reported
-    #: Ours, if there is one; a deviation needs two trials.
     mean: float | None
     deviation: float | None
     difference: float | None
     #: The difference in standard errors of the two means; see `_z`.
     z: float | None
     verdict: str
-    #: Why the two are not comparable, or an empty text.
     reason: str
-    #: The unit of the tolerance: DEVIATION, or BINOMIAL for standard errors.
     basis: str
     by_paper: str
-    #: How the size of our data differs from what the paper prints, or an empty text.
     other_size: str
     #: Whether at least half of the other learners of the run would be reproduced here too.
     weak: bool = False

@@ -67,7 +67,6 @@ ROW_KEYS = make_keys(
     **dict.fromkeys(("params", "grid", "options", "setting"), mapping(anything)),
     n=whole(1),
 )
-#: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
 ABOUT = tuple(key.name for key in ROW_KEYS)
 
 

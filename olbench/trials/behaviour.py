@@ -35,7 +35,6 @@ COMPILERS = ("numpy", "numba", "llvmlite")
 SHIPPED = Path(__file__).with_name("behaviours.json")
 ROUNDS = 400
 DIGITS = 9
-#: Rounds of the probe with rules, and the digits of what a numerical solver finds.
 ADVISED_ROUNDS = 60
 SOLVER_DIGITS = 4
 

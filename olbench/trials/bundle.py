@@ -26,7 +26,6 @@ ABOUT_DATA = ("title", "source", "page", "upstream", "by_hand", "licence", "vers
 @dataclass(frozen=True)
 class Bundled:
     path: Path
-    #: The digest of the records, which a folder and its bundle share.
     digest: str
     trials: int
     datasets: int

@@ -24,13 +24,11 @@ SUFFIX = ".olb"
 MANIFEST = "manifest.json"
 LAYOUT = "olbench_bundle"
 VERSION = 1
-#: What a member may be called: the files of a run, and those of the folders plugins and rules.
 MEMBERS = re.compile(
     r"manifest\.json|run\.json|config\.yaml|data\.json|paper\.yaml|arrays\.bin"
     r"|trials\.columns\.xz|plugins/[0-9]{1,3}/[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.py|rules/[0-9]{1,3}\.yaml"
 )
 PLUGINS, PAPER = "plugins/", "paper.yaml"
-#: The members that are not text; they may be large, and are not compressed again.
 BINARY = ("arrays.bin", "trials.columns.xz")
 MOST_MEMBERS = 1000
 #: All members together; a text alone; and how much larger than in the bundle a text may become.

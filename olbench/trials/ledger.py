@@ -17,7 +17,6 @@ from olbench.trials.record import BrokenRecordError, RecordError, read_line, wit
 from olbench.trials.trial import Record
 
 NAME = "trials.jsonl"
-#: A ledger that ships with the code; see `packed`.
 PACKED = "trials.columns.xz"
 LOCK = ".lock"
 Item = TypeVar("Item")

@@ -12,7 +12,6 @@ from olbench.trials.provenance import digest_sources
 
 #: Fewer trials are read faster than anybody notices.
 FEWEST = 500
-#: How many runs are remembered; the one that was first goes first.
 MOST = 50
 
 

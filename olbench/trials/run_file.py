@@ -45,7 +45,6 @@ class DataFacts:
     fingerprint: AnyText
     rows: int
     features: int
-    #: How many rows the most frequent class has; None in records that do not say.
     majority: int | None = None
     prepared: tuple[str, ...] = ()
 
@@ -56,7 +55,6 @@ class CellFacts:
     algorithm: Name
     entry: int
     label: Name
-    #: The parameters that the tuning chose, or None before it has.
     params: Mapping[str, Any] | None
     setting: Mapping[str, Any]
     options: Mapping[str, Any]

@@ -7,7 +7,6 @@ import numpy as np
 
 from olbench.learn.examples import Ints
 
-#: The rows that a trial can see: all, or one side of the random split of holdout tuning.
 ALL, TUNING_HALF, REPORTED_HALF = PARTS = ("all", "tuning half", "reported half")
 STREAMS = ("report", "tune", "split")
 

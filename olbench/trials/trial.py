@@ -34,7 +34,6 @@ class Trial:
     #: How the learner is stored or approximated, such as covariance, projection, form and a.
     options: Mapping[str, Any]
     seed: int
-    #: "report" or "tune": the random numbers of the two are never the same.
     role: str
     number: int
     #: What else the protocol has to know, such as the rows, the points of a curve or the number of epochs.

@@ -20,14 +20,12 @@ from olbench.trials.trial import FIELDS, Record, key_of
 SHARED = ("seed", "fingerprint", "options", "role", "code")
 
 _ABOUT = {*FIELDS, "key", "version", "status", "error", "timing", "worker", "checksum", "arrays"}
-#: How the names of times end.
 _TIME = "seconds"
 
 
 @dataclass(frozen=True)
 class Mismatch:
     record: Record
-    #: The name of the field, or of an array; with its column in a curve.
     name: str
     before: Any
     now: Any

@@ -16,7 +16,6 @@ from olbench.learn.examples import Floats
 
 #: The code of a text that a table does not have.
 UNSEEN = -2
-#: The day from which days are counted, unless another is given.
 ORIGIN = "1970-01-01"
 #: The numbers of the indicators of a part of a date: months and ISO weekdays from 1 on, hours from 0 on.
 PARTS = {"month": range(1, 13), "weekday": range(1, 8), "hour": range(24)}
@@ -24,9 +23,7 @@ PARTS = {"month": range(1, 13), "weekday": range(1, 8), "hour": range(24)}
 
 @dataclass(frozen=True)
 class TableColumn:
-    #: Its heading, or an empty text if the table has none.
     heading: str
-    #: Its place in the table, from 0.
     place: int
     texts: tuple[str, ...] | None = None
     #: ordinal if its feature is the place of its text among the texts; date if it has dates.

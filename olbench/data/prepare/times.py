@@ -27,7 +27,6 @@ class Times:
 
     rows: NDArray[Any]
     labels: NDArray[Any] | None = None
-    #: The columns that hold them, by the key that names each; they are no features.
     columns: Mapping[str, int] = field(default_factory=dict)
 
     def keep(self, mask: Any) -> "Times":

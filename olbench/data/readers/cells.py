@@ -18,7 +18,6 @@ from olbench.learn.examples import Floats, Ints
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 #: How many cells of rows that come one by one are read at a time.
 CELLS_AT_ONCE = 1 << 19
-#: What a text column holds where it has a number or nothing.
 NO_TEXT = -1
 #: The number of a column has fewer; Python refuses to read a number of thousands of digits.
 MOST_DIGITS = 20
@@ -40,7 +39,6 @@ class Table:
     names: tuple[str, ...]
     numbers: Floats
     texts: dict[int, TextColumn] = field(default_factory=dict)
-    #: The line of each row, if the table comes from a text file.
     lines: Ints | None = None
     #: Whether the names are headings; otherwise columns are called by their numbers.
     has_heading: bool = True
@@ -112,7 +110,6 @@ class TableBuilder:
         self._numbers: list[Floats] = []
         self._known: dict[int, dict[str, int]] = {}
         self._codes: list[dict[int, NDArray[np.int32]]] = []
-        #: The last rows that were added one by one, with their lines.
         self._pending: list[tuple[int, Sequence[str]]] = []
 
     def add(self, line: int, fields: Sequence[str]) -> None:

@@ -15,7 +15,6 @@ from olbench.data.readers.compressed import read_content
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 
-#: The six major lineages of adviceptron2010 by the number of their label, and the families in each.
 LINEAGES = {
     1: ("East-Asian", ("Beijing",)),
     2: ("East-African-Indian", ("CAS",)),

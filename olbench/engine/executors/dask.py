@@ -51,13 +51,11 @@ class SchedulerLostError(UserError):
 @dataclass(eq=False)
 class Assignment:
     trial: Trial
-    #: Workers that died with nothing but this trial on them.
     deaths: int = 0
     retries: int = 0
     #: Whether it was on a worker that died; it then runs alone on a worker.
     is_suspect: bool = False
     future: Any = None
-    #: The workers that may take it; None for all.
     workers: tuple[str, ...] | None = None
 
 

@@ -50,7 +50,6 @@ class Answer(TypedDict, total=False):
     worker: str
     record: Record
     needs_data: bool
-    #: Why this worker must not run trials of this client.
     refused: str
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from olbench.protocols.definition import Pairing
 from olbench.report.results import Entry, Results
 
-#: Data sets that a comparison of two variants needs, at least.
 FEWEST = 3
 
 
@@ -56,7 +55,6 @@ class Contrast:
     x: str
     y: str
     tuning: str
-    #: Accuracy of the two in percent, by data set.
     points: Mapping[str, tuple[float, float]]
 
     @property

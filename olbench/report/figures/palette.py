@@ -84,10 +84,8 @@ VARIANTS: dict[str, Style] = {
     "stdev-full": Style(VERMILLION, "P"),
     "stdev-diag": Style(ORANGE, ">", "dashdot"),
 }
-#: Colours and markers for labels without a style of their own, in order of preference.
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
 _MARKERS = ("d", "8", "p", "h", "<", ">", "P", "X", "s", "o", "^", "v", "D")
-#: The width of a line that stands out, times that of the others.
 THICK = 2.6
 #: The least luminance of a line on a dark background: WCAG asks for a contrast of 3.
 BRIGHT = 0.18

@@ -17,16 +17,13 @@ from olbench.learn.passes import online_pass
 from olbench.report.figures.canvas import DASHES, legend_height, new_page, set_ticks
 from olbench.report.figures.palette import BLACK, BLUE, GREEN, GREY, VERMILLION
 
-#: The example of cw2012's Figure 2, whose label is +1.
 EXAMPLE = np.array([0.5, 1.0])
 #: The Gaussian of the figure. The paper prints neither; these fill its axes.
 MEAN, COVARIANCE = np.array([2.0, 1.0]), np.array([[5.0, -3.0], [-3.0, 8.0]])
 POINTS, SEED = 600, 2012
-#: Examples that are learnt before the weights of cw2008's Figure 3 are shown, and the confidence.
 LEARNT, ETA = 50, 0.9
 DRAWN = "cw2008-synthetic"
 DOTS = DASHES["dot"]
-#: Inches.
 HEIGHT = 4.0
 two_panels = partial(new_page, columns=2, below=0.45, left=0.5)
 STEPS = (1, 2, 5, 10)

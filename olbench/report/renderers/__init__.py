@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from olbench.report.document import Document
 
-#: The formats that lists show first; the other files of this folder follow by name.
 FIRST = ("text", "md", "latex", "csv", "json", "html")
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).parents[1] / "page"
-#: The template of a section that has none of its own: its tables and paragraphs.
 PLAIN = "section.html.j2"
 DASH = "\N{EN DASH}"
 TYPES = {"csv": "text/csv", "tex": "application/x-tex", "yaml": "application/yaml", "gz": "application/gzip"}

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 Figures = Mapping[str, Callable[[], "Figure"]]
 REGISTRY: dict[str, "Section[Report]"] = {}
-#: What a section is about: a report on one run, or a comparison of several.
 Subject = TypeVar("Subject")
 
 
@@ -24,12 +23,10 @@ class Section(Generic[Subject]):
     title: str
     #: The tables and paragraphs of text, Markdown and LaTeX, and of the page if there is no `page`.
     parts: Callable[[Subject], Iterable[Part]] = lambda subject: ()
-    #: Whether there is something to show: anything that is true or not empty.
     applies: Callable[[Subject], object] = lambda subject: True
     data: Callable[[Subject], Mapping[str, Any]] = lambda subject: {}
     #: The values for the template `page/<id>.html.j2`, if the page shows more than the tables.
     page: Callable[[Subject], Mapping[str, Any]] | None = None
-    #: Written to files and, where there is no `page`, shown on the page.
     figures: Callable[[Subject], Figures] = lambda subject: {}
     #: Whether the page has it; a table that repeats what the page sorts and filters is for paper alone.
     on_page: bool = True

@@ -13,7 +13,6 @@ from olbench.report.sections import Section, register
 from olbench.report.sections.results import spread_page
 from olbench.report.standings import standings, winners
 
-#: Up to this many missing rows are listed one by one.
 FEW = 12
 #: The most algorithms that the page ranks in its summary; the statistics have all.
 MOST_RANKED = 20

@@ -173,11 +173,9 @@ class BoardRow:
     label: str
     algorithm: str
     rank: float | None
-    #: The 95% interval of the rank over data sets, if there are enough of them.
     interval: tuple[float, float] | None
     #: 1 for the best and all not significantly different from it; None where nothing can be tested.
     place: int | None
-    #: On how many data sets it has the best mean, and on how many it is best or not significantly different.
     wins: int
     among_best: int
 
@@ -188,7 +186,6 @@ class Leaderboard:
     quantity: Quantity
     rows: tuple[BoardRow, ...]
     complete: int
-    #: How ties were found, or why they cannot be.
     note: str
 
     @property

@@ -13,7 +13,6 @@ from olbench.errors import UserError
 TABLE_KEYS = ("label", "time", "arrival", "columns", "delimiter", "missing", "categorical")
 _ARRAY = "pass (X, y) to load_dataset in Python, or write a CSV file"
 _FRAME = "read it with pandas, and pass the frame to load_dataset or write it with to_csv"
-#: Files that are not read, by the ends of their names: what they are, and what to do.
 FOREIGN = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm"), ("an Excel workbook", "save the sheet as CSV")),
     ".ods": ("a spreadsheet", "save the sheet as CSV"),

@@ -16,7 +16,6 @@ from olbench.data.readers.compressed import read_utf8, show_path
 from olbench.errors import UserError
 
 SUFFIXES = (".csv", ".tsv", ".tab")
-#: What a separator may be called.
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|", "\\t": "\t"}
 #: The separators that are recognised.
 DETECTED = ",;\t"
