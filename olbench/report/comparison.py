@@ -178,8 +178,11 @@ def _why_other_rows(first: Results, other: Results) -> str:
 
 
 def _order_keys(config: Config, entry: Entry) -> dict[str, Any]:
+    # Runs from before a key was there lack it, and mean its default.
+    defaults = {each.name: each.default for each in entry.protocol.keys}
+    defaults |= {f"tuning.{each.name}": each.default for each in entry.protocol.tuning_keys}
     tuning = {f"tuning.{name}": value for name, value in config.tuning.settings.items()}
-    return {**config.settings, **entry.spec.settings, **tuning}
+    return {**defaults, **config.settings, **entry.spec.settings, **tuning}
 
 
 def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> MeanChange:
