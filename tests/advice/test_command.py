@@ -79,40 +79,22 @@ def test_what_is_dropped_is_listed(here, folder):
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "rules:\n  - weight >= 3 or smoker >= 1 => ill\n",
-            "olbench: rules.yaml:2:17: a rule cannot say 'or'",
-        ),
-        (
-            "rules:\n  - wait >= 3 => ill\n",
-            "rules.yaml:2:5: the data has no feature 'wait' (did you mean 'weight'?)",
-        ),
-        ("rules:\n  - weight >= 3 => sick\n", "rules.yaml:2:20: there is no class 'sick'"),
-    ],
-)
-def test_mistakes_get_a_sentence_with_file_and_line(here, folder, text, message):
-    (folder / "rules.yaml").write_text(text)
-    code, out, err = here(*SHOW, "rules.yaml", "--data", "mine.csv")
-    assert (code, out) == (2, "")
-    assert message in err
-    assert "Traceback" not in err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_mistakes_get_a_sentence_with_file_and_line(here, folder):
+    for text, message in (
+        ("weight >= 3 or smoker >= 1 => ill", "olbench: rules.yaml:2:17: a rule cannot say 'or'"),
+        ("wait >= 3 => ill", "rules.yaml:2:5: the data has no feature 'wait' (did you mean 'weight'?)"),
+        ("weight >= 3 => sick", "rules.yaml:2:20: there is no class 'sick'"),
+    ):
+        (folder / "rules.yaml").write_text(f"rules:\n  - {text}\n")
+        code, out, err = here(*SHOW, "rules.yaml", "--data", "mine.csv")
+        assert (code, out, message in err) == (2, "", True), err
+    for words, message in (
         ((*SHOW, "rules.yaml"), "--rules and --data go together"),
         (("algorithms", "--rules", "rules.yaml", "--data", "mine.csv"), "such as adviceptron"),
         (("algorithms", "arow", "--rules", "rules.yaml", "--data", "mine.csv"), "such as adviceptron"),
-    ],
-)
-def test_rules_need_data_and_an_algorithm_that_takes_them(here, folder, words, message):
-    code, _, err = here(*words)
-    assert code == 2
-    assert message in err
+    ):
+        code, _, err = here(*words)
+        assert (code, message in err) == (2, True), err
 
 
 def test_rules_that_ship_are_found_by_name(here):

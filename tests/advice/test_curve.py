@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from olbench import UserError, make_algorithm, online_pass
@@ -58,14 +57,6 @@ def test_equal_test_examples_can_be_counted_instead_of_repeated():
         np.testing.assert_allclose(merged.balanced_accuracy, plain.balanced_accuracy)
 
 
-def test_storage_does_not_matter():
-    X, y, X_test, y_test = data(density=0.4)
-    algorithm = make_algorithm("pa2")
-    dense = follow(algorithm, X, y, X_test, y_test)
-    sparse = follow(algorithm, sp.csr_matrix(X), y, sp.csr_matrix(X_test), y_test)
-    np.testing.assert_array_equal(dense.right_positives, sparse.right_positives)
-
-
 def test_a_test_set_of_one_class_has_that_class_share():
     X, y, X_test, y_test = data()
     curve = follow(make_algorithm("pa"), X, y, X_test[y_test > 0], y_test[y_test > 0])
@@ -80,13 +71,3 @@ def test_what_cannot_be_scored_is_refused():
         follow(make_algorithm("pa"), X, y, X_test, y_test, counts=np.zeros(len(y_test)))
     with pytest.raises(UserError, match="must be test examples"):
         follow(make_algorithm("pa"), X, y, X_test[:0], y_test[:0])
-
-
-def test_objects_have_no_weights_to_score_with():
-    from river.linear_model import PAClassifier
-
-    from olbench import wrap
-
-    X, y, X_test, y_test = data()
-    with pytest.raises(UserError, match="objects show no weights"):
-        follow(wrap(PAClassifier()), X, y, X_test, y_test)

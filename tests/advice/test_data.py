@@ -50,25 +50,19 @@ def test_a_line_of_the_list_becomes_as_many_examples_as_the_country_has_isolates
     assert read_spoligotypes(path, country="BR")[1].tolist() == [3] * 5
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
+def test_a_broken_list_is_refused(tmp_path, spoligotypes):
+    for line, message in (
         (f"A1,{'n' * 42},'7,T1,53,[US=2]", "list.csv.xz:2: 'nnn"),
         (f"A1,{ALL},'7,T1,53,[BR=2]", "has no isolates of the country US"),
-    ],
-)
-def test_a_broken_list_is_refused(spoligotypes, line, message):
-    with pytest.raises(UserError, match=message):
-        read_spoligotypes(spoligotypes(line))
-
-
-def test_a_list_without_its_columns_or_too_large_is_refused(tmp_path, spoligotypes):
+    ):
+        with pytest.raises(UserError, match=message):
+            read_spoligotypes(spoligotypes(line))
+    with pytest.raises(UserError, match="unpacks to more bytes than its limit"):
+        read_spoligotypes(spoligotypes(f"A1,{ALL},'7,T1,53,[US=2]"), limit=50)
     path = tmp_path / "list.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match=r"list\.csv:1: there is no column with the heading 'Spoligo Binary'"):
         read_spoligotypes(path)
-    with pytest.raises(UserError, match="unpacks to more bytes than its limit"):
-        read_spoligotypes(spoligotypes(f"A1,{ALL},'7,T1,53,[US=2]"), limit=50)
 
 
 def test_families_belong_to_six_lineages_or_to_none():
@@ -110,11 +104,6 @@ def test_the_clusters_are_those_of_the_figure():
     assert abs(np.diff(np.flatnonzero(y > 0)).mean() - 2) < 0.1, "the classes are mixed"
     with pytest.raises(UserError, match="multiple of four"):
         Clusters(rows=10)
-
-
-def test_the_synthetic_set_needs_no_download():
-    data = load_dataset("advice-synthetic")
-    assert data.fingerprint == find("advice-synthetic").fingerprint
 
 
 def test_catalogued_sets_have_names():

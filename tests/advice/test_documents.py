@@ -3,16 +3,11 @@
 import contextlib
 import io
 import re
-import subprocess
-import sys
 import textwrap
-import zipfile
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from olbench.advice.files import shipped_rules
 from olbench.report.advice import make_account, render
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,13 +53,3 @@ def test_three_rules_for_a_file_of_ones_own_give_a_figure_and_a_report(here, tmp
     assert "in the paper" not in page
     assert page.count('src="data:image/svg+xml;base64,') >= 1
     assert {path.stem for path in Path("figures").glob("*.pdf")} >= {"curves-my", "rules-my"}
-
-
-def test_a_wheel_has_the_rule_files(tmp_path):
-    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
-    assert {f"olbench/datasets/rules/{name}.yaml" for name in shipped_rules()} <= names

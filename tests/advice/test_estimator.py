@@ -5,8 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 from olbench import UserError
 from olbench.estimators import PA2, Adviceptron, AdviceptronExact, AdviceptronPrinted
@@ -80,18 +78,6 @@ def test_a_rule_file_brings_its_own_settings(tmp_path):
     assert len(Adviceptron(rules=str(path), fit_intercept=True).fit(X, y).advice_[0]) == 1
 
 
-def test_domain_and_missing_are_for_rules_given_as_text():
-    X, y = data(60)
-    X[:, 1:] = X[:, 1:] > 0
-    rules = ["b present and d >= 1 => 1"]
-    model = Adviceptron(
-        rules=rules, feature_names=["a", "b", "c"], missing="drop", domain=True, fit_intercept=True
-    ).fit(X, y)
-    assert model.advice_[0].sets[0].d.size == 1 + 4 + 2
-    with pytest.raises(UserError, match="missing must be 'refuse' or 'drop'"):
-        Adviceptron(rules=rules, missing="forget").fit(X, y)
-
-
 def test_a_rule_that_no_weights_satisfy_is_named_before_learning():
     X, y = data(30)
     with pytest.warns(UserWarning, match=r"no weights satisfy 'x1 <= 1 => -1'.*fit_intercept=True"):
@@ -109,13 +95,6 @@ def test_mistakes_are_refused_as_in_a_file():
         Adviceptron(rules=["a >= 1 => spam"], feature_names=["a", "b", "c"]).fit(X, y)
     with pytest.raises(UserError, match="feature_names has 2 names, but X has 3 features"):
         Adviceptron(rules=RULES, feature_names=["a", "b"]).fit(X, y)
-
-
-def test_it_can_be_cloned_and_searched():
-    X, y = data(80)
-    model = Adviceptron(rules=RULES, feature_names=["a", "b", "c"], fit_intercept=True, random_state=0)
-    search = GridSearchCV(clone(model), {"mu": [0.1, 1.0], "lam": [0.1, 1.0]}, cv=3).fit(X, y)
-    assert set(search.best_params_) == {"mu", "lam"}
 
 
 def test_the_start_by_advice_predicts_before_any_example_counts():

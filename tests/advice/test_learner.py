@@ -11,7 +11,7 @@ from olbench.advice import Advice, AdviceSet, Names, compile_texts
 from olbench.advice.kbsvm import solve_advice
 from olbench.advice.learner import mean_estimate
 from olbench.learn.examples import as_examples
-from tests.advice.problems import flip, learn_one, random_advice, solve_10_by_nnls
+from tests.advice.problems import flip, random_advice, solve_10_by_nnls
 from tests.examples import noisy
 
 IDS = ["adviceptron", "adviceptron-printed", "adviceptron-exact"]
@@ -146,21 +146,3 @@ def test_useful_advice_helps_with_few_examples_and_bad_advice_hurts(id):
     plain = accuracy(None)
     assert accuracy(advice) > plain + 0.03
     assert accuracy(flip(advice)) < plain - 0.03
-
-
-def test_one_round_with_eight_features_and_two_rules_takes_less_than_three_microseconds():
-    rng = np.random.default_rng(1)
-    X = np.column_stack([rng.normal(size=(20_000, 8)), np.ones(20_000)])
-    y = np.where(X[:, 0] + rng.normal(size=20_000) >= 0, 1.0, -1.0)
-    texts = ["x6 >= 0.2 and x2 >= 0.1 => 1", "x6 <= -0.9 and x2 <= -0.7 => -1"]
-    advice = compile_texts(texts, Names(tuple(f"x{k}" for k in range(1, 9)))).with_constant()
-    algorithm = make_algorithm("adviceptron", advice=advice)
-    assert min(online_pass(algorithm, X, y).seconds for _ in range(7)) / 20_000 < 3e-6
-
-
-def test_an_exact_step_never_leaves_the_cone_and_is_no_worse_than_truncation():
-    X, y, advice = examples()
-    exact = make_algorithm("adviceptron-exact", advice=advice).start(X.shape[1])
-    for x, label in zip(X, y, strict=True):
-        learn_one(exact, x, label)
-        assert all((part >= 0).all() for part in exact.advice_vectors)

@@ -135,19 +135,13 @@ def test_sparse_and_dense_rows_are_covered_alike():
     np.testing.assert_array_equal(each.covers(sp.csr_matrix(X)), each.covers(X))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_advice_that_is_none_is_refused():
+    for arguments, message in (
         (([[1.0]], [1.0, 2.0], 1), "one entry of d per row of D"),
         (([[np.nan]], [1.0], 1), "finite"),
         (([[1.0]], [1.0], 0), "must be -1 or \\+1"),
-    ],
-)
-def test_advice_that_is_none_is_refused(arguments, message):
-    with pytest.raises(UserError, match=message):
-        AdviceSet(*arguments)
-
-
-def test_sets_of_one_advice_have_the_same_features():
+    ):
+        with pytest.raises(UserError, match=message):
+            AdviceSet(*arguments)
     with pytest.raises(UserError, match="over 1 features cannot be given for 2"):
         Advice((AdviceSet([[1.0]], [1.0], 1),), 2)

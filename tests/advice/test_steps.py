@@ -19,7 +19,6 @@ from tests.advice.problems import (
     solve_10,
     solve_10_by_nnls,
 )
-from tests.cases import for_each
 from tests.examples import noisy
 
 CLOSE = 1e-8
@@ -54,20 +53,16 @@ def intermediate(each, w, u, mu):
 def test_the_step_of_w_solves_problem_6(id):
     rng = np.random.default_rng(6)
     seen = {True: 0, False: 0}
-    for _ in range(300):
+    for _ in range(200):
         n, m = int(rng.integers(1, 8)), int(rng.integers(1, 4))
         advice, lam, mu = random_advice(rng, n, m), price(rng), price(rng)
-        w, u, x, y = (
-            rng.normal(size=n),
-            random_vectors(rng, advice),
-            rng.normal(size=n),
-            int(rng.choice([-1, 1])),
-        )
+        w, u, x = rng.normal(size=n), random_vectors(rng, advice), rng.normal(size=n)
+        y = int(rng.choice([-1, 1]))
         learner = learn_one(learner_at(id, advice, w, u, lam=lam, mu=mu), x, y)
         estimates = [-each.z * each.D.T @ part for each, part in zip(advice, u, strict=True)]
         assert_close(learner.weights, solve_6(w, x, y, estimates, lam, mu))
         seen[learner.updates > 0] += 1
-    assert min(seen.values()) > 30, "both with and without a loss"
+    assert min(seen.values()) > 20, "both with and without a loss"
 
 
 def test_the_untruncated_step_of_u_solves_problem_10_without_its_cone():
@@ -170,18 +165,17 @@ def test_the_exact_step_stays_in_its_cone_where_entries_are_zero_without_being_f
     assert zeros > 50
 
 
-@for_each("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
-@for_each("lam", [0.01, 0.3, 2.0, 50.0])
-def test_no_advice_is_pa2_count_for_count(id, lam):
+@pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
+def test_no_advice_is_pa2_count_for_count(id):
     """Not plain PA, as adviceptron2010 says below eq. (8): its slack is squared, so it is PA-II."""
     X, y = noisy(n=400, d=9, density=0.6)
-    ours = online_pass(make_algorithm(id, lam=lam, mu=3.0), X, y)
-    pa2, pa = online_pass(make_algorithm("pa2", C=lam / 2), X, y), online_pass(make_algorithm("pa"), X, y)
-    np.testing.assert_array_equal(ours.weights, pa2.weights)
-    assert (ours.mistakes, ours.updates, ours.effective_updates) == (
-        pa2.mistakes, pa2.updates, pa2.effective_updates,
-    )  # fmt: skip
-    assert (ours.weights != pa.weights).any()
+    for lam in (0.01, 0.3, 2.0, 50.0):
+        ours = online_pass(make_algorithm(id, lam=lam, mu=3.0), X, y)
+        pa2 = online_pass(make_algorithm("pa2", C=lam / 2), X, y)
+        np.testing.assert_array_equal(ours.weights, pa2.weights)
+        for name in ("mistakes", "updates", "effective_updates"):
+            assert getattr(ours, name) == getattr(pa2, name)
+        assert (ours.weights != online_pass(make_algorithm("pa"), X, y).weights).any()
 
 
 def test_without_a_loss_w_still_moves_towards_the_advice():

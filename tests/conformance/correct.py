@@ -4,27 +4,10 @@ import math
 
 import numpy as np
 
-from tests.conformance.textbook import (
-    AROW,
-    CW,
-    IELLIP,
-    NAROW,
-    NHERD,
-    OGD,
-    PA,
-    PA1,
-    PA2,
-    ROMMA,
-    SCW1,
-    SCW2,
-    CWVar,
-    Fits,
-    Perceptron,
-    SecondOrder,
-)
+from tests.conformance import textbook as book
 
 
-class Rooted(SecondOrder):
+class Rooted(book.SecondOrder):
     """Sigma = A'A, updated by Potter's formula; no covariance is shown."""
 
     def __init__(self, d, **params):
@@ -43,13 +26,13 @@ class Rooted(SecondOrder):
             self.A = self.A - (1 - math.sqrt(max(0.0, 1 - beta * v))) / v * np.outer(a, z)
 
 
-class Root(Rooted, AROW): ...
+class Root(Rooted, book.AROW): ...
 
 
-class RootScw(Rooted, SCW1): ...
+class RootScw(Rooted, book.SCW1): ...
 
 
-class RootCw(Rooted, CW): ...
+class RootCw(Rooted, book.CW): ...
 
 
 class MisnamedRoot(Root):
@@ -60,7 +43,7 @@ class MisnamedRoot(Root):
         return self.A
 
 
-class Precision(AROW):
+class Precision(book.AROW):
     """Keeps the inverse of Sigma."""
 
     def __init__(self, d, **params):
@@ -210,7 +193,7 @@ class ALMA:
             self.k += 1
 
 
-class AveragedPerceptron(Perceptron):
+class AveragedPerceptron(book.Perceptron):
     """Its coef_ is the mean over all rounds, kept lazily."""
 
     def __init__(self, d):
@@ -254,39 +237,39 @@ def in_place_step(state, x, y):
 
 R, C, ETA, SOFT = {"r": 0.7}, {"C": 0.4}, {"eta": 0.8}, {"C": 0.3, "eta": 0.8}
 CORRECT = [
-    ("arow", R, AROW),
+    ("arow", R, book.AROW),
     ("arow", R, Root),
     ("arow", R, MisnamedRoot),
     ("arow", R, Precision),
-    ("arow", R, lambda d: Single(AROW, d, **R)),
+    ("arow", R, lambda d: Single(book.AROW, d, **R)),
     ("arow", R, SparseArow),
-    ("arow", R, lambda d: Fits(AROW, d, **R)),
-    ("arow", R, lambda d: Hidden(AROW(d, **R))),
+    ("arow", R, lambda d: book.Fits(book.AROW, d, **R)),
+    ("arow", R, lambda d: Hidden(book.AROW(d, **R))),
     ("arow", R, tuple_step),
     ("pa1", C, dict_step),
     ("pa1", C, Dual),
-    ("pa1", C, PA1),
+    ("pa1", C, book.PA1),
     ("pa2", C, SparsePa2),
-    ("pa2", C, PA2),
-    ("pa", {}, PA),
-    ("perceptron", {}, Perceptron),
+    ("pa2", C, book.PA2),
+    ("pa", {}, book.PA),
+    ("perceptron", {}, book.Perceptron),
     ("perceptron", {}, in_place_step),
-    ("perceptron", {}, lambda d: Fits(Perceptron, d)),
+    ("perceptron", {}, lambda d: book.Fits(book.Perceptron, d)),
     ("averaged-perceptron", {}, AveragedPerceptron),
-    ("romma", {}, ROMMA),
+    ("romma", {}, book.ROMMA),
     ("alma", {"alpha": 0.7, "C": 1.2}, ALMA),
-    ("ogd", C, OGD),
+    ("ogd", C, book.OGD),
     ("sop", {}, SOP),
-    ("iellip", {"b": 0.6, "c": 0.2}, IELLIP),
-    ("nherd", C, NHERD),
-    ("narow", {"b": 3.0}, NAROW),
-    ("cw", ETA, CW),
+    ("iellip", {"b": 0.6, "c": 0.2}, book.IELLIP),
+    ("nherd", C, book.NHERD),
+    ("narow", {"b": 3.0}, book.NAROW),
+    ("cw", ETA, book.CW),
     ("cw", ETA, RootCw),
-    ("cw", ETA, lambda d: Single(CW, d, **ETA)),
-    ("cw-var", ETA, CWVar),
-    ("scw1", SOFT, SCW1),
+    ("cw", ETA, lambda d: Single(book.CW, d, **ETA)),
+    ("cw-var", ETA, book.CWVar),
+    ("scw1", SOFT, book.SCW1),
     ("scw1", SOFT, RootScw),
-    ("scw1", SOFT, lambda d: Single(SCW1, d, **SOFT)),
-    ("scw2", SOFT, SCW2),
-    ("scw2", SOFT, lambda d: Fits(SCW2, d, **SOFT)),
+    ("scw1", SOFT, lambda d: Single(book.SCW1, d, **SOFT)),
+    ("scw2", SOFT, book.SCW2),
+    ("scw2", SOFT, lambda d: book.Fits(book.SCW2, d, **SOFT)),
 ]

@@ -7,169 +7,84 @@ import math
 
 import numpy as np
 
-from tests.conformance.textbook import (
-    AROW,
-    CW,
-    IELLIP,
-    NHERD,
-    OGD,
-    PA,
-    PA1,
-    PA2,
-    ROMMA,
-    SCW1,
-    SCW2,
-    Fits,
-    Learner,
-    Perceptron,
-    SecondOrder,
-)
+from tests.conformance import textbook as book
 
 
-class DiagonalVariance(SecondOrder):
-    def variance(self, x):
-        return (x * x) @ np.diag(self.S)
+def retype(base, **methods):
+    """Return a class with some methods typed otherwise."""
+    return type(base.__name__, (base,), methods)
 
 
-class ArowDiagonal(DiagonalVariance, AROW): ...
+def update_sigma_first(self, x, y, alpha, beta):
+    z = self.S @ x
+    self.S = self.S - beta * np.outer(z, z)
+    self.w = self.w + alpha * y * (self.S @ x)
 
 
-class CwDiagonal(DiagonalVariance, CW): ...
+def update_mean_first(self, x, y, alpha, beta):
+    v = self.variance(x)
+    self.w = self.w + alpha * y * (self.S @ x)
+    z = self.S @ x
+    again = self.beta(self.alpha(self.margin(x, y), v), v)
+    self.S = self.S - again * np.outer(z, z)
 
 
-class Distribution(SCW1):
-    def quantile(self, eta):
-        return 0.5 * (1 + math.erf(eta / math.sqrt(2)))
+def update_along_row(self, x, y, alpha, beta):
+    z = self.S @ x
+    self.w = self.w + alpha * y * x
+    self.S = self.S - beta * np.outer(z, z)
 
 
-class Larger(SCW1):
-    def alpha(self, m, v):
-        return max(self.C, self.closed(m, v))
+def update_sigma_along_row(self, x, y, alpha, beta):
+    self.w = self.w + alpha * y * (self.S @ x)
+    self.S = self.S - beta * np.outer(x, x)
 
 
-class TwiceV(SCW2):
-    def gamma(self, m, v, n):
-        return self.phi * math.sqrt(self.phi**2 * m**2 * v * 2 + 4 * n * v * (n + v * self.phi**2))
+def update_with_triangle(self, x, y, alpha, beta):
+    z = np.triu(self.S) @ x
+    self.w = self.w + alpha * y * z
+    self.S = self.S - beta * np.outer(self.S @ x, self.S @ x)
 
 
-class LibolGamma(SCW2):
-    def gamma(self, m, v, n):
-        phi = self.phi
-        return math.sqrt(2 * phi**4 * m**2 * v + 4 * n * v * phi**2 * (n + 2 * phi * v))
+def update_and_fade(self, x, y, alpha, beta):
+    book.AROW.update(self, x, y, alpha, beta)
+    self.S = 0.999 * self.S
 
 
-class NoHalf(SCW1):
-    def psi(self):
-        return 1 + self.phi**2
+def learn_along(direction):
+    """Return a first-order step along something else than y x."""
 
-
-class NoZeta(SCW1):
-    def under_root(self, m, v):
-        return m * m * self.phi**4 / 4 + v * self.phi**2
-
-
-class GrowingSigma(AROW):
-    def update(self, x, y, alpha, beta):
-        super().update(x, y, alpha, -beta)
-
-
-class AwayFromLabel(PA):
-    def tau(self, loss, s):
-        return -super().tau(loss, s)
-
-
-class LateEllipsoid(IELLIP):
-    def exponent(self):
-        return self.t
-
-
-class LateGradient(OGD):
-    def round(self):
-        return self.t + 1
-
-
-class MarginWithoutLabel(AROW):
-    def margin(self, x, y):
-        return self.w @ x
-
-
-class StepWithoutLabel(PA1):
     def learn(self, x, y):
         loss = self.loss(y * (self.w @ x))
         if loss > 0:
-            self.w = self.w + self.tau(loss, x @ x) * x
+            self.w = self.w + self.tau(loss, x @ x) * direction(x, y)
+
+    return learn
 
 
-class StaleVariance(AROW):
-    def variance(self, x):
-        sigma, self.old = getattr(self, "old", self.S), self.S
-        return x @ sigma @ x
-
-
-class Twice(Learner):
+def learn_twice(base):
     def learn(self, x, y):
-        super().learn(x, y)
-        super().learn(x, y)
+        base.learn(self, x, y)
+        base.learn(self, x, y)
+
+    return retype(base, learn=learn)
 
 
-class PaTwice(Twice, PA1): ...
+def diagonal_variance(self, x):
+    return (x * x) @ np.diag(self.S)
 
 
-class ScwTwice(Twice, SCW1): ...
+def stale_variance(self, x):
+    sigma, self.old = getattr(self, "old", self.S), self.S
+    return x @ sigma @ x
 
 
-class Single(PA2):
-    def learn(self, x, y):
-        super().learn(x.astype(np.float32).astype(float), y)
+def libol_gamma(self, m, v, n):
+    phi = self.phi
+    return math.sqrt(2 * phi**4 * m**2 * v + 4 * n * v * phi**2 * (n + 2 * phi * v))
 
 
-class SigmaFirst(AROW):
-    def update(self, x, y, alpha, beta):
-        z = self.S @ x
-        self.S = self.S - beta * np.outer(z, z)
-        self.w = self.w + alpha * y * (self.S @ x)
-
-
-class MeanFirst(SCW1):
-    def update(self, x, y, alpha, beta):
-        v = self.variance(x)
-        self.w = self.w + alpha * y * (self.S @ x)
-        z = self.S @ x
-        again = self.beta(self.alpha(self.margin(x, y), v), v)
-        self.S = self.S - again * np.outer(z, z)
-
-
-class UnregularisedMean(AROW):
-    def coefficients(self, m, v):
-        return (1 - m) / v if v else 0.0, 1 / (v + self.r)
-
-
-class SlackInBeta(SCW2):
-    def beta(self, alpha, v):
-        return super().beta(alpha, v + 1 / (2 * self.C))
-
-
-class SlackInLoss(PA2):
-    def tau(self, loss, s):
-        return (loss + 1 / (2 * self.C)) / s if s else 0.0
-
-
-class DoubleC(PA2):
-    def tau(self, loss, s):
-        return loss / (s + 1 / self.C)
-
-
-class Shuffled(Fits):
-    def order(self, n):
-        return np.random.default_rng(3).permutation(n)
-
-
-class TwoEpochs(Fits):
-    def order(self, n):
-        return [*range(n)] * 2
-
-
-class Bias(PA1):
+class Bias(book.PA1):
     b = 0.0
 
     def predict(self, X):
@@ -186,7 +101,7 @@ class ConstantFeature:
     """AROW over rows with a 1 appended, of which only the weights of the given features show."""
 
     def __init__(self, d, **params):
-        self.inner = AROW(d + 1, **params)
+        self.inner = book.AROW(d + 1, **params)
 
     def predict(self, X):
         return self.inner.predict(np.hstack([X, np.ones((len(X), 1))]))
@@ -199,50 +114,7 @@ class ConstantFeature:
         return self.inner.w[:-1]
 
 
-class HerdingAsArow(NHERD):
-    def coefficients(self, m, v):
-        return (1 - m) / (v + 1 / self.C), 1 / (v + 1 / self.C)
-
-
-class VarianceTrigger(CW):
-    def triggered(self, m, v):
-        return v > 0 and self.phi * v > m
-
-
-class RowDirection(AROW):
-    def update(self, x, y, alpha, beta):
-        z = self.S @ x
-        self.w = self.w + alpha * y * x
-        self.S = self.S - beta * np.outer(z, z)
-
-
-class RowInSigma(NHERD):
-    def update(self, x, y, alpha, beta):
-        self.w = self.w + alpha * y * (self.S @ x)
-        self.S = self.S - beta * np.outer(x, x)
-
-
-class RootNorm(PA):
-    def tau(self, loss, s):
-        return super().tau(loss, math.sqrt(s))
-
-
-class UForRoot(CW):
-    def root_u(self, alpha, v):
-        return super().root_u(alpha, v) ** 2
-
-
-class NoShrink(ROMMA):
-    def combine(self, c, d, x):
-        return self.w + d * x
-
-
-class MistypedEccw(CwDiagonal):
-    def under_root(self, m, v):
-        return m * m * self.phi / 4 + v * self.phi**2 * self.psi()
-
-
-class UnitRows(AROW):
+class UnitRows(book.AROW):
     def __init__(self, d, r):
         super().__init__(d, r=1 / r)
 
@@ -250,110 +122,104 @@ class UnitRows(AROW):
         super().learn(x / np.linalg.norm(x) if x.any() else x, y)
 
 
-class ZeroOne(AROW):
-    def learn(self, x, y):
-        super().learn(x, max(0.0, y))
-
-
-def shuffled(d, **params):
-    return Shuffled(Perceptron, d, **params)
-
-
-def two_epochs(d, **params):
-    return TwoEpochs(PA1, d, **params)
-
-
-SOFT = {"C": 0.3, "eta": 0.8}
-PLANTED = [
-    ("arow", {"r": 0.7}, ArowDiagonal, {"variance-from-diagonal"}),
-    ("cw", {"eta": 0.8}, CwDiagonal, {"variance-from-diagonal"}),
-    ("scw1", SOFT, Distribution, {"cdf-for-quantile"}),
-    ("scw1", SOFT, Larger, {"max-for-min"}),
-    ("scw2", SOFT, TwiceV, {"doubled-for-squared-variance"}),
-    ("scw2", SOFT, LibolGamma, {"scw2-libol"}),
-    ("scw1", SOFT, NoHalf, {"psi-without-half"}),
-    ("scw1", SOFT, NoZeta, {"zeta-missing-in-root"}),
-    ("arow", {"r": 0.7}, GrowingSigma, {"covariance-grows"}),
-    ("pa", {}, AwayFromLabel, {"step-negated"}),
-    ("iellip", {"b": 0.6, "c": 0.2}, LateEllipsoid, {"round-from-two"}),
-    ("ogd", {"C": 0.4}, LateGradient, {"schedule-from-two"}),
-    ("arow", {"r": 0.7}, MarginWithoutLabel, {"label-forgotten-in-margin"}),
-    ("pa1", {"C": 0.4}, StepWithoutLabel, {"label-forgotten-in-step"}),
-    ("arow", {"r": 0.7}, StaleVariance, {"stale-variance"}),
-    ("pa1", {"C": 0.4}, PaTwice, {"C-doubled"}),
-    ("scw1", SOFT, ScwTwice, {"double-update"}),
-    ("pa2", {"C": 0.4}, Single, {"single-precision-rows"}),
-    ("arow", {"r": 0.7}, SigmaFirst, {"covariance-first"}),
-    ("scw1", SOFT, MeanFirst, {"decided-again"}),
-    ("arow", {"r": 0.7}, UnregularisedMean, {"regularised-covariance-only"}),
-    ("scw2", SOFT, SlackInBeta, {"regularised-variance"}),
-    ("pa2", {"C": 0.4}, SlackInLoss, {"regularised-loss"}),
-    ("pa2", {"C": 0.4}, DoubleC, {"C-halved"}),
-    ("perceptron", {}, shuffled, {"visits the rows in an order of its own"}),
-    ("pa1", {"C": 0.4}, two_epochs, {"passes 2 times over the rows"}),
-    ("pa1", {"C": 0.4}, Bias, {"bias-beside"}),
-    ("arow", {"r": 0.7}, ConstantFeature, {"bias-feature"}),
-    ("nherd", {"C": 0.4}, HerdingAsArow, {"arow"}),
-    ("cw", {"eta": 0.8}, VarianceTrigger, {"variance-trigger"}),
-    ("arow", {"r": 0.7}, RowDirection, {"row-for-direction"}),
-    ("nherd", {"C": 0.4}, RowInSigma, {"row-for-direction-in-covariance"}),
-    ("pa", {}, RootNorm, {"root-norm"}),
-    ("cw", {"eta": 0.8}, UForRoot, {"variance-after-for-deviation"}),
-    ("romma", {}, NoShrink, {"shrink-forgotten"}),
-    ("cw", {"eta": 0.8}, MistypedEccw, {"variance-from-diagonal", "phi-psi-mistyped"}),
-    ("arow", {"r": 0.7}, UnitRows, {"r-inverted", "unit-rows"}),
-    ("arow", {"r": 0.7}, ZeroOne, {"labels-zero-one"}),
-]
-
-
-class SlowRoot(AROW):
-    def coefficients(self, m, v):
-        return math.sqrt(1 - m) / (v + self.r), 1 / (v + self.r)
-
-
-class Fading(AROW):
-    def update(self, x, y, alpha, beta):
-        super().update(x, y, alpha, beta)
-        self.S = 0.999 * self.S
-
-
-class Lazy(PA1):
-    def loss(self, m):
-        return max(0.0, 1 - m) if 1 - m > 0.1 else 0.0
-
-
-class Triangle(AROW):
-    def update(self, x, y, alpha, beta):
-        z = np.triu(self.S) @ x
-        self.w = self.w + alpha * y * z
-        self.S = self.S - beta * np.outer(self.S @ x, self.S @ x)
-
-
-class Started(PA1):
+class Started(book.PA1):
     def __init__(self, d, **params):
         super().__init__(d, **params)
         self.w = np.full(d, 0.01)
 
 
-class Threshold(PA1):
-    def predict(self, X):
-        return np.where(np.asarray(X) @ self.w >= 0.3, 1.0, -1.0)
+def shuffled(d, **params):
+    visits = {"order": lambda self, n: np.random.default_rng(3).permutation(n)}
+    return retype(book.Fits, **visits)(book.Perceptron, d, **params)
 
 
-class Swapped(PA1):
-    def learn(self, x, y):
-        loss = self.loss(y * (self.w @ x))
-        if loss > 0:
-            self.w = self.w + self.tau(loss, x @ x) * y * x[::-1]
+def two_epochs(d, **params):
+    return retype(book.Fits, order=lambda self, n: [*range(n)] * 2)(book.PA1, d, **params)
+
+
+CW_DIAGONAL = retype(book.CW, variance=diagonal_variance)
+R, C, ETA, SOFT = {"r": 0.7}, {"C": 0.4}, {"eta": 0.8}, {"C": 0.3, "eta": 0.8}
+IELLIP = {"b": 0.6, "c": 0.2}
+#: (algorithm, parameters, class, methods typed otherwise, the entries that name it)
+RETYPED = [
+    ("arow", R, book.AROW, {"variance": diagonal_variance}, {"variance-from-diagonal"}),
+    ("cw", ETA, CW_DIAGONAL, {}, {"variance-from-diagonal"}),
+    ("scw1", SOFT, book.SCW1, {"quantile": lambda self, eta: 0.5 * (1 + math.erf(eta / math.sqrt(2)))},
+     {"cdf-for-quantile"}),
+    ("scw1", SOFT, book.SCW1, {"alpha": lambda self, m, v: max(self.C, self.closed(m, v))}, {"max-for-min"}),
+    ("scw2", SOFT, book.SCW2,
+     {"gamma": lambda self, m, v, n: self.phi * math.sqrt(
+         self.phi**2 * m**2 * v * 2 + 4 * n * v * (n + v * self.phi**2))},
+     {"doubled-for-squared-variance"}),
+    ("scw2", SOFT, book.SCW2, {"gamma": libol_gamma}, {"scw2-libol"}),
+    ("scw1", SOFT, book.SCW1, {"psi": lambda self: 1 + self.phi**2}, {"psi-without-half"}),
+    ("scw1", SOFT, book.SCW1, {"under_root": lambda self, m, v: m * m * self.phi**4 / 4 + v * self.phi**2},
+     {"zeta-missing-in-root"}),
+    ("arow", R, book.AROW,
+     {"update": lambda self, x, y, alpha, beta: book.AROW.update(self, x, y, alpha, -beta)},
+     {"covariance-grows"}),
+    ("pa", {}, book.PA, {"tau": lambda self, loss, s: -book.PA.tau(self, loss, s)}, {"step-negated"}),
+    ("iellip", IELLIP, book.IELLIP, {"exponent": lambda self: self.t}, {"round-from-two"}),
+    ("ogd", C, book.OGD, {"round": lambda self: self.t + 1}, {"schedule-from-two"}),
+    ("arow", R, book.AROW, {"margin": lambda self, x, y: self.w @ x}, {"label-forgotten-in-margin"}),
+    ("pa1", C, book.PA1, {"learn": learn_along(lambda x, y: x)}, {"label-forgotten-in-step"}),
+    ("arow", R, book.AROW, {"variance": stale_variance}, {"stale-variance"}),
+    ("pa1", C, learn_twice(book.PA1), {}, {"C-doubled"}),
+    ("scw1", SOFT, learn_twice(book.SCW1), {}, {"double-update"}),
+    ("pa2", C, book.PA2,
+     {"learn": lambda self, x, y: book.PA2.learn(self, x.astype(np.float32).astype(float), y)},
+     {"single-precision-rows"}),
+    ("arow", R, book.AROW, {"update": update_sigma_first}, {"covariance-first"}),
+    ("scw1", SOFT, book.SCW1, {"update": update_mean_first}, {"decided-again"}),
+    ("arow", R, book.AROW,
+     {"coefficients": lambda self, m, v: ((1 - m) / v if v else 0.0, 1 / (v + self.r))},
+     {"regularised-covariance-only"}),
+    ("scw2", SOFT, book.SCW2,
+     {"beta": lambda self, alpha, v: book.SCW2.beta(self, alpha, v + 1 / (2 * self.C))},
+     {"regularised-variance"}),
+    ("pa2", C, book.PA2, {"tau": lambda self, loss, s: (loss + 1 / (2 * self.C)) / s if s else 0.0},
+     {"regularised-loss"}),
+    ("pa2", C, book.PA2, {"tau": lambda self, loss, s: loss / (s + 1 / self.C)}, {"C-halved"}),
+    ("nherd", C, book.NHERD,
+     {"coefficients": lambda self, m, v: ((1 - m) / (v + 1 / self.C), 1 / (v + 1 / self.C))}, {"arow"}),
+    ("cw", ETA, book.CW, {"triggered": lambda self, m, v: v > 0 and self.phi * v > m}, {"variance-trigger"}),
+    ("arow", R, book.AROW, {"update": update_along_row}, {"row-for-direction"}),
+    ("nherd", C, book.NHERD, {"update": update_sigma_along_row}, {"row-for-direction-in-covariance"}),
+    ("pa", {}, book.PA, {"tau": lambda self, loss, s: book.PA.tau(self, loss, math.sqrt(s))}, {"root-norm"}),
+    ("cw", ETA, book.CW, {"root_u": lambda self, alpha, v: book.CW.root_u(self, alpha, v) ** 2},
+     {"variance-after-for-deviation"}),
+    ("romma", {}, book.ROMMA, {"combine": lambda self, c, d, x: self.w + d * x}, {"shrink-forgotten"}),
+    ("cw", ETA, CW_DIAGONAL,
+     {"under_root": lambda self, m, v: m * m * self.phi / 4 + v * self.phi**2 * self.psi()},
+     {"variance-from-diagonal", "phi-psi-mistyped"}),
+    ("arow", R, book.AROW, {"learn": lambda self, x, y: book.AROW.learn(self, x, max(0.0, y))},
+     {"labels-zero-one"}),
+]  # fmt: skip
+PLANTED = [
+    *((id, params, retype(base, **methods), names) for id, params, base, methods, names in RETYPED),
+    ("perceptron", {}, shuffled, {"visits the rows in an order of its own"}),
+    ("pa1", C, two_epochs, {"passes 2 times over the rows"}),
+    ("pa1", C, Bias, {"bias-beside"}),
+    ("arow", R, ConstantFeature, {"bias-feature"}),
+    ("arow", R, UnitRows, {"r-inverted", "unit-rows"}),
+]
+
+
+def slow_root(self, m, v):
+    return math.sqrt(1 - m) / (v + self.r), 1 / (v + self.r)
+
+
+def predict_late(self, X):
+    return np.where(np.asarray(X) @ self.w >= 0.3, 1.0, -1.0)
 
 
 #: Defects that the catalogue does not know: (algorithm, parameters, class, the places that are right).
 UNKNOWN = [
-    ("arow", {"r": 0.7}, SlowRoot, {"step"}),
-    ("arow", {"r": 0.7}, Fading, {"covariance"}),
-    ("pa1", {"C": 0.4}, Lazy, {"trigger"}),
-    ("arow", {"r": 0.7}, Triangle, {"direction", "covariance"}),
-    ("pa1", {"C": 0.4}, Started, {"start"}),
-    ("pa1", {"C": 0.4}, Threshold, {"prediction"}),
-    ("pa1", {"C": 0.4}, Swapped, {"direction"}),
+    ("arow", R, retype(book.AROW, coefficients=slow_root), {"step"}),
+    ("arow", R, retype(book.AROW, update=update_and_fade), {"covariance"}),
+    ("pa1", C, retype(book.PA1, loss=lambda self, m: max(0.0, 1 - m) if 1 - m > 0.1 else 0.0), {"trigger"}),
+    ("arow", R, retype(book.AROW, update=update_with_triangle), {"direction", "covariance"}),
+    ("pa1", C, Started, {"start"}),
+    ("pa1", C, retype(book.PA1, predict=predict_late), {"prediction"}),
+    ("pa1", C, retype(book.PA1, learn=learn_along(lambda x, y: y * x[::-1])), {"direction"}),
 ]

@@ -1,11 +1,6 @@
-"""Writes a results folder of any size without running a trial, to measure how reports scale.
+"""Writes a results folder of any size without running a trial."""
 
-python -m tests.report.large FOLDER [--datasets 100] [--algorithms 200] [--permutations 2] [--points 50]
-"""
-
-import argparse
 import json
-from pathlib import Path
 
 import numpy as np
 
@@ -72,16 +67,3 @@ def _cell(name, spec, place, trials):
     label = f"pa1 C={spec.params['C']:g}"
     keys = tuple(trial.key for trial in trials)
     return CellFacts(name, spec.id, place, label, spec.params, {}, {}, 0, len(trials), keys)
-
-
-def main():
-    """Write the folder that the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    for name, value in (("datasets", 100), ("algorithms", 200), ("permutations", 2), ("points", 50)):
-        parser.add_argument(f"--{name}", type=int, default=value)
-    write_large(**vars(parser.parse_args()))
-
-
-if __name__ == "__main__":
-    main()

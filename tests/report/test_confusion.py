@@ -41,13 +41,6 @@ def test_tables_show_the_best_algorithm_and_many_classes_as_pairs(report, monkey
     assert times == sorted(times, reverse=True)
 
 
-def test_the_picture_has_every_cell(report):
-    ((name, draw),) = confusion.figures(report).items()
-    assert name == "confusion-digits-1-vs-7-all"
-    panel = draw().axes[0]
-    assert len(panel.texts) == 100
-
-
 def test_two_classes_have_no_such_section(tmp_path):
     olbench.run({"datasets": ["breast-cancer"], "algorithms": ["pa1"], "permutations": 1}, tmp_path, jobs=1)
     assert not confusion.applies(make_report(tmp_path))

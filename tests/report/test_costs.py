@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 
 from olbench import load_results, make_algorithm
-from olbench.report.document import report_document
-from olbench.report.model import make_report
-from olbench.report.renderers import text
 from tests.report import made
 
 SMALL = Path(__file__).with_name("small")
@@ -87,14 +84,6 @@ def _unknown(results):
 
     ids = {entry.algorithm for entry in results.entries}
     return {id for id in ids if get_definition(id).takes_advice or not get_definition(id).online}
-
-
-def test_costs_are_the_first_columns_that_a_narrow_terminal_drops():
-    document = report_document(make_report(SMALL))
-    wide, narrow = (text.render(document.parts(), width) for width in (220, 80))
-    assert "learner size   trial memory   examples/s" in wide
-    assert "learner size" not in narrow.replace("\n", " ").replace("ours, learner size", "")
-    assert "seconds / ours, learner size, trial memory, examples/s." in narrow.replace("\n", " ")
 
 
 def test_an_algorithm_that_nobody_knows_any_more_has_no_bytes():

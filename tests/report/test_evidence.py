@@ -13,11 +13,9 @@ from olbench.papers import Reported, load_paper
 from olbench.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
 from olbench.report.comparable import Attempt
 from olbench.report.evidence import (
-    _derange,
     control,
     identify,
     joint_verdicts,
-    log_likelihoods,
     printed_cells,
 )
 from olbench.report.verdicts import judge
@@ -102,16 +100,16 @@ def test_right_learners_are_reproduced_and_identified_in_every_row():
     assert named.chance == len(DATASETS)
 
 
-@pytest.mark.parametrize("defect", WRONG)
-def test_a_wrong_learner_is_noticed(defect):
-    found = make_run(WRONG[defect])
-    judgements, cells = weigh(found, print_table())
-    joint = joint_verdicts(judgements)
-    assert [joint[dataset, "scw2"] for dataset in DATASETS].count(REPRODUCED) <= len(DATASETS) / 2
-    assert {verdict for (_, row), verdict in joint.items() if row != "scw2"} == {REPRODUCED}
-    if defect != "the toolbox's formula":  # no other learner of this run is nearer to SCW-II
-        [row] = [each for each in identify(cells).rows if each.row == "scw2"]
-        assert not row.is_right
+def test_a_wrong_learner_is_noticed():
+    for defect, instead in WRONG.items():
+        judgements, cells = weigh(make_run(instead), print_table())
+        joint = joint_verdicts(judgements)
+        right = [joint[dataset, "scw2"] for dataset in DATASETS].count(REPRODUCED)
+        assert right <= len(DATASETS) / 2, defect
+        assert {verdict for (_, row), verdict in joint.items() if row != "scw2"} == {REPRODUCED}, defect
+        if defect != "the toolbox's formula":  # no other learner of this run is nearer to SCW-II
+            [row] = [each for each in identify(cells).rows if each.row == "scw2"]
+            assert not row.is_right, defect
 
 
 def test_a_row_that_the_toolbox_printed_names_the_toolbox():
@@ -171,15 +169,6 @@ def test_the_printed_table_itself_is_identified_and_its_control_is_low():
     assert rates.reproduced == rates.total == 72
 
 
-def test_a_far_number_costs_a_bounded_amount():
-    found = make_run()
-    _, cells = weigh(found, print_table())
-    cell = cells[0]
-    far = {quantity: replace(number, mean=1e6) for quantity, number in cell.numbers.items()}
-    likelihoods = log_likelihoods(replace(cell, numbers=far)).values()
-    assert max(likelihoods) - min(likelihoods) < 1e-9
-
-
 def test_equal_learners_do_not_identify_each_other():
     """A tie names the other learner: nothing tells the two apart."""
     made = [entry("splice", id, [0.1, 0.2, 0.15], [100, 110, 120]) for id in ("cw", "arow")]
@@ -187,16 +176,6 @@ def test_equal_learners_do_not_identify_each_other():
     _, cells = weigh(found, PAPER)
     named = identify(cells)
     assert not any(row.is_right for row in named.rows)
-
-
-def test_the_extremes_of_derangements_are_exact_for_many_rows():
-    """Random derangements hardly meet the best and the worst of 13 rows."""
-    matrix = np.zeros((13, 13))
-    matrix[np.arange(13), np.roll(np.arange(13), 1)] = 1.0
-    matrix[np.arange(13), np.arange(13)] = 5.0
-    fewest, median, most = _derange(matrix)
-    assert (fewest, most) == (0.0, 13.0)
-    assert 0 < median < 4
 
 
 def test_a_learner_that_is_absent_somewhere_counts_by_its_share():

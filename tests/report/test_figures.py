@@ -22,7 +22,7 @@ from olbench.report.figures.curves import (
     overview_figure,
     save_figures,
 )
-from olbench.report.figures.palette import STYLES, display_name, styles
+from olbench.report.figures.palette import STYLES, display_name
 from olbench.report.model import Report
 from olbench.report.results import Entry, Results, load_results
 
@@ -179,12 +179,6 @@ def test_of_too_many_algorithms_the_best_and_the_baselines_are_named(small: Resu
 def test_every_algorithm_looks_different():
     assert set(STYLES) == {each.id for each in definitions() if each.module.startswith("olbench.")}
     assert len({(style.colour, style.marker, style.filled) for style in STYLES.values()}) == len(STYLES)
-
-
-def test_labels_from_elsewhere_get_looks_of_their_own():
-    labels = [*STYLES, *(f"arow (r={r})" for r in range(40)), *(f"mine{i}" for i in range(40))]
-    assert len(set(styles(labels).values())) == len(labels)
-    assert styles(["scw1", "mine"])["scw1"] == STYLES["scw1"]
 
 
 def test_a_half_finished_run_draws_what_there_is(small: Results, tmp_path: Path):

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from olbench.quantities import MISTAKE_RATE, UPDATES
-from olbench.report.grid import Box, Grid, boxes, left, right
+from olbench.report.grid import Box, Grid, left, right
 from olbench.report.model import make_report
 from olbench.report.renderers import latex, text
 from olbench.report.renderers import md as markdown
 from olbench.report.results import load_results
 from olbench.report.sections.comparison import comparison_document
-from tests.report.editing import read_records, reseal, write_records
+from tests.report.editing import read_records, write_records
 from tests.report.pages import render
 
 HERE = Path(__file__).parent
@@ -62,21 +62,6 @@ def test_the_json_has_the_agreed_fields(report):
     assert (perceptron["reported"], perceptron["verdict"]) == (None, None)
 
 
-def test_rows_of_the_paper_come_in_its_order_and_others_before(report):
-    labels = [entry.label for entry in report.block("svmguide3")]
-    assert labels == ["perceptron", "cw", "arow", "scw1", "scw2"]
-
-
-def test_a_time_that_was_shared_is_in_brackets(tmp_path):
-    folder = Path(shutil.copytree(SMALL, tmp_path / "shared"))
-    ledger = folder / "trials.jsonl"
-    ledger.write_text(ledger.read_text().replace('"timing":"exclusive"', '"timing":"shared"'))
-    reseal(folder)
-    shown = render(make_report(folder), "text")
-    assert "seconds (shared)" in shown
-    assert re.search(r"\(0\.\d+ ± 0\.\d+\)", shown)
-
-
 NASTY = Grid(
     "100% of A_B & {C} #1 ~ ^ \\ $x$ <y>",
     (*left("name|pipe"), *right("rate ±")),
@@ -85,15 +70,13 @@ NASTY = Grid(
 )
 
 
-def test_markdown_keeps_signs_of_a_name_from_becoming_markup():
+def test_names_do_not_become_markup_and_the_best_is_marked():
     shown = markdown.render([NASTY])
     assert r"a\_b\|c\*d\`e\`\[f](g)" in shown
     assert "**0.5 ± 0.1**" in shown
-
-
-def test_text_marks_the_best_without_colour_and_with_it():
     assert "0.5 ± 0.1*" in text.render([NASTY])
     assert "\x1b[1m0.5 ± 0.1*" in text.render([NASTY], colour=True)
+    assert latex.escape("Müller, Łódź, Dvořák") == r"M\"{u}ller, \L{}\'{o}d\'{z}, Dvo\v{r}\'{a}k"
 
 
 #: What plain LaTeX, booktabs and longtable define, as far as we use it.
@@ -105,18 +88,18 @@ MACROS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", ["report", "nasty", "side by side"])
-def test_latex_compiles(what, report, tmp_path):
-    run = load_results(SMALL)
+def test_latex_compiles(report, tmp_path):
     other = load_results(Path(shutil.copytree(SMALL, tmp_path / "after_100%")))
-    fragment = {
-        "report": lambda: render(report, "latex"),
-        "nasty": lambda: latex.render([NASTY, "a_b & c\nd % e"]),
-        "side by side": lambda: render(comparison_document([run, other]), "latex"),
-    }[what]()
-    check_latex(fragment)
-    if shutil.which("pdflatex"):
-        assert "Overfull" not in compile_latex(fragment, tmp_path)
+    columns = (*left("data set"), *right(*(f"algorithm {number}" for number in range(20))))
+    wide = Grid("wide", columns, [(Box("a_b"), *(Box("0.1234 ± 0.0123") for _ in range(20)))], "a note")
+    for fragment in (
+        render(report, "latex"),
+        latex.render([NASTY, wide, "a_b & c\nd % e"]),
+        render(comparison_document([load_results(SMALL), other]), "latex"),
+    ):
+        check_latex(fragment)
+        if shutil.which("pdflatex"):
+            assert "Overfull" not in compile_latex(fragment, tmp_path)
 
 
 def check_latex(fragment: str) -> None:
@@ -135,50 +118,6 @@ def check_latex(fragment: str) -> None:
         rows = [line for line in lines[2:] if line.endswith(r"\\") and "multicolumn" not in line]
         assert rows
         assert all(len(re.findall(r"(?<!\\)&", row)) == columns - 1 for row in rows)
-
-
-def test_the_matrix_of_a_paper_has_titles_and_the_best_in_bold(report):
-    tables = re.findall(r"\\begin\{longtable\}.*?\\end\{longtable\}", render(report, "latex"), re.DOTALL)
-    first, second = (each.splitlines() for each in tables if "by data set and algorithm" in each)
-    assert r"data set & Perceptron & CW & AROW \\" in first
-    assert r"data set & SCW-I & SCW-II \\" in second
-    names = ["perceptron", "cw", "arow", "scw1", "scw2"]
-    for dataset in report.results.datasets:
-        rows = [line for line in (*first, *second) if line.startswith(f"{dataset} &")]
-        cells = [cell for row in rows for cell in row.split(" & ")[1:]]
-        bold = {name for name, cell in zip(names, cells, strict=True) if cell.startswith(r"\textbf{")}
-        assert bold == report.results.best[dataset]
-
-
-def test_a_matrix_that_is_too_wide_for_a_page_is_split_and_repeats_its_names():
-    columns = (*left("data set"), *right(*(f"algorithm {number}" for number in range(20))))
-    row = (Box("a_b"), *(Box("0.1234 ± 0.0123", bold=number == 3) for number in range(20)))
-    fragment = latex.render([Grid("wide", columns, [row], "a note")])
-    check_latex(fragment)
-    tables = fragment.split(r"\begin{longtable}")[1:]
-    assert len(tables) == 5
-    assert all(r"a\_b & " in table for table in tables)
-    assert [table.count("algorithm ") for table in tables] == [4, 4, 4, 4, 4]
-    assert ["a note" in table for table in tables] == [False, False, False, False, True]
-
-
-def test_words_of_a_table_that_is_too_wide_for_a_page_wrap():
-    wide, narrow = "several words in a cell of medium size", "two words"
-    columns = (*left("a", "b", "c"), *right("d"))
-    fragment = latex.render([Grid("words", columns, [boxes(wide, narrow, wide, "0.1234 ± 0.0123")])])
-    [types] = re.findall(r"\\begin\{longtable\}\{(.*)\}", fragment)
-    assert re.sub(r"p\{[^}]*\}", "p", types) == "plpr"
-    assert sum(map(float, re.findall(r"p\{([\d.]+)", types))) < 0.7
-    fitting = latex.render([Grid("words", columns, [boxes(wide, narrow, narrow, "0.1234 ± 0.0123")])])
-    assert r"\begin{longtable}{lllr}" in fitting
-
-
-def test_latex_prints_the_marks_of_verdicts_and_commands():
-    fragment = latex.render([Grid("t", left("a"), [boxes("c°")], "° is large; see `olbench run --help`.")])
-    assert r"c$^\circ$ \\" in fragment
-    assert r"{$^\circ$ is large; see \texttt{olbench run -{}-help}.}" in fragment
-    assert r"120: \texttt{olbench summary}" in latex.render(["120: `olbench summary`"])
-    assert "c`d`e" in latex.render([Grid("t", left("a"), [boxes("c`d`e")])])
 
 
 def compile_latex(fragment: str, folder: Path) -> str:
@@ -212,7 +151,3 @@ def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tm
     (folder / "trials.jsonl").write_text("".join(reversed(lines)))
     for form in ("text", "json", "csv", "html"):
         assert render(make_report(folder), form) == render(report, form)
-
-
-def test_latex_keeps_the_accents_of_names():
-    assert latex.escape("Müller, Łódź, Dvořák") == r"M\"{u}ller, \L{}\'{o}d\'{z}, Dvo\v{r}\'{a}k"

@@ -18,11 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from olbench.report import document
 from olbench.report.model import make_report
-from olbench.report.renderers import html
-from olbench.report.results import load_results
-from olbench.report.sections.comparison import comparison_document
 from olbench.report.site.build import build_site, load_runs
-from tests.report.editing import reseal
 from tests.report.large import write_large
 from tests.report.pages import render, render_csv
 from tests.report.test_html import HOSTILE, poison
@@ -37,8 +33,6 @@ FLAGS = (
 RATE, UPDATES = 2, 5
 #: How far the page can be scrolled sideways, in pixels. On a phone innerWidth would grow with the content.
 SIDEWAYS = "const all = document.documentElement; return all.scrollWidth - all.clientWidth"
-#: As long as a path can be, with nothing to break it at.
-LONG = "a_data_set_with_a_name_as_long_as_the_path_of_a_file.libsvm.x"
 
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
@@ -317,28 +311,6 @@ def test_the_data_sets_can_be_looked_at_one_by_one(page: Any):
     assert find(page, "#shown").text == "5 of 15 rows"
 
 
-def test_long_names_do_not_widen_the_page_of_a_phone(page: Any, tmp_path: Path):
-    folder = Path(shutil.copytree(SMALL, tmp_path / "long"))
-    lengthen(folder)
-    (tmp_path / "long.html").write_text(render(make_report(folder)), encoding="utf-8")
-    with other_tab(page, (tmp_path / "long.html").as_uri()):
-        for width in (390, 1280):
-            resize(page, width, 844)
-            assert LONG in names(page, 0)
-            page.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
-            settle(page)
-            assert page.execute_script(SIDEWAYS) <= 0
-            assert page.execute_script(CUT, ".diagram text") == []
-
-
-def lengthen(folder: Path) -> None:
-    """Give a data set and an algorithm long names."""
-    for path in (folder / "run.json", folder / "trials.jsonl"):
-        text = path.read_text().replace('"splice"', f'"{LONG}"')
-        path.write_text(text.replace('"label": "arow"', f'"label": "arow ({LONG})"'))
-    reseal(folder)
-
-
 @contextmanager
 def other_tab(page: Any, address: str) -> Iterator[None]:
     """Open another page beside the one that the tests share."""
@@ -435,26 +407,6 @@ def test_a_large_page_unpacks_its_tables(browser: Any, tmp_path: Path, monkeypat
     second.find_element(By.TAG_NAME, "summary").click()
     WebDriverWait(browser, 60).until(lambda _: len(second.find_elements(By.CSS_SELECTOR, "tbody tr")) == 229)
     assert browser.get_log("browser") == []
-
-
-def test_runs_are_compared_on_a_page(page: Any, tmp_path: Path):
-    after = Path(shutil.copytree(SMALL, tmp_path / "after"))
-    info = json.loads((after / "run.json").read_text())
-    info["config"]["seed"] = 7
-    (after / "run.json").write_text(json.dumps(info))
-    content = html.render(comparison_document([load_results(SMALL), load_results(after)]))
-    (tmp_path / "both.html").write_text(content, encoding="utf-8")
-    with other_tab(page, (tmp_path / "both.html").as_uri()):
-        assert find(page, "#changes .notes").text.startswith("after: the seeds differ (2012 and 7)")
-        assert len(curves(page)) == 2 * 5
-        for width in (390, 1280):
-            resize(page, width, 844)
-            settle(page)
-            assert page.execute_script(SIDEWAYS) <= 0
-            assert page.execute_script(CUT, "#results-table tbody td, .differences td, nav a") == []
-        find(page, "#filter").send_keys("=splice =arow")
-        assert (names(page, 0), names(page, 1)) == (["splice"], ["arow"])
-        assert page.get_log("browser") == []
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from olbench.quantities import MISTAKE_RATE
-from olbench.report.diagram import MOST_DRAWN, fits_beside, stack_ranks
 from olbench.report.model import Report, make_report
-from olbench.report.sections.results import group_digits
 from olbench.report.standings import standings, winners
 from tests.report import made
 from tests.report.pages import render
@@ -38,23 +36,6 @@ def test_algorithms_are_ranked_by_their_mean_rank_with_their_wins():
     assert [each.label for each in found] == ["arow", "scw1", "perceptron"]
     assert [each.rank for each in found] == pytest.approx([4 / 3, 5 / 3, 3])
     assert [each.wins for each in found] == [2, 1, 0]
-
-
-def test_a_stacked_diagram_keeps_every_mark_within_its_picture():
-    ranks = {f"an-algorithm-with-a-long-name-{place}": 1 + place for place in range(60)}
-    assert not fits_beside(ranks)
-    drawn = stack_ranks(ranks, [list(ranks)[:10], list(ranks)[50:]], 7.0)
-    assert len(drawn["rows"]) == MOST_DRAWN
-    assert all(0 < row["x"] < drawn["width"] - 40 and row["y"] < drawn["height"] for row in drawn["rows"])
-    assert all(len(row["text"]) < len(row["full"]) for row in drawn["rows"])
-    # The second group is not drawn, and has no bar.
-    [bar] = drawn["bars"]
-    assert bar["x"] < drawn["width"]
-    assert bar["y1"] < drawn["rows"][0]["y"] < drawn["rows"][9]["y"] < bar["y2"]
-
-
-def test_numbers_of_a_paper_have_separators():
-    assert [group_digits(text) for text in ("12345.6", "999", "1170.30")] == ["12,345.6", "999", "1,170.30"]
 
 
 def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
