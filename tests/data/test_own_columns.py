@@ -1,6 +1,5 @@
 """Columns of one's own tables, one by one: chosen, left out, typed, and encoded."""
 
-import json
 import re
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import yaml
 from olbench import UserError, load_dataset
 from olbench.config.reading import read_config
 from olbench.config.schema import make_schema
-from olbench.config.specs import Config, DatasetSpec
 from olbench.data.load import load_spec
 from olbench.data.prepare.preprocess import as_dense
 
@@ -42,7 +40,6 @@ def shop(tmp_path, monkeypatch):
 
 
 def load(data, **how):
-    """Return a data set, its features dense whatever the storage."""
     data = load_dataset(data, label="sold", **how)
     return data, as_dense(data.X)
 
@@ -144,29 +141,12 @@ def test_a_wrong_entry_is_refused_with_its_line_and_by_the_schema(shop, columns,
         assert not is_valid(yaml.safe_load(HEAD + columns + TAIL))
 
 
-def test_a_config_with_columns_survives_its_record(shop):
-    write_config("{day: {encode: date, origin: 2024-01-01}, id: drop, '*': number}")
-    config = read_config(Path("shop.yaml"))
-    assert Config.from_plain(json.loads(json.dumps(config.plain()))).datasets == config.datasets
-    assert config.datasets[0].reading.columns[0].origin == "2024-01-01"  # YAML reads it as a date
-
-
 def test_libsvm_files_and_the_catalogue_have_no_columns(shop):
     Path("a.libsvm").write_text("1 1:2\n-1 1:3\n")
     with pytest.raises(UserError, match="is read as a LIBSVM file, and columns names a column of a table"):
         load_dataset("a.libsvm", columns=["x"])
     with pytest.raises(UserError, match="columns is for your own files"):
         load_dataset("breast-cancer", columns=["x"])
-
-
-def _config_with(columns):
-    write_config(json.dumps(columns))
-    return Path("shop.yaml")
-
-
-def test_a_config_with_columns_runs(shop, here):
-    _config_with(COLUMNS)
-    assert here("run", "shop.yaml", "--quiet")[0] == 0
 
 
 def test_init_counts_days_and_leaves_out_one_column_alone(shop, here):
@@ -178,8 +158,3 @@ def test_init_counts_days_and_leaves_out_one_column_alone(shop, here):
     assert encodings == {"day": ("date", "2024-03-01"), "note": ("drop", ""), "*": ("", "")}
     assert reading.categorical == "onehot"
     assert "day.days" in load_spec(spec).about.features
-
-
-def test_a_spec_with_columns_can_be_a_key(shop):
-    spec = read_config(_config_with(COLUMNS)).datasets[0]
-    assert {spec: 1}[DatasetSpec.from_plain(spec.plain())] == 1
