@@ -7,17 +7,14 @@ from sklearn.datasets import load_svmlight_file
 from olbench import load_dataset
 from olbench.data.catalog import catalog, find
 from olbench.data.duplicates import duplicate_groups
-from olbench.data.fetch import fetch, local_files
+from olbench.data.fetch import local_files
 
 TEXT = [entry.name for entry in catalog().values() if any(file.startswith("text/") for file in entry.files)]
 #: The printed errors of Maxent on USPS (cw2012, Table 4).
 MAXENT = {
-    "usps-0-vs-9": 33.02,
-    "usps-1-vs-2": 42.86,
-    "usps-3-vs-4": 45.36,
-    "usps-5-vs-6": 48.48,
+    "usps-0-vs-9": 33.02, "usps-1-vs-2": 42.86, "usps-3-vs-4": 45.36, "usps-5-vs-6": 48.48,
     "usps-7-vs-8": 53.04,
-}
+}  # fmt: skip
 LARGE = ["usps", "usps-digit1", "mnist-1-vs-2", "mitface", "ijcnn1", "covtype"]
 SMALL = ["svmguide3", "splice", "mushrooms", "w1a", "w7a", "a9a", "german", "sonar", "pima", "cod-rna"]
 
@@ -63,14 +60,8 @@ def test_the_files_of_usps_are_split_as_they_are(real_mirror):
 
 #: The rows in groups of duplicates; none of the groups has two labels.
 DUPLICATES = {
-    "video": 534,
-    "apparel": 67,
-    "books": 35,
-    "dvd": 63,
-    "electronics": 73,
-    "kitchen": 45,
-    "music": 47,
-}
+    "video": 534, "apparel": 67, "books": 35, "dvd": 63, "electronics": 73, "kitchen": 45, "music": 47,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("domain", "count"), DUPLICATES.items())
@@ -105,11 +96,6 @@ def test_spam_is_counted(real_mirror):
     assert data.X.data.min() == 1
     assert data.X.data.max() > 10
     assert (data.X.data == np.round(data.X.data)).all()
-
-
-def test_fetching_puts_the_files_into_the_cache(real_mirror, cache_folder):
-    (path,) = fetch(find("svmguide3"), real_mirror)
-    assert path == cache_folder / "downloads" / "svmguide3"
 
 
 @pytest.mark.parametrize("name", ["svmguide3", "sonar", "german", "w1a", "mushrooms"])

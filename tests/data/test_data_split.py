@@ -2,8 +2,8 @@
 
 import pytest
 
-from olbench import UserError, load_dataset
-from olbench.data.catalog import find, parse_catalog
+from olbench import UserError
+from olbench.data.catalog import parse_catalog
 from olbench.data.entries import load_entry
 
 TRAIN = "1 1:1 2:5\n2 1:2\n3 1:3\n1 1:4\n"
@@ -69,8 +69,3 @@ def test_a_wrong_split_is_refused(files):
 def test_steps_that_add_features_do_not_see_the_final_number_of_features(files):
     data = load_entry(toy(preprocess="pixel-products", features=3), files)
     assert data.X.toarray().tolist() == [[1, 5, 5], [2, 0, 0], [4, 0, 0], [2, 0, 0], [7, 0, 0]]
-
-
-def test_a_set_without_a_split_has_none():
-    assert load_dataset("breast-cancer").test_from is None
-    assert find("usps").split == ""

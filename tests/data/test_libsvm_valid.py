@@ -3,8 +3,6 @@
 import bz2
 import gzip
 import lzma
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -249,28 +247,3 @@ def test_blocks_of_any_size_give_the_same_arrays(libsvm_file, monkeypatch):
     sizes = {"labels": 6000, "indptr": 6001, "indices": whole.entries, "data": whole.entries}
     for name, size in sizes.items():
         assert getattr(parts, name)[:size].tobytes() == getattr(whole, name)[:size].tobytes()
-
-
-MEMORY = """
-import resource, sys
-from olbench.data.dataset import fingerprint
-from olbench.data.readers.libsvm import read_libsvm
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-read_libsvm([sys.argv[1]])
-before = peak()
-rows, d = read_libsvm([sys.argv[2]])
-print(peak() - before, 16 * rows.n + 12 * rows.entries)
-"""
-
-
-def test_memory_holds_the_parsed_arrays_and_one_block(libsvm_file):
-    warm = libsvm_file("+1 1:1\n-1 2:2\n", "warm")
-    rng = np.random.default_rng(0)
-    rows = [" ".join(f"{j}:{v:.3f}" for j, v in enumerate(row, 1)) for row in rng.random((2000, 40))]
-    large = libsvm_file("".join(f"{(-1) ** k} {row}\n" for k, row in enumerate(rows)) * 40, "large")
-    command = [sys.executable, "-c", MEMORY, str(warm), str(large)]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=True)
-    held, arrays = map(int, outcome.stdout.split())
-    assert arrays > 30e6
-    assert held < 1.05 * arrays + 3 * (2 << 20)

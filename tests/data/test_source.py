@@ -38,11 +38,6 @@ def test_examples_that_are_only_in_memory_outlive_a_close():
     assert repr(source) == "Source('made', 3 × 3)"
 
 
-def test_an_empty_data_set_is_refused():
-    with pytest.raises(UserError, match="made: there are no rows in it"):
-        make_source("made", np.zeros((0, 3)), np.zeros(0))
-
-
 def test_a_source_is_found_by_the_name_that_the_ledger_has():
     assert find_named([BREAST, DIGITS], "digits-1-vs-7") is find_source(DIGITS)
     with pytest.raises(UserError, match="no longer has a data set 'splice'"):

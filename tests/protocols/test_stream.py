@@ -7,12 +7,11 @@ import pytest
 from river import evaluate, linear_model, metrics, optim
 
 from olbench import load_dataset, load_results, make_algorithm, measures, online_pass, run
-from olbench.errors import UserError
 from olbench.learn.schedules import make_schedule
 from olbench.protocols.drifts import find_drifts, measure_drifts
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
-from tests.cases import for_each
+from tests.refusals import find_wrong
 
 BASE = {"protocol": "stream", "datasets": ["breast-cancer"], "algorithms": ["perceptron", "arow"]}
 DATA = load_dataset("breast-cancer")
@@ -20,14 +19,12 @@ N = len(DATA.y)
 
 
 def play(folder, **changes):
-    """Run a config and return its reported records by algorithm and number."""
     run({**BASE, **changes}, folder, jobs=1)
     records = [r for r in ledger.current(folder).values() if r["role"] == "report"]
     return {(r["algorithm"], r["number"]): r for r in records}
 
 
 def write_libsvm(path, labels):
-    """Write the examples with these labels."""
     rows = [" ".join(f"{j + 1}:{v!r}" for j, v in enumerate(x.tolist())) for x in np.asarray(DATA.X)]
     path.write_text("".join(f"{int(y):+d} {row}\n" for y, row in zip(labels, rows, strict=True)))
     return path
@@ -61,26 +58,18 @@ def test_a_label_is_learnt_after_so_many_more_predictions(tmp_path, delay):
         assert records[id, 0]["labels"] == records[id, 0]["curve"]["labels"][-1] == N - delay
 
 
-@for_each("delay", [0, 1, 9])
-@for_each(
-    ("id", "params", "model"),
-    [
-        ("pa1", {"C": 1.0}, lambda: linear_model.PAClassifier(C=1.0, mode=1, learn_intercept=False)),
-        ("pa2", {"C": 1.0}, lambda: linear_model.PAClassifier(C=1.0, mode=2, learn_intercept=False)),
-    ],
-)
-def test_a_delay_is_that_of_river_to_the_example(id, params, model, delay):
+def test_a_delay_is_that_of_river_to_the_example():
     """River shows a label before the prediction `delay` rows on: its 10 is 9 here. At margin 0 it says no."""
     data = load_dataset("sea")
-    ours, theirs, zeros = compare_with_river(
-        id, params, model(), np.asarray(data.X)[:3000], data.y[:3000], delay
-    )
-    assert np.array_equal(ours, theirs)
-    assert zeros == delay + 1  # before the first label
+    for id, mode, delay in (("pa1", 1, 0), ("pa1", 1, 9), ("pa2", 2, 0), ("pa2", 2, 1)):
+        model = linear_model.PAClassifier(C=1.0, mode=mode, learn_intercept=False)
+        X, y = np.asarray(data.X)[:3000], data.y[:3000]
+        ours, theirs, zeros = compare_with_river(id, {"C": 1.0}, model, X, y, delay)
+        assert np.array_equal(ours, theirs)
+        assert zeros == delay + 1  # before the first label
 
 
 def compare_with_river(id, params, model, X, y, delay):
-    """Return our predictions and River's, both where our margin is not zero, and how many are zero."""
     schedule = late(delay, y.size)
     result = online_pass(make_algorithm(id, **params), X, y, order=schedule, keep="margins")
     rows = ((dict(enumerate(row)), bool(label > 0)) for row, label in zip(X.tolist(), y, strict=True))
@@ -92,28 +81,22 @@ def compare_with_river(id, params, model, X, y, delay):
     return (result.margins >= 0)[decided], theirs[decided], np.count_nonzero(~decided)
 
 
-@pytest.mark.parametrize("delay", [0, 9])
-def test_learners_of_river_count_the_same_on_electricity(mirror, delay):
+def test_learners_of_river_count_the_same_on_electricity(mirror):
     """River's perceptron also learns at a margin of zero, as a margin perceptron with margin 0 does."""
     data = load_dataset("elec2", mirror=str(mirror))
     X, y = np.asarray(data.X)[:20_000], data.y[:20_000]
-    perceptron = linear_model.LogisticRegression(
-        optimizer=optim.SGD(1.0), loss=optim.losses.Hinge(threshold=0.0), intercept_lr=0.0
-    )
+    hinge = optim.losses.Hinge(threshold=0.0)
+    perceptron = linear_model.LogisticRegression(optimizer=optim.SGD(1.0), loss=hinge, intercept_lr=0.0)
     passive = linear_model.PAClassifier(C=1.0, mode=1, learn_intercept=False)
-    for id, params, model in (
-        ("margin-perceptron", {"margin": 0.0}, perceptron),
-        ("pa1", {"C": 1.0}, passive),
+    for id, params, model, delay in (
+        ("margin-perceptron", {"margin": 0.0}, perceptron, 0),
+        ("pa1", {"C": 1.0}, passive, 9),
     ):
         ours, theirs, zeros = compare_with_river(id, params, model, X, y, delay)
         assert np.array_equal(ours, theirs)
         assert zeros == delay + 1
-
-
-def test_the_no_change_accuracy_of_electricity_is_the_published_one(mirror):
-    data = load_dataset("elec2", mirror=str(mirror))
     rate = online_pass("no-change", data.X, data.y).mistake_rate
-    assert round(1 - rate, 4) == 0.8533
+    assert round(1 - rate, 4) == 0.8533  # the published accuracy
 
 
 def test_windows_are_over_the_last_examples(tmp_path):
@@ -198,19 +181,15 @@ def test_a_detector_marks_a_change(rng):
 
 
 def test_intervals_have_their_counts_at_many_places(tmp_path):
-    record = play(tmp_path, measures=["auc"])["arow", 0]
+    record = play(tmp_path, measures=["auc"], keep="predictions")["arow", 0]
+    margins = online_pass("arow", DATA.X, DATA.y, keep="margins").margins
+    np.testing.assert_array_equal(read_array(tmp_path, record["arrays"]["margins"]), margins)
     counts = read_array(tmp_path, record["arrays"]["counts"])
     expected = [N, record["mistakes"], record["positives"], record["false_alarms"]]
     assert counts.sum(axis=0).tolist() == expected
     pairs = read_array(tmp_path, record["arrays"]["pairs"])
     total = pairs[-2].sum() * pairs[-1].sum()
     np.testing.assert_allclose(0.5 * pairs[:-2].sum() / total, record["auc"], rtol=1e-12)
-
-
-def test_predictions_are_kept_on_request(tmp_path):
-    record = play(tmp_path, keep="predictions", warm=10)["arow", 0]
-    margins = online_pass("arow", DATA.X, DATA.y, keep="margins").margins
-    np.testing.assert_array_equal(read_array(tmp_path, record["arrays"]["margins"]), margins[10:])
 
 
 def test_a_measure_can_be_added_later_and_only_its_trials_run_again(tmp_path):
@@ -225,9 +204,10 @@ def test_a_measure_can_be_added_later_and_only_its_trials_run_again(tmp_path):
     assert frame["auc"].between(0, 1).all()
 
 
-@for_each(
-    ("changes", "words"),
-    [
+def test_a_wrong_setting_is_one_sentence(tmp_path):
+    (tmp_path / "one.libsvm").write_text("+1 1:1\n+1 1:2\n")
+    prefix = {"tuning": {"search": "grid", "prefix": 0.1}, "warm": 100, "algorithms": ["pa1"]}
+    cases = [
         ({"delay": N}, "so no label would come with a delay of 569"),
         ({"window": 0}, "window must be a whole number from 1"),
         ({"warm": N}, "none is left to score after the first 569"),
@@ -235,24 +215,13 @@ def test_a_measure_can_be_added_later_and_only_its_trials_run_again(tmp_path):
         ({"drifts": [10_000]}, "a drift must be between 0 and that"),
         ({"measures": ["aucc"]}, "measures must be"),
         ({"measures": ["macro_f1"]}, "use f1 instead of macro_f1"),
-        (
-            {"tuning": {"search": "grid", "prefix": 0.1}, "warm": 100, "algorithms": ["pa1"]},
-            "leaves none of the",
-        ),
+        (prefix, "leaves none of the"),
         ({"permutations": 3}, "unknown key 'permutations'"),
-    ],
-)
-def test_a_wrong_setting_is_one_sentence(tmp_path, changes, words):
-    with pytest.raises(UserError, match=words.replace("(", r"\(")):
-        run({**BASE, **changes}, tmp_path / "out", jobs=1)
-    assert not (tmp_path / "out" / "trials.jsonl").exists()
-
-
-def test_a_stream_of_one_class_is_refused(tmp_path):
-    path = tmp_path / "one.libsvm"
-    path.write_text("+1 1:1\n+1 1:2\n")
-    with pytest.raises(UserError, match="two distinct labels"):
-        run({**BASE, "datasets": [str(path)]}, tmp_path / "out", jobs=1)
+        ({"datasets": [str(tmp_path / "one.libsvm")]}, "two distinct labels"),
+    ]
+    out = tmp_path / "out"
+    assert find_wrong(cases, lambda changes: run({**BASE, **changes}, out, jobs=1)) == []
+    assert not (out / "trials.jsonl").exists()
 
 
 def test_an_object_is_counted_by_its_predictions_not_by_the_signs_of_its_scores(tmp_path):

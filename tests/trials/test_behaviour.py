@@ -69,12 +69,6 @@ def test_what_ships_is_what_would_be_observed(monkeypatch):
         assert is_observed(id, json.loads(options)) == (known["compilers"] == module._versions())
 
 
-def test_what_ships_for_other_sources_does_not_count(monkeypatch):
-    monkeypatch.setattr(module, "_read_shipped", lambda: {"sources": "others", "behaviours": {}})
-    assert not is_observed("arow", FULL)
-    assert behaviour("arow", FULL) == module._observe("arow", FULL)
-
-
 def test_another_order_of_the_seeds_is_another_behaviour(monkeypatch):
     before = behaviour("arow", FULL)
     real = seeds.order
@@ -85,7 +79,6 @@ def test_another_order_of_the_seeds_is_another_behaviour(monkeypatch):
 
 
 def in_a_copy(folder: Path, code: str, changes: dict[str, tuple[str, str]]) -> str:
-    """Run some code on a copy of the package with changed sources."""
     shutil.copytree(ROOT / "olbench", folder / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "datasets", folder / "datasets")
     for name, (before, after) in changes.items():
@@ -136,11 +129,6 @@ print(behaviour("mine", {"covariance": "diag", "projection": "kl", "a": 1.0}))
     assert seen[0] == seen[2]
 
 
-def test_an_unknown_part_of_the_data_is_an_error():
-    with pytest.raises(ValueError, match="there is no part 'reported haf' of a data set; the parts are all"):
-        seeds.order(3, "d", "report", 0, "reported haf", 50)
-
-
 def test_the_shipped_trials_still_count(here, tmp_path, monkeypatch):
     """A run into a copy of the reference results computes nothing: every trial is reused."""
     shutil.copytree(ROOT / "results/scw/reference", tmp_path / "copy")
@@ -148,15 +136,3 @@ def test_the_shipped_trials_still_count(here, tmp_path, monkeypatch):
     code, out, err = here("run", ROOT / "configs/scw.yaml", *words)
     assert code == 0, err
     assert re.search(r"\n0 trials run, \d+ reused", out), out[-300:]
-
-
-@pytest.mark.parametrize(
-    ("id", "file", "change"),
-    [
-        ("adviceptron-exact", "kernels/cone.py", ("root[a, a] += 1.0", "root[a, a] += 2.0")),
-        ("kbsvm", "advice/kbsvm.py", ("mu * max(problem.ridge, least)", "mu * max(problem.ridge, 1.0)")),
-    ],
-)
-def test_what_is_done_with_rules_is_part_of_the_behaviour(tmp_path, id, file, change):
-    code = f"from olbench.trials.behaviour import behaviour; print(behaviour({id!r}, {{}}))"
-    assert in_a_copy(tmp_path, code, {file: change}) != behaviour(id, {})

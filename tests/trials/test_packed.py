@@ -77,14 +77,6 @@ def test_any_fields_come_back_to_the_byte(many):
     assert repr(unpack(content)) == repr(records)
 
 
-def test_keys_and_checksums_take_no_room():
-    columns = json.loads(lzma.decompress(pack(curves(40))))["groups"][0]
-    assert columns["key"] == ["key"]
-    assert columns["checksum"] == ["checksum"]
-    assert columns["curve"]["mistakes"][2][0] in ("numbers", "steps")
-    assert columns["error_rate"][0] == "shares"
-
-
 def test_records_for_a_report_are_the_same_but_for_the_checksum():
     records = curves(5)
     assert list(unpack_briefly(pack(records))) == [{**each, "checksum": None} for each in records]
@@ -155,12 +147,6 @@ def test_a_file_that_grows_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(packed, "MOST_LINES", 1000)
     with pytest.raises(PackedError, match="more than 1,000 bytes of records"):
         unpack(content)
-
-
-def test_a_run_file_can_name_lines_of_the_ledger():
-    content = {"cells": [{"keys": ["b", "c", "a"]}, {"keys": []}, {"keys": ["d", "lost"]}]}
-    short = run_file.refer_to_lines(content, ["a", "b", "c", "d"])
-    assert [cell["keys"] for cell in short["cells"]] == [{"lines": [[2, 3], [1, 1]]}, [], ["d", "lost"]]
 
 
 @pytest.fixture

@@ -214,14 +214,3 @@ def test_a_count_out_of_nothing_is_a_defect_and_no_infinite_rate():
     assert protocol.find_defect(record) == ""
     reason = protocol.find_defect({**record, "training_n": 0})
     assert reason == "it has training_errors, but its training_n is 0"
-
-
-def test_a_ratio_of_nothing_is_no_number_and_no_warning():
-    import pandas as pd
-
-    from olbench.quantities import Quantity
-
-    ratio = Quantity("rate", "rate", 4, ratio=("hits", "n"))
-    rows = [{"hits": 0, "n": 0}, {"hits": 1, "n": 4}]
-    assert [str(ratio.of(row)) for row in rows] == ["nan", "0.25"]
-    assert [str(float(value)) for value in ratio.column(pd.DataFrame(rows))] == ["nan", "0.25"]
