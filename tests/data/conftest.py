@@ -43,8 +43,6 @@ def cache_folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def libsvm_file(tmp_path):
-    """Return a function that writes bytes or text to a file and gives its path."""
-
     def write(content, name="data.txt"):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -55,7 +53,6 @@ def libsvm_file(tmp_path):
 
 @pytest.fixture
 def real_mirror():
-    """Return the folder of real data."""
     if not MIRROR or not Path(MIRROR).is_dir():
         pytest.skip("the real data is needed here: set OLBENCH_MIRROR to a folder that has it")
     return MIRROR
@@ -63,7 +60,6 @@ def real_mirror():
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """Return a folder on a disk of 1 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], capture_output=True)
@@ -75,8 +71,6 @@ def small_disk(tmp_path):
 
 @pytest.fixture
 def archive(tmp_path):
-    """Return a function that packs {name: content} into a compressed tar archive and gives its path."""
-
     def pack(files, name="data.tar.xz", compression="xz"):
         path = tmp_path / name
         with tarfile.open(path, f"w:{compression}") as tar:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,26 +207,6 @@ def test_processes_that_load_the_same_file_at_once_agree(libsvm_file, cache_fold
     entry_folder(cache_folder)
     no_parsing()
     assert load_dataset(path).fingerprint == outcomes[0][0].split()[0]
-
-
-def test_an_entry_that_appears_while_it_is_looked_for_is_not_called_damaged(
-    libsvm_file, cache_folder, monkeypatch, caplog
-):
-    path = libsvm_file("+1 1:1\n-1 1:2\n")
-    load_dataset(path)
-    entry = entry_folder(cache_folder)
-    away = entry.with_name("away")
-    entry.rename(away)
-    is_dir = Path.is_dir
-
-    def appear(folder):
-        if folder == entry and away.exists():
-            away.rename(entry)
-        return is_dir(folder)
-
-    monkeypatch.setattr(Path, "is_dir", appear)
-    assert cache.load(entry.name) is not None
-    assert caplog.text == ""
 
 
 def test_clean_removes_what_was_parsed(path, cache_folder):

@@ -1,15 +1,13 @@
 """Generated documents: heavy-tailed, learnable, the same whatever their number, and cached on the way."""
 
-from dataclasses import asdict, replace
-
 import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset, make_algorithm, online_pass
 from olbench.data.catalog import find
-from olbench.data.dataset import fingerprint
 from olbench.data.entries import load_entry
 from olbench.data.generators.corpus import Corpus
+from tests.refusals import find_wrong
 
 SMALL = Corpus(words=60_000, length=40, seed=3)
 
@@ -29,15 +27,6 @@ def test_every_feature_occurs_and_rows_are_sorted(drawn):
     assert (steps > 0).all()
     assert (X.data >= 1).all()
     assert set(np.unique(y)) == {-1.0, 1.0}
-
-
-def test_words_are_numbered_as_they_first_occur(drawn):
-    X, _ = drawn
-    most = np.maximum.reduceat(X.indices, X.indptr[:-1])
-    first = np.maximum.accumulate(most)
-    new = np.diff(first, prepend=-1)
-    assert (new <= np.diff(X.indptr)).all()
-    assert first[-1] == X.shape[1] - 1
 
 
 def test_the_first_documents_do_not_depend_on_how_many_follow(drawn):
@@ -69,19 +58,6 @@ def test_words_follow_the_law_of_zipf_and_mandelbrot():
     assert counts.size == corpus.common_words
 
 
-def test_documents_of_a_topic_share_words_that_others_lack():
-    corpus = Corpus(words=4000, topics=2, topical=0.5, length=60, seed=2)
-    X, _ = corpus.draw(2000)
-    seen = (X > 0).astype(float)
-    shared = (seen @ seen.T).toarray()
-    np.fill_diagonal(shared, shared.mean())
-    # The two topics show as two blocks: the sign of the leading vector of the centred overlaps tells them.
-    centred = shared - shared.mean(axis=0) - shared.mean(axis=1)[:, None] + shared.mean()
-    sides = np.linalg.eigh(centred)[1][:, -1] > 0
-    within = shared[np.ix_(sides, sides)].mean(), shared[np.ix_(~sides, ~sides)].mean()
-    assert min(within) > 1.2 * shared[np.ix_(sides, ~sides)].mean()
-
-
 def test_labels_are_balanced_sparse_and_noisy():
     clean, noisy = (Corpus(words=8000, length=60, noise=noise, seed=4) for noise in (0.0, 0.1))
     (X, y), (same, labels) = clean.draw(8000), noisy.draw(8000)
@@ -93,21 +69,16 @@ def test_labels_are_balanced_sparse_and_noisy():
     assert result.curve.mistakes[-1] - result.curve.mistakes[25] < 0.35 * 4000
 
 
-def test_more_words_mean_more_features_per_document():
-    few, many = (Corpus(words=words, length=50, seed=5).draw(3000)[0] for words in (1000, 200_000))
-    assert few.shape[1] / 3000 < 0.36 < 8 < many.shape[1] / 3000
-    once = np.bincount(many.indices, minlength=many.shape[1]) == 1
-    assert once.mean() > 0.5
-
-
-def test_what_is_stored_is_what_is_drawn(drawn, cache_folder):
-    entry = replace(find("corpus-frequent"), rows=6000, labels={}, generator=asdict(SMALL))
-    data = load_entry(entry, [])
-    # A map of a file is read-only; a copy in memory would not be.
-    assert not data.X.data.flags.writeable
-    assert not data.X.indices.flags.writeable
-    assert data.fingerprint == fingerprint(*drawn)
-    assert data.X.indptr.dtype == drawn[0].indptr.dtype
+def test_what_cannot_be_is_refused():
+    cases = [
+        ({"words": 10}, "10 words cannot be divided among 20 topics"),
+        ({"noise": 1.0}, "noise is a share and must be in [0, 1), not 1.0"),
+        ({"length": 0.5}, "at least one token on average, not 0.5"),
+        ({"offset": -1.0}, "exponent, offset and decay must be 0 or more"),
+    ]
+    assert find_wrong(cases, lambda given: Corpus(**given)) == []
+    with pytest.raises(UserError, match="cannot generate 0 documents"):
+        next(SMALL.blocks(0))
 
 
 def test_a_corpus_of_the_catalogue_is_as_described_and_cached(tmp_path, monkeypatch):
@@ -129,22 +100,3 @@ def test_the_catalogue_has_the_two_ratios_of_the_paper_at_two_sizes():
             entry = find(name + size)
             assert entry.rows == rows
             assert entry.features / entry.rows == pytest.approx(ratio, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"words": 10}, "10 words cannot be divided among 20 topics"),
-        ({"noise": 1.0}, r"noise is a share and must be in \[0, 1\), not 1.0"),
-        ({"length": 0.5}, "at least one token on average, not 0.5"),
-        ({"offset": -1.0}, "exponent, offset and decay must be 0 or more"),
-    ],
-)
-def test_what_cannot_be_is_refused(given, message):
-    with pytest.raises(UserError, match=message):
-        Corpus(**given)
-
-
-def test_no_documents_are_refused():
-    with pytest.raises(UserError, match="cannot generate 0 documents"):
-        next(SMALL.blocks(0))

@@ -226,11 +226,7 @@ REFUSED = [
     (serving(bz2.compress(LIES)), {}, "differs from the catalogue: the fingerprint"),
     *((serving(text), {}, OTHER) for text in (TEXT + b"+1 1:1\n", TEXT[: len(TEXT) // 2], b"<html>", b"")),
     (serving(PACKED), {"sha256": ZEROS}, "toy.bz2 does not match the checksum in the catalogue"),
-    (
-        serving(PACKED[:50], announced=len(PACKED)),
-        {},
-        "the connection broke during the download of toy.bz2",
-    ),
+    (serving(PACKED[:50], announced=len(PACKED)), {}, "the connection broke during the download of toy.bz2"),
     (failing(403), {}, "the server answered 403 for toy.bz2"),
     *(
         (redirecting(target), {}, ELSEWHERE)

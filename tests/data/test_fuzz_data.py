@@ -56,7 +56,6 @@ ROUNDING = 1e-6
 
 @st.composite
 def tables(draw):
-    """Draw a CSV file with gaps, text and labels of several kinds, damaged now and then."""
     comma, labels = draw(st.sampled_from([",", ",", ";", "\t"])), draw(st.sampled_from(LABELS))
     kinds = draw(st.lists(st.sampled_from([NUMBERS, NUMBERS, TEXTS]), min_size=1, max_size=4))
     rows = draw(st.lists(st.tuples(*kinds, st.sampled_from(labels)), min_size=1, max_size=8))
@@ -99,7 +98,6 @@ def test_a_table_gives_what_its_reading_promises_or_is_refused(
 
 
 def check_scale(X, scale):
-    """Check what each scale promises, in exact sums."""
     if scale == "unit":
         lengths = [math.hypot(*row) for row in X.tolist()]
         assert all(length == 0 or abs(length - 1) < ROUNDING for length in lengths)
@@ -128,32 +126,21 @@ def check_config(path, reading):
 
 
 LIMIT = 5000
+OK, MOVED = "HTTP/1.1 200 OK", "HTTP/1.1 302 Found"
 STATUS = st.sampled_from([
-    *["HTTP/1.1 200 OK"] * 20, "HTTP/1.0 200", "HTTP/1.1 206 Partial", "HTTP/1.1 204 No", "HTTP/1.1 304 Same",
-    "HTTP/1.1 404 Not Found", "HTTP/1.1 500 Oops", "HTTP/1.1 429 Wait", "HTTP/1.1 401 Who",
-    "HTTP/1.1 100 Continue",
-    "HTTP/1.1 999 ²", "HTTP/9.9 200 OK", "ICY 200 OK", "HTTP/1.1 x OK", "HTTP/1.1", "",
+    *[OK] * 12, "HTTP/1.0 200", "HTTP/1.1 206 Partial", "HTTP/1.1 304 Same", "HTTP/1.1 404 Not Found",
+    "HTTP/1.1 500 Oops", "HTTP/1.1 429 Wait", "HTTP/1.1 100 Continue", "HTTP/1.1 999 ²", "ICY 200 OK", "",
 ])  # fmt: skip
-REDIRECTS = st.sampled_from(["301 Moved", "302 Found", "307 Elsewhere", "300 Many"])
-LENGTHS = st.sampled_from(
-    ["²", "9" * 5000, "-1", "1e3", "", "0", "10", "10, 11", "999999999999", "0x10", "١", "+5"]
-)
+LENGTHS = st.sampled_from(["²", "9" * 5000, "-1", "1e3", "", "0", "10", "10, 11", "999999999999", "+5"])
 PLACES = st.sampled_from([
-    "http://[::1", "http://[::1]/x", "//other/x", "/x", "x y", "", "ftp://host/x",
-    "file:///etc/passwd", "http://",
-    "http:///x", "http://host:99999/", "http://host:x/", "http://a@b@c/", "http://é/x",
-    "http://xn--/", "\xff\xfe",
-    "http://host/%zz", "javascript:1", "http://" + "a" * 300 + "/", "https://host/x",
-    "http://.../x", "http://*/x",
-    "?", "#", "http://host/" + "a" * 70_000, "http://\u2100/", "data:,x", "HTTP://HOST/X", "http:host",
+    "http://[::1", "http://[::1]/x", "//other/x", "/x", "x y", "", "ftp://host/x", "file:///etc/passwd",
+    "http://", "http:///x", "http://host:99999/", "http://a@b@c/", "http://é/x", "\xff\xfe", "https://host/x",
+    "http://" + "a" * 300 + "/", "http://host/" + "a" * 70_000, "http://\u2100/", "data:,x", "http:host",
 ])  # fmt: skip
 HEADERS = st.sampled_from([
-    "Content-Encoding: gzip", "Content-Encoding: br", "Content-Encoding: x", "Transfer-Encoding: chunked",
-    "Transfer-Encoding: gzip, chunked", "Connection: close", "Content-Type: text/html; charset=²",
-    "Set-Cookie: a=b; expires=never", "Set-Cookie: =", "Retry-After: x", "Retry-After: 0",
-    "X: " + "y" * 70_000,
-    ": empty", "no colon", " folded", "Content-Range: bytes x/y", "WWW-Authenticate: Basic",
-    "Location: http://host/x",
+    "Content-Encoding: gzip", "Content-Encoding: x", "Transfer-Encoding: chunked", "Connection: close",
+    "Transfer-Encoding: gzip, chunked", "Content-Type: text/html; charset=²", "Set-Cookie: =",
+    "Retry-After: x", "X: " + "y" * 70_000, ": empty", "no colon", " folded", "Content-Range: bytes x/y",
 ])  # fmt: skip
 
 
@@ -172,14 +159,12 @@ def answers(draw):
         headers.append(f"Content-Length: {draw(st.just(str(len(body))) | LENGTHS)}")
     sent = [(head + "".join(f"{header}\r\n" for header in headers) + "\r\n").encode() + body]
     if draw(st.booleans()):
-        place = f"HTTP/1.1 {draw(REDIRECTS)}\r\nLocation: {draw(PLACES)}\r\nContent-Length: 0\r\n\r\n"
+        place = f"{MOVED}\r\nLocation: {draw(PLACES)}\r\nContent-Length: 0\r\n\r\n"
         sent.insert(0, place.encode())
     return [draw(damaged(answer)) if draw(st.integers(0, 4)) == 0 else answer for answer in sent]
 
 
 class Socket:
-    """A connection on which the answer is already there."""
-
     def __init__(self, answer, null):
         self.answer, self.null = answer, null
 

@@ -98,27 +98,25 @@ def test_more_than_two_labels_want_to_be_told(table):
     assert load_dataset(mixed, positive=["3+", 2]).y.tolist() == [-1, 1, 1]
 
 
+MANY = "a,b\n" + "".join(f"t{k},{k % 2}\n" for k in range(MOST_CATEGORIES + 1))
 REFUSED = [
-        (SHOP, {}, ":3: column 'size' has no value; say what to do with missing values: --missing drop"),
-        (SHOP, {"missing": "zero", "label": "sold"}, ":2: column 'colour' has the text 'red', where"),
-        (SHOP, {"label": "sale"}, "no column with the heading 'sale'; the headings are 'sold', 'size'"),
-        (SHOP, {"label": 9}, "there is no column 9; it has 4; correct --label"),
-        ("a,a,b\n1,2,3\n", {"label": "a"}, "2 columns have the heading 'a'; give the number"),
-        ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),
-        ("a,b\n1,0\nx,1\n", {"categorical": "onehot"}, ":3: column 'a' has numbers and the text 'x'"),
-        ("a,b\nx,0\ny,1\n", {"categorical": "drop"}, "every feature is text, so --categorical drop"),
-        ("a,b\n,0\n,1\n", {"missing": "drop"}, "every row has a missing value, so --missing drop"),
-        ("a,b\n1,0\n2,\n", {"missing": "zero"}, ":3: column 'b' has no value; a row without a label"),
-        ("a,b\n1,0\n2,1\n", {"delimiter": "ab"}, "the delimiter must be one character or one of comma"),
-        ("a,b\n1,0\n2,1\n", {"missing": "mode"}, "missing must be one of drop, zero, mean, not 'mode'"),
-        (
-            "a,b\n" + "".join(f"t{k},{k % 2}\n" for k in range(MOST_CATEGORIES + 1)),
-            {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000",
-        ),
-        ('y,c\n1,a\n0,b\n1,"a\n0,b\n1,a\n', {"label": "y"}, "shop.csv:4: a quote is opened here or later"),
-        ('a,y\n"1"2,0\n3,1\n', {}, "shop.csv:2: not a CSV file"),
-        ("1,2,0\n3,4,1\n", {"label": "9" * 5000}, "; it has 3; correct --label"),
-]  # fmt: skip
+    (SHOP, {}, ":3: column 'size' has no value; say what to do with missing values: --missing drop"),
+    (SHOP, {"missing": "zero", "label": "sold"}, ":2: column 'colour' has the text 'red', where"),
+    (SHOP, {"label": "sale"}, "no column with the heading 'sale'; the headings are 'sold', 'size'"),
+    (SHOP, {"label": 9}, "there is no column 9; it has 4; correct --label"),
+    ("a,a,b\n1,2,3\n", {"label": "a"}, "2 columns have the heading 'a'; give the number"),
+    ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),
+    ("a,b\n1,0\nx,1\n", {"categorical": "onehot"}, ":3: column 'a' has numbers and the text 'x'"),
+    ("a,b\nx,0\ny,1\n", {"categorical": "drop"}, "every feature is text, so --categorical drop"),
+    ("a,b\n,0\n,1\n", {"missing": "drop"}, "every row has a missing value, so --missing drop"),
+    ("a,b\n1,0\n2,\n", {"missing": "zero"}, ":3: column 'b' has no value; a row without a label"),
+    ("a,b\n1,0\n2,1\n", {"delimiter": "ab"}, "the delimiter must be one character or one of comma"),
+    ("a,b\n1,0\n2,1\n", {"missing": "mode"}, "missing must be one of drop, zero, mean, not 'mode'"),
+    (MANY, {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000"),
+    ('y,c\n1,a\n0,b\n1,"a\n0,b\n1,a\n', {"label": "y"}, "shop.csv:4: a quote is opened here or later"),
+    ('a,y\n"1"2,0\n3,1\n', {}, "shop.csv:2: not a CSV file"),
+    ("1,2,0\n3,4,1\n", {"label": "9" * 5000}, "; it has 3; correct --label"),
+]
 #: Files of other kinds, by name.
 KINDS = [
     ("a.xlsx", "a.xlsx is an Excel workbook, and is not read; save the sheet as CSV"),

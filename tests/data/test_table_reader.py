@@ -23,23 +23,10 @@ WORDS = st.sampled_from(
     ["red", "dark green", "é", "Yes", "1_000", "inf", "-Infinity", "NAN", "True", "false", "1.5.2"]
 )
 QUOTED = st.sampled_from(['"a, b"', '"a;b"', '"x""y"', '""', '"5"', '" NA "', '"a\nb"', '"a\r\nb"'])
-ODD = st.sampled_from(
-    [
-        '5"',
-        '"a"b',
-        ' "a"',
-        '"',
-        "\0",
-        "a\rb",
-        "1e999",
-        "9" * 400,
-        "\ufeff",
-        "\u2028",
-        "  ",
-        "x" * 140_000,
-        "1,5",
-    ]
-)
+ODD = st.sampled_from([
+    '5"', '"a"b', ' "a"', '"', "\0", "a\rb", "1e999", "9" * 400, "\ufeff", "\u2028", "  ",
+    "x" * 140_000, "1,5",
+])  # fmt: skip
 #: Columns of one kind each, most of which pandas reads.
 KINDS = [
     WHOLE, DECIMAL, DIGITS, SPACED, WORDS, QUOTED, st.sampled_from(GAPS), st.sampled_from(["True", "False"]),
@@ -49,7 +36,6 @@ KINDS = [
 
 @st.composite
 def tables(draw):
-    """Draw the text of a table and its separator: mostly of rows of one length, now and then damaged."""
     separator, end = draw(st.sampled_from(",;\t |")), draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=5))
     rows = draw(st.lists(st.tuples(*kinds), max_size=12))
@@ -80,7 +66,6 @@ def test_the_fast_reader_agrees_with_a_slow_one(tmp_path_factory, table, block, 
 
 
 def outcome(read):
-    """Return what is read, or the words of the refusal."""
     try:
         return read()
     except UserError as error:
@@ -88,7 +73,6 @@ def outcome(read):
 
 
 def as_lists(table):
-    """Return the names, the lines and the rows, in which a cell is a number, a text or None."""
     rows = [[None if np.isnan(number) else number for number in row] for row in table.numbers.tolist()]
     for column, text in table.texts.items():
         for row, code in zip(rows, text.codes.tolist(), strict=True):
@@ -97,17 +81,16 @@ def as_lists(table):
     return list(table.names), table.lines.tolist(), rows
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("quoted", ["red", '"dark, green"', '"a ""b"""'])
-def test_a_usual_table_is_never_read_row_by_row(tmp_path, monkeypatch, end, quoted):
+def test_a_usual_table_is_never_read_row_by_row(tmp_path, monkeypatch):
     monkeypatch.delattr(cells.TableBuilder, "add")
     path = tmp_path / "usual.csv"
-    lines = [f"{k},{k / 7},{'' if k % 5 else 'NA'},{quoted},{k % 2}" for k in range(20_000)]
-    path.write_text(end.join(["a,b,c,d,y", *lines]), newline="")
-    table = csv.read_table(path)
-    assert table.numbers[:, 1].tolist() == [k / 7 for k in range(20_000)]
-    assert table.place(19_999).endswith(":20001")
-    assert list(table.texts) == [3]
+    for end, quoted in (("\n", "red"), ("\r\n", '"dark, green"'), ("\n", '"a ""b"""')):
+        lines = [f"{k},{k / 7},{'' if k % 5 else 'NA'},{quoted},{k % 2}" for k in range(20_000)]
+        path.write_text(end.join(["a,b,c,d,y", *lines]), newline="")
+        table = csv.read_table(path)
+        assert table.numbers[:, 1].tolist() == [k / 7 for k in range(20_000)]
+        assert table.place(19_999).endswith(":20001")
+        assert list(table.texts) == [3]
 
 
 @pytest.mark.parametrize("cell", ["1e999", "9" * 400, '"1e999"'])

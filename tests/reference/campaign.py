@@ -59,7 +59,6 @@ MANY_SUPPORTED = 3e9
 
 
 def main():
-    """Run the passes that the record lacks, write the page if asked to, and return the exit code."""
     options = parse()
     if compiled.load_library() is None:
         sys.exit("the reference needs a C compiler, and none was found")
@@ -75,7 +74,6 @@ def main():
 
 
 def compare_all(options, record):
-    """Run the passes that the record lacks, as long as there is time."""
     started = time.monotonic()
     for name in options.datasets:
         try:
@@ -97,7 +95,6 @@ def compare_all(options, record):
 
 
 def parse():
-    """Return the options."""
     parser = argparse.ArgumentParser(prog="python -m tests.reference", description=__doc__)
     listed = {"type": lambda text: text.split(",")}
     by_size = sorted(
@@ -134,7 +131,6 @@ class Record:
         self.known = set()
 
     def add(self, lines):
-        """Write passes to the end of the record."""
         with self.path.open("a") as file:
             file.writelines(json.dumps(line) + "\n" for line in lines)
         self.lines += lines
@@ -142,7 +138,6 @@ class Record:
 
 
 def key(line):
-    """Return what a pass is of."""
     return tuple(str(line[name]) for name in ("dataset", "algorithm", "params", "option", "order"))
 
 
@@ -185,7 +180,6 @@ def plan(data, options):
 
 
 def find_families(definition, data):
-    """Return the states that an algorithm can keep, each with the options that share its reference."""
     if definition.order == "first":
         return {"first": [{}]}
     if definition.order == "advice":
@@ -225,7 +219,6 @@ def run(work, data, record):
 
 
 def describe(data, id, params, choice, k):
-    """Return the line of a pass that has not run yet."""
     n, d = data.X.shape
     settings = " ".join(f"{name}={value}" for name, value in params.items())
     described = {"dataset": data.name, "rounds": n, "features": d, "algorithm": id, "params": settings}
@@ -233,7 +226,6 @@ def describe(data, id, params, choice, k):
 
 
 def name_option(choice):
-    """Return the options of ours in words."""
     if "advice" in choice:
         return "advice"
     words = [

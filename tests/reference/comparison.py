@@ -30,17 +30,14 @@ def compare(algorithm, data, order, exact):
 
 
 def count_up(exact):
-    """Return the mistakes and the updates of the reference up to each round."""
     return np.cumsum(np.column_stack([exact.bits & 1, exact.bits >> 1 & 1]), axis=0, dtype=np.int64)
 
 
 def differ(counts, expected, t):
-    """Return at which of the rounds t, counted from 1, the counts differ."""
     return (counts[:, :2] != expected[t - 1]).any(axis=1)
 
 
 def find_round(algorithm, data, order, expected, begin, end):
-    """Return the first round after `begin` and up to `end` with other counts."""
     examples = as_examples(data.X)
     learner = algorithm.start(examples.d)
     learner.warm_up()

@@ -25,7 +25,6 @@ SMALL = 32
 
 
 def find_compiler():
-    """Return the C compiler: the one that CC names, or the first of the usual names."""
     names = (os.environ.get("CC", ""), "cc", "gcc", "clang")
     return next((path for name in names if name and (path := shutil.which(name))), None)
 
@@ -135,14 +134,12 @@ def find_error(weights, exact, exponent=0):
 
 
 def find_constant(name, value):
-    """Return a parameter as the rules of C take it."""
     if name == "eta":
         return NormalDist().inv_cdf(value)
     return WORDS.get(value, 0) if isinstance(value, str) else value
 
 
 def pack(advice):
-    """Return the first row of each advice set, all D, all d and the signs."""
     sets = tuple(advice or ())
     starts = np.cumsum([0, *(each.d.size for each in sets)]).astype(np.int64)
     D = np.vstack([each.D for each in sets]) if sets else np.zeros(0)
@@ -151,5 +148,4 @@ def pack(advice):
 
 
 def point(array):
-    """Return the address of an array."""
     return ctypes.c_void_p(array.ctypes.data)

@@ -65,7 +65,6 @@ REASONS = {
 
 
 def find_reason(line):
-    """Return why a pass differs from the reference."""
     parted = line["parted"]
     if line["tie"]:
         plain_agrees = any(other == 0 and error <= CLOSE for other, error in line["plain"])
@@ -80,13 +79,11 @@ def find_reason(line):
 
 
 def summarise(lines):
-    """Return how many passes had which outcome."""
     outcomes = [line["outcome"] for line in lines]
     return ", ".join(f"{outcomes.count(name):,} {name}" for name in ("equal", "unstable", "differs"))
 
 
 def publish(head, lines):
-    """Pack the record and write the page."""
     covered = {line["dataset"] for line in lines}
     content = [{**head, "missing": [name for name in catalog() if name not in covered]}, *lines]
     PACKED.write_bytes(lzma.compress("".join(json.dumps(line) + "\n" for line in content).encode()))
@@ -94,13 +91,11 @@ def publish(head, lines):
 
 
 def read():
-    """Return the head and the lines of the packed record."""
     head, *lines = map(json.loads, lzma.decompress(PACKED.read_bytes()).decode().splitlines())
     return head, lines
 
 
 def render(head, lines):
-    """Return the page."""
     from tests.reference.campaign import WIDEST
     from tests.reference.compiled import SMALL
 
@@ -133,7 +128,6 @@ def render(head, lines):
 
 
 def tabulate_algorithms(lines):
-    """Return one row per algorithm, setting and option."""
     rows = [["algorithm", "setting", "option", "data sets", "passes", "equal", "unstable", "differ", "error"]]
     for (id, params, option), group in collect(lines, "algorithm", "params", "option"):
         counts = [sum(line["outcome"] == name for line in group) for name in ("equal", "unstable", "differs")]
@@ -145,7 +139,6 @@ def tabulate_algorithms(lines):
 
 
 def tabulate_differences(lines, tell):
-    """Return one row per algorithm, setting and option, with all data sets."""
     rows = [["algorithm", "setting", "option", "data sets"]]
     for (id, params, option), group in collect(lines, "algorithm", "params", "option"):
         sets = [f"{name} ({', '.join(map(tell, own))})" for (name,), own in collect(group, "dataset")]
@@ -154,12 +147,10 @@ def tabulate_differences(lines, tell):
 
 
 def tell_difference(line):
-    """Return the round of a difference, or the error if no count differs."""
     return f"{line['parted']:,}" if line["parted"] else f"error {line['error']:.0e}"
 
 
 def tabulate_datasets(lines):
-    """Return one row per data set."""
     rows = [
         [
             "data set",
@@ -193,6 +184,5 @@ def collect(lines, *names):
 
 
 def tabulate(rows):
-    """Return a table in Markdown."""
     head, *body = rows
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *body])

@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import zipfile
-import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +19,6 @@ import pytest
 
 import olbench
 from olbench import UserError, load_results
-from olbench.advice.files import read_rules
 from olbench.trials import container, ledger, run_file
 from olbench.trials.bundle import digest_records, write_bundle
 from tests.refusals import find_wrong
@@ -140,23 +138,6 @@ def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
     from olbench.papers import load_paper
 
     assert load_paper(config.paper).algorithms == load_paper(str(paper)).algorithms
-
-
-def test_the_config_of_a_bundle_can_be_run(bundle, tmp_path):
-    from olbench.config.reading import read_config
-
-    (tmp_path / "config.yaml").write_bytes(read_all(bundle)["config.yaml"])
-    assert read_config(tmp_path / "config.yaml").plain() == run_file.read(bundle).config.plain()
-
-
-def test_rules_are_in_a_bundle_as_rule_files(tmp_path):
-    path = write_bundle(ROOT / "results/advice/flipped", tmp_path / "flipped.olb").path
-    rules = [name for name in read_all(path) if name.startswith("rules/")]
-    assert rules
-    for name in rules:
-        file = tmp_path / Path(name).name
-        file.write_bytes(read_all(path)[name])
-        assert read_rules(file).rules
 
 
 def test_a_run_that_ships_is_bundled_by_its_name(here, own_folder):  # noqa: F811
@@ -282,11 +263,9 @@ def test_a_million_members_are_refused_before_they_are_listed(tmp_path, monkeypa
     with pytest.raises(UserError, match="has more than 1,000 members, which no bundle has"):
         load_results(path)
     # A number of members that is a lie does not help.
-    for count, length in ((3, len(listing)), (3, 100)):
-        lie = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, length, 0, 0)
-        path.write_bytes(listing + end64 + locator + lie)
-        with pytest.raises(UserError, match=r"more than 1,000 members|not where it should be"):
-            load_results(path)
+    path.write_bytes(listing + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 3, 3, len(listing), 0, 0))
+    with pytest.raises(UserError, match=r"more than 1,000 members|not where it should be"):
+        load_results(path)
 
 
 def test_a_bundle_that_is_cut_off_is_refused(bundle):
@@ -403,17 +382,3 @@ def test_a_kill_leaves_no_half_bundle(tmp_path, number):
     left = [path.name for path in tmp_path.iterdir()]
     assert all(name.endswith(".part") for name in left)  # as any file that olbench writes
     assert number == signal.SIGKILL or left == []
-
-
-def test_a_forged_place_of_an_array_is_refused(made, tmp_path):
-    from olbench.trials.arrays import read_array
-
-    (tmp_path / "arrays.bin").write_bytes(b"words")
-    for reference in (
-        {"offset": -1, "bytes": 5, "crc32": 0},
-        {"offset": 0, "bytes": "5", "crc32": 0},
-        {"offset": 0, "bytes": 5},
-        {"offset": 0, "bytes": 5, "crc32": zlib.crc32(b"words")},
-    ):
-        with pytest.raises(UserError, match=r"says that an array is at|no trial can have written"):
-            read_array(tmp_path, reference)
