@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from olbench.data.catalog import find
-from tests.cases import for_each
 
 SVMGUIDE = "+1 1:1\n-1 1:2\n"
 

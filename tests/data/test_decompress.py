@@ -11,7 +11,6 @@ import pytest
 from olbench.data.readers.decompress import Decompressed
 from olbench.data.readers.libsvm import read_libsvm
 from olbench.errors import UserError
-from tests.cases import for_each
 
 PACK = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
 SUFFIX = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz"}

@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 from olbench import make_algorithm
 from olbench.learn.examples import as_examples
 from olbench.protocols.combination import Sums, fold
-from tests.cases import for_each
 
 FEATURES = 12
 
