@@ -58,7 +58,7 @@ def follow(
 ) -> TestCurve:
     """Run an algorithm once over the examples and score a test set before the first and after every one.
 
-    `counts` says how often each test example occurs, where equal ones were put together (`merge_equal`).
+    `counts` says how often each test example occurs, where equal ones were put together.
 
     >>> from olbench import make_algorithm
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 3), np.array([1, -1] * 3)
@@ -81,16 +81,6 @@ def follow(
     score(learner, stream, target, hits)
     positives = float(occurrences[test_labels > 0].sum())
     return TestCurve(hits[:, 0], hits[:, 1], float(occurrences.sum()) - positives, positives, learner.weights)
-
-
-def merge_equal(X: Any, y: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return the different examples, their labels, and how often each occurs; for 0/1 data many are equal."""
-    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-    # compared as bytes, one key per row; adding zero makes all zeros alike
-    table = np.ascontiguousarray(np.column_stack([rows, np.asarray(y, dtype=np.float64)]) + 0.0)
-    keys = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
-    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-    return np.ascontiguousarray(table[first, :-1]), table[first, -1].copy(), counts.astype(np.float64)
 
 
 def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Floats) -> None:

@@ -43,11 +43,11 @@ class FailedError(Exception):
     """A source has no valid copy of a file; the message says why."""
 
 
-def is_present(name: str, mirror: str | None = None) -> bool:
+def is_present(name: str) -> bool:
     from olbench.data.catalog import resolve
 
     entry = resolve(name)
-    return isinstance(entry, Path) or local_files(entry, mirror) is not None
+    return isinstance(entry, Path) or local_files(entry) is not None
 
 
 def fetch_command(names: Sequence[str]) -> str:

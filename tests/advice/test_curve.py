@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.advice.curve import follow, merge_equal
+from olbench.advice.curve import follow
 from tests.advice.problems import random_advice
 from tests.cases import for_each
 from tests.examples import built_in, noisy
@@ -47,7 +47,8 @@ def test_equal_test_examples_can_be_counted_instead_of_repeated():
     rng = np.random.default_rng(2)
     X = (rng.random((400, 4)) < 0.5).astype(float)
     y = np.where(X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=400) >= 0, 1.0, -1.0)
-    rows, labels, counts = merge_equal(X[50:], y[50:])
+    table, counts = np.unique(np.column_stack([X[50:], y[50:]]), axis=0, return_counts=True)
+    rows, labels = table[:, :-1], table[:, -1]
     assert len(rows) < 40
     assert counts.sum() == 350
     for algorithm in (make_algorithm("pa2"), make_algorithm("arow")):

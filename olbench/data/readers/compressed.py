@@ -95,12 +95,6 @@ def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
     return content
 
 
-def is_compressed(path: str | Path) -> bool:
-    with open(path, "rb") as file:
-        head = file.read(max(len(start) for start, _ in _KINDS))
-    return any(head.startswith(start) for start, _ in _KINDS)
-
-
 def is_pipe(path: str | Path) -> bool:
     """Return whether a path is a pipe, a terminal or standard input: what can be read only once."""
     path = Path(path)
