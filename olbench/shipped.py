@@ -70,7 +70,6 @@ def find_run(folder: str | Path) -> Path:
 
 
 def is_hidden(name: str | Path) -> bool:
-    """Return whether a run that ships has this name, but the user's own run is found instead."""
     known = runs().get(str(name))
     return known is not None and find_run(name).resolve() != known.resolve()
 

@@ -178,7 +178,6 @@ def signs(read: Reader[T]) -> Reader[dict[int, T]]:
 
 
 def as_node(node: Node, name: str) -> Node:
-    """Return the value with its place, for a check that needs more than the value."""
     return node
 
 

@@ -118,7 +118,6 @@ def has_constant_gain(rule: Callable[..., Any], constants: Any) -> bool:
 
 @cache
 def interpret(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a copy of a rule that runs in plain Python, with the compiled functions that it calls."""
     if not isinstance(function, FunctionType):
         return function
     scope, code = dict(function.__globals__), function.__code__

@@ -22,7 +22,6 @@ def rule_of(id: str) -> Callable[..., tuple[float, float, float]]:
 
 
 def scalar_step(id: str, constants: tuple[float, ...]) -> Step:
-    """Return (m, v) -> (alpha, beta) of one of olbench's rules."""
     rule = rule_of(id)
 
     def step(m: float, v: float) -> tuple[float, float]:

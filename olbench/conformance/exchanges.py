@@ -97,7 +97,6 @@ def unlimited_step(step: RuleStep, m: float, v: float, s: Replica) -> float:
 
 
 def confident(step: RuleStep, alpha: float, v: float, phi: float) -> RuleStep:
-    """Return a step with another alpha and the covariance that belongs to it."""
     gain = interpret(precision_gain.py_func)(alpha * math.sqrt(v), phi, v)  # type: ignore[attr-defined]
     return replace(step, alpha=alpha, gain=gain, beta=gain / (1.0 + gain * v))
 

@@ -101,7 +101,6 @@ def _draw(
 
 
 def list_data() -> list[str]:
-    """Return the data sets with two labels that are downloaded and narrow enough for a full covariance."""
     from olbench.data.catalog import catalog
     from olbench.data.load import load_dataset
 

@@ -51,7 +51,6 @@ class Conformance:
 
     @property
     def deviations(self) -> tuple[str, ...]:
-        """The catalogue ids of what explains the subject."""
         known = tuple(each.id for each in self.candidate.deviations) if self.candidate else ()
         other = self.candidate is not None and self.candidate.definition is not self.definition
         return ((self.candidate.definition.id,) if self.candidate and other else ()) + known
@@ -63,7 +62,6 @@ class Conformance:
 
     @property
     def headline(self) -> str:
-        """The verdict in one sentence."""
         return render_headline(self)
 
     def __str__(self) -> str:

@@ -243,7 +243,6 @@ def _prepare(trial: Trial) -> None:
 
 
 def _load_plugins(plugins: Sequence[Mapping[str, str]]) -> None:
-    """Load the client's plugins from copies in this worker's cache, in place of those of earlier runs."""
     wanted = {plugin["sha256"]: plugin for plugin in plugins}
     with _lock:
         if not wanted or wanted.keys() == _loaded.keys():

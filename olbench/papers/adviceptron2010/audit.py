@@ -168,7 +168,6 @@ def w_step(w: Floats, x: Floats, y: float, r: Floats, m: int, lam: float, mu: fl
 
 
 def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
-    """Return whether the system (3) has a solution u."""
     found = linprog(
         np.zeros(each.d.size),
         A_ub=each.d[None],

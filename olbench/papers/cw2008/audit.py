@@ -442,7 +442,6 @@ def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
     statement="A larger phi bounds the 0-1 loss tighter at m <= 0, a smaller one at m >= 0",
 )
 def figure_4(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare the losses of two phi at one margin."""
     for _ in range(POINTS * trials):
         small, large = sorted(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(2))
         x = Decimal(rng.uniform(-5.0, 1.2 * float(large)))

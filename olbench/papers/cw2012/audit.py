@@ -224,7 +224,6 @@ def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances
 
 
 def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
-    """Return the coefficients of the quadratic for alpha of (10)."""
     return [2.0 * phi * v * v, v * (1.0 + 2.0 * phi * m), m - phi * v]
 
 
@@ -427,7 +426,6 @@ def equation_34(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def exact_variances(step: Diagonal, variances: Floats, x: Floats) -> tuple[float, Floats]:
-    """Return alpha and the new diagonal of the exact step."""
     alpha = root(step.value, step.lower, upper(step))
     gain = 2.0 * alpha * step.phi
     if step.constraint == "deviation":

@@ -129,7 +129,6 @@ def _curve(entry: Entry, most: int) -> dict[str, Any]:
 
 
 def window_rates(entry: Entry, name: str, most: int) -> Floats:
-    """Return how much a count grows per example within each of at most `most` windows, by trial."""
     ends = thin(entry.points.size, most)
     # A curve that begins before the first example has no window before its first point.
     widths = np.maximum(np.diff(entry.points[ends], prepend=0), 1)
