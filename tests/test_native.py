@@ -12,15 +12,15 @@ from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import check_estimator
 
 from olbench import UserError, estimators, first_order, make_algorithm, online_pass, run, second_order
-from olbench.algorithms.options import list_ways
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.losses import excess
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import as_examples
-from olbench.learn.passes import predict_signs, windowed_pass
+from olbench.learn.passes import windowed_pass
 from tests.cases import for_each
-from tests.examples import built_in, built_in_native, noisy
-from tests.reference.classes import NATIVE, run_classes
+from tests.examples import noisy
+from tests.reference.classes import run_classes
+from tests.refusals import find_wrong
 
 FIRST_ORDER = [
     ("perceptron", {}),
@@ -70,25 +70,16 @@ KERNELS = [
     ("scw2", {"covariance": "diag"}),
     ("cw", {"covariance": "diag", "projection": "exact"}),
 ]
-every_kernel = for_each(("id", "settings"), KERNELS)
-NATIVE_WAYS = [
-    (definition.id, dict(zip(way, values, strict=True)))
-    for definition in (*built_in(), *built_in_native())
-    for way in list_ways(definition)
-    if "multiclass" in way
-    for values in itertools.product(*way.values())
-]
+every_kernel = pytest.mark.parametrize(("id", "settings"), KERNELS, ids=str)
 
 
 @pytest.fixture(scope="module")
 def digits():
-    """Return the digits of scikit-learn, ten classes, in a random order."""
     X, y = load_digits(return_X_y=True)
     return X / 16.0, y, np.random.default_rng(5).permutation(y.size)
 
 
 def noisy_classes(n=400, d=8, classes=4, seed=0, density=0.7):
-    """Return examples of random linear classes, a fifth of the labels drawn at random, some entries zero."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
     y = (X @ rng.normal(size=(d, classes))).argmax(axis=1)
@@ -109,12 +100,6 @@ def assert_same_bits(one, other):
     assert counts(one) == counts(other)
     np.testing.assert_array_equal(one.weights, other.weights)
     np.testing.assert_array_equal(one.learner.confusion, other.learner.confusion)
-
-
-def test_every_native_learner_of_the_paper_has_a_reference():
-    named = {id for id, _ in LEARNERS}
-    assert named == {name.partition(" ")[0] for name in NATIVE}
-    assert {each.id for each in built_in_native()} <= named
 
 
 @every_learner
@@ -139,17 +124,8 @@ def test_wide_rows_that_share_sweeps_count_the_same(id, settings):
     np.testing.assert_allclose(result.weights, learner.mu.astype(float), rtol=1e-6, atol=1e-8)
 
 
-@for_each(("id", "options"), NATIVE_WAYS)
-def test_an_algorithm_learns_classes_in_every_way_that_is_listed(id, options):
-    X, y = noisy_classes(60, 3, 3)
-    result = online_pass(make_algorithm(id, **options), X, y, labels="all")
-    assert result.n == 60 == result.learner.confusion.sum()
-    assert 0 < result.mistakes < 60
-
-
 @first_order("half-romma")
 def half_romma(m, s, mistake, q, t, k, p):
-    """Run ROMMA with half of the first step."""
     if not mistake:
         return 0.0, 1.0, 0.0
     if q == 0.0:
@@ -160,7 +136,6 @@ def half_romma(m, s, mistake, q, t, k, p):
 
 @first_order("half-aromma")
 def half_aromma(m, s, mistake, q, t, k, p):
-    """Run agg-ROMMA with half of the first step."""
     loss = excess(1.0, m)
     if loss == 0.0:
         return 0.0, 1.0, 0.0
@@ -168,19 +143,6 @@ def half_aromma(m, s, mistake, q, t, k, p):
         return loss, 1.0, 0.5
     denominator = s * q - m * m
     return loss, (s * q - m) / denominator, q * (1.0 - m) / denominator
-
-
-TWO_CLASSES = [
-    ("perceptron", {}, "perceptron", {}),
-    ("perceptron", {"allocation": "uniform"}, "perceptron", {}),
-    ("perceptron", {"allocation": "prop"}, "perceptron", {}),
-    ("pa", {}, "pa", {}),
-    ("pa1", {"C": 0.05}, "pa1", {"C": 0.1}),
-    ("pa2", {"C": 0.05}, "pa2", {"C": 0.1}),
-    ("ogd", {"C": 0.25}, "ogd", {"C": 0.5}),
-    ("half-romma", {}, "romma", {}),
-    ("half-aromma", {}, "aromma", {}),
-]
 
 
 @pytest.fixture(scope="module")
@@ -192,21 +154,26 @@ def two_classes(digits):
     return [(X[three_or_eight], (y[three_or_eight] == 8).astype(int)), (rough, (labels < 0).astype(int))]
 
 
-@for_each(("id", "settings", "binary", "params"), TWO_CLASSES)
-def test_two_classes_are_a_binary_learner(two_classes, id, settings, binary, params):
+def test_two_classes_are_a_binary_learner(two_classes):
     """The first class is positive: it is predicted where scores are equal."""
-    for X, y in two_classes:
-        result = native(id, X, y, **settings)
-        expected = online_pass(make_algorithm(binary, **params), X, np.where(y == 0, 1.0, -1.0))
-        assert counts(result) == counts(expected)
-        assert result.curve.mistakes.tolist() == expected.curve.mistakes.tolist()
-
-
-@pytest.mark.parametrize("id", ["cw", "scw1", "scw2"])
-def test_two_equal_blocks_are_one_shared_covariance(two_classes, id):
-    for X, y in two_classes:
-        block, shared = (native(id, X, y, covariance=name) for name in ("block", "shared"))
-        assert counts(block) == counts(shared)
+    for id, settings, binary, params in (
+        *(("perceptron", {"allocation": how}, "perceptron", {}) for how in ("max", "uniform", "prop")),
+        ("pa", {}, "pa", {}),
+        ("pa1", {"C": 0.05}, "pa1", {"C": 0.1}),
+        ("pa2", {"C": 0.05}, "pa2", {"C": 0.1}),
+        ("ogd", {"C": 0.25}, "ogd", {"C": 0.5}),
+        ("half-romma", {}, "romma", {}),
+        ("half-aromma", {}, "aromma", {}),
+    ):
+        for X, y in two_classes:
+            result = native(id, X, y, **settings)
+            expected = online_pass(make_algorithm(binary, **params), X, np.where(y == 0, 1.0, -1.0))
+            assert counts(result) == counts(expected), (id, settings)
+            assert result.curve.mistakes.tolist() == expected.curve.mistakes.tolist(), (id, settings)
+    for id in ("cw", "scw1", "scw2"):
+        for X, y in two_classes:
+            block, shared = (native(id, X, y, covariance=name) for name in ("block", "shared"))
+            assert counts(block) == counts(shared), id
 
 
 @pytest.mark.parametrize("covariance", ["block", "shared"])
@@ -285,42 +252,18 @@ def test_predictions_and_labels_can_come_apart(id, settings):
     assert (unlearned.updates, unlearned.mistakes) == (0, np.count_nonzero(y != 0))
 
 
-@every_kernel
-def test_a_class_can_come_late_or_never(digits, id, settings):
-    X, y, order = digits
-    order = order[:300]
-    late = np.concatenate([order[y[order] != 7], order[y[order] == 7]])
-    result = native(id, X[:, ::4], y, late, **settings)
-    assert (result.breakdowns, result.n) == (0, 300)
-    assert 0 < result.learner.confusion[7].sum() < 60
-    never = native(id, X[:, ::4], y, order[y[order] != 7], **settings)
-    assert never.learner.confusion[7].sum() == 0
-    assert never.weights.shape == (10, 16)
-
-
-@every_kernel
-def test_every_row_can_be_a_class_of_its_own(id, settings):
-    X = np.random.default_rng(0).normal(size=(17, 4))
-    result = native(id, X, np.arange(17), **settings)
-    # Who has seen no example of a class predicts others, but for the first of all.
-    assert (result.n, result.mistakes, result.breakdowns) == (17, 16, 0)
-
-
-def test_one_class_is_refused():
-    with pytest.raises(UserError, match="same label"):
-        native("arow", np.eye(3), [1, 1, 1])
-    with pytest.raises(UserError, match="needs at least two classes"):
-        start_classes(make_algorithm("arow", multiclass="native"), 3, 1)
-
-
-def test_rows_of_zeros_change_nothing():
+def test_rows_of_zeros_and_classes_of_one_row():
     X, y = noisy_classes(100, 5, 3)
     X[::7] = 0.0
+    alone = np.random.default_rng(0).normal(size=(17, 4))
     for id, settings in KERNELS:
         result = native(id, X, y, **settings)
         assert result.breakdowns == 0
         assert np.isfinite(result.weights).all()
         assert native(id, np.zeros((4, 3)), [2, 1, 0, 2], **settings).mistakes == 3
+        # Who has seen no example of a class predicts others, but for the first of all.
+        result = native(id, alone, np.arange(17), **settings)
+        assert (result.n, result.mistakes, result.breakdowns) == (17, 16, 0)
 
 
 def test_the_perceptrons_differ_by_who_loses():
@@ -365,51 +308,53 @@ def test_an_own_rule_whose_gain_depends_on_the_variance_is_refused():
     assert online_pass("own-cw", X, y, labels="all").n == 50
 
 
-@for_each(
-    ("id", "settings", "message"),
-    [
-        ("averaged-pa", {}, "averaged-pa has no native form .* mean of the weights"),
-        ("nherd", {}, "depends on the variance"),
-        ("sop", {}, "not the covariance of a Gaussian"),
-        ("iellip", {}, "not the covariance of a Gaussian"),
-        ("adviceptron", {}, "not a rule for one margin"),
-        ("arow", {"kernel": "rbf"}, "a kernel and forgetting are for two classes"),
-        ("arow", {"forgetting": 0.9}, "a kernel and forgetting are for two classes"),
-        ("arow", {"covariance": "full"}, "covariance must be block, shared or diag, not 'full'"),
-        ("pa", {"allocation": "prop"}, "allocation is for a perceptron"),
-        ("perceptron", {"allocation": "some"}, "allocation must be one of max, uniform, prop"),
-        ("arow-libol", {"covariance": "block"}, "the toolbox has covariance: shared"),
-    ],
-)
-def test_what_has_no_native_form_says_why(id, settings, message):
-    with pytest.raises(UserError, match=message):
-        make_algorithm(id, multiclass="native", **settings)
+NO_FORM = [
+    ("averaged-pa", {}, "mean of the weights"),
+    ("nherd", {}, "depends on the variance"),
+    ("sop", {}, "not the covariance of a Gaussian"),
+    ("iellip", {}, "not the covariance of a Gaussian"),
+    ("adviceptron", {}, "not a rule for one margin"),
+    ("arow", {"kernel": "rbf"}, "a kernel and forgetting are for two classes"),
+    ("arow", {"forgetting": 0.9}, "a kernel and forgetting are for two classes"),
+    ("arow", {"covariance": "full"}, "covariance must be block, shared or diag, not 'full'"),
+    ("pa", {"allocation": "prop"}, "allocation is for a perceptron"),
+    ("perceptron", {"allocation": "some"}, "allocation must be one of max, uniform, prop"),
+    ("arow-libol", {"covariance": "block"}, "the toolbox has covariance: shared"),
+    ("arow", {"multiclass": "both"}, "multiclass must be one-vs-rest or native, not 'both'"),
+    (
+        "arow",
+        {"multiclass": "one-vs-rest", "covariance": "block"},
+        "covariance must be full or diag, not 'bl",
+    ),
+    ("arow-libol", {"multiclass": "one-vs-rest"}, "arow-libol learns several classes natively or not at all"),
+]
+TWO = "has two classes; leave multiclass out"
+NO_CONFIG = [
+    ("{id: nherd, multiclass: native}", "online", "depends on the variance"),
+    ("{id: pa, allocation: prop}", "online", "allocation is for a perceptron"),
+    ("arow-libol", "online", "arow-libol learns several classes"),
+    ("{id: pa, multiclass: native}", "crossval", f"the protocol crossval {TWO}"),
+    ("cw-libol", "stream", "the protocol stream has two"),
+]
 
 
-def test_other_values_are_refused():
-    with pytest.raises(UserError, match="multiclass must be one-vs-rest or native, not 'both'"):
-        make_algorithm("arow", multiclass="both")
-    with pytest.raises(UserError, match="covariance must be full or diag, not 'block'"):
-        make_algorithm("arow", covariance="block")
-    with pytest.raises(UserError, match="arow-libol learns several classes natively or not at all"):
-        make_algorithm("arow-libol", multiclass="one-vs-rest")
+def test_what_has_no_native_form_says_why(tmp_path):
+    def make(id, settings):
+        make_algorithm(id, **{"multiclass": "native", **settings})
+
+    def run_config(entry, protocol):
+        text = f"protocol: {protocol}\ndatasets: [breast-cancer]\nalgorithms: [{entry}]\n"
+        (tmp_path / "wrong.yaml").write_text(text)
+        run(tmp_path / "wrong.yaml", tmp_path / "out")
+
+    assert find_wrong(NO_FORM, make) == []
+    assert find_wrong(NO_CONFIG, run_config) == []
     with pytest.raises(UserError, match="arow-libol learns several classes: it needs labels='all'"):
         online_pass("arow-libol", np.eye(2), [1.0, -1.0])
-
-
-def test_covariances_that_do_not_fit_are_refused_before_they_are_made():
-    with pytest.raises(UserError, match=r"a full covariance of 100,000 features needs .* for 20 classes"):
+    with pytest.raises(UserError, match="same label"):
+        native("arow", np.eye(3), [1, 1, 1])
+    with pytest.raises(UserError, match=r"of 100,000 features needs .* for 20 classes"):
         start_classes(make_algorithm("arow", multiclass="native"), 100_000, 20)
-    with pytest.raises(UserError, match="use covariance='diag'"):
-        start_classes(make_algorithm("cw", multiclass="native"), 100_000, 20)
-
-
-def test_a_learner_predicts_after_its_pass(digits):
-    X, y, order = digits
-    for id, settings in KERNELS:
-        result = native(id, X, y, order, **settings)
-        assert np.mean(predict_signs(result.learner, X) == y) > 0.85
-        assert "examples 1,797, classes 10, mistakes" in repr(result)
 
 
 # scikit-learn warns about the one check that it skips itself, that of array API input.
@@ -447,17 +392,8 @@ def test_an_estimator_learns_labels_of_text(digits):
     np.testing.assert_array_equal(parts.coef_, model.coef_)
 
 
-def test_an_estimator_of_two_classes_is_binary_either_way():
-    X, y = noisy()
-    native_model, model = (
-        estimators.SCW1(multiclass=name, shuffle=False) for name in ("native", "one-vs-rest")
-    )
-    np.testing.assert_array_equal(native_model.fit(X, y).coef_, model.fit(X, y).coef_)
-
-
 @pytest.fixture
 def words_file(tmp_path, digits):
-    """Return a table of three classes of digits with labels of text."""
     X, y, _ = digits
     chosen = np.flatnonzero(y < 3)[:120]
     names = np.array(["zero", "one", "two"])
@@ -495,32 +431,3 @@ def test_a_config_runs_classes_both_ways(words_file, tmp_path, here):
     code, text, _ = here("report", out)
     assert code == 0
     assert "breast-cancer[all]" in text
-
-
-@for_each(
-    ("lines", "message"),
-    [
-        (
-            "datasets: [breast-cancer]\nalgorithms: [{id: nherd, multiclass: native}]",
-            "depends on the variance",
-        ),
-        (
-            "datasets: [breast-cancer]\nalgorithms: [{id: pa, allocation: prop}]",
-            "allocation is for a perceptron",
-        ),
-        ("datasets: [breast-cancer]\nalgorithms: [arow-libol]", "arow-libol learns several classes"),
-        (
-            "protocol: crossval\ndatasets: [breast-cancer]\nalgorithms: [{id: pa, multiclass: native}]",
-            "the protocol crossval has two classes; leave multiclass out",
-        ),
-        (
-            "protocol: stream\ndatasets: [breast-cancer]\nalgorithms: [cw-libol]",
-            "the protocol stream has two",
-        ),
-    ],
-)
-def test_a_config_refuses_what_cannot_be(tmp_path, lines, message):
-    path = tmp_path / "wrong.yaml"
-    path.write_text(lines + "\n")
-    with pytest.raises(UserError, match=message):
-        run(path, tmp_path / "out")

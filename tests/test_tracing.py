@@ -12,15 +12,14 @@ from matplotlib.patches import Ellipse
 from sklearn.linear_model import SGDClassifier
 
 from olbench import load_dataset, make_algorithm, online_pass, plot, trace, wrap
-from olbench.algorithms import get_definition
 from olbench.cli import cli
-from olbench.conformance.replica import Replica
 from olbench.errors import UserError
 from olbench.kernels.counters import ONLY_PREDICT
 from olbench.report.figures.rounds import required_margin
 from olbench.trials import seeds
 from tests.cases import for_each
 from tests.examples import built_in, noisy
+from tests.refusals import find_wrong
 
 #: Every rule in its usual form, and the other forms in which weights are kept.
 FORMS = [
@@ -61,6 +60,7 @@ def test_a_trace_counts_as_its_pass_does(data, form):
     kept = online_pass(algorithm, X, y, order=order, keep="margins")
     np.testing.assert_array_equal(frame["margin"], y[order] * kept.margins)
     np.testing.assert_array_equal(found.learner.weights, whole.weights)
+    assert trace(algorithm, sp.csr_matrix(X), y, order).to_frame().equals(frame)
 
 
 @for_each("form", FORMS)
@@ -93,18 +93,6 @@ def test_the_states_of_a_round_differ_by_its_step(data, form):
                 after = np.diag(sigma) / (1 + each.c * np.diag(sigma) * each.x**2)
         np.testing.assert_allclose(each.after.weights, w + each.alpha * each.label * z, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(each.after.covariance, after, rtol=1e-6, atol=1e-9)
-
-
-@for_each("id", ["perceptron", "pa1", "romma", "arow", "cw", "scw1", "scw2", "nherd"])
-def test_the_steps_are_those_of_the_replica(data, id):
-    """Against the plain-Python replica of `olbench conform`, which shares nothing but the rule's source."""
-    X, y = data
-    definition = get_definition(id)
-    replica = Replica(definition, definition.resolve({}))
-    for each in trace(id, X, y, rounds=40):
-        step = replica.learn(X[each.row], y[each.row]).step
-        found = (each.loss, each.alpha if definition.order == "second" else each.tau)
-        np.testing.assert_allclose(found, (step.loss, step.alpha), rtol=1e-6, atol=1e-9)
 
 
 def test_a_round_knows_when_nothing_happened():
@@ -151,11 +139,33 @@ def test_rounds_can_be_skipped_and_chosen(data):
     assert len(trace("scw1", X, y, rounds=500, skip=119)) == 1
 
 
-def test_sparse_rows_give_the_same_trace(data):
+def test_what_cannot_be_traced_or_drawn_is_refused(data):
     X, y = data
-    dense, sparse = trace("arow", X, y, rounds=30), trace("arow", sp.csr_matrix(X), y, rounds=30)
-    assert dense.to_frame().equals(sparse.to_frame())
-    np.testing.assert_array_equal(dense[3].x, sparse[3].x)
+    cases = [
+        (make_algorithm("arow", kernel="rbf"), {}, "support examples and no weights"),
+        (make_algorithm("sop", covariance="diag"), {}, "use covariance='full'"),
+        (make_algorithm("majority-so-far"), {}, "nothing to trace"),
+        (wrap(SGDClassifier()), {}, "nothing to trace"),
+        (make_algorithm("cw", covariance="diag", projection="exact", forgetting=0.9), {}, "leave out one"),
+        (make_algorithm("scw1-libol", multiclass="native"), {}, "several classes"),
+        ("pa", {"rounds": 0}, "rounds must be at least 1, not 0"),
+        ("pa", {"skip": -1}, "skip must be at least 0"),
+        ("pa", {"order": [0, 1 | ONLY_PREDICT]}, "not a schedule"),
+    ]
+    assert find_wrong(cases, lambda algorithm, how: trace(algorithm, X, y, **how)) == []
+    X, y = separable()
+    found = trace("cw", X, y, rounds=8)
+    undrawn = [
+        (trace("pa", X, y), {}, "pa has no Gaussian"),
+        (trace("sop", X, y), {}, "sop has no Gaussian"),
+        (trace("cw", X, y, states=False), {}, "without states"),
+        (found, {"rounds": [9]}, "rounds 1 to 8, not 9"),
+        (found, {"rounds": []}, "name at least one"),
+        (found, {"features": (0, 0)}, "two different numbers from 0 to 1"),
+        (found, {"features": (0, 2)}, "two different numbers"),
+        (found, {"ax": Figure().add_subplot()}, "room for one round"),
+    ]
+    assert find_wrong(undrawn, lambda traced, settings: plot.gaussian(traced, **settings)) == []
 
 
 def test_states_are_optional_and_limited():
@@ -170,42 +180,6 @@ def test_states_are_optional_and_limited():
     assert light[7].before is None
 
 
-@for_each(
-    ("algorithm", "message"),
-    [
-        (make_algorithm("arow", kernel="rbf"), "support examples and no weights"),
-        (make_algorithm("sop", covariance="diag"), "use covariance='full'"),
-        (make_algorithm("majority-so-far"), "nothing to trace"),
-        (wrap(SGDClassifier()), "nothing to trace"),
-        (make_algorithm("cw", covariance="diag", projection="exact", forgetting=0.9), "leave out one"),
-        (make_algorithm("scw1-libol", multiclass="native"), "several classes"),
-    ],
-)
-def test_what_cannot_be_traced_is_refused(data, algorithm, message):
-    with pytest.raises(UserError, match=message):
-        trace(algorithm, *data)
-
-
-def test_wrong_numbers_are_refused(data):
-    X, y = data
-    with pytest.raises(UserError, match="rounds must be at least 1, not 0"):
-        trace("pa", X, y, rounds=0)
-    with pytest.raises(UserError, match="skip must be at least 0"):
-        trace("pa", X, y, skip=-1)
-    with pytest.raises(UserError, match="not a schedule"):
-        trace("pa", X, y, order=[0, 1 | ONLY_PREDICT])
-
-
-def test_a_trace_shows_itself_in_a_notebook():
-    data = load_dataset("breast-cancer")
-    shown = trace("scw1", data.X, data.y, rounds=3)._repr_html_()
-    assert "<th>variance</th>" in shown
-    assert "breakdown" not in shown
-    assert shown.count("<tr") == 4
-    lost = trace("pa", [[1e200], [1.0]], [1, 1])._repr_html_()
-    assert "<th>breakdown</th>" in lost
-
-
 # --- the figure ---
 
 
@@ -215,7 +189,6 @@ def separable(n=40, seed=0):
 
 
 def curve_of(panel, name):
-    """Return points of the ellipse drawn under a name."""
     [patch] = panel.findobj(lambda artist: isinstance(artist, Ellipse) and artist.get_gid() == name)
     return patch.get_patch_transform().transform(patch.get_path().vertices)
 
@@ -248,45 +221,6 @@ def test_the_margin_that_a_rule_asks_for_is_its_own():
         assert required_margin(make_algorithm(id, **settings), v) == pytest.approx(wanted, rel=1e-9), id
 
 
-def test_cw_var_moves_the_mean_to_the_margin_that_it_asks_for():
-    found = trace("cw-var", *separable())
-    each = next(each for each in found if each.changed)
-    panel = plot.gaussian(found, rounds=[each.t]).axes[0]
-    [line] = [line for line in panel.get_lines() if line.get_gid() == "asked"]
-    mean = each.after.weights @ each.x
-    np.testing.assert_allclose(np.column_stack(line.get_data()) @ each.x, mean, rtol=1e-6)
-
-
-def test_rounds_features_and_axes_can_be_chosen():
-    data = load_dataset("breast-cancer")
-    found = trace("scw1", data.X, data.y, rounds=5, skip=10)
-    figure = plot.gaussian(found, rounds=[12, 15], features=(3, 20), dark=True)
-    assert [panel.get_xlabel() for panel in figure.axes] == ["weight of feature 3"] * 2
-    assert figure.get_facecolor()[:3] < (0.1, 0.1, 0.1)
-    ax = Figure().add_subplot()
-    assert plot.gaussian(found, rounds=[11], ax=ax) is ax
-    diagonal = trace("arow", data.X, data.y, rounds=3, covariance="diag")
-    assert len(plot.gaussian(diagonal).axes) == diagonal.effective_updates == 2
-
-
-def test_what_cannot_be_drawn_is_refused():
-    X, y = separable()
-    found = trace("cw", X, y, rounds=8)
-    refused = [
-        (trace("pa", X, y), {}, "pa has no Gaussian"),
-        (trace("sop", X, y), {}, "sop has no Gaussian"),
-        (trace("cw", X, y, states=False), {}, "without states"),
-        (found, {"rounds": [9]}, "rounds 1 to 8, not 9"),
-        (found, {"rounds": []}, "name at least one"),
-        (found, {"features": (0, 0)}, "two different numbers from 0 to 1"),
-        (found, {"features": (0, 2)}, "two different numbers"),
-        (found, {"ax": Figure().add_subplot()}, "room for one round"),
-    ]
-    for traced, settings, message in refused:
-        with pytest.raises(UserError, match=message):
-            plot.gaussian(traced, **settings)
-
-
 # --- the command ---
 
 
@@ -315,15 +249,6 @@ def test_the_formats_agree_with_python(tmp_path):
     done = CliRunner().invoke(cli, [*ask, "csv", "--output", str(tmp_path / "rounds.csv")])
     assert done.exit_code == 0
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "rounds.csv"), wanted)
-
-
-def test_a_breakdown_is_null_in_json(tmp_path):
-    (tmp_path / "my.csv").write_text("a,label\n1e200,1\n1,-1\n")
-    done = CliRunner().invoke(
-        cli, ["trace", str(tmp_path / "my.csv"), "--algorithm", "pa", "--format", "json"]
-    )
-    first = json.loads(done.output)["rounds"][0]
-    assert (first["loss"], first["squared_norm"], first["breakdown"]) == (None, None, True)
 
 
 def test_wrong_commands_are_refused():

@@ -27,7 +27,6 @@ class ClassCounts:
 
 
 def run_classes(id, X, y, order, classes, **settings):
-    """Run one pass and return the counts and the learner."""
     X = X.astype(L)
     learner = NATIVE[id](X.shape[1], classes, **settings)
     confusion = np.zeros((classes, classes), int)
@@ -84,12 +83,7 @@ class HingeClasses(Means):
 
 class PAClasses(HingeClasses):
     def tau(self, loss, s, t):
-        return loss / s
-
-
-class PA1Classes(HingeClasses):
-    def tau(self, loss, s, t):
-        return min(L(self.C), loss / s)
+        return min(L(getattr(self, "C", np.inf)), loss / s)
 
 
 class PA2Classes(HingeClasses):
@@ -280,42 +274,11 @@ def bisect(f):
     return (low + high) / 2
 
 
-class ArowDiagonals(Diagonals, ArowClasses):
-    pass
-
-
-class CWDiagonals(Diagonals, CWClasses):
-    pass
-
-
-class SCW1Diagonals(Diagonals, SCW1Classes):
-    pass
-
-
-class SCW2Diagonals(Diagonals, SCW2Classes):
-    pass
-
-
 NATIVE = {
-    "perceptron": PerceptronClasses,
-    "pa": PAClasses,
-    "pa1": PA1Classes,
-    "pa2": PA2Classes,
-    "ogd": OGDClasses,
-    "romma": RommaClasses,
-    "aromma": AggressiveRommaClasses,
-    "arow": ArowClasses,
-    "cw": CWClasses,
-    "scw1": SCW1Classes,
-    "scw2": SCW2Classes,
-    "perceptron-libol": PerceptronToolbox,
-    "romma-libol": RommaToolbox,
-    "aromma-libol": AggressiveRommaToolbox,
-    "arow-libol": ArowToolbox,
-    "cw-libol": CWToolbox,
-    "scw1-libol": CWToolbox,
-    "arow diag": ArowDiagonals,
-    "cw diag": CWDiagonals,
-    "scw1 diag": SCW1Diagonals,
-    "scw2 diag": SCW2Diagonals,
-}
+    "perceptron": PerceptronClasses, "pa": PAClasses, "pa1": PAClasses, "pa2": PA2Classes, "ogd": OGDClasses,
+    "romma": RommaClasses, "aromma": AggressiveRommaClasses, "arow": ArowClasses, "cw": CWClasses,
+    "scw1": SCW1Classes, "scw2": SCW2Classes, "perceptron-libol": PerceptronToolbox,
+    "romma-libol": RommaToolbox, "aromma-libol": AggressiveRommaToolbox, "arow-libol": ArowToolbox,
+    "cw-libol": CWToolbox, "scw1-libol": CWToolbox,
+}  # fmt: skip
+NATIVE |= {f"{id} diag": type(id, (Diagonals, NATIVE[id]), {}) for id in ("arow", "cw", "scw1", "scw2")}
