@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass, second_order
-from olbench.errors import UserError
-from olbench.learn.breakdowns import watch_passes
+from olbench.learn.breakdowns import find_breakdown
+from olbench.learn.schedules import make_schedule
 from tests.cases import for_each
 from tests.test_rounds import defined
 
@@ -18,19 +18,12 @@ ROWS = np.array([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0], [2.0, 1.0]] * 10)
 LABELS = np.array([1, -1, 1, -1] * 10)
 
 
-def explain(algorithm, X, y, **how):
-    with watch_passes() as watch:
-        result = online_pass(algorithm, X, y, **how)
-    return result, watch.found
-
-
 @for_each("id", ["pa", "arow", "cw", "sop"])
 @for_each(("value", "verdict"), [(1e300, "not finite"), (1e-300, "zero")])
 def test_values_whose_squares_are_no_numbers_are_named(id, value, verdict):
     X = ROWS.copy()
     X[25] = value, 0.0
-    result, found = explain(id, X, LABELS, order=np.arange(39, -1, -1))
-    assert result.breakdowns >= 1
+    found = find_breakdown(id, X, LABELS, np.arange(39, -1, -1))
     assert (found.round, found.row) == (15, 25)
     assert found.reason == f"the square of its largest value, {value:g}, is {verdict}; scale the data"
 
@@ -40,8 +33,7 @@ def test_a_covariance_that_is_lost_in_rounding_is_named():
     X = rng.normal(size=(2000, 1)) + 1e-3 * rng.normal(size=(2000, 3))
     y = np.where(rng.random(2000) < 0.5, 1.0, -1.0)
     arow = make_algorithm("arow", r=1e-18)
-    result, found = explain(arow, X, y)
-    assert result.breakdowns > 100
+    found = find_breakdown(arow, X, y)
     assert found.reason.startswith("the variance v = x' Sigma x is -")
     assert found.reason.endswith("which is not positive: Sigma is lost in rounding errors")
     # Up to the round before there is none, and with it there is one.
@@ -49,12 +41,29 @@ def test_a_covariance_that_is_lost_in_rounding_is_named():
     assert online_pass(arow, X, y, np.arange(found.round)).breakdowns == 1
 
 
-def test_watching_changes_no_count_and_a_sound_pass_has_nothing_to_say():
-    plain = online_pass("arow", ROWS, LABELS)
-    watched, found = explain("arow", ROWS, LABELS)
-    assert found is None
-    assert (watched.mistakes, watched.updates) == (plain.mistakes, plain.updates)
-    assert np.array_equal(watched.weights, plain.weights)
+def test_a_sound_pass_has_nothing_to_say():
+    assert find_breakdown("arow", ROWS, LABELS) is None
+
+
+@for_each("settings", [{}, {"covariance": "diag"}, {"covariance": "diag", "forgetting": 0.9}])
+def test_a_label_that_comes_late_breaks_down_when_it_is_learnt(settings):
+    X = ROWS.copy()
+    X[25] = 1e300, 0.0
+    found = find_breakdown(make_algorithm("arow", **settings), X, LABELS, make_schedule(np.arange(40) + 6))
+    assert (found.round, found.row) == (31, 25)
+    assert "1e+300" in found.reason
+
+
+@for_each(
+    ("id", "settings"),
+    [("arow", {}), ("arow", {"covariance": "diag"}), ("pa1", {}), ("scw1", {"multiclass": "native"}),
+     ("arow", {"multiclass": "native", "covariance": "diag"}), ("pa1", {"multiclass": "native"})],
+)  # fmt: skip
+def test_learners_of_several_classes_say_where_they_break_down(id, settings):
+    X, y = ROWS.copy(), np.arange(40) % 3
+    X[25] = 1e300, 0.0
+    found = find_breakdown(make_algorithm(id, **settings), X, y, np.arange(39, -1, -1), labels="all")
+    assert (found.round, found.row) == (15, 25)
 
 
 def late(m, v, mistake, t, p):
@@ -66,7 +75,7 @@ def test_a_step_of_the_rule_is_named(covariance):
     """The probe of a rule does not see what it does late."""
     X, y = np.tile(ROWS, (10, 1)), np.tile(LABELS, 10)
     with defined(second_order("late"), late) as id:
-        _, found = explain(make_algorithm(id, covariance=covariance), X, y)
+        found = find_breakdown(make_algorithm(id, covariance=covariance), X, y)
     assert found.round == 200
     assert found.reason.startswith("the rule returns c = -0.25 at m = ")
 
@@ -131,9 +140,3 @@ def test_a_stream_warns_too(broken):
     done = subprocess.run(command, input=Path("wide.libsvm").read_text(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "BREAKDOWN" in done.stdout
-
-
-def test_the_error_of_a_user_is_no_breakdown():
-    with watch_passes() as watch, pytest.raises(UserError):
-        online_pass("arow", ROWS, LABELS[:3])
-    assert watch.found is None

@@ -206,3 +206,13 @@ def test_a_long_stream_neither_over_nor_underflows(options, rng):
 def test_what_cannot_forget_says_why(id, settings, words):
     with pytest.raises(UserError, match=words):
         make_algorithm(id, **settings)
+
+
+def test_the_moments_of_some_features_have_grown_too(data):
+    X, y = data
+    lacking = np.flatnonzero(X[:, 0] == 0.0)[-1]
+    learner = online_pass("arow", X[: lacking + 1], y[: lacking + 1], forgetting=0.9, **DIAGONAL).learner
+    some = np.array([4, 0, 2])
+    means, variances = learner.moments_at(some)
+    np.testing.assert_array_equal(means, learner.weights[some])
+    np.testing.assert_array_equal(variances, learner.covariance[some])

@@ -11,7 +11,7 @@ import olbench
 from olbench import UserError, load_plugin, make_algorithm, online_pass, second_order
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY
-from olbench.learn.breakdowns import watch_passes
+from olbench.learn.breakdowns import find_breakdown
 from olbench.learn.schedules import make_schedule
 from tests.cases import for_each
 
@@ -207,13 +207,13 @@ def test_a_decay_that_is_none_is_a_breakdown_with_its_reason(data):
         return 1.0, 0.1, 0.0, 1.0 if t < 200 else -1.0
 
     X, y = data
-    with watch_passes() as watch:
-        result = online_pass("test-late", X, y)
+    result = online_pass("test-late", X, y)
     zeros = int((~X.any(axis=1))[199:].sum())
     assert result.breakdowns == N - 199 - zeros
     assert result.learner.rule_state[0] == N
-    assert watch.found.round == 200
-    assert "decay = -1" in watch.found.reason
+    found = find_breakdown("test-late", X, y)
+    assert found.round == 200
+    assert "decay = -1" in found.reason
 
 
 HEAD = "from olbench import second_order\n\n@second_order('mine'{})\ndef rule(m, v, y, mistake, t, p, s):\n"

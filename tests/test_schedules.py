@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.linear_model import Perceptron, SGDClassifier
 
-from olbench import make_algorithm, online_pass, wrap
+from olbench import make_algorithm, online_pass, second_order, wrap
+from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 from olbench.learn.examples import as_examples
@@ -24,6 +25,12 @@ KERNELS = [
     ("cw", {"covariance": "diag", "projection": "exact"}), ("arow", {"kernel": "rbf", "gamma": 0.1}),
     ("adviceptron", {}), ("wide", {}),
 ]  # fmt: skip
+FORGETFUL = [
+    ("arow", {"forgetting": 0.97}), ("cw", {"forgetting": 0.97}),
+    ("scw1", {"covariance": "diag", "forgetting": 0.97}),
+    ("cw", {"covariance": "diag", "forgetting": 0.97, "projection": "exact"}),
+    ("late-arow", {"covariance": "full"}), ("late-arow", {"covariance": "diag"}),
+]  # fmt: skip
 
 
 def data(id):
@@ -31,6 +38,20 @@ def data(id):
     X = rng.standard_normal((N, d)) * (rng.random((N, d)) < 0.8)
     y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(N) >= 0, 1.0, -1.0)
     return X, y
+
+
+@pytest.fixture(scope="module", autouse=True)
+def late_arow():
+    """A rule that keeps a number of its own and lets variances grow."""
+
+    @second_order("late-arow", state=(0.0,))
+    def rule(m, v, y, mistake, t, p, s):
+        """Learn like AROW with r = 1, and forget."""
+        loss = max(0.0, 1.0 - m)
+        return loss, loss / (v + 1.0), 1.0, 0.97
+
+    yield
+    del REGISTRY["late-arow"]
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +153,31 @@ def test_a_kept_variance_is_that_of_the_state_and_changes_nothing(id, settings):
         before = online_pass(algorithm, X, y, order=np.arange(n)).learner
         v = np.ldexp(before.margin_variance(X[n : n + 1]), -2 * before.scale_exponent)[0]
         np.testing.assert_allclose(kept.variances[n], v, rtol=1e-9)
+
+
+@for_each(("id", "settings"), KERNELS + FORGETFUL)
+def test_a_kept_variance_is_that_of_the_prediction_however_late_the_label(id, settings):
+    X, y = data(id)
+    algorithm = make(id, settings)
+    if not algorithm.start(X.shape[1]).has_variances:
+        return
+    schedule = make_schedule(np.arange(N) + 11)
+    plain = online_pass(algorithm, X, y, order=schedule)
+    kept = online_pass(algorithm, X, y, order=schedule, keep="variances")
+    np.testing.assert_array_equal(kept.learner.counters, plain.learner.counters)
+    np.testing.assert_array_equal(kept.weights, plain.weights)
+    for row in (0, 9, 10, 11, 50, N - 1):
+        before = online_pass(algorithm, X, y, order=np.arange(max(0, row - 10))).learner
+        v = np.ldexp(before.margin_variance(X[row : row + 1]), -2 * before.scale_exponent)[0]
+        np.testing.assert_allclose(kept.variances[row], v, rtol=1e-9)
+
+
+@for_each(("id", "settings"), KERNELS)
+def test_a_round_that_only_predicts_never_breaks_down(id, settings):
+    X, y = data(id)
+    X[7] = 1e300
+    late = online_pass(make(id, settings), X, y, order=make_schedule(np.arange(N) + 11))
+    assert late.breakdowns == online_pass(make(id, settings), X, y).breakdowns
 
 
 def test_the_label_of_a_row_is_learnt_when_enough_rows_are_predicted():

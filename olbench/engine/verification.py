@@ -9,7 +9,6 @@ import random
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from olbench.engine.executors.local import Executor, LocalExecutor, attempt
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.engine.times import FEWEST, SHORTEST, Ratio, estimate_ratio, time_alone
 from olbench.errors import UserError, count
-from olbench.learn.breakdowns import Breakdown, watch_passes
+from olbench.learn.breakdowns import Breakdown
 from olbench.protocols import Protocol, cells_of, get_protocol
 from olbench.protocols.definition import Cell
 from olbench.trials import ledger, provenance, run_file
@@ -346,16 +345,16 @@ def verify_trial(
     if reason := verifier.why_not(record):
         return VerifiedTrial(record, not_run=reason)
     say(f"running {record['algorithm']} on {record['dataset']}")
-    # Watching takes as long as the trial once more, so a sound one is not watched.
-    is_flagged = any(each.flag and record.get(each.name) for each in verifier.protocol.recorded)
-    watching = watch_passes() if is_flagged else nullcontext()
-    with stop_on_interrupt() as stop, watching as watch:
-        again = attempt(verifier.trial(record), stop)
+    trial = verifier.trial(record)
+    with stop_on_interrupt() as stop:
+        again = attempt(trial, stop)
     if again is None:
         raise KeyboardInterrupt
     if again["status"] != "ok":
         return VerifiedTrial(record, error=str(again["error"]))
-    return VerifiedTrial(record, tuple(verifier.compare(record, again)), breakdown=watch and watch.found)
+    is_flagged = any(each.flag and record.get(each.name) for each in verifier.protocol.recorded)
+    breakdown = verifier.protocol.find_breakdown(trial) if is_flagged else None
+    return VerifiedTrial(record, tuple(verifier.compare(record, again)), breakdown=breakdown)
 
 
 def _repeat(

@@ -21,10 +21,10 @@ from olbench.kernels.compile import (
     pass_kernel,
 )
 from olbench.kernels.cone import factor_shifted, substitute
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
 from olbench.kernels.helpers import helper
 from olbench.kernels.losses import excess
-from olbench.kernels.margins import count_round, is_unlearned
+from olbench.kernels.margins import count_breakdown, count_round, is_unlearned
 from olbench.kernels.rows import dot, locate, open_rows
 
 
@@ -121,7 +121,7 @@ def run(
         if advised:
             m = nu * m + (1.0 - nu) * y[i] * dot(r, columns, at, values, o, n)
         if not np.isfinite(m) or (n > 0 and not 0.0 < s < np.inf):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             continue
         loss = excess(1.0, m)
         counters[UPDATES] += loss > 0.0

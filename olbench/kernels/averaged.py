@@ -10,9 +10,9 @@ the sum of the scales so far. A change of w by delta in round k is missing from 
 import numpy as np
 
 from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
 from olbench.kernels.first_order import LARGEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.margins import count_round, is_lost, is_unlearned
+from olbench.kernels.margins import count_breakdown, count_round, is_lost, is_unlearned
 from olbench.kernels.rows import dot, locate, open_rows
 
 # Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
@@ -48,7 +48,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, margins
             continue
         m = y[i] * f
         s = norms[i]
-        if is_lost(counters, f, n, s):
+        if is_lost(counters, entry, f, n, s):
             scalars[2] += scalars[0]
             continue
         q = scalars[0] * scalars[0] * scalars[1]
@@ -58,7 +58,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, margins
             scalars[2] += scalars[0]
             continue
         if not (np.isfinite(shrink) and np.isfinite(tau)):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             scalars[2] += scalars[0]
             continue
         counters[EFFECTIVE] += 1

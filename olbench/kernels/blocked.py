@@ -19,14 +19,16 @@ import numpy as np
 from numba import boolean, float64
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROUNDS, ROW
+from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW
 from olbench.kernels.margins import (
+    count_breakdown,
     count_round,
     is_change,
     is_lost,
     is_unlearned,
     keep_variance,
     keeps_variance,
+    usable_variance,
 )
 from olbench.kernels.matrix import inner_first, inner_four, inner_row, project
 from olbench.kernels.rows import dot, dot_row, locate, open_rows
@@ -271,14 +273,14 @@ def run(
         t, mistake = count_round(counters, margins, entry, f, y[i])
         m = y[i] * f
         s = norms[i]
-        if is_unlearned(entry) and not keeps_variance(margins):
+        if is_lost(counters, entry, f, n, s):
             continue
-        if is_lost(counters, f, n, s):
-            continue
-        if screened and not keeps_variance(margins):
+        passive = is_unlearned(entry)
+        if screened and not passive:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
-            if has_no_loss(rule, p, m, limit, mistake, t, passive_above):
-                continue
+            passive = has_no_loss(rule, p, m, limit, mistake, t, passive_above)
+        if passive and not keeps_variance(margins):
+            continue
         count = counters[EXTRA]
         streamed = GATHER_COST * n > d
         if streamed:
@@ -318,15 +320,14 @@ def run(
         weigh_pending(pending, count, d, columns, at, values, o, n, w)
         for k in range(count):
             v -= w[k] * w[k]
-        if n > 0 and not 0.0 < v < np.inf:
-            counters[BREAKDOWNS] += 1
-            v = 0.0
-        if keeps_variance(margins):
-            keep_variance(margins, counters[ROUNDS], v)
-            if is_unlearned(entry):
-                continue
+        v = usable_variance(v)
+        keep_variance(margins, entry, counters[ROUNDS], v)
+        if passive:
+            continue
+        if n > 0 and v == 0.0:
+            count_breakdown(counters, entry, counters[ROUNDS])
         loss, alpha, c = rule(m, v, mistake, t, p)
-        if not is_change(counters, v, loss, alpha, c):
+        if not is_change(counters, entry, v, loss, alpha, c):
             continue
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
         if adaptive and counters[EFFECTIVE] % d == 0:

@@ -36,8 +36,8 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, ROUNDS, ROW
-from olbench.kernels.margins import is_change, is_lost, is_unlearned
+from olbench.kernels.counters import ROUNDS, ROW
+from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
 from olbench.kernels.matrix import inner_first, project
 from olbench.kernels.rows import announce, dot_row, locate, open_rows
 from olbench.kernels.screening import GATHER_COST, gathered_variance, tighten
@@ -288,7 +288,7 @@ def run(
         rival, m, t, mistake = predict_round(
             means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
         )
-        if is_unlearned(entry) or is_lost(counters, m, n, s):
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, s):
             continue
         own, other = (0, 0) if is_shared else (truth, rival)
         if screened:
@@ -329,12 +329,12 @@ def run(
         v[1] = v[parts - 1]
         total = v[0] + v[1]
         if n > 0 and not (v[0] > 0.0 and v[1] > 0.0 and total < np.inf):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             total = 0.0
         loss, alpha, c = rule(m, total, mistake, t, p)
         if paired and loss > 0.0 and total > 0.0:
             alpha, c = pair(m, v[0], v[1], p)
-        if not is_change(counters, total, loss, alpha, c):
+        if not is_change(counters, entry, total, loss, alpha, c):
             continue
         for role in range(parts):
             k = other if role else own

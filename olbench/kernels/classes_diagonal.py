@@ -18,9 +18,9 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
 from olbench.kernels.exact import solve_gain
-from olbench.kernels.margins import is_change, is_lost, is_unlearned
+from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
 from olbench.kernels.rows import announce, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
 
@@ -103,17 +103,17 @@ def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, pa
         rival, m, t, mistake = predict_round(
             means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
         )
-        if is_unlearned(entry) or is_lost(counters, m, n, norms[i]):
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, norms[i]):
             continue
         v_y, v_s = measure_pair(variances, truth, rival, columns, at, values, o, n)
         v = v_y + v_s
         if n > 0 and not (v_y > 0.0 and v_s > 0.0 and v < np.inf):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
         if paired and loss > 0.0 and v > 0.0:
             alpha, c = pair(m, v_y, v_s, p)
-        if not is_change(counters, v, loss, alpha, c):
+        if not is_change(counters, entry, v, loss, alpha, c):
             continue
         g_y, g_s = (c, c) if kl else (c / (1.0 + c * v_y), c / (1.0 + c * v_s))
         update_class(means, variances, truth, columns, at, values, o, n, alpha, g_y, kl)
@@ -138,12 +138,12 @@ def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, ma
         rival, m, _, _ = predict_round(
             means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
         )
-        if is_unlearned(entry) or is_lost(counters, m, n, norms[i]):
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, norms[i]):
             continue
         v_y, v_s = measure_pair(variances, truth, rival, columns, at, values, o, n)
         v = v_y + v_s
         if n > 0 and not 0.0 < v < np.inf:
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             v = 0.0
         loss, unit, A, b0, b1, K = rule(m, v, p)
         counters[UPDATES] += loss > 0.0
@@ -157,7 +157,7 @@ def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, ma
         g, s = solve_gain(shares, 2 * n, squared_norm(shares, 0, 2 * n), m / unit, A, b0, b1, K)
         alpha, c = g * unit / v, g * K / ((b0 + b1 * s) * v)
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             continue
         counters[EFFECTIVE] += 1
         update_class(means, variances, truth, columns, at, values, o, n, alpha, c, True)

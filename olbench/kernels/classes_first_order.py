@@ -19,9 +19,9 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
 from olbench.kernels.first_order import LARGEST_SCALE, SMALLEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.margins import is_lost, is_unlearned
+from olbench.kernels.margins import count_breakdown, is_lost, is_unlearned
 from olbench.kernels.rows import announce, locate, open_rows
 
 # How the rivals of the true class share the step: the highest alone, all equally, or by their lead.
@@ -94,7 +94,7 @@ def run(
             means, scalars[0], columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
         )
         s = 2.0 * norms[i]
-        if is_unlearned(entry) or is_lost(counters, m, n, s) or m > passive_above:
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, s) or m > passive_above:
             continue
         q = scalars[0] * scalars[0] * scalars[1]
         loss, shrink, tau = rule(m, s, mistake, q, t, counters[UPDATES], p)
@@ -102,7 +102,7 @@ def run(
         if n == 0 or (shrink == 1.0 and tau == 0.0):
             continue
         if not (np.isfinite(shrink) and np.isfinite(tau)):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             continue
         counters[EFFECTIVE] += 1
         if shrink != 1.0 and partial:

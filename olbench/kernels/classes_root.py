@@ -21,9 +21,9 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EXTRA, ROW
+from olbench.kernels.counters import EXTRA, ROUNDS, ROW
 from olbench.kernels.helpers import helper
-from olbench.kernels.margins import is_change, is_lost, is_unlearned
+from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
 from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
 from olbench.kernels.root import LARGEST, SMALLEST, STEP, largest_entry, normalise, rounding
 from olbench.kernels.rows import announce, locate, open_rows
@@ -155,7 +155,7 @@ def run(
         rival, m, t, mistake = predict_round(
             means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
         )
-        if is_unlearned(entry) or is_lost(counters, m, n, s):
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, s):
             continue
         own, other = (0, 0) if is_shared else (truth, rival)
         if screened:
@@ -174,7 +174,7 @@ def run(
             is_known = is_known and is_certain(roots[other], reach[other], d_s, columns, at, values, o, n)
         deviation = math.hypot(d_y, d_s)
         if not (is_known and deviation < np.inf):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             deviation = 0.0
         unit = deviation if scale_free and deviation > 0.0 else 1.0
         u_y, u_s = d_y / unit, d_s / unit
@@ -183,7 +183,7 @@ def run(
         loss, alpha, c = rule(m / unit, v, mistake, t, p)
         if paired and loss > 0.0 and deviation > 0.0:
             alpha, c = pair(m / unit, u_y * u_y, u_s * u_s, p)
-        if not is_change(counters, deviation, loss, alpha, c):
+        if not is_change(counters, entry, deviation, loss, alpha, c):
             continue
         shrink_root(roots[own], a_y, c * u_y * u_y, alpha * u_y, z)
         for j in range(d):

@@ -14,7 +14,6 @@ from numba import boolean, float64
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import (
-    BREAKDOWNS,
     EFFECTIVE,
     EXTRA,
     FALSE_ALARMS,
@@ -27,7 +26,15 @@ from olbench.kernels.counters import (
     UNLEARNED,
     UPDATES,
 )
-from olbench.kernels.margins import is_unlearned, is_usable, keep_margin, keep_variance, keeps_variance
+from olbench.kernels.margins import (
+    count_breakdown,
+    is_unlearned,
+    is_usable,
+    keep_margin,
+    keep_variance,
+    keeps_variance,
+    usable_variance,
+)
 from olbench.kernels.matrix import project, sum_panels, sum_rows
 from olbench.kernels.rows import announce, dot, dot_row, locate, open_rows
 from olbench.kernels.screening import GATHER_COST, gathered_variance, has_no_loss, largest_variance, tighten
@@ -139,11 +146,10 @@ def run(
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     z, sums = np.empty(d), np.empty(d)
-    is_kept = keeps_variance(margins)
     # The counts stay in registers: in the array, each would be loaded and stored again in every round.
     before, unlearned, updates = counters[ROUNDS], counters[UNLEARNED], counters[UPDATES]
     effective, held = counters[EFFECTIVE], counters[EXTRA]
-    unpredicted = mistakes = breakdowns = positives = false_alarms = 0
+    unpredicted = mistakes = positives = false_alarms = 0
     for now in range(order.size):
         entry = order[now]
         i = entry & ROW
@@ -163,15 +169,15 @@ def run(
             unlearned -= 1
         rounds = before + now + 1 - unpredicted
         t = rounds - unlearned
-        if is_unlearned(entry) and not is_kept:
-            continue
         if not is_usable(f, n, s):
-            breakdowns += 1
+            count_breakdown(counters, entry, rounds)
             continue
-        if screened and not is_kept:
+        passive = is_unlearned(entry)
+        if screened and not passive:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
-            if has_no_loss(rule, p, m, limit, mistake, t, passive_above):
-                continue
+            passive = has_no_loss(rule, p, m, limit, mistake, t, passive_above)
+        if passive and not keeps_variance(margins):
+            continue
         streamed = GATHER_COST * n > d
         # Few entries: gather nnz^2 / 2 of Sigma. Many: stream nnz whole rows, which gives z as well.
         if streamed:
@@ -186,19 +192,18 @@ def run(
         if held > 0:
             w = dot_row(pending, 0, columns, at, values, o, n)
             v -= w * w
-        if n > 0 and not 0.0 < v < np.inf:
-            breakdowns += 1
-            v = 0.0
-        if is_kept:
-            keep_variance(margins, rounds, v)
-            if is_unlearned(entry):
-                continue
+        v = usable_variance(v)
+        keep_variance(margins, entry, rounds, v)
+        if passive:
+            continue
+        if n > 0 and v == 0.0:
+            count_breakdown(counters, entry, rounds)
         loss, alpha, c = rule(m, v, mistake, t, p)
         updates += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            breakdowns += 1
+            count_breakdown(counters, entry, rounds)
             continue
         effective += 1
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
@@ -217,6 +222,5 @@ def run(
     counters[UNLEARNED], counters[UPDATES] = unlearned, updates
     counters[EFFECTIVE], counters[EXTRA] = effective, held
     counters[MISTAKES] += mistakes
-    counters[BREAKDOWNS] += breakdowns
     counters[POSITIVES] += positives
     counters[FALSE_ALARMS] += false_alarms

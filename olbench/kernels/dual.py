@@ -33,8 +33,15 @@ from olbench.kernels.compile import (
     kernel,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EXTRA, ROUNDS, ROW
-from olbench.kernels.margins import count_round, is_change, is_unlearned, keep_variance, keeps_variance
+from olbench.kernels.counters import EXTRA, ROUNDS, ROW
+from olbench.kernels.margins import (
+    count_breakdown,
+    count_round,
+    is_change,
+    is_unlearned,
+    keep_variance,
+    keeps_variance,
+)
 from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, subtract, zeros
 
@@ -193,30 +200,30 @@ def run(
         evaluate_row(shape, support, size, columns, at, values, o, n, s, scattered, k)
         f = inner_from(nu, 0, k, size)
         t, mistake = count_round(counters, margins, entry, f, y[i])
-        if is_unlearned(entry) and not keeps_variance(margins):
-            continue
         m = y[i] * f
         top = a * evaluate(shape, s, s, s)
         # An empty row is the origin: with a linear kernel nothing can be learnt from it, with others it can.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf) or not 0.0 <= top < np.inf:
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             continue
-        if screened and not keeps_variance(margins):
+        passive = is_unlearned(entry)
+        if screened and not passive:
             loss, alpha, c = rule(m, top, mistake, t, p)
-            if loss <= 0.0 and alpha == 0.0 and c == 0.0:
-                continue
+            passive = loss <= 0.0 and alpha == 0.0 and c == 0.0
+        if passive and not keeps_variance(margins):
+            continue
         solve_forward(factor, size, a, k, u)
         v = top - squared_norm(u, 0, size)
         # Rounding in u.u grows with the number of its terms, which are at most `top` in sum.
         if not v > EPSILON * (size + 1) * top:
-            counters[BREAKDOWNS] += top > 0.0
             v = 0.0
-        if keeps_variance(margins):
-            keep_variance(margins, counters[ROUNDS], v)
-            if is_unlearned(entry):
-                continue
+        keep_variance(margins, entry, counters[ROUNDS], v)
+        if passive:
+            continue
+        if v == 0.0 and top > 0.0:
+            count_breakdown(counters, entry, counters[ROUNDS])
         loss, alpha, c = rule(m, v, mistake, t, p)
-        if not is_change(counters, v, loss, alpha, c):
+        if not is_change(counters, entry, v, loss, alpha, c):
             continue
         step = a * alpha * y[i]
         b[:size] = u[:size]

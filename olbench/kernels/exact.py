@@ -17,14 +17,14 @@ import math
 import numpy as np
 
 from olbench.kernels.compile import EXACT_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
 from olbench.kernels.diagonal import margin_and_variance, update_row
-from olbench.kernels.forgetting import advance, refresh
+from olbench.kernels.forgetting import advance, grown_variance, refresh
 from olbench.kernels.margins import (
+    count_breakdown,
     count_round,
     is_unlearned,
     keep_variance,
-    keeps_variance,
     usable_variance,
 )
 from olbench.kernels.rows import announce, locate, open_rows, squared_norm
@@ -135,21 +135,24 @@ def run(rule, p, rows, y, order, moments, marks, clock, counters, margins):
         i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
-        if marks.size > 0 and not (is_unlearned(entry) and not keeps_variance(margins)):
-            if counters[ROUNDS] > counters[UNLEARNED] and not is_unlearned(entry):
+        if marks.size > 0 and not is_unlearned(entry):
+            if counters[ROUNDS] > counters[UNLEARNED]:
                 advance(clock, marks)
             refresh(moments, marks, clock, columns, at, n)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
+        if marks.size > 0 and is_unlearned(entry):
+            v = grown_variance(moments, marks, clock, columns, at, values, o, n)
         m = y[i] * f
         count_round(counters, margins, entry, f, y[i])
         if not np.isfinite(f):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             continue
-        v = usable_variance(counters, n, v)
-        if keeps_variance(margins):
-            keep_variance(margins, counters[ROUNDS], v)
+        v = usable_variance(v)
+        keep_variance(margins, entry, counters[ROUNDS], v)
         if is_unlearned(entry):
             continue
+        if n > 0 and v == 0.0:
+            count_breakdown(counters, entry, counters[ROUNDS])
         loss, unit, A, b0, b1, K = rule(m, v, p)
         counters[UPDATES] += loss > 0.0
         if v == 0.0 or loss <= 0.0:
@@ -157,7 +160,7 @@ def run(rule, p, rows, y, order, moments, marks, clock, counters, margins):
         squares = measure_shares(moments, columns, at, values, o, n, v, shares)
         alpha, c = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             continue
         counters[EFFECTIVE] += 1
         update_row(moments, columns, at, values, o, n, alpha * y[i], c, 0.0, True)

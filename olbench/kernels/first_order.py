@@ -14,7 +14,6 @@ from numba import float64
 
 from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import (
-    BREAKDOWNS,
     EFFECTIVE,
     FALSE_ALARMS,
     MISTAKES,
@@ -26,7 +25,7 @@ from olbench.kernels.counters import (
     UNLEARNED,
     UPDATES,
 )
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.margins import count_breakdown, keep_margin
 from olbench.kernels.rows import announce, dot, locate, open_rows, squared_norm
 from olbench.kernels.sizes import BLOCK
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
@@ -117,7 +116,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, m
     # The counts stay in registers; a rule sees the examples learnt and the updates so far.
     # The loop counts the rounds, all of which predict but those that only learn.
     before, unlearned, updates = counters[ROUNDS], counters[UNLEARNED], counters[UPDATES]
-    unpredicted = mistakes = effective = breakdowns = positives = false_alarms = 0
+    unpredicted = mistakes = effective = positives = false_alarms = 0
     scale, norm = scalars[0], scalars[1]
     for now in range(order.size):
         entry = order[now]
@@ -148,7 +147,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, m
                 continue
         # A squared norm that over- or underflows gives no usable step; a row of zeros is no such case.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            breakdowns += 1
+            count_breakdown(counters, entry, rounds)
             continue
         q = scale * scale * norm
         loss, shrink, tau = rule(m, s, mistake, q, rounds - unlearned, updates, p)
@@ -156,7 +155,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, m
         if n == 0 or (shrink == 1.0 and tau == 0.0):
             continue
         if not (np.isfinite(shrink) and np.isfinite(tau)):
-            breakdowns += 1
+            count_breakdown(counters, entry, rounds)
             continue
         effective += 1
         if shrink != 1.0:
@@ -171,6 +170,5 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, m
     counters[UNLEARNED], counters[UPDATES] = unlearned, updates
     counters[MISTAKES] += mistakes
     counters[EFFECTIVE] += effective
-    counters[BREAKDOWNS] += breakdowns
     counters[POSITIVES] += positives
     counters[FALSE_ALARMS] += false_alarms

@@ -33,14 +33,30 @@ def advance(clock, marks):
 
 
 @inlined
+def grown(moments, marks, clock, j):
+    """Return the variance of feature j as it is now."""
+    variance = moments[j, 1] * (clock[GROWTH] / marks[j])
+    # A mark that has underflowed gives no number that is below the start.
+    return variance if variance < clock[START] else clock[START]
+
+
+@inlined
+def grown_variance(moments, marks, clock, columns, c, values, o, n):
+    """Return x' Sigma x of a row that is only predicted: the state stays as it is, to the bit."""
+    v = 0.0
+    for k in range(n):
+        x = values[o + k]
+        v += grown(moments, marks, clock, columns[c + k]) * (x * x)
+    return v
+
+
+@inlined
 def refresh(moments, marks, clock, columns, c, n):
     """Bring the variances of the features of a row up to date."""
     for k in range(n):
         j = columns[c + k]
         if marks[j] != clock[GROWTH]:
-            grown = moments[j, 1] * (clock[GROWTH] / marks[j])
-            # A mark that has underflowed gives no number that is below the start.
-            moments[j, 1] = grown if grown < clock[START] else clock[START]
+            moments[j, 1] = grown(moments, marks, clock, j)
             marks[j] = clock[GROWTH]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import boolean
 
 from olbench.kernels.compile import LABELLED_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW
 from olbench.kernels.diagonal import margin_and_variance, update_row
 from olbench.kernels.forgetting import (
     GROWTH,
@@ -21,10 +21,12 @@ from olbench.kernels.forgetting import (
     advance,
     find_caps,
     grow,
+    grown_variance,
     multiply_out,
     refresh,
 )
 from olbench.kernels.margins import (
+    count_breakdown,
     count_round,
     is_change,
     is_lost,
@@ -78,24 +80,26 @@ def run_diagonal(rule, p, rows, y, order, s, moments, marks, clock, counters, kl
         n, at, o = locate(storage, i)
         if not is_unlearned(entry):
             advance(clock, marks)
-        # The clock stays at 1 until the rule first forgets. A round that only predicts leaves the state as it
-        # is, to the bit, unless its variance is asked for.
-        if clock[GROWTH] > 1.0 and not (is_unlearned(entry) and not keeps_variance(margins)):
-            refresh(moments, marks, clock, columns, at, n)
+            # The clock stays at 1 until the rule first forgets.
+            if clock[GROWTH] > 1.0:
+                refresh(moments, marks, clock, columns, at, n)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
+        if is_unlearned(entry):
+            v = grown_variance(moments, marks, clock, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, entry, f, y[i])
         if not np.isfinite(f):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             continue
-        v = usable_variance(counters, n, v)
-        if keeps_variance(margins):
-            keep_variance(margins, counters[ROUNDS], v)
+        v = usable_variance(v)
+        keep_variance(margins, entry, counters[ROUNDS], v)
         if is_unlearned(entry):
             continue
+        if n > 0 and v == 0.0:
+            count_breakdown(counters, entry, counters[ROUNDS])
         loss, alpha, c, decay = rule(y[i] * f, v, y[i], mistake, t, p, s)
         if not set_decay(clock, decay):
             alpha = np.nan
-        if not is_change(counters, v, loss, alpha, c):
+        if not is_change(counters, entry, v, loss, alpha, c):
             continue
         if along_root:
             step_along_root(moments, columns, at, values, o, n, alpha * y[i], c)
@@ -128,22 +132,21 @@ def run_root(rule, p, rows, y, order, s, mu, root, bound, reach, scales, caps, c
             if grow(scales, caps, math.sqrt(clock[RATE])) > LARGEST_SCALE / 2.0:
                 multiply_out(scales, root, reach, bound)
                 caps[0] = STALE
-        if is_unlearned(entry) and not keeps_variance(margins):
-            continue
-        if is_lost(counters, f, n, norms[i]):
+        if is_lost(counters, entry, f, n, norms[i]) or (is_unlearned(entry) and not keeps_variance(margins)):
             continue
         for k in range(n):
             x[k] = scales[columns[at + k]] * values[o + k]
-        deviation = find_deviation(root, reach, columns, at, x, n, a, counters)
-        if keeps_variance(margins):
-            keep_variance(margins, counters[ROUNDS], deviation * deviation)
-            if is_unlearned(entry):
-                continue
+        deviation = find_deviation(root, reach, columns, at, x, n, a)
+        keep_variance(margins, entry, counters[ROUNDS], deviation * deviation)
+        if is_unlearned(entry):
+            continue
+        if n > 0 and deviation == 0.0:
+            count_breakdown(counters, entry, counters[ROUNDS])
         loss, alpha, c, decay = rule(y[i] * f, deviation * deviation, y[i], mistake, t, p, s)
         if not set_decay(clock, decay):
             alpha = np.nan
         step, gain = alpha * deviation, c * deviation * deviation
-        if not is_change(counters, deviation, loss, step, gain):
+        if not is_change(counters, entry, deviation, loss, step, gain):
             continue
         change_root(root, mu, scales, a, step * y[i], gain)
         caps[0] = STALE

@@ -9,6 +9,8 @@ import numpy as np
 from olbench.kernels.compile import inlined
 from olbench.kernels.counters import (
     BREAKDOWNS,
+    BROKEN_ENTRY,
+    BROKEN_ROUND,
     EFFECTIVE,
     FALSE_ALARMS,
     MISTAKES,
@@ -39,14 +41,15 @@ def keep_margin(margins, t, f, exponent):
 
 @inlined
 def keeps_variance(margins):
-    """Return whether the variance of every round is asked for, so that none may be skipped."""
+    """Return whether the variance of every prediction is asked for, so that none may be skipped."""
     return margins.shape[1] > VARIANCE
 
 
 @inlined
-def keep_variance(margins, t, v):
-    """Write v, in the units of the learner, as the variance of its t-th round."""
-    margins[(t - 1) & (margins.shape[0] - 1), VARIANCE] = v
+def keep_variance(margins, entry, t, v):
+    """Write v, in the units of the learner, as the variance of its t-th round, if that is a prediction."""
+    if keeps_variance(margins) and entry < ONLY_LEARN:
+        margins[(t - 1) & (margins.shape[0] - 1), VARIANCE] = v
 
 
 @inlined
@@ -84,25 +87,32 @@ def is_usable(f, n, s):
 
 
 @inlined
-def is_lost(counters, f, n, s):
+def count_breakdown(counters, entry, t):
+    """Count a breakdown after t predictions, and note where the first is; a lone prediction has none."""
+    if is_unlearned(entry):
+        return
+    if counters[BREAKDOWNS] == 0:
+        counters[BROKEN_ROUND], counters[BROKEN_ENTRY] = t, entry
+    counters[BREAKDOWNS] += 1
+
+
+@inlined
+def is_lost(counters, entry, f, n, s):
     """Return whether a round with the margin f and ||x||^2 = s is a breakdown, and count it if so."""
     if is_usable(f, n, s):
         return False
-    counters[BREAKDOWNS] += 1
+    count_breakdown(counters, entry, counters[ROUNDS])
     return True
 
 
 @inlined
-def usable_variance(counters, n, v):
-    """Return the variance of a row of n entries, or 0 if it is none, which is a breakdown unless n is 0."""
-    if 0.0 < v < np.inf:
-        return v
-    counters[BREAKDOWNS] += n > 0
-    return 0.0
+def usable_variance(v):
+    """Return a variance, or 0 if it is not positive and finite: a breakdown of what learns, unless x = 0."""
+    return v if 0.0 < v < np.inf else 0.0
 
 
 @inlined
-def is_change(counters, v, loss, alpha, c):
+def is_change(counters, entry, v, loss, alpha, c):
     """Return whether a second-order rule changes the state, and count its update, change or breakdown.
 
     A variance of zero allows no change. A step that is not finite, or a gain below zero, is a breakdown.
@@ -111,7 +121,7 @@ def is_change(counters, v, loss, alpha, c):
     if v == 0.0 or (alpha == 0.0 and c == 0.0):
         return False
     if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-        counters[BREAKDOWNS] += 1
+        count_breakdown(counters, entry, counters[ROUNDS])
         return False
     counters[EFFECTIVE] += 1
     return True

@@ -20,8 +20,8 @@ from olbench.kernels.compile import (
     kernel,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
-from olbench.kernels.margins import count_round, is_unlearned
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
+from olbench.kernels.margins import count_breakdown, count_round, is_unlearned
 from olbench.kernels.rows import announce, locate, open_rows
 
 
@@ -67,7 +67,7 @@ def run(rule, p, rows, y, order, moments, counters, margins):
             continue
         # x' S x is at most n. It is zero only if every square over- or underflows.
         if not np.isfinite(f) or (n > 0 and not v > 0.0):
-            counters[BREAKDOWNS] += 1
+            count_breakdown(counters, entry, counters[ROUNDS])
             continue
         loss, _, c = rule(y[i] * f, v, mistake, t, p)
         counters[UPDATES] += loss > 0.0

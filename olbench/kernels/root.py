@@ -11,7 +11,7 @@ import numpy as np
 from numba import boolean
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROUNDS, ROW
+from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW
 from olbench.kernels.forgetting import (
     LARGEST_SCALE,
     RATE,
@@ -22,6 +22,7 @@ from olbench.kernels.forgetting import (
 )
 from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
+    count_breakdown,
     count_round,
     is_change,
     is_lost,
@@ -103,14 +104,11 @@ def normalise(a):
 
 
 @inlined
-def find_deviation(root, reach, columns, c, x, n, a, counters):
-    """Set a to R' x divided by its length, and return the length; one within rounding of 0 is a breakdown."""
+def find_deviation(root, reach, columns, c, x, n, a):
+    """Set a to R' x divided by its length, and return the length, or 0 if it may be nothing but rounding."""
     project(root, columns, c, x, 0, n, a)
     deviation = normalise(a)
-    if n > 0 and not rounding(reach, columns, c, x, 0, n) < deviation < np.inf:
-        counters[BREAKDOWNS] += 1
-        deviation = 0.0
-    return deviation
+    return deviation if rounding(reach, columns, c, x, 0, n) < deviation < np.inf else 0.0
 
 
 @inlined
@@ -186,33 +184,34 @@ def run(
         if forgets and not is_unlearned(entry) and t > 1 and grow(scales, caps, rate) > LARGEST_SCALE / 2.0:
             multiply_out(scales, root, reach, bound)
             find_caps(root, start * 2.0 ** counters[EXTRA], caps)
-        if is_unlearned(entry) and not keeps_variance(margins):
-            continue
-        if is_lost(counters, f, n, norms[i]):
+        if is_lost(counters, entry, f, n, norms[i]):
             continue
         for k in range(n):
             x[k] = scales[columns[at + k]] * values[o + k]
         s = squared_norm(x, 0, n) if forgets else norms[i]
         # Scale-free rules get m / sqrt(v) and v = 1, so that v itself may lie outside the range of doubles.
-        if screened and not keeps_variance(margins):
+        passive = is_unlearned(entry)
+        if screened and not passive:
             limit = bound[0] * math.sqrt(s)
             if scale_free and 0.0 < limit < np.inf:
                 loss, alpha, c = rule(m / limit, 1.0, mistake, t, p)
             else:
                 loss, alpha, c = rule(m, limit * limit, mistake, t, p)
-            if loss <= 0.0 and alpha == 0.0 and c == 0.0 and limit * limit < np.inf:
-                continue
-        deviation = find_deviation(root, reach, columns, at, x, n, a, counters)
-        if keeps_variance(margins):
-            keep_variance(margins, counters[ROUNDS], deviation * deviation)
-            if is_unlearned(entry):
-                continue
+            passive = loss <= 0.0 and alpha == 0.0 and c == 0.0 and limit * limit < np.inf
+        if passive and not keeps_variance(margins):
+            continue
+        deviation = find_deviation(root, reach, columns, at, x, n, a)
+        keep_variance(margins, entry, counters[ROUNDS], deviation * deviation)
+        if passive:
+            continue
+        if n > 0 and deviation == 0.0:
+            count_breakdown(counters, entry, counters[ROUNDS])
         if scale_free and deviation > 0.0:
             loss, step, gain = rule(m / deviation, 1.0, mistake, t, p)
         else:
             loss, alpha, c = rule(m, deviation * deviation, mistake, t, p)
             step, gain = alpha * deviation, c * deviation * deviation
-        if not is_change(counters, deviation, loss, step, gain):
+        if not is_change(counters, entry, deviation, loss, step, gain):
             continue
         change_root(root, mu, scales, a, step * y[i], gain)
         # ||R||_2 <= sqrt(||R||_1 ||R||_inf). It costs d^2, so it is renewed once in d changes.

@@ -1,20 +1,18 @@
 """Why a pass breaks down numerically: its first breakdown, with the round, the row and the reason.
 
-Kernels only count breakdowns. Here a pass that has some is watched while it runs once more: the state before
-each slice is kept, and where the count grows, halving the slice finds the round.
+Kernels count breakdowns and note where the first is; the reason is in the state just before it.
 """
 
-import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from olbench.kernels.counters import ROW
-from olbench.learn.examples import Floats, Ints, as_matrix
+from olbench.kernels.counters import BROKEN_ENTRY, BROKEN_ROUND, ROW
+from olbench.learn.algorithm import Algorithm
+from olbench.learn.examples import Floats, Ints, as_examples, as_matrix
 from olbench.learn.learners import (
+    ClassLearner,
     ExactLearner,
     FirstOrderLearner,
     LabelledDiagonal,
@@ -22,6 +20,8 @@ from olbench.learn.learners import (
     Learner,
     SecondOrderLearner,
 )
+from olbench.learn.passes import online_pass
+from olbench.learn.schedules import is_predicted
 
 
 @dataclass(frozen=True)
@@ -37,63 +37,28 @@ class Breakdown:
         return f"the first breakdown is in round {self.round:,}, on row {self.row:,}: {self.reason}"
 
 
-class BreakdownWatch:
-    def __init__(self) -> None:
-        self.found: Breakdown | None = None
+def find_breakdown(
+    algorithm: Algorithm | str, X: Any, y: Any, order: Ints | None = None, labels: str = "two"
+) -> Breakdown | None:
+    """Run a pass as `online_pass` does, then what comes before its first breakdown once more.
 
-    def run(self, learner: Learner, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Look for a breakdown in a slice that the learner is about to run; its state stays as it is."""
-        if self.found:
-            return
-        before, count = copy_learner(learner), learner.breakdowns
-        after = copy_learner(before)
-        after.run(rows, y, order)
-        if after.breakdowns == count:
-            return
-        while order.size > 1:
-            first, second = order[: order.size // 2], order[order.size // 2 :]
-            middle = copy_learner(before)
-            middle.run(rows, y, first)
-            if middle.breakdowns > count:
-                order = first
-            else:
-                before, order = middle, second
-        row = int(order[0]) & ROW
-        self.found = Breakdown(before.rounds + 1, row, explain(before, rows, float(y[row]), row))
-
-
-#: The watch of `watch_passes`. No context variable: a user's rule runs in a thread of its own.
-current: BreakdownWatch | None = None
-
-
-@contextmanager
-def watch_passes() -> Iterator[BreakdownWatch]:
-    """Watch all passes of this process; the first breakdown is then in `found`. They take twice as long.
-
-    >>> import numpy as np
-    >>> from olbench import online_pass
-    >>> with watch_passes() as watch:
-    ...     result = online_pass("arow", np.array([[1.0], [1e300]]), np.array([1, -1]))
-    >>> watch.found.round, watch.found.reason
+    >>> found = find_breakdown("arow", np.array([[1.0], [1e300]]), np.array([1, -1]))
+    >>> found.round, found.reason
     (2, 'the square of its largest value, 1e+300, is not finite; scale the data')
     """
-    global current
-    current = BreakdownWatch()
-    try:
-        yield current
-    finally:
-        current = None
-
-
-def copy_learner(learner: Learner) -> Learner:
-    """Return a learner with arrays of its own; the algorithm is shared."""
-    twin = copy.copy(learner)
-    for name, value in vars(learner).items():
-        if isinstance(value, np.ndarray):
-            setattr(twin, name, value.copy())
-        elif isinstance(value, list) and value and isinstance(value[0], Learner):
-            setattr(twin, name, [copy_learner(each) for each in value])
-    return twin
+    examples = as_examples(X)
+    order = np.arange(examples.n) if order is None else order
+    broken = online_pass(algorithm, examples, y, order, 1, labels=labels).learner
+    if not broken.breakdowns:
+        return None
+    number, entry = broken.counters[[BROKEN_ROUND, BROKEN_ENTRY]].tolist()
+    # It is the entry of that prediction or, of a label that comes late, one after it.
+    first = np.flatnonzero(is_predicted(order))[number - 1]
+    place = first + np.flatnonzero(order[first:] == entry)[0]
+    before = online_pass(algorithm, examples, y, order[:place], 1, labels=labels).learner
+    row = entry & ROW
+    label = 0.0 if isinstance(before, ClassLearner) else float(y[row])
+    return Breakdown(number, row, explain(before, examples.rows(), label, row))
 
 
 def explain(learner: Learner, rows: tuple[Any, ...], label: float, row: int) -> str:
@@ -117,6 +82,8 @@ def _explain_row(values: Floats) -> str:
 def _explain_state(learner: Learner, rows: tuple[Any, ...], row: int, x: Any) -> str:
     if not np.isfinite(learner.weights).all():
         return "the weights are not finite"
+    if isinstance(learner, ClassLearner):
+        return ""
     if not np.isfinite(learner.scores(rows, np.array([row]))).all():
         return "the margin is not finite: the weights are too large for the values of this row"
     if not isinstance(learner, SecondOrderLearner) or not learner.has_variances:

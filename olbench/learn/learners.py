@@ -574,10 +574,14 @@ class DiagonalLearner(SecondOrderLearner):
         # One index into the flat array takes half the time of rows of two.
         places = 2 * columns.astype(np.int64)
         flat = self.moments.reshape(-1)
-        return flat.take(places), flat.take(places + 1)
+        means, variances = flat.take(places), flat.take(places + 1)
+        return means, self._grow(variances, self.marks[columns]) if self.marks.size else variances
 
     def forget(self, columns: Any) -> None:
         self.moments[columns] = (0.0, self.algorithm.a)
+        # The clock starts again, and with it the marks of all features.
+        self.clock = make_clock(self.algorithm)
+        self.marks[:] = 1.0
         self.counters[:] = 0
 
     def margin_variance(self, X: Any) -> Floats:
@@ -656,16 +660,8 @@ class LabelledDiagonal(DiagonalLearner):
         state = (self.rule_state, self.moments, self.marks, self.clock, self.counters)
         return run_diagonal, (*state, algorithm.projection == "kl", algorithm.definition.root_step)
 
-    def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
-        """Return the means and the variances of some features, grown up to now."""
-        means, variances = super().moments_at(columns)
-        return means, self._grow(variances, self.marks[columns])
-
     def forget(self, columns: Any) -> None:
         super().forget(columns)
-        self.clock = make_clock(self.algorithm)
-        # The clock starts again, and with it the marks of all features.
-        self.marks[:] = 1.0
         self.rule_state[:] = self.algorithm.definition.state
 
 

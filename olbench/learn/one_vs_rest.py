@@ -9,6 +9,7 @@ No learner depends on another one, so each runs a slice of rounds in compiled co
 predictions of the slice follow from all of them. Memory for margins is bounded by the slice.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from olbench.errors import UserError
 from olbench.kernels.counters import (
     BREAKDOWNS,
+    BROKEN_ENTRY,
+    BROKEN_ROUND,
     COUNTERS,
     EFFECTIVE,
     MISTAKES,
@@ -27,7 +30,7 @@ from olbench.kernels.counters import (
 )
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats, Ints
-from olbench.learn.learners import ClassLearner, refuse_large
+from olbench.learn.learners import ClassLearner, Learner, refuse_large
 from olbench.learn.schedules import is_predicted
 
 #: The most rounds of a slice, a power of two: room for the margins of every learner.
@@ -49,7 +52,6 @@ class OneVsRest(ClassLearner):
         ring = np.zeros((RING, 2))
         for learner in self.learners:
             learner.keep_margins(ring)
-        self._ring = ring
         self._signs: Floats = np.empty(0)
 
     def warm_up(self) -> None:
@@ -70,7 +72,7 @@ class OneVsRest(ClassLearner):
             # Only the rows of the slice are relabelled, for one learner after the other.
             signs[own] = np.where(truth == k, 1.0, -1.0)
             learner.run(rows, signs, order)
-            margins[k] = self._ring[places]
+            margins[k] = learner.margins[places]
         self._count(choose_class(margins[:, :, 0], margins[:, :, 1]), truth[predicts].astype(np.int64))
 
     def _count(self, predicted: Ints, truth: Ints) -> None:
@@ -83,11 +85,12 @@ class OneVsRest(ClassLearner):
         self.counters[UNLEARNED] = self.learners[0].counters[UNLEARNED]
         for k in (UPDATES, EFFECTIVE, BREAKDOWNS):
             self.counters[k] = sum(learner.counters[k] for learner in self.learners)
+        if broken := [learner.counters for learner in self.learners if learner.breakdowns]:
+            first = min(broken, key=lambda counters: counters[BROKEN_ROUND])
+            self.counters[[BROKEN_ROUND, BROKEN_ENTRY]] = first[[BROKEN_ROUND, BROKEN_ENTRY]]
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        scores = np.stack([learner.scores(rows, order) for learner in self.learners])
-        exponents = np.array([getattr(learner, "scale_exponent", 0) for learner in self.learners])
-        return choose_class(scores, np.broadcast_to(exponents[:, None], scores.shape)).astype(np.float64)
+        return predict_classes(self.learners, rows, order).astype(np.float64)
 
     @property
     def state_bytes(self) -> int | None:
@@ -97,6 +100,13 @@ class OneVsRest(ClassLearner):
     @property
     def weights(self) -> Floats:
         return np.stack([learner.weights for learner in self.learners])
+
+
+def predict_classes(learners: Sequence[Learner], rows: tuple[Any, ...], order: Ints) -> Ints:
+    """Return the number of the class that the learners of all classes predict for each row of `order`."""
+    scores = np.stack([learner.scores(rows, order) for learner in learners])
+    exponents = np.array([getattr(learner, "scale_exponent", 0) for learner in learners])
+    return choose_class(scores, np.broadcast_to(exponents[:, None], scores.shape))
 
 
 def choose_class(margins: Floats, exponents: Floats) -> NDArray[np.int64]:

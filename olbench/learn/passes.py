@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
-from olbench.learn import breakdowns
 from olbench.learn.algorithm import Algorithm, find_algorithm
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
@@ -356,6 +355,8 @@ class _Kept:
         self.margins[self.seen : last] = np.ldexp(ring[:, 0], powers)
         if self.variances is not None:
             self.variances[self.seen : last] = np.ldexp(ring[:, 2], 2 * powers)
+            # A round that breaks down writes none.
+            self.learner.margins[:, 2] = 0.0
         self.seen = last
 
 
@@ -399,8 +400,6 @@ class _Slices:
         begin, end = self.seen, min(self.seen + size, self.order.size)
         first, last = np.searchsorted(self.points, (begin, end), side="right")
         ends = np.append(self.points[first:last], end) - begin
-        if breakdowns.current is not None:
-            breakdowns.current.run(self.learner, self.rows, self.labels, self.order[begin:end])
         counts, seconds = self.learner.trace(self.rows, self.labels, self.order[begin:end], ends)
         self.counts[first:last] = counts[:-1]
         self.curve_seconds[first:last] = self.seconds + seconds[:-1]

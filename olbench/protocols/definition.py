@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value, refuse_twice
@@ -49,6 +49,9 @@ from olbench.structs import wholes as wholes
 from olbench.structs import with_schema as with_schema
 from olbench.trials.behaviour import behaviour
 from olbench.trials.trial import Outcome, Record, Trial
+
+if TYPE_CHECKING:
+    from olbench.learn.breakdowns import Breakdown
 
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
@@ -151,6 +154,10 @@ class Protocol(ABC):
     @abstractmethod
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
+
+    def find_breakdown(self, trial: Trial) -> "Breakdown | None":
+        """Return where and why a trial first breaks down numerically, where it is a single pass."""
+        return None
 
     def warm_up(self) -> None:  # noqa: B027
         """Compile what trials need besides their learners; most need nothing."""

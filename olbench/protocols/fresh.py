@@ -7,8 +7,10 @@ import numpy as np
 
 from olbench.config.specs import Config
 from olbench.data.catalog import catalog
+from olbench.data.dataset import Dataset
 from olbench.data.load import load_run
 from olbench.data.source import Source
+from olbench.learn.breakdowns import Breakdown, find_breakdown
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import online_pass, predict_signs
 from olbench.protocols.definition import Key, Pairing, Protocol, Series, Stopped, protocol, whole
@@ -69,8 +71,7 @@ class Fresh(Protocol):
         return {"points": self.setting_of(config, "curve") if role == "report" else 1}
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
-        number = trial.number + (TUNING_RUNS if trial.role == "tune" else 0)
-        data = load_run(source.spec.name, number)
+        data = _draw(trial, source)
         examples, labels = as_examples(data.X), np.asarray(data.y)
         rows = np.arange(examples.n)
         train, test = rows[: data.test_from], rows[data.test_from :]
@@ -81,3 +82,11 @@ class Fresh(Protocol):
         curve = columns_of(result.curve)
         shown = {name: curve[name] for name in ("t", "mistakes", "updates")}
         return Outcome(numbers, {"curve": shown}, state_bytes=result.learner.state_bytes)
+
+    def find_breakdown(self, trial: Trial) -> Breakdown | None:
+        data = _draw(trial, trial.source)
+        return find_breakdown(trial.make_algorithm(), data.X, np.asarray(data.y), np.arange(data.test_from))
+
+
+def _draw(trial: Trial, source: Source) -> Dataset:
+    return load_run(source.spec.name, trial.number + (TUNING_RUNS if trial.role == "tune" else 0))

@@ -7,6 +7,8 @@ from olbench.algorithms.definition import Definition
 from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
+from olbench.learn.breakdowns import Breakdown, find_breakdown
+from olbench.learn.examples import Ints
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
 from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass
@@ -114,20 +116,23 @@ class Online(Measuring):
         if _is_windowed(trial.setting):
             result = _run_windows(trial, source, stopped)
         else:
-            points = trial.setting["points"]
-            order = seeds.order(
-                trial.seed, trial.dataset, trial.role, trial.number, trial.setting["part"], source.n
-            )
             data, labels = source.open(), trial.setting.get("labels", "two")
             result = online_pass(
-                trial.make_algorithm(), data.examples, data.labels, order, points, stopped, labels,
-                find_keep(trial),
+                trial.make_algorithm(), data.examples, data.labels, _draw_order(trial, source),
+                trial.setting["points"], stopped, labels, find_keep(trial),
             )  # fmt: skip
         numbers = {"n": result.n, **counts_of(result), "cpu_seconds": round(result.cpu_seconds, 9)}
         measured = measure_pass(trial, result)
         series = {"curve": columns_of(result.curve)}
         state = result.learner.state_bytes
         return Outcome({**numbers, **measured.measured}, series, arrays=measured.arrays, state_bytes=state)
+
+    def find_breakdown(self, trial: Trial) -> Breakdown | None:
+        if _is_windowed(trial.setting):
+            return None
+        data, order = trial.source.open(), _draw_order(trial, trial.source)
+        labels = trial.setting.get("labels", "two")
+        return find_breakdown(trial.make_algorithm(), data.examples, data.labels, order, labels)
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         source = cell.source
@@ -148,6 +153,11 @@ class Online(Measuring):
 
 def _is_windowed(setting: Mapping[str, Any]) -> bool:
     return bool(setting.get("order") == "windows")
+
+
+def _draw_order(trial: Trial, source: Source) -> Ints:
+    part = trial.setting["part"]
+    return seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
 
 
 def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:

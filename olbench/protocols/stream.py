@@ -20,6 +20,7 @@ from olbench.blocks import BLOCKS, PLACES, count_pairs
 from olbench.config.specs import PAST_ROWS, AlgorithmSpec, Config
 from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
+from olbench.learn.breakdowns import Breakdown, find_breakdown
 from olbench.learn.examples import Floats, Ints
 from olbench.learn.passes import PassResult, curve_points, kept_bytes, run_learner
 from olbench.learn.schedules import make_schedule
@@ -206,14 +207,27 @@ class Stream(Measuring):
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         data, setting = source.open(), trial.setting
-        end = setting["prefix"] if setting["scored"] == "prefix" else source.n
+        end = _find_end(setting, source)
         start = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
-        schedule = make_schedule(find_arrivals(source, end, setting.get("delay", 0)))
+        schedule = _find_schedule(trial, source)
         points = start + np.append(0, curve_points(end - start, setting["points"]))
         learner, keep = trial.make_algorithm().start(source.d), find_keep(trial) or "margins"
         result = run_learner(learner, data.examples, data.labels, schedule, points, stopped, keep)
         baselines = label_mistakes(source, end, start, setting.get("delay", 0))
         return _Measured(trial, result, start).outcome(baselines)
+
+    def find_breakdown(self, trial: Trial) -> Breakdown | None:
+        data, schedule = trial.source.open(), _find_schedule(trial, trial.source)
+        return find_breakdown(trial.make_algorithm(), data.examples, data.labels, schedule)
+
+
+def _find_end(setting: Mapping[str, Any], source: Source) -> int:
+    return int(setting["prefix"]) if setting["scored"] == "prefix" else source.n
+
+
+def _find_schedule(trial: Trial, source: Source) -> Ints:
+    end = _find_end(trial.setting, source)
+    return make_schedule(find_arrivals(source, end, trial.setting.get("delay", 0)))
 
 
 def _refuse_arrivals(name: str, arrivals: Ints, setting: Mapping[str, Any]) -> str:
