@@ -23,6 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from olbench import UserError, estimators, make_algorithm, online_pass
 from olbench.algorithms import get_definition
 from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP, SOPLibol
+from olbench.learn.examples import as_examples
 from tests.cases import for_each
 from tests.examples import built_in, noisy
 
@@ -200,6 +201,19 @@ def test_more_classes_are_learnt_one_against_the_rest():
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     np.testing.assert_array_equal(proba.argmax(axis=1), model.predict(X))
     assert model.margin_variance(X).shape == (len(y), 10)
+
+
+@for_each("estimator", [AROW, SCW1, CW, PA1])
+@for_each("options", [{}, {"multiclass": "native"}, {"covariance": "diag"}])
+def test_several_classes_are_predicted_as_in_a_pass(estimator, options):
+    X, y = load_digits(return_X_y=True)
+    if estimator is PA1:
+        options = {name: value for name, value in options.items() if name == "multiclass"}
+    model = estimator(shuffle=False, **options).fit(X[:600], y[:600])
+    learner = online_pass(estimator.algorithm_id, X[:600], y[:600], labels="all", **options).learner
+    predicted = model.predict(X)
+    np.testing.assert_array_equal(predicted, learner.predict(as_examples(X).rows(), np.arange(len(y))))
+    np.testing.assert_array_equal(predicted, model.decision_function(X).argmax(axis=1))
 
 
 def test_cw_classes_are_compared_at_one_scale():

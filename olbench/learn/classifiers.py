@@ -18,6 +18,7 @@ from olbench.learn.algorithm import make_algorithm
 from olbench.learn.classes import NativeLearner, start_classes
 from olbench.learn.examples import Ints, as_examples
 from olbench.learn.learners import Learner, SecondOrderLearner
+from olbench.learn.one_vs_rest import predict_classes
 
 Floats = NDArray[np.float64]
 # Replaces a variance that is zero, or negative by rounding.
@@ -105,12 +106,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return margins[:, 0] if self._binary else margins
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row; a margin of zero counts as positive."""
-        check_is_fitted(self, "learners_")
+        """Return the predicted class of each row; a margin of zero counts as positive.
+
+        Of several classes it is the one with the highest margin, as in a pass; of equals, the first.
+        """
+        X = self._validate_rows(X)
+        rows, order, learner = as_examples(X).rows(), np.arange(X.shape[0]), self.learners_[0]
         if self._binary:
-            chosen = (self.margins(X)[:, 0] >= 0).astype(int)
+            chosen = (learner.predict(rows, order) > 0.0).astype(int)
+        elif isinstance(learner, NativeLearner):
+            chosen = learner.predict(rows, order).astype(int)
         else:
-            chosen = self.decision_function(X).argmax(axis=1)
+            chosen = predict_classes(self.learners_, rows, order)
         predicted: NDArray[Any] = self.classes_[chosen]
         return predicted
 
@@ -273,14 +280,16 @@ class SecondOrderClassifier(OnlineClassifier):
         return variances[:, 0] if self._binary else variances
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the margins divided by their standard deviation, m / sqrt(v); `margins` returns m itself.
+        """Return m / sqrt(v), the margin by its standard deviation, for two classes; for more, the margins.
 
         For two classes the score has the sign of m and ranks examples as predict_proba does. A row of zeros
-        has a score of zero. A native learner of several classes compares the margins themselves.
+        has a score of zero. `margins` returns m itself.
         """
         check_is_fitted(self, "learners_")
-        if isinstance(self.learners_[0], NativeLearner):
-            return super().decision_function(X)
+        return self._confidences(X)[:, 0] if self._binary else super().decision_function(X)
+
+    def _confidences(self, X: Any) -> Floats:
+        """Return m / sqrt(v), one column per learner; v is the mean of all, so that m alone ranks classes."""
         X = self._validate_rows(X)
         scaled, exponents = X, np.zeros(X.shape[0], int)
         if self.kernel in (None, "linear"):
@@ -290,15 +299,14 @@ class SecondOrderClassifier(OnlineClassifier):
             rows = as_examples(X).rows()  # the margin is not a multiple of that of a scaled row
         else:
             exponents = np.zeros(X.shape[0], int)
-        scores = np.column_stack(
-            [
-                np.ldexp(learner.scores(rows, order), -exponents)
-                / np.sqrt(np.maximum(learner.margin_variance(scaled), TINY))
-                for learner in self.learners_
-                if isinstance(learner, SecondOrderLearner)
-            ]
-        )
-        return scores[:, 0] if self._binary else scores
+        pairs = [*zip(self.learners_, self._shifts(), strict=True)]
+        scores = [np.ldexp(learner.scores(rows, order), shift - exponents) for learner, shift in pairs]
+        variances = [
+            np.ldexp(learner.margin_variance(scaled), 2 * shift)
+            for learner, shift in pairs
+            if isinstance(learner, SecondOrderLearner)
+        ]
+        return np.column_stack(scores) / np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))[:, None]
 
     @available_if(lambda self: self.multiclass != "native")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -307,11 +315,14 @@ class SecondOrderClassifier(OnlineClassifier):
         It says how sure the weights are of the sign of the margin, not how often that sign is right.
         scikit-learn's CalibratedClassifierCV turns it into a probability that can be used as such. For two
         classes it is Phi(m / sqrt(v)). For more, the classes' learners are assumed to be independent
-        and exactly one of them to be right, which gives each class the weight Phi / (1 - Phi). With
+        and exactly one of them to be right, which gives each class the weight Phi / (1 - Phi). v is
+        then the mean over the classes, so that `predict` is the most probable class. With
         multiclass="native" there are no probabilities.
         """
-        scores = self.decision_function(X)
+        check_is_fitted(self, "learners_")
+        scores = self._confidences(X)
         if self._binary:
+            scores = scores[:, 0]
             return np.column_stack([ndtr(-scores), ndtr(scores)])
         # log Phi grows with the square of a score. Scores this large differ by far more than 1 or not at all,
         # so that scaling down those of a row leaves its probabilities as they are.
