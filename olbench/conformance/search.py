@@ -49,6 +49,8 @@ def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]
     for other in definitions():
         if other is target or other.order not in ("first", "second") or other.is_own or other.rule is None:
             continue
+        if other.only_native:
+            continue
         names = {parameter.name for parameter in other.parameters if not parameter.instead_of}
         shared = {name: value for name, value in params.items() if name in names}
         # AROW's r is the inverse of what others call C.

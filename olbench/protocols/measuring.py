@@ -40,13 +40,17 @@ _higher = partial(Quantity, digits=4, better="higher", exact=True)
 _lower = partial(Quantity, digits=4, exact=True)
 
 
-def of_counts(quantity: Quantity, measure: Callable[[Counts], Floats]) -> Quantity:
+def of_counts(
+    quantity: Quantity, measure: Callable[[Counts], Floats], parts: tuple[str, ...] = COUNTS
+) -> Quantity:
     return replace(
         quantity,
         ratio=None,
         judged=False,
-        parts=COUNTS,
-        formula=lambda n, *others: measure(Counts.of(n, *others)),
+        parts=parts,
+        formula=lambda n, mistakes, positives=0, false_alarms=0: measure(
+            Counts.of(n, mistakes, positives, false_alarms)
+        ),
     )
 
 
@@ -54,7 +58,8 @@ MEASURES: Mapping[str, Quantity] = {
     each.name: each
     for each in (
         MISTAKE_RATE,
-        of_counts(ACCURACY, measures.accuracy),
+        # Several classes have no positives, and accuracy needs none.
+        of_counts(ACCURACY, measures.accuracy, COUNTS[:2]),
         of_counts(BALANCED_ACCURACY, measures.balanced_accuracy),
         of_counts(_higher("sensitivity", "sensitivity"), measures.sensitivity),
         of_counts(_higher("specificity", "specificity"), measures.specificity),
@@ -123,7 +128,11 @@ class Measuring(Protocol):
 
     def list_missing(self, config: Config, record: Record) -> list[str]:
         kept = {"predictions", "margins"} & set(record.get("arrays") or ())
-        return super().list_missing(config, {**record, "predictions": None} if kept else record)
+        # A measure of several classes is recorded itself, without the counts of two.
+        counts = [name for each in self.quantities if each.name in record for name in each.fields]
+        return super().list_missing(
+            config, {**record, **dict.fromkeys([*counts, *(kept and ["predictions"])])}
+        )
 
     def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
         wanted = self.wanted(config, "report")

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from olbench import UserError, conform
+from olbench.algorithms import definitions, get_definition
+from olbench.conformance.search import find_others
 from tests.cases import for_each
 from tests.conformance.correct import CORRECT
 from tests.conformance.planted import PLANTED, SOFT, UNKNOWN
@@ -109,3 +111,10 @@ def test_a_factory_gets_the_parameters_that_it_names():
         conform(Named, "pa1", c=0.4)
     with pytest.raises(UserError, match="no rule of first or second order"):
         conform(Named, "adviceptron")
+
+
+def test_rules_of_several_classes_alone_are_no_candidates():
+    native = {each.id for each in definitions() if each.only_native}
+    offered = {each.definition.id for each in find_others(get_definition("arow"), {"r": 1.0})}
+    assert native
+    assert not native & offered
