@@ -23,6 +23,7 @@ from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
 from olbench.data.source import Source
+from olbench.errors import count
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Ints
 from olbench.learn.passes import Predictor, StoppedError, predict_signs, train
@@ -128,6 +129,9 @@ class CrossValidation(Protocol):
         return int(self.setting_of(config, "folds") * self.setting_of(config, "repeats"))
 
     def refuse_source(self, config: Config, source: Source) -> str:
+        folds = self.setting_of(config, "folds")
+        if source.test_from is None and source.n < folds:
+            return f"{source.name} has {count(source.n, 'row')} to divide into {folds} folds; lower folds"
         return refuse_duplicates(source) if self.setting_of(config, "duplicates") == "refuse" else ""
 
     def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:

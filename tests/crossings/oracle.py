@@ -94,8 +94,9 @@ def confident(find_alpha):
         phi = phi_of(p)
         loss = excess(phi * np.sqrt(v), m)
         alpha = find_alpha(p, phi, m, v) if loss and v else 0
-        root = (-alpha * v * phi + np.sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
-        return loss, alpha, alpha * phi / root if alpha else 0
+        # sqrt(u) = (-k + sqrt(k^2 + 4 v)) / 2 with k = alpha v phi, written without the difference.
+        k = alpha * v * phi
+        return loss, alpha, alpha * phi * (k + np.sqrt(k**2 + 4 * v)) / (2 * v) if alpha else 0
 
     return rule
 

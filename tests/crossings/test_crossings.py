@@ -99,6 +99,12 @@ class Experiment:
     def tuning(self):
         return self.config.get("tuning", {"search": "none"})
 
+    @property
+    def is_too_short(self):
+        """Whether no row would tune, or a fold would be empty."""
+        n = len(self.y)
+        return not round(self.tuning.get("prefix", 1) * n) or n < self.get("folds", 0)
+
     def facts(self):
         """Return the options by name, for the count of those that met."""
         found = [
@@ -193,8 +199,9 @@ def experiments(draw):
     if tuned:
         config["tuning"] = {"search": way, "ties": draw(st.sampled_from(["last", "first", "middle"]))}
     if protocol == "crossval":
-        config |= {"folds": draw(st.integers(2, 3)), "repeats": draw(st.integers(1, 2))}
+        config |= {"folds": draw(st.integers(2, 5)), "repeats": draw(st.integers(1, 2))}
         config |= {"epochs": draw(st.integers(1, 3)), "duplicates": draw(st.sampled_from(["keep", "remove"]))}
+        assume(config["duplicates"] == "keep" or np.unique(X + 0.0, axis=0).shape[0] >= config["folds"])
     else:
         names = OF_CLASSES if classes else (*OF_COUNTS, *OF_MARGINS)
         config["curve"] = draw(st.integers(1, 6))
@@ -596,9 +603,8 @@ def run_experiment(experiment, folder):
     path, out = folder / "config.yaml", folder / "out"
     config = {**experiment.config, "plugins": [str(PLUGIN)], "datasets": [write_data(folder, experiment)]}
     path.write_text(yaml.safe_dump(config))
-    tuning = experiment.tuning
-    if tuning.get("prefix") and not round(tuning["prefix"] * len(experiment.y)):
-        command("run", path, "--out", out, expects=2)  # no row would tune
+    if experiment.is_too_short:
+        command("run", path, "--out", out, expects=2)
         return
     if "edited" in experiment.deeds:  # the file had other rows when it was read first
         write_data(folder, replace(experiment, X=experiment.X[::-1]))

@@ -10,6 +10,7 @@ import pytest
 from olbench import load_results, make_algorithm
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.data.source import make_source
+from olbench.errors import UserError
 from olbench.learn.passes import predict_signs, train
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import _Table
@@ -99,6 +100,12 @@ def test_a_config_must_say_what_becomes_of_duplicates(here, config):  # noqa: F8
     assert code == 2
     assert "twins.libsvm: 17 rows are exact duplicates of others" in err
     assert not Path("out").exists()
+
+
+def test_fewer_rows_than_folds_are_refused():
+    X, y = noise(n=4)
+    with pytest.raises(UserError, match="few has 4 rows to divide into 5 folds; lower folds"):
+        cell_of(make_source("few", X, y))
 
 
 def test_labels_without_meaning_give_one_half():
