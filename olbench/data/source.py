@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -92,7 +94,10 @@ class Source:
 
     def _read(self) -> Dataset:
         if self._data is None:
-            self._data = _load(self.spec)
+            data = _load(self.spec)
+            if data.fingerprint != self.fingerprint:
+                raise UserError(f"{self.name} has changed since the run began; run it again")
+            self._data = data
         return self._data
 
     def __repr__(self) -> str:
@@ -118,8 +123,17 @@ def _load(spec: DatasetSpec) -> Dataset:
     return load_spec(spec)
 
 
-@cache
 def find_source(spec: DatasetSpec) -> Source:
+    """Return the source of a spec: the same object at every call of a process, until its file changes."""
+    stamp: tuple[int, ...] = ()
+    with suppress(OSError):  # loading says what is wrong with a file
+        state = Path(spec.path).stat()
+        stamp = (state.st_ino, state.st_mtime_ns, state.st_size)
+    return _find_source(spec, stamp if spec.path else ())
+
+
+@cache
+def _find_source(spec: DatasetSpec, stamp: tuple[int, ...]) -> Source:
     return Source(spec, _load(spec))
 
 

@@ -5,9 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import olbench
 from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_named, find_source, find_sources, make_source
 from olbench.errors import UserError
+from olbench.quantities import MISTAKE_RATE
 
 BREAST, DIGITS = DatasetSpec("breast-cancer"), DatasetSpec("digits-1-vs-7")
 
@@ -65,3 +67,30 @@ def test_a_run_opens_no_source_twice_and_closes_each_after_its_last_trial(here, 
         find_source(spec).close()
     assert here("run", "small.yaml", "--out", "out", "--quiet")[0] == 0
     assert [find_source(spec).is_open for spec in (BREAST, DIGITS)] == [False, False]
+
+
+def write_rows(path, flipped):
+    rows = np.random.default_rng(1).normal(size=(40, 2))
+    labels = np.where(rows[:, 0] > 0, 1, 0)
+    labels[:flipped] = 1 - labels[:flipped]
+    path.write_text("a,b,y\n" + "".join(f"{a},{b},{y}\n" for (a, b), y in zip(rows, labels, strict=True)))
+
+
+def test_data_that_is_edited_between_two_runs_is_read_again(tmp_path):
+    path, found = tmp_path / "rows.csv", []
+    config = {"permutations": 2, "datasets": [str(path)], "algorithms": ["perceptron"]}
+    for out, flipped in (("one", 0), ("one", 10), ("two", 10)):
+        write_rows(path, flipped)
+        results = olbench.run(config, tmp_path / out, jobs=1)
+        found.append((results.run.data["rows"].fingerprint, results.entries[0].mean(MISTAKE_RATE)))
+    assert found[0] != found[1] == found[2]
+
+
+def test_data_that_changes_during_a_run_is_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    write_rows(path, 0)
+    source = find_source(DatasetSpec("rows", str(path)))
+    source.close()
+    write_rows(path, 10)
+    with pytest.raises(UserError, match="rows has changed since the run began; run it again"):
+        source.open()

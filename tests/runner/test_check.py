@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from olbench.data.source import find_source
 from olbench.engine.executors.worker import _unload
 
 RULE = """\
@@ -45,8 +44,7 @@ def write_rule(tau="p[0] if m < 1.0 else 0.0", eta=0.5):
 
 
 def forget():
-    """Forget files that were read: a user's next command is a new process."""
-    find_source.cache_clear()
+    """Forget plugins that were read: a user's next command is a new process."""
     for module in [name for name in sys.modules if name.startswith("olbench_plugin_rule_")]:
         _unload(module)
 
