@@ -15,27 +15,23 @@ from olbench.report.grid import count
     "--output", "-o", metavar="DIR", required=True, type=click.Path(path_type=Path),
     help="The folder of the site. A site that is there already is replaced; anything else is refused.",
 )  # fmt: skip
-@click.option(
-    "--statements", multiple=True, metavar="PATH", type=click.Path(path_type=Path, exists=True),
-    help="A statement of `olbench verify`, or a folder of them; can be given several times.",
-)  # fmt: skip
-def command(runs: tuple[Path, ...], output: Path, statements: tuple[Path, ...]) -> None:
+def command(runs: tuple[Path, ...], output: Path) -> None:
     """Make a static site of RUNs: folders, bundles, or names of runs that ship. Without RUN, all that ship.
 
     The site has an index with filters, a leaderboard per protocol and measure, and a page per algorithm and
-    per data set with every result, where it comes from, and the command that runs it again. Each page has its
-    numbers as results.json. It needs no server and loads nothing from elsewhere: open index.html, or copy the
+    per data set with every result, where it comes from, and the command that runs it again. It
+    needs no server and loads nothing from elsewhere: open index.html, or copy the
     folder to any web server.
 
     \b
     Examples:
       olbench site -o public
       olbench site scw results/quick -o public
-      olbench site results/quick scw.olb --statements statements/ -o public
+      olbench site results/quick scw.olb -o public
     """
     from olbench.report.site.build import build_site, load_runs
 
-    loaded = load_runs(runs, statements)
+    loaded = load_runs(runs)
     if not loaded:
         say("olbench: no trial of these runs is done yet; run their configs first", err=True)
         sys.exit(4)

@@ -3,12 +3,10 @@
 import json
 import re
 import shutil
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
-import numpy as np
 import pytest
 
 from olbench import UserError, shipped
@@ -17,20 +15,15 @@ from olbench.report.model import make_report
 from olbench.report.results import load_results
 from olbench.report.site import build
 from olbench.report.site.build import MARKER, build_site, load_runs
-from olbench.report.site.model import COLUMNS, SiteRun, cost_points, make_leaderboard
+from olbench.report.site.model import SiteRun, make_leaderboard
 from olbench.report.site.names import file_name
 from olbench.report.site.pages import make_pages
-from olbench.report.site.statements import DIFFERS, RECORDED, TIERS, find_tier, read_statements
 from tests.report import made
 from tests.report.editing import reseal
 from tests.report.test_html import HOSTILE, poison
 
 SMALL = Path(__file__).with_name("small")
 MOST_BYTES = 3_000_000
-STATEMENT = {
-    "run": "a" * 64, "by": None, "when": "2026-11-17T00:00:00+00:00", "drawn": ["k1", "k2"], "same": 2,
-    "different": [], "wrong_results": [], "sentence": "2 of 9 trials ran again, all the same to the digit.",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -87,41 +80,8 @@ def test_the_site_of_all_runs_that_ship_is_small_and_all_its_links_lead_somewher
     pages = read_pages(gallery)
     assert len(pages) > 100
     assert list(broken_links(pages)) == []
-    runs = json.loads(files["results.json"])["runs"]
-    assert {run["name"] for run in runs} == shipped.runs().keys()
-
-
-def test_every_result_is_on_the_page_of_its_algorithm_and_of_its_data_set(gallery):
-    index = json.loads((gallery / "results.json").read_text())
-    expected = sorted(
-        (entry.dataset, entry.label)
-        for name in ("scw", "streams")
-        for entry in load_results(name).entries
-        if entry.done
-    )
-    for kind in ("algorithms", "datasets"):
-        feeds = [json.loads((gallery / path).read_text()) for path in index[kind].values()]
-        found = [
-            (row[COLUMNS.index("dataset")], row[COLUMNS.index("label")])
-            for feed in feeds
-            for run in feed["runs"]
-            if run["run"] in ("scw", "streams")
-            for row in run["results"]
-        ]
-        assert sorted(found) == expected
-
-
-def test_ranks_are_those_of_the_report(gallery):
-    index = json.loads((gallery / "results.json").read_text())
-    for name, board in (("scw", "online mistake_rate"), ("cw", "crossval test_error")):
-        feed = json.loads((gallery / index["leaderboards"][board]).read_text())
-        rows = next(run["rows"] for run in feed["runs"] if run["run"] == name)
-        found = {row["label"]: row["mean_rank"] for row in rows}
-        report = make_report(shipped.runs()[name])
-        assert found == pytest.approx(report.ranks, abs=1e-4)
-        tied = {each.label for each in report.against_best.tests if not each.significant}
-        first = {row["label"] for row in rows if row["place"] == 1}
-        assert first == tied | {report.against_best.label}
+    index = files["index.html"].decode()
+    assert all(f'id="run-{file_name(name)}"' in index for name in shipped.runs())
 
 
 def test_every_command_names_a_trial_of_its_run(gallery):
@@ -163,14 +123,6 @@ def test_the_best_and_all_not_different_from_it_share_the_first_place():
     assert all(row.interval[0] <= row.rank <= row.interval[1] for row in board.rows)
 
 
-def test_a_few_data_sets_decide_no_place(small):
-    feed = json.loads((small / "leaderboards/online-mistake-rate/results.json").read_text())
-    (board,) = feed["runs"]
-    assert board["note"] == "a comparison with a control needs 5 data sets; this run has 3"
-    assert {row["place"] for row in board["rows"]} == {None}
-    assert {row["interval"] for row in board["rows"]} == {None}
-
-
 def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
     rates = {"arow": 0.1, "perceptron": 0.3, "averaged-perceptron": 0.3, "pa": 0.4}
     entries = [
@@ -197,18 +149,6 @@ def test_on_a_data_set_those_that_do_not_differ_share_the_place_of_the_best():
     assert found == {"arow": (1, True), "scw1": (1, True), "pa": (3, True), "cw": (3, True)}
 
 
-def test_times_that_were_shared_and_times_taken_alone_are_drawn_apart():
-    alone = [made.entry("splice", id, [0.1, 0.2]) for id in ("arow", "scw1")]
-    shared = made.entry("splice", "cw", [0.3, 0.2])
-    columns = {**shared.columns, "timing": np.array(["shared", "exclusive"], object)}
-    run = SiteRun(made.results([*alone, replace(shared, columns=columns)]), "made")
-    points = cost_points(run, "splice", "seconds")
-    found = {kind: [each.label for each in own] for kind, own in points.items()}
-    assert found == {"exclusive": ["arow", "scw1"], "shared": ["cw"]}
-    [sizes] = cost_points(run, "splice", "bytes").values()
-    assert [each.label for each in sizes] == ["arow", "scw1", "cw"]
-
-
 def test_names_become_different_safe_files_on_any_disk():
     names = ["a b", "a/b", "A b", "..", "../../etc/passwd", ".", "con", "CON", "x" * 500, "é", "\x1b", "-"]
     plain = ["arow", "usps-0-vs-9", "a-b", file_name("a b")]
@@ -233,9 +173,7 @@ def test_hostile_names_stay_names(tmp_path):
         assert page.tags.count("script") == 1
         assert "img" not in page.tags
         assert all(sign.isprintable() or sign == "\n" for sign in path.read_text(encoding="utf-8"))
-    feed = json.loads((tmp_path / "public" / f"datasets/{file_name(name)}" / "results.json").read_text())
-    place = feed["columns"].index("dataset")
-    assert {row[place] for run in feed["runs"] for row in run["results"]} == {name}
+    assert (tmp_path / "public" / f"datasets/{file_name(name)}" / "index.html").is_file()
 
 
 def test_what_is_not_a_site_is_not_replaced(tmp_path, here):
@@ -296,48 +234,16 @@ def test_a_run_without_a_trial_is_left_out(tmp_path, here):
     assert err.endswith(f"pages on 1 run: open {tmp_path / 'public' / 'index.html'}\n")
 
 
-def test_statements_decide_the_tier():
-    reader = {"by": "A. Reader"}
-    wrong = []
-    for changes, tier in (
-        ([{}], TIERS[1]),
-        ([reader], TIERS[2]),
-        ([{}, reader], TIERS[2]),
-        ([reader, {"different": [{"key": "k1"}], "same": 1}], DIFFERS),
-        ([{"different": 1}], DIFFERS),
-        ([{"wrong_results": ["arow on splice"]}], DIFFERS),
-        ([{"same": 0}], RECORDED.name),
-        ([{"run": "b" * 64}], RECORDED.name),
-    ):
-        found = find_tier("a" * 64, [STATEMENT | each for each in changes])
-        sentences = sum(each.get("run") is None for each in changes)
-        if (found.name, len(found.sentences)) != (tier, sentences):
-            wrong.append((changes, found))
-    assert wrong == []
+def test_ranks_are_those_of_the_report():
+    for name in ("scw", "cw"):
+        report = make_report(shipped.runs()[name])
+        board = make_leaderboard(SiteRun(report.results, name), report.headline)
+        assert {row.label: row.rank for row in board.rows} == pytest.approx(report.ranks, abs=1e-4)
+        tied = {each.label for each in report.against_best.tests if not each.significant}
+        assert {row.label for row in board.leaders} == tied | {report.against_best.label}
 
 
-def test_a_statement_about_a_bundle_counts_for_its_folder_too(tmp_path, monkeypatch):
-    from olbench.trials import ledger
-    from olbench.trials.bundle import digest_records, write_bundle
-
-    monkeypatch.chdir(tmp_path)
-    write_bundle(shipped.runs()["cw-usps"], Path("usps.olb"))
-    digest = digest_records(ledger.current(Path("usps.olb")).values())
-    Path("said.json").write_text(json.dumps(STATEMENT | {"run": digest, "by": "A. <Reader>"}))
-    for name in ("usps.olb", "cw-usps"):
-        (run,) = load_runs([name], [Path("said.json")])
-        assert (run.name, run.tier.name) == (name, TIERS[2])
-        build_site([run], Path("public"))
-        page = Path("public/datasets/usps-0-vs-9/index.html").read_text()
-        assert "Verified by A. &lt;Reader&gt; on 2026-11-17: 2 of 9 trials ran again" in page
-        assert f"<code>olbench verify {name} --trial " in page
-
-
-def test_what_is_no_statement_is_refused(tmp_path):
-    for number, by in enumerate((None, None, "A. Reader")):
-        (tmp_path / f"{number}.json").write_text(json.dumps(STATEMENT | {"by": by}))
-    assert len(read_statements([tmp_path, tmp_path / "0.json"])) == 2
-    for content, why in (("[]", "its 'run' is None"), ("{", "is not JSON"), ('{"run": 3}', "its 'run' is 3")):
-        (tmp_path / "0.json").write_text(content)
-        with pytest.raises(UserError, match=rf"0\.json .*{why}"):
-            read_statements([tmp_path])
+def test_a_few_data_sets_decide_no_place():
+    board = make_leaderboard(SiteRun(load_results(SMALL), "small"), MISTAKE_RATE)
+    assert board.note == "a comparison with a control needs 5 data sets; this run has 3"
+    assert {(row.place, row.interval) for row in board.rows} == {(None, None)}

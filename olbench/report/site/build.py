@@ -8,20 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from olbench import shipped
 from olbench.errors import UserError, show_name
 from olbench.report.grid import list_some
 from olbench.report.renderers.html import make_environment, read_part
-from olbench.report.renderers.json import make_finite
 from olbench.report.results import Results, load_results
 from olbench.report.site.model import SiteRun
 from olbench.report.site.names import quote, show
 from olbench.report.site.pages import make_pages
-from olbench.report.site.statements import RECORDED, find_tier, read_statements
-from olbench.trials import ledger
-from olbench.trials.bundle import digest_records
 
 FOLDER = Path(__file__).parent
 #: In every site: the list of its files, so that nothing else is ever deleted.
@@ -30,9 +25,8 @@ MARKER = ".olbench-site"
 CLOSING = re.compile(r"</t[dhr]>\s*(?=<t[dhr]\b|</t)")
 
 
-def load_runs(given: Sequence[str | Path], statements: Sequence[Path] = ()) -> list[SiteRun]:
+def load_runs(given: Sequence[str | Path]) -> list[SiteRun]:
     """Each run once; without any given, all that ship. Runs without a trial are left out."""
-    told = read_statements(statements)
     found: dict[str, SiteRun] = {}
     seen: set[Path] = set()
     for each in given or shipped.runs():
@@ -42,7 +36,7 @@ def load_runs(given: Sequence[str | Path], statements: Sequence[Path] = ()) -> l
             continue
         seen.add(place)
         name = _unique(_command_name(each, results), found)
-        found[name] = SiteRun(results, name, find_tier(_digest(results), told) if told else RECORDED)
+        found[name] = SiteRun(results, name)
     return [found[name] for name in sorted(found)]
 
 
@@ -61,10 +55,6 @@ def _unique(name: str, taken: dict[str, SiteRun]) -> str:
     if name not in taken:
         return name
     return next(again for number in range(2, len(taken) + 3) if (again := f"{name} ({number})") not in taken)
-
-
-def _digest(results: Results) -> str:
-    return digest_records(ledger.current(results.folder).values())
 
 
 def build_site(runs: Sequence[SiteRun], target: Path) -> int:
@@ -152,15 +142,10 @@ def _write_all(runs: Sequence[SiteRun], draft: Path) -> int:
         html = environment.get_template(page.template).render({**page.values, "root": root})
         # HTML lets these tags out, and a site of thousands of rows is smaller by a tenth without them.
         write(f"{folder}index.html", CLOSING.sub("", str(html)))
-        write(f"{folder}results.json", _as_json(page.feed))
         pages += 1
-    write(MARKER, _as_json({"files": sorted(files)}))
+    write(MARKER, json.dumps({"files": sorted(files)}) + "\n")
     return pages
 
 
 def _own_part(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _as_json(content: Any) -> str:
-    return json.dumps(make_finite(content), ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -1,12 +1,10 @@
 """What the site shows: runs, their results with places and ties, and leaderboards. Nothing here writes."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from olbench import stats
 from olbench.quantities import Quantity
@@ -14,11 +12,7 @@ from olbench.report.results import Entry, Results
 from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import is_time
 from olbench.report.site.names import quote
-from olbench.report.site.pareto import CostPoint
-from olbench.report.site.statements import RECORDED, Tier
 
-#: The digits of means and deviations in feeds; the record of a run has all.
-DIGITS, FEWER = 6, 3
 KEY = 12
 
 
@@ -26,7 +20,6 @@ KEY = 12
 class SiteRun:
     results: Results
     name: str
-    tier: Tier = RECORDED
     _places: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict, repr=False)
 
     @property
@@ -106,66 +99,11 @@ class SiteRun:
             "repeats": max((entry.planned for entry in results.entries), default=0),
             "timing": " and ".join(sorted({entry.timing for entry in self.entries})),
             "unfinished": len(results.missing),
-            "tier": self.tier.name,
-            "statements": list(self.tier.sentences),
         }
-
-
-COLUMNS = (
-    "dataset",
-    "algorithm",
-    "label",
-    "params",
-    "setting",
-    "trials",
-    "means",
-    "deviations",
-    "exclusive",
-    "state_bytes",
-    "place",
-    "key",
-)
-
-
-def feed_run(run: SiteRun, entries: Iterable[Entry]) -> dict[str, Any]:
-    measures = [each.name for each in run.results.protocol.quantities]
-    return {"run": run.name, "measures": measures, "results": [_feed_row(run, entry) for entry in entries]}
-
-
-def _feed_row(run: SiteRun, entry: Entry) -> list[Any]:
-    spreads = [entry.spread(each) for each in entry.protocol.quantities]
-    means = [shorten_number(mean) for mean, _ in spreads]
-    deviations = [shorten_number(deviation, FEWER) for _, deviation in spreads]
-    return [
-        entry.dataset,
-        entry.algorithm,
-        entry.label,
-        dict(entry.params or {}),
-        dict(entry.setting),
-        entry.done,
-        means,
-        deviations,
-        entry.exclusive,
-        shorten_number(run.state_bytes(entry)),
-        run.place(entry),
-        key_of(entry),
-    ]
 
 
 def key_of(entry: Entry) -> str:
     return entry.keys[int(entry.columns["number"][0])][:KEY]
-
-
-def shorten_number(value: float | None, digits: int = DIGITS) -> float | int | None:
-    """Return a number with so many digits, whole ones without a point; None if there is none.
-
-    >>> shorten_number(0.123456789), shorten_number(26.0), shorten_number(float("nan"))
-    (0.123457, 26, None)
-    """
-    if value is None or not math.isfinite(value):
-        return None
-    short = float(f"{value:.{digits}g}")
-    return int(short) if short.is_integer() else short
 
 
 @dataclass(frozen=True)
@@ -231,46 +169,3 @@ def make_leaderboard(run: SiteRun, quantity: Quantity) -> Leaderboard:
     rows.sort(key=lambda row: (row.place or 0, worst if row.rank is None else row.rank, -row.among_best))
     complete = sum(stats.is_complete(row, ranks) for row in means.values()) if ranks else 0
     return Leaderboard(run, quantity, tuple(rows), complete, control if isinstance(control, str) else "")
-
-
-def cost_points(run: SiteRun, dataset: str, cost: str) -> dict[str, list[CostPoint]]:
-    """Times taken alone and times taken while other trials ran are kept apart."""
-    quantity, found = run.headline, dict[str, list[CostPoint]]()
-    for entry in run.results.contestants(dataset):
-        kind, value = _cost(run, entry, cost)
-        if value is not None:
-            mean = entry.mean(quantity)
-            shown = 100 * mean if quantity.percent else mean
-            found.setdefault(kind, []).append(CostPoint(entry.label, value, shown, quantity.loss(mean)))
-    return found
-
-
-def board_points(board: Leaderboard, cost: str) -> dict[str, list[CostPoint]]:
-    """A geometric mean, relative to the cheapest, over the data sets on which every algorithm has a cost."""
-    run, ratios = board.run, dict[str, dict[str, list[float]]]()
-    ranks = {row.label: row.rank for row in board.rows if row.rank is not None}
-    for dataset in run.results.datasets:
-        own = {entry.label: _cost(run, entry, cost) for entry in run.results.contestants(dataset)}
-        kinds = {kind for kind, _ in own.values()}
-        values = {label: value for label, (_, value) in own.items() if value}
-        if len(kinds) == 1 and ranks and ranks.keys() <= values.keys():
-            least = min(values[label] for label in ranks)
-            for label in ranks:
-                ratios.setdefault(kinds.copy().pop(), {}).setdefault(label, []).append(values[label] / least)
-    found = {}
-    for kind, by_label in ratios.items():
-        found[kind] = [
-            CostPoint(label, cost, ranks[label], ranks[label])
-            for label, cost in (
-                (label, math.exp(float(np.mean(np.log(each))))) for label, each in by_label.items()
-            )
-        ]
-    return found
-
-
-def _cost(run: SiteRun, entry: Entry, cost: str) -> tuple[str, float | None]:
-    if cost == "bytes":
-        return "", run.state_bytes(entry)
-    time = next((each for each in entry.protocol.quantities if is_time(each)), None)
-    seconds = math.nan if time is None else entry.mean(time)
-    return entry.timing, None if math.isnan(seconds) or seconds <= 0 else seconds

@@ -1,4 +1,4 @@
-"""The pages of the site with the values that their templates show, and their feeds."""
+"""The pages of the site with the values that their templates show."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,9 @@ from olbench.quantities import Quantity
 from olbench.report.grid import capitalise, count
 from olbench.report.results import Entry
 from olbench.report.sections.results import is_time, settings
-from olbench.report.site import pareto
-from olbench.report.site.model import (
-    COLUMNS,
-    Leaderboard,
-    SiteRun,
-    board_points,
-    cost_points,
-    feed_run,
-    make_leaderboard,
-    shorten_number,
-)
+from olbench.report.site.model import Leaderboard, SiteRun, make_leaderboard
 from olbench.report.site.names import file_name, quote, show
 
-FEED = 1
 FACETS = ("data set", "algorithm", "paper", "protocol", "measure")
 
 
@@ -33,7 +22,6 @@ class SitePage:
     folder: str
     template: str
     values: Mapping[str, Any]
-    feed: Mapping[str, Any]
 
 
 def make_pages(runs: Sequence[SiteRun]) -> Iterator[SitePage]:
@@ -156,18 +144,9 @@ def _provenance(run: SiteRun) -> dict[str, Any]:
         "repeats": show(count(facts["repeats"], facts["numbered"])),
         "seed": facts["seed"],
         "timing": facts["timing"],
-        "tier": facts["tier"],
-        "slug": facts["tier"].replace(" ", "-"),
-        "sentences": list(map(show, run.tier.sentences)),
         "unfinished": facts["unfinished"],
         "results": len(run.entries),
     }
-
-
-def _feed(title: str, pairs: Pairs) -> dict[str, Any]:
-    by_run = {run.name: (run, [entry for other, entry in pairs if other is run]) for run in _runs_of(pairs)}
-    runs = [feed_run(*each) for each in by_run.values()]
-    return {"version": FEED, "title": title, "columns": COLUMNS, "runs": runs}
 
 
 def _runs_of(pairs: Pairs) -> list[SiteRun]:
@@ -184,7 +163,6 @@ def _dataset_page(name: str, pairs: Pairs) -> SitePage:
             "board": board_folder(run.protocol, run.headline.name),
             "note": show(run.results.best_note),
             "data": run.results.run.data.get(name),
-            "plots": _dataset_plots(run, name),
         }
         for run in _runs_of(pairs)
     ]
@@ -201,33 +179,6 @@ def _dataset_page(name: str, pairs: Pairs) -> SitePage:
             "blocks": blocks,
             "total": len(pairs),
         },
-        _feed(name, pairs),
-    )
-
-
-def _dataset_plots(run: SiteRun, dataset: str) -> list[dict[str, Any]]:
-    quantity = run.headline
-    title = f"{quantity.title} ({quantity.better} is better)"
-    plots = []
-    for cost, kinds in (
-        ("seconds", cost_points(run, dataset, "seconds")),
-        ("bytes", cost_points(run, dataset, "bytes")),
-    ):
-        for kind, points in kinds.items():
-            plots.append(pareto.draw(points, _cost_title(cost, kind), title))
-    return [each for each in plots if each]
-
-
-def _cost_title(cost: str, kind: str, is_relative: bool = False) -> str:
-    about = "bytes of the learner" if cost == "bytes" else "seconds"
-    if is_relative:
-        about = f"relative {'bytes of the learner' if cost == 'bytes' else 'time'}"
-    if cost == "bytes":
-        return about
-    return (
-        f"{about}, each trial alone"
-        if kind == "exclusive"
-        else f"{about}, shared: other trials ran meanwhile"
     )
 
 
@@ -251,7 +202,6 @@ def _algorithm_page(id: str, pairs: Pairs) -> SitePage:
             "total": len(pairs),
             "datasets": len({entry.dataset for _, entry in pairs}),
         },
-        _feed(id, pairs),
     )
 
 
@@ -268,23 +218,11 @@ def _leaderboard_page(boards: Sequence[Leaderboard]) -> SitePage:
             "quantity": quantity,
             "blocks": [_board_block(board) for board in boards],
         },
-        {
-            "version": FEED,
-            "title": title,
-            "protocol": protocol,
-            "measure": quantity.name,
-            "better": quantity.better,
-            "runs": [_board_feed(board) for board in boards],
-        },
     )
 
 
 def _board_block(board: Leaderboard) -> dict[str, Any]:
     run, top = board.run, len(board.rows)
-    plots = []
-    for cost in ("seconds", "bytes") if board.quantity is run.headline else ():
-        for kind, points in board_points(board, cost).items():
-            plots.append(pareto.draw(points, _cost_title(cost, kind, True), "mean rank (lower is better)"))
     return {
         **_provenance(run),
         "complete": board.complete,
@@ -292,7 +230,6 @@ def _board_block(board: Leaderboard) -> dict[str, Any]:
         "numbered": show(run.results.numbered),
         "note": show(board.note),
         "leaders": len(board.leaders),
-        "plots": [each for each in plots if each],
         "rows": [
             {
                 "label": show(row.label),
@@ -318,26 +255,6 @@ def _bar(interval: tuple[float, float] | None, rank: float | None, top: int) -> 
         return round(4 + 112 * (value - 1) / (top - 1), 1)
 
     return {"low": x(interval[0]), "high": x(interval[1]), "rank": x(rank)}
-
-
-def _board_feed(board: Leaderboard) -> dict[str, Any]:
-    return {
-        "run": board.run.name,
-        "datasets": board.complete,
-        "note": board.note or None,
-        "rows": [
-            {
-                "label": row.label,
-                "algorithm": row.algorithm,
-                "place": row.place,
-                "mean_rank": shorten_number(row.rank),
-                "interval": [shorten_number(end) for end in row.interval] if row.interval else None,
-                "wins": row.wins,
-                "among_best": row.among_best,
-            }
-            for row in board.rows
-        ],
-    }
 
 
 def _index(
@@ -402,17 +319,6 @@ def _index(
             ],
             "runs": [{**_provenance(run), "facets": facets.of(_pairs(run))} for run in runs],
         },
-        {
-            "version": FEED,
-            "title": "Results",
-            "runs": [run.facts for run in runs],
-            "leaderboards": {
-                f"{protocol} {measure}": f"{board_folder(protocol, measure)}/results.json"
-                for protocol, measure in boards
-            },
-            "algorithms": {id: f"{algorithm_folder(id)}/results.json" for id in sorted(algorithms)},
-            "datasets": {name: f"{dataset_folder(name)}/results.json" for name in sorted(datasets)},
-        },
     )
 
 
@@ -449,8 +355,6 @@ def _winners(run: SiteRun, facets: "_Facets") -> Iterator[dict[str, Any]]:
             "ties": others,
             "ties_text": count(len(others), "other") if others else "",
             "of": len(entries),
-            "tier": run.tier.name,
-            "slug": run.tier.name.replace(" ", "-"),
             "facets": facets.of([(run, entry) for entry in run.results.of(name)]),
         }
 
