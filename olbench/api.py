@@ -179,7 +179,7 @@ def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
 
 def verify(
     run: str | Path, *, trials: int | None = None, confidence: float | None = None, share: float = 0.05,
-    seed: int | None = None, timing: bool = False, by: str | None = None, trust_plugins: bool = False,
+    seed: int | None = None, trust_plugins: bool = False,
     jobs: int | None = None, say: Callable[[str], None] = lambda text: None,
 ) -> "VerifiedRun":  # fmt: skip
     """Run a random sample of the trials of a folder or a bundle again, and compare every count.
@@ -194,7 +194,7 @@ def verify(
         trust(folder)
     return verify_run(
         folder, jobs or default_jobs(), trials=trials, confidence=confidence, share=share, seed=seed,
-        timing=timing, by=by, say=say,
+        say=say,
     )  # fmt: skip
 
 

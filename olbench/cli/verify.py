@@ -33,19 +33,13 @@ MAX_LINES = 20
     help="The share of altered trials that is to be found.",
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), help="Draw the sample of an earlier check [default: random].")
-@click.option("--timing", is_flag=True, help="Also compare times of trials that were timed alone.")
-@click.option(
-    "--statement", type=click.Path(path_type=Path, dir_okay=False), help="Write what was shown as JSON."
-)
-@click.option("--by", metavar="NAME", help="Who vouches for the statement.")
 @TRUST
 @JOBS
 @QUIET
 @format_flag("text", "json")
 def command(
     run: Path, trials: int | None, trial: str | None, confidence: float | None, share: float,
-    seed: int | None, timing: bool, statement: Path | None, by: str | None, trust_plugins: bool,
-    jobs: int | None, quiet: bool, form: str,
+    seed: int | None, trust_plugins: bool, jobs: int | None, quiet: bool, form: str,
 ) -> None:  # fmt: skip
     """Run a random sample of the trials of a run again, and compare every count with its record.
 
@@ -61,19 +55,18 @@ def command(
       olbench verify quick.olb
       olbench verify scw --trials 100
       olbench verify scw.olb --confidence .99 --share .05
-      olbench verify scw.olb --statement scw.json --by "A. Reader"
+      olbench verify scw.olb --format json > scw-verified.json
       olbench verify scw.olb --seed 17
       olbench verify quick --trial 3f2a
     """
     from olbench import api
     from olbench.engine.activity import show_activity
-    from olbench.files import write_text
     from olbench.report.verification import make_statement
 
     if trials is not None and confidence is not None:
         raise UserError("--trials and --confidence both say how many trials run again; give one of them")
     if trial is not None:
-        if trials or confidence or seed is not None or timing or statement or by or form == "json":
+        if trials or confidence or seed is not None or form == "json":
             raise UserError("--trial can only be combined with --trust-plugins and --quiet")
         with show_activity(quiet) as activity:
             one = api.verify_trial(run, trial, trust_plugins=trust_plugins, say=activity.say)
@@ -81,14 +74,11 @@ def command(
         sys.exit(1 if one.mismatches else 3 if one.error else 4 if one.not_run else 0)
     with show_activity(quiet) as activity:
         shown = api.verify(
-            run, trials=trials, confidence=confidence, share=share, seed=seed, timing=timing, by=by,
+            run, trials=trials, confidence=confidence, share=share, seed=seed,
             trust_plugins=trust_plugins, jobs=jobs, say=activity.say,
         )  # fmt: skip
-    content = json.dumps(make_statement(shown), indent=1)
-    if statement:
-        write_text(statement, f"{content}\n")
     if form == "json":
-        click.echo(content)
+        click.echo(json.dumps(make_statement(shown), indent=1))
     else:
         show(shown)
     sys.exit(exit_code(shown))
@@ -103,8 +93,6 @@ def show(shown: "VerifiedRun") -> None:
     if shown.failed:
         say(f"the first error: {escape_controls(str(shown.failed[0]['error']))}")
     say(shown.sentence)
-    if shown.timed is not None:
-        say(describe_times(shown))
     say(f"seed {shown.seed}; run {shown.digest[:16]}")
 
 
@@ -124,15 +112,6 @@ def show_mismatches(mismatches: "Sequence[Mismatch]") -> None:
         say(f"DIFFERS: {escape_controls(each.place)}: {each.name} {before} in the record, {now} now")
     if (more := len(mismatches) - MAX_LINES) > 0:
         say(f"... and {count(more, 'difference')} more")
-
-
-def describe_times(shown: "VerifiedRun") -> str:
-    if shown.ratio is None:
-        return "No times were compared: fewer than three of the drawn trials have a time taken alone."
-    other = (
-        f" The record is from another processor ({shown.other_processor})." if shown.other_processor else ""
-    )
-    return f"{count(shown.timed or 0, 'trial')} timed alone took {shown.ratio}.{other}"
 
 
 def exit_code(shown: "VerifiedRun") -> int:

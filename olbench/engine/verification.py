@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.config.specs import Config
@@ -20,12 +19,11 @@ from olbench.data.source import Source, find_named
 from olbench.engine.budget import refuse_excess
 from olbench.engine.executors.local import Executor, LocalExecutor, attempt
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
-from olbench.engine.times import FEWEST, SHORTEST, Ratio, estimate_ratio, time_alone
 from olbench.errors import UserError, count
 from olbench.learn.breakdowns import Breakdown
 from olbench.protocols import Protocol, cells_of, get_protocol
 from olbench.protocols.definition import Cell
-from olbench.trials import ledger, provenance, run_file
+from olbench.trials import ledger, run_file
 from olbench.trials.arrays import read_array
 from olbench.trials.behaviour import behaviour
 from olbench.trials.bundle import digest_records
@@ -86,10 +84,6 @@ class VerifiedRun:
     wrong_cells: tuple[str, ...]
     not_rerun: Mapping[str, tuple[Record, ...]]
     share: float
-    ratio: Ratio | None = None
-    other_processor: str = ""
-    timed: int | None = None
-    by: str | None = None
     when: str = field(default_factory=run_file.now)
 
     @property
@@ -272,7 +266,7 @@ class Verifier:
 
 def verify_run(
     folder: Path, jobs: int, *, trials: int | None = None, confidence: float | None = None,
-    share: float = SHARE, seed: int | None = None, timing: bool = False, by: str | None = None,
+    share: float = SHARE, seed: int | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> VerifiedRun:  # fmt: skip
     verifier = Verifier(folder, say)
@@ -295,7 +289,6 @@ def verify_run(
         mismatches, failed = _repeat(verifier, drawn, executor, stop)
         if failed:
             unable[FAILED] = failed
-        times = _compare_times(verifier, drawn, stop) if timing else {}
     return VerifiedRun(
         folder=str(folder),
         digest=digest_records(verifier.records.values()),
@@ -307,8 +300,6 @@ def verify_run(
         wrong_cells=tuple(verifier.find_wrong_cells(cells)),
         not_rerun={reason: tuple(records) for reason, records in unable.items()},
         share=share,
-        by=by,
-        **times,
     )
 
 
@@ -376,19 +367,3 @@ def _repeat(
     if stop.is_set():
         raise KeyboardInterrupt
     return mismatches, failed
-
-
-def _compare_times(verifier: Verifier, drawn: Sequence[Record], stop: StopFlag) -> dict[str, Any]:
-    records = [record for record in drawn if record["timing"] == "exclusive"]
-    trials = [verifier.trial(record) for record in records]
-    seconds = time_alone(trials, stop) if len(trials) >= FEWEST else {}
-    pairs = [
-        (float(record["seconds"]), seconds[trial.key])
-        for record, trial in zip(records, trials, strict=True)
-        if trial.key in seconds and min(record["seconds"], seconds[trial.key]) >= SHORTEST
-    ]
-    before, now = str(verifier.run.machine.get("processor", "")), str(provenance.machine()["processor"])
-    ratio = None
-    if len(pairs) >= FEWEST:
-        ratio = estimate_ratio([one for one, _ in pairs], [other for _, other in pairs])
-    return {"ratio": ratio, "timed": len(pairs), "other_processor": before if before != now else ""}

@@ -1,4 +1,4 @@
-"""The statement of a verification: what was shown about which run, where, when and by whom."""
+"""The statement of a verification: what was shown about which run, where and when."""
 
 from typing import Any
 
@@ -15,8 +15,6 @@ def make_statement(shown: VerifiedRun) -> dict[str, Any]:
     behaviours: dict[str, set[str]] = {}
     for record in shown.drawn:
         behaviours.setdefault(record["algorithm"], set()).add(record["code"])
-    ratio = shown.ratio and {"mean": shown.ratio.mean, "low": shown.ratio.low, "high": shown.ratio.high}
-    timing = {"trials": shown.timed, "ratio": ratio, "recorded_processor": shown.other_processor or None}
     return {
         "schema": SCHEMA,
         "run": shown.digest,
@@ -25,7 +23,6 @@ def make_statement(shown: VerifiedRun) -> dict[str, Any]:
         "versions": provenance.versions(),
         "machine": machine,
         "when": shown.when,
-        "by": shown.by,
         "seed": shown.seed,
         "recorded": shown.recorded,
         "population": shown.population,
@@ -44,6 +41,5 @@ def make_statement(shown: VerifiedRun) -> dict[str, Any]:
         "wrong_results": list(shown.wrong_cells),
         "not_rerun": {reason: len(records) for reason, records in shown.not_rerun.items()},
         "detectable": {"share": shown.share, "probability": shown.probability},
-        "timing": None if shown.timed is None else timing,
         "sentence": shown.sentence,
     }
