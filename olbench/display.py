@@ -1,30 +1,16 @@
-"""Objects as notebooks show them, and what a terminal can show."""
+"""What a terminal can show."""
 
 import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 BAR_WIDTH = 24
 FEWEST_COLUMNS = 20
-
-
-def facts_html(title: str, facts: Mapping[str, str]) -> str:
-    """Return a title and a small table of facts as HTML.
-
-    >>> facts_html("a < b", {"rows": "3"})
-    '<p><b>a &lt; b</b></p><table><tr><th style="text-align: left">rows</th><td>3</td></tr></table>'
-    """
-    rows = "".join(
-        f'<tr><th style="text-align: left">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in facts.items()
-    )
-    return f"<p><b>{escape(title)}</b></p><table>{rows}</table>"
 
 
 def can_redraw(stream: Any = None) -> bool:

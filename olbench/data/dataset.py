@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from olbench.display import facts_html
 from olbench.learn.examples import Examples, Floats, as_examples
 
 #: Values that are hashed at once, which bounds the memory; the result does not depend on it.
@@ -92,19 +91,6 @@ class Dataset:
     def __repr__(self) -> str:
         n, d = self.X.shape
         return f"<Dataset {self.name!r}: {n:,} × {d:,}, {self.storage}, fingerprint {self.fingerprint[:8]}>"
-
-    def _repr_html_(self) -> str:
-        n, d = self.X.shape
-        labels, counts = np.unique(self.y, return_counts=True)
-        facts = {
-            "examples": f"{n:,}",
-            "features": f"{d:,}, {self.storage}",
-            "labels": ", ".join(f"{label:g}: {k:,}" for label, k in zip(labels, counts, strict=True)),
-            "fingerprint": self.fingerprint,
-        }
-        if self.test_from is not None:
-            facts["for testing"] = f"{n - self.test_from:,} examples from row {self.test_from:,}"
-        return facts_html(self.name, facts)
 
 
 def fingerprint(X: Any, y: Any, arrivals: Any = None) -> str:

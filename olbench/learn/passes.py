@@ -8,13 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
 from olbench.learn.algorithm import Algorithm, find_algorithm
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learn.learners import CURVE_COUNTS, ClassLearner, Learner
+from olbench.learn.learners import CURVE_COUNTS, Learner
 from olbench.learn.one_vs_rest import as_classes
 from olbench.learn.schedules import count_predictions, is_predicted, predicted_rows
 
@@ -77,21 +76,9 @@ class PassResult:
         return self.mistakes / self.n if self.n else 0.0
 
     def __repr__(self) -> str:
-        facts = ", ".join(f"{name} {value}" for name, value in self._facts().items())
+        mistakes = f"mistakes {self.mistakes:,} ({self.mistake_rate:.2%}), updates {self.updates:,}"
+        facts = f"examples {self.n:,}, {mistakes}, seconds {self.seconds:.4f}"
         return f"<PassResult of {self.learner.algorithm.id}: {facts}>"
-
-    def _repr_html_(self) -> str:
-        return facts_html(f"One pass of {self.learner.algorithm.id}", self._facts())
-
-    def _facts(self) -> dict[str, str]:
-        several = isinstance(self.learner, ClassLearner)
-        return {
-            "examples": f"{self.n:,}",
-            **({"classes": f"{len(self.weights):,}"} if several else {}),
-            "mistakes": f"{self.mistakes:,} ({self.mistake_rate:.2%})",
-            "updates": f"{self.updates:,}",
-            "seconds": f"{self.seconds:.4f}",
-        }
 
 
 def online_pass(
