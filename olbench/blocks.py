@@ -122,14 +122,17 @@ def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
     forth, back = times @ pairs, times @ pairs.transpose(0, 2, 1)
     total = (forth * times).sum(axis=-1)
     left = total[..., None] - forth - back + np.einsum("...ii->...i", pairs)[:, None, :]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return total[0] / total[1], left[0] / left[1]
+    return _share(*total), _share(*left)
 
 
 def _own_area(pairs: Floats) -> Floats:
     """Return the AUC within each block, NaN where one of the classes does not occur."""
-    ordered, total = np.einsum("...ii->...i", pairs)
-    return np.asarray(np.divide(ordered, total, out=np.full(BLOCKS, math.nan), where=total > 0))
+    return _share(*np.einsum("...ii->...i", pairs))
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """Return a quotient, NaN where the whole is not positive, as for a block that was not drawn."""
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, math.nan), where=whole > 0))
 
 
 def _jackknife(left: Floats, times: Floats | None = None) -> Floats:

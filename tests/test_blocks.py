@@ -103,3 +103,10 @@ def test_a_stream_of_one_class_has_no_interval_of_auc(rng):
     found = compare_pairs(count_pairs(labels, margins), count_pairs(labels, -margins))
     assert np.isnan(found.value)
     assert np.isnan(found.p)
+
+
+def test_a_rare_class_gives_no_warning(rng):
+    labels = np.where(np.isin(np.arange(40), (3, 20, 21)), 1.0, -1.0)
+    for _ in range(5):
+        found = compare_pairs(*(count_pairs(labels, rng.standard_normal(40)) for _ in range(2)))
+        assert np.isfinite(found.value)
