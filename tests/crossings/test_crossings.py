@@ -33,11 +33,8 @@ EXCLUDED = {
     "exclusive timing of measures": lambda e: (
         "exclusive" in e.deeds and (e.get("protocol") == "stream" or e.get("measures") or not e.positive)
     ),
-    "accuracy of classes": lambda e: not e.positive and "accuracy" in e.get("measures", ()),
     "log loss of late labels": lambda e: e.get("delay") and "log_loss" in e.get("measures", ()),
     "a prefix of no rows": lambda e: e.tuning.get("prefix") == 0.1 and len(e.y) < 6,
-    "second-order estimators of classes": lambda e: "estimated" in e.deeds and not e.positive,
-    "edited data": lambda e: "edited" in e.deeds,
     "undefined measures tune": lambda e: e.tuning["search"] != "none" and e.get("measures"),
 }
 PLUGIN = Path(__file__).parent / "contestants.py"
