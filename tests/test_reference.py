@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
+from benchmarks.reference import page
 from olbench import make_algorithm, online_pass
 from olbench.algorithms import get_definition
 from olbench.learn.passes import predict_signs
 from tests.examples import built_in, correlated, noisy
-from tests.reference import compiled, page
+from tests.reference import compiled
 
 pytestmark = pytest.mark.skipif(compiled.find_compiler() is None, reason="no C compiler")
 

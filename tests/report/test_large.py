@@ -7,12 +7,12 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
+from benchmarks.large import write_large
 from olbench.report.document import report_document
 from olbench.report.grid import Box, Column, Grid, left, right
 from olbench.report.model import make_report
 from olbench.report.renderers import text
 from olbench.report.sections import curves
-from tests.report.large import write_large
 from tests.report.pages import render, render_csv
 
 

@@ -16,10 +16,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from benchmarks.large import write_large
 from olbench.report import document
 from olbench.report.model import make_report
 from olbench.report.site.build import build_site, load_runs
-from tests.report.large import write_large
 from tests.report.pages import render, render_csv
 from tests.report.test_html import HOSTILE, poison
 

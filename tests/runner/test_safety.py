@@ -29,7 +29,7 @@ def test_kills_full_disks_and_dead_workers_lose_nothing():
     """`make torture` has the same for many more kills."""
     words = ["--kills", "18", "--disks", "3", "--deaths", "1"]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.torture", *words],
+        [sys.executable, "-m", "benchmarks.torture", *words],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Kills, full disks and dead workers: `python -m tests.torture --kills 1000`.
+"""Kills, full disks and dead workers: `python -m benchmarks.torture --kills 1000`.
 
 Runs are killed at random moments and resumed, find no room for the next line, and lose the processes that
 they work with. Then every results folder is completed and compared with a run that nobody disturbed: no trial
@@ -330,7 +330,7 @@ def find_workers(parent: int) -> list[int]:
 
 def main(words: list[str] | None = None) -> int:
     """Torture; print what was lost or doubled; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000, help="how many runs to kill")
     parser.add_argument("--disks", type=int, default=20, help="how many times the disk is full")
     parser.add_argument("--deaths", type=int, default=10, help="how many workers to kill")

@@ -1,6 +1,6 @@
 """Compare every algorithm with the reference in C on every data set in full length.
 
-`make reference`, or `python -m tests.reference --datasets ijcnn1 --algorithms romma,aromma --orders 3`. One
+`make reference`, or `python -m benchmarks.reference --datasets ijcnn1 --algorithms romma --orders 3`. One
 line per pass goes to the record; a pass that it has is not run again. With --page the record is packed and
 docs/correctness.md is written from it. Exits with 1 if a pass differs for no other reason than our code.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.reference import page
 from olbench.advice.files import read_rules
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog, find
@@ -25,7 +26,7 @@ from olbench.errors import UserError
 from olbench.trials.behaviour import behaviour
 from olbench.trials.provenance import machine
 from tests.examples import built_in
-from tests.reference import compiled, page
+from tests.reference import compiled
 from tests.reference.comparison import compare, make
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +96,7 @@ def compare_all(options, record):
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="python -m tests.reference", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reference", description=__doc__)
     listed = {"type": lambda text: text.split(",")}
     by_size = sorted(
         catalog().values(), key=lambda entry: entry.rows * max(20, min(1000, entry.features)) ** 2

@@ -21,8 +21,8 @@ Are the counts right, also after half a million rounds? This page compares every
 that it has, with an independent reference, on whole data sets of the catalogue: those of the last table.
 
     make reference                      # it resumes where it was stopped; a C compiler is needed
-    python -m tests.reference --page    # the same, and writes this page from the record
-    python -m tests.reference --datasets ijcnn1 --algorithms romma,aromma --record romma.jsonl
+    python -m benchmarks.reference --page    # the same, and writes this page from the record
+    python -m benchmarks.reference --datasets ijcnn1 --algorithms romma,aromma --record romma.jsonl
 
 ## How
 
@@ -96,7 +96,7 @@ def read():
 
 
 def render(head, lines):
-    from tests.reference.campaign import WIDEST
+    from benchmarks.reference.campaign import WIDEST
     from tests.reference.compiled import SMALL
 
     text = HEAD.format(close=CLOSE, widest=WIDEST, small=SMALL, processor=head["processor"])
