@@ -49,7 +49,7 @@ def test_only_rules_that_read_the_norm_keep_it():
 
 
 def shrinking(averaged):
-    @first_order("shrinking", averaged=averaged)
+    @first_order("carried-shrinking", averaged=averaged)
     def rule(m, s, mistake, q, t, k, p):
         """Halve and double the weights in turns, and tell their norm in the steps."""
         shrink = 0.5 if t % 4 < 2 else 1.9

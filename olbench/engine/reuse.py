@@ -130,7 +130,8 @@ def explain_trial(cell: Cell, trial: Trial, nearby: Sequence[Record]) -> str:
                 f"it failed before ({record['error']})" if record["error"] else f"its record has no {missing}"
             )
     differences = [list_differences(trial, record) for record in nearby]
-    return ", ".join(min(differences, key=len))
+    fewest = min(map(len, differences))
+    return ", ".join(next(each for each in differences if len(each) == fewest))
 
 
 def list_differences(trial: Trial, record: Record) -> list[str]:

@@ -306,7 +306,8 @@ class SecondOrderClassifier(OnlineClassifier):
             for learner, shift in pairs
             if isinstance(learner, SecondOrderLearner)
         ]
-        return np.column_stack(scores) / np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))[:, None]
+        deviations = np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))
+        return np.asarray(np.column_stack(scores) / deviations[:, None])
 
     @available_if(lambda self: self.multiclass != "native")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:

@@ -85,7 +85,8 @@ class Fresh(Protocol):
 
     def find_breakdown(self, trial: Trial) -> Breakdown | None:
         data = _draw(trial, trial.source)
-        return find_breakdown(trial.make_algorithm(), data.X, np.asarray(data.y), np.arange(data.test_from))
+        rows = np.arange(data.test_from or 0)
+        return find_breakdown(trial.make_algorithm(), data.X, np.asarray(data.y), rows)
 
 
 def _draw(trial: Trial, source: Source) -> Dataset:

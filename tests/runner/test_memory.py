@@ -240,7 +240,8 @@ main()
         (["init", "two.libsvm", "--force"], 0, "2 rows, 300,000,000 features"),
         (["run", "--scale", "unit"], 2, "perceptron on two.libsvm needs"),
         (["run", "--scale", "minmax"], 2, "300,000,000 features, and a factor for each of them takes"),
-        (["advice", "show", "pima", "--data", "two.libsvm"], 2, "rules can name 1,000,000"),
+        (["algorithms", "adviceptron", "--rules", "pima", "--data", "two.libsvm"], 2,
+         "rules can name 1,000,000"),
     ],
 )  # fmt: skip
 def test_no_verb_makes_an_array_of_all_features_of_wide_data(words, code, message, tmp_path, monkeypatch):

@@ -37,8 +37,12 @@ def test_check_says_what_changed_and_by_how_much(here, baseline):
     assert here(*words, 0.001)[0] == 1
 
 
+HEAD, SEED = '{"version": 2, "protocol": "online", "versions": {}, ', '"seed": 3, '
+EMPTY = f'{HEAD}{SEED}"rows": []}}'
+
+
 def test_check_with_nothing_to_compare_exits_4(here, config, baseline):
-    baseline.write_text('{"rows": []}')
+    baseline.write_text(EMPTY)
     code, out, _ = here("check", "small.yaml", "--against", baseline, "--quiet")
     assert code == 4
     assert "0 counts compared, 0 changed" in out
@@ -72,17 +76,18 @@ def test_check_of_failing_trials_exits_3(here, config):
     )
     text = SMALL.replace("perceptron,", "broken,") + "plugins: [bad.py]\n"
     config(text)
-    Path("base.json").write_text('{"rows": []}')
+    Path("base.json").write_text(EMPTY)
     words = ("check", "small.yaml", "--against", "base.json", "--quiet", "--jobs", 1)
     code, _, err = here(*words)
     assert code == 3
     assert "breast-cancer, broken: failed: RuntimeError: no" in err
     assert here(*words, "--update")[0] == 3
-    assert Path("base.json").read_text() == '{"rows": []}'
+    assert Path("base.json").read_text() == EMPTY
 
 
-NO_BASELINE = "base.json is not a baseline"
-ROW = '{"dataset": "a", "algorithm": "b"'
+NO_BASELINE, RENEW = "base.json is not a baseline", "write a new one with --update"
+NAMES = '{"dataset": "a", "algorithm": "b"'
+ROW = f'{NAMES}, "fingerprint": "f"'
 
 
 @for_each(("content", "message"), [
@@ -92,11 +97,11 @@ ROW = '{"dataset": "a", "algorithm": "b"'
         ("{", "base.json is not a baseline; write a new one with --update"),
         ("[" * 100_000, "base.json is not a baseline; write a new one with --update"),
         *(
-            (f'{{{head}"rows": [{row}]}}', f"{NO_BASELINE}: baseline{fault}; write a new one with --update")
+            (HEAD + f'{head or SEED}"rows": [{row}]}}', f"{NO_BASELINE}: baseline{fault}; {RENEW}")
             for head, row, fault in (
                 ('"seed": "x", ', "", ".seed: seed must be a whole number from 0, not 'x'"),
                 ("", "7", ".rows.0: a row must be a mapping, not 7"),
-                ("", '{"dataset": ["a"], "algorithm": "b", "mistakes": []}',
+                ("", '{"dataset": ["a"], "algorithm": "b", "fingerprint": "f", "mistakes": []}',
                  ".rows.0.dataset: dataset must be text, not a list"),
                 ("", f'{ROW}, "mistakes": [1, NaN]}}',
                  ".rows.0.mistakes: 'mistakes' is not a list of numbers"),
@@ -104,7 +109,7 @@ ROW = '{"dataset": "a", "algorithm": "b"'
                  ".rows.0.mistakes: 'mistakes' is not a list of numbers"),
                 ("", f'{ROW}, "mistakes": [1], "n": "9"}}',
                  ".rows.0.n: n must be a whole number from 1, not '9'"),
-                ("", f'{ROW}, "mistakes": [1], "fingerprint": 3}}',
+                ("", f'{NAMES}, "mistakes": [1], "fingerprint": 3}}',
                  ".rows.0.fingerprint: fingerprint must be text, not 3"),
                 ("", f'{ROW}, "mistakes": [1], "updates": []}}',
                  ".rows.0: the counts are missing, or there are not as many of each"),
