@@ -72,7 +72,7 @@ def compare_counts(
 
     value = float(differ((one[-1] - one[0], other[-1] - other[0])))
     every = blocks_at(np.arange(places - length + 1))
-    centre = float(differ((every[0].mean(axis=0), every[1].mean(axis=0))))
+    centre = float(differ((every[0].sum(axis=0), every[1].sum(axis=0))))
     drawn, deviations = estimate(starts)
     parts = differ(blocks_at(fixed))
     return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations, parts)

@@ -110,3 +110,13 @@ def test_a_rare_class_gives_no_warning(rng):
     for _ in range(5):
         found = compare_pairs(*(count_pairs(labels, rng.standard_normal(40)) for _ in range(2)))
         assert np.isfinite(found.value)
+
+
+def test_a_constant_prediction_has_counts_that_are_never_negative(rng):
+    """Means of counts were rounded, and the root of a count a little below zero is undefined."""
+    for share in (0.8, 0.9, 0.95):
+        labels = np.where(rng.random(40) < share, 1.0, -1.0)
+        other = np.where(rng.random(40) < 0.95, 1.0, -1.0)
+        for measure in (measures.g_mean, measures.mcc):
+            runs = (accuracy_of(each, labels) for each in (np.ones(40), other))
+            assert np.isfinite(compare_counts(*runs, columns(measure)).value)
