@@ -33,7 +33,6 @@ EXCLUDED = {
     "exclusive timing of measures": lambda e: (
         "exclusive" in e.deeds and (e.get("protocol") == "stream" or e.get("measures") or not e.positive)
     ),
-    "log loss of late labels": lambda e: e.get("delay") and "log_loss" in e.get("measures", ()),
     "a prefix of no rows": lambda e: e.tuning.get("prefix") == 0.1 and len(e.y) < 6,
     "undefined measures tune": lambda e: e.tuning["search"] != "none" and e.get("measures"),
 }
