@@ -37,15 +37,11 @@ FORMATS = ("text", "json", "github", "md")
 )
 @click.option("--command", "program", metavar="COMMAND", help="Run a program that speaks the line protocol.")
 @click.option(
-    "--recorded", type=click.Path(), metavar="FILE", help="Read rounds that were recorded elsewhere."
-)
-@click.option(
     "--data",
     "names",
     multiple=True,
     help="Compare on this data set as well, up to --rounds rows of it.",
 )
-@click.option("--all-data", is_flag=True, help="Compare on every data set that is downloaded.")
 @click.option(
     "--rounds", type=click.IntRange(1), default=1000, show_default=True, help="Rows of each data set."
 )
@@ -55,15 +51,14 @@ FORMATS = ("text", "json", "github", "md")
 @OUTPUT
 def command(
     spec: str | None, id: str | None, settings: tuple[str, ...], renamed: tuple[str, ...],
-    expose: tuple[str, ...], program: str | None, recorded: str | None, names: tuple[str, ...],
-    all_data: bool, rounds: int, allow: tuple[str, ...], listing: bool,
-    form: str, output: Path | None,
+    expose: tuple[str, ...], program: str | None, names: tuple[str, ...], rounds: int,
+    allow: tuple[str, ...], listing: bool, form: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Tell whether MODULE:OBJECT is the algorithm of its paper and, if not, what it is or where it differs.
 
     The subject has predict_one and learn_one (River), predict and partial_fit (scikit-learn), or predict and
     fit; or it is a function step(state, x, y). It is compared round by round with the exact learner.
-    A program in any language can be compared with --command, rounds from elsewhere with --recorded.
+    A program in any language can be compared with --command.
 
     Exit codes: 0 if it conforms, 1 if not, 2 if the question is wrong.
 
@@ -83,26 +78,23 @@ def command(
         else:
             deliver(catalogue, output, "catalogue")
         return
-    subjects = [each for each in (spec, program, recorded) if each]
-    if len(subjects) != 1 or not id:
+    if bool(spec) == bool(program) or not id:
         raise UserError(
             "name one subject and what it should be, as in `olbench conform MODULE:OBJECT --as arow`; "
-            "--command and --recorded name other subjects"
+            "--command names a program"
         )
-    verdict = examine(
-        spec, id, settings, renamed, expose, program, recorded, find_data(names, all_data, rounds), allow
-    )
+    verdict = examine(spec, id, settings, renamed, expose, program, find_data(names, rounds), allow)
     deliver(rendered(verdict, form, spec or ""), output, "verdict")
     sys.exit(0 if verdict.conforms else 1)
 
 
 def examine(
     spec: str | None, id: str, settings: tuple[str, ...], renamed: tuple[str, ...], expose: tuple[str, ...],
-    program: str | None, recorded: str | None, data: "list[Input]", allow: tuple[str, ...],
+    program: str | None, data: "list[Input]", allow: tuple[str, ...],
 ) -> "Conformance":  # fmt: skip
     from olbench.algorithms import get_definition
     from olbench.conformance.loading import load_subject, read_exposed, read_numbers, read_pairs
-    from olbench.conformance.processes import ProcessSubject, RecordedSubject
+    from olbench.conformance.processes import ProcessSubject
     from olbench.conformance.verdict import judge
 
     definition = get_definition(id)
@@ -114,19 +106,16 @@ def examine(
     subject: Subject
     if spec:
         subject = load_subject(spec, params, given, theirs, read_exposed(expose))
-    elif program:
-        subject = ProcessSubject(program, params)
     else:
-        subject = RecordedSubject(str(recorded))
+        subject = ProcessSubject(str(program), params)
     allowed = [name for each in allow for name in each.split(",")]
     return judge(subject, definition, params, data=data, allow=allowed)
 
 
-def find_data(names: tuple[str, ...], all_data: bool, rounds: int) -> "list[Input]":
-    from olbench.conformance.inputs import list_data, read_data
+def find_data(names: tuple[str, ...], rounds: int) -> "list[Input]":
+    from olbench.conformance.inputs import read_data
 
-    chosen = [name for each in names for name in each.split(",")]
-    return [read_data(name, rounds) for name in (list_data() if all_data else chosen)]
+    return [read_data(name, rounds) for each in names for name in each.split(",")]
 
 
 def rendered(verdict: "Conformance", form: str, place: str) -> str:

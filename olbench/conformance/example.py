@@ -50,7 +50,7 @@ def find_example(
         found = watch(smaller)
         return found is not None and found.place == shown.place
 
-    if subject.is_live and differs(shown.input):
+    if differs(shown.input):
         return watch(shrink(shown.input, differs)) or shown
     return shown
 

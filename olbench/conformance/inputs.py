@@ -1,17 +1,14 @@
 """Inputs that separate causes: each lets a few things go wrong and keeps the others out of the way."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
-from olbench.errors import UserError
 from olbench.learn.examples import Floats
 
 SEED = 2012
 #: Features that a data set may have when all are compared: a replica keeps a full covariance.
-WIDEST = 500
 DATA_ROUNDS = 1000
 
 
@@ -98,18 +95,6 @@ def _draw(
     w = rng.normal(size=scale.size) / scale
     turned = np.where(rng.random(n) < noise, -1.0, 1.0)
     return Input(name, purpose, X, np.where(X @ w >= 0.0, 1.0, -1.0) * turned)
-
-
-def list_data() -> list[str]:
-    from olbench.data.catalog import catalog
-    from olbench.data.load import load_dataset
-
-    found = []
-    for name in catalog():
-        with suppress(UserError):
-            if load_dataset(name, download=False).X.shape[1] <= WIDEST:
-                found.append(name)
-    return found
 
 
 def read_data(name: str, rounds: int | None = DATA_ROUNDS) -> Input:

@@ -1,20 +1,18 @@
-"""Programs that speak lines, and rounds recorded elsewhere, as subjects."""
+"""Programs that speak lines as subjects."""
 
 import os
 import selectors
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from olbench.conformance import subjects
-from olbench.conformance.inputs import Input
 from olbench.conformance.subjects import DOUBLE, Recording, Sighting, Subject, SubjectError
-from olbench.errors import UserError, describe_error, show_name
+from olbench.errors import UserError, show_name
 
 
 class ProcessSubject(Subject):
@@ -88,65 +86,6 @@ class _Talk:
     def _describe_end(self) -> str:
         code = self.process.wait(subjects.PATIENCE)
         return f"the process ends (exit code {code}) before it has answered every line"
-
-
-class RecordedSubject(Subject):
-    """Rounds recorded elsewhere: lines `y x1 ... xD | margin w1 ... wD`, and `start` before each pass."""
-
-    is_live = False
-
-    def __init__(self, path: str | Path):
-        super().__init__(str(path))
-        self.recordings = list(_read_recordings(Path(path)))
-        numbers = [number for line in _read_lines(Path(path)) for number in line.partition("|")[2].split()]
-        self.unit = unit_of(max(map(count_digits, numbers), default=0))
-
-    def inputs(self, wanted: Sequence[Input]) -> Sequence[Input]:
-        return [recording.input for recording in self.recordings]
-
-    def watch(self, recording: Recording) -> None:
-        known = next(each for each in self.recordings if each.input is recording.input)
-        recording.sightings = known.sightings
-
-
-def _read_lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {path}: {describe_error(error)}") from None
-
-
-def _read_recordings(path: Path) -> Iterator[Recording]:
-    passes: list[list[tuple[int, str]]] = [[]]
-    for number, line in enumerate(_read_lines(path), start=1):
-        if line.split()[:1] == ["start"]:
-            passes.append([])
-        elif line.strip() and not line.startswith("#"):
-            passes[-1].append((number, line))
-    for k, lines in enumerate(filter(None, passes), start=1):
-        rows, sightings = [], []
-        for number, line in lines:
-            row, bar, answer = line.partition("|")
-            try:
-                values = [float(word) for word in row.split()]
-                if not bar or values[0] not in (-1.0, 1.0) or len(values) < 2:
-                    raise ValueError
-                sightings.append(read_answer(answer, len(values) - 1))
-            except (ValueError, IndexError, SubjectError):
-                raise UserError(
-                    f"{path}:{number}: a round must be `y x1 ... xD | margin w1 ... wD`, with y -1 or +1"
-                ) from None
-            rows.append(values)
-            if len(values) != len(rows[0]):
-                raise UserError(
-                    f"{path}:{number}: this round has {len(values) - 1} features, "
-                    f"the first {len(rows[0]) - 1}"
-                )
-        table = np.array(rows)
-        given = Input(f"recorded pass {k}", "rounds recorded elsewhere", table[:, 1:], table[:, 0])
-        yield Recording(given, list(sightings))
-    if not any(passes):
-        raise UserError(f"{path} has no rounds")
 
 
 def read_answer(answer: str, d: int) -> Sighting:

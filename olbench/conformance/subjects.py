@@ -48,8 +48,6 @@ class Recording:
 
 
 class Subject(ABC):
-    #: Whether it can be given other inputs, to find the smallest on which it differs.
-    is_live = True
     #: Whether it can start from a given state. Most objects have more state than they show.
     can_start = False
     #: The unit of rounding of what it shows; larger if it shows fewer digits than a double has.
@@ -80,9 +78,6 @@ class Subject(ABC):
                 recording.failure = "what it shows is not a number"
                 break
         return recording
-
-    def inputs(self, wanted: Sequence[Input]) -> Sequence[Input]:
-        return wanted
 
 
 @contextmanager

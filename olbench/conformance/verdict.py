@@ -139,9 +139,7 @@ def refuse_labelled(definition: Definition) -> None:
 
 
 def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tuple[str, ...]) -> Conformance:
-    recordings = [
-        subject.record(given) for given in subject.inputs([*design_inputs(), *design_steps(), *data])
-    ]
+    recordings = [subject.record(given) for given in [*design_inputs(), *design_steps(), *data]]
     unit = find_unit(subject, recordings)
     recordings, zero_rows = _set_zero_rows_apart(target, recordings, unit)
     remarks = list(subject.remarks)
@@ -180,7 +178,7 @@ def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tu
 
 def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
     first = max(recordings, key=lambda each: len(each.sightings))
-    again = subject.record(first.input) if subject.is_live else first
+    again = subject.record(first.input)
     pairs = zip(first.sightings, again.sightings, strict=False)
     return any(
         not np.array_equal(a.weights, b.weights)

@@ -11,8 +11,7 @@ import pytest
 from olbench import UserError, conform
 from olbench.algorithms import get_definition
 from olbench.conformance import subjects
-from olbench.conformance.inputs import design_inputs
-from olbench.conformance.processes import ProcessSubject, RecordedSubject
+from olbench.conformance.processes import ProcessSubject
 from olbench.conformance.verdict import judge
 from tests.conformance.textbook import AROW, PA1, Fits
 
@@ -168,32 +167,6 @@ def test_a_process_that_fails_gives_one_sentence(process, monkeypatch):
     assert "does not finish" in judge_pa1(process("f, __import__('time').sleep(99)")).headline
     with pytest.raises(UserError, match="cannot start '/no/such/program'"):
         judge_pa1(ProcessSubject("/no/such/program", C))
-
-
-def test_recorded_rounds_are_a_subject(tmp_path):
-    path = tmp_path / "rounds.txt"
-    lines = []
-    for given in design_inputs()[:5]:
-        learner = PA1(given.X.shape[1], **C)
-        lines.append(f"start {given.X.shape[1]} C=0.4")
-        for x, y in zip(given.X, given.y, strict=True):
-            f = learner.w @ x
-            learner.learn(x, y)
-            shown = (f"{each:.17g}" for each in (f, *learner.w))
-            lines.append(f"{y:+.0f} {' '.join(map(str, x))} | {' '.join(shown)}")
-    path.write_text("# from elsewhere\n" + "\n".join(lines))
-    verdict = judge_pa1(RecordedSubject(path))
-    assert verdict.conforms
-    assert verdict.agreement.rounds == sum(len(given.y) for given in design_inputs()[:5])
-    other = judge(RecordedSubject(path), get_definition("pa1"), {"C": 0.2})
-    assert other.deviations == ("C-doubled",)
-    assert other.example is not None
-    path.write_text("start 2\n+1 1 2 | 0\n+2 1 2 | 0\n")
-    with pytest.raises(UserError, match=r"rounds.txt:3: a round must be `y x1 ... xD | margin"):
-        RecordedSubject(path)
-    path.write_text("")
-    with pytest.raises(UserError, match="has no rounds"):
-        RecordedSubject(path)
 
 
 def test_a_function_takes_single_steps_from_given_states():

@@ -260,7 +260,7 @@ VERBS = [
     "data info", "data verify",
 ]  # fmt: skip
 #: Options that go on until they are stopped, or start processes.
-LEFT_OUT = ("cluster", "help", "timed", "memory", "program", "all_data")
+LEFT_OUT = ("cluster", "help", "timed", "memory", "program")
 FILES = {
     "small.libsvm": "".join(f"{1 if k % 3 else -1} 1:{k % 7} 2:{k * k % 5}\n" for k in range(30)),
     "table.csv": "size,colour,sold\n1,red,yes\n2,blue,no\n,red,yes\n4,blue,no\n",
