@@ -87,10 +87,6 @@ def mcc(counts: Counts) -> Floats:
     return _share(covariance, spread * np.sqrt(predicted) * np.sqrt(counts.n - predicted))
 
 
-_COUNTED = (accuracy, sensitivity, specificity, precision, f1, balanced_accuracy, g_mean, kappa, mcc)
-OF_COUNTS: Mapping[str, Callable[[Counts], Floats]] = {each.__name__: each for each in _COUNTED}
-
-
 def auc(labels: Floats, margins: Floats) -> float:
     """Return the share of pairs of a positive and a negative example that margins order rightly, ties half.
 

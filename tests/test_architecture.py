@@ -28,7 +28,7 @@ LAYERS = (
     ("kernels",),
     ("algorithms",),
     ("learn", "advice"),
-    ("estimators", "online"),
+    ("estimators",),
     ("config.specs", "config.columns"),
     ("data",),
     ("trials",),

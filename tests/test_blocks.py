@@ -42,7 +42,7 @@ def play(rng, rho, n=N):
 
 @pytest.mark.parametrize(("name", "rho"), [("accuracy", 0.9), ("balanced_accuracy", 0.5), ("kappa", 0.9)])
 def test_intervals_cover_the_truth_on_dependent_rounds(name, rho):
-    measure, rng = measures.OF_COUNTS[name], np.random.default_rng(11)
+    measure, rng = getattr(measures, name), np.random.default_rng(11)
     labels, margins = play(rng, rho, 2_000_000)
     truth = np.subtract(*(measure(measures.count_predictions(labels, f >= 0)) for f in margins))
     covered = 0

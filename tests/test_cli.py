@@ -97,22 +97,6 @@ def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_says_what_it_
     assert "Not shown in this width: name, order, traits, classes, source." in " ".join(lines)
 
 
-def test_every_output_flag_has_a_short_form():
-    from olbench.cli import VERBS, cli
-
-    flags = {}
-    for verb in VERBS:
-        commands = [cli.get_command(None, verb)]
-        for command in commands:
-            commands.extend(getattr(command, "commands", {}).values())
-            outputs = [each.opts for each in command.params if "--output" in each.opts]
-            flags.update(((verb, command.name), opts) for opts in outputs)
-            names = [name for each in command.params for name in each.opts]
-            assert len(set(names)) == len(names), command.name
-    assert len(flags) > 5
-    assert [verb for verb, opts in flags.items() if "-o" not in opts] == []
-
-
 def test_options_without_a_choice_have_no_default():
     done = olbench("algorithms", "arow-libol")
     assert "runs with   multiclass: native; covariance: shared\n" in done.stdout
@@ -189,12 +173,3 @@ def test_a_wrong_command_line_is_refused_in_the_words_of_click(words, message):
 
 def test_debug_shows_where_an_error_comes_from():
     assert "Traceback" in olbench("--debug", "algorithms", "scw3").stderr
-
-
-def test_the_shell_completes_verbs():
-    asked = {"_OLBENCH_COMPLETE": "bash_complete", "COMP_WORDS": "olbench rep", "COMP_CWORD": "1"}
-    code = "import sys; sys.argv = ['olbench']; import olbench.cli; olbench.cli.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | asked
-    )
-    assert done.stdout == "plain,report\n"

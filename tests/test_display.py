@@ -40,15 +40,3 @@ def test_lines_after_the_first_are_indented():
     lines = wrap("licence      " + "word " * 40, Terminal(), indent=13).split("\n")
     assert max(map(len, lines)) <= 80
     assert {line[:13] for line in lines[1:]} == {" " * 13}
-
-
-def test_a_paragraph_that_is_too_wide_is_filled_anew():
-    text = "\n".join(["word " * 20 + "end"] * 2)
-    lines = wrap(f"{text}\n\nlast", Terminal()).split("\n")
-    assert [len(line) > 70 for line in lines] == [True, True, False, False, False]
-    assert lines[-2:] == ["", "last"]
-
-
-def test_the_width_of_a_terminal_that_does_not_tell_is_eighty(monkeypatch):
-    monkeypatch.delenv("COLUMNS")
-    assert max(map(len, wrap("word " * 40, Terminal()).split("\n"))) == 79

@@ -39,10 +39,3 @@ def test_every_key_of_a_config_is_described(pages):
     general = text.partition("\n## An entry of `datasets`")[0]
     assert re.findall(r"^\| `(\w+)` \|.*\|  \|$", general, flags=re.MULTILINE) == []
     assert "| `seed` | whole number from 0 | `0` |" in general
-
-
-def test_links_of_the_readme_lead_to_pages_of_the_site(pages):
-    turned = pages._turn_links("[a](docs/data.md#x) [b](CONTRIBUTING.md) [c](https://example.org)", "index")
-    assert turned == "[a](data.md#x) [b](contributing.md) [c](https://example.org)"
-    assert pages._turn_links("[a](docs/data.md)", "papers/cw2008") == "[a](../data.md)"
-    assert "](docs/" not in pages.include_introduction("", "index")

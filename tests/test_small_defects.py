@@ -103,19 +103,6 @@ def test_numba_without_its_compiler_is_refused_in_one_sentence(tmp_path, words):
     assert error.count("\n") == 1
 
 
-def test_without_its_compiler_nothing_is_remembered_of_how_an_algorithm_behaves(tmp_path):
-    """Otherwise a later run would take every trial for one of another algorithm."""
-    (tmp_path / "small.libsvm").write_text(LINES)
-    assert run("run", "small.libsvm", "--algorithms", "arow", "--out", "out", cwd=tmp_path)[0] == 0
-    empty = {"OLBENCH_CACHE": str(tmp_path / "cache")}
-    again = ("run", "small.libsvm", "--algorithms", "arow", "--out", "out", "--dry-run")
-    code, error = run(*again, cwd=tmp_path, NUMBA_DISABLE_JIT="1", **empty)
-    assert code == 2
-    assert error.startswith("olbench: NUMBA_DISABLE_JIT is set")
-    assert not (tmp_path / "cache/behaviour").exists()
-    assert run(*again, cwd=tmp_path, **empty)[0] == 0
-
-
 HOMELESS = """
 import os, numba
 from numba.core import caching

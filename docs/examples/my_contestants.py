@@ -3,11 +3,7 @@
 from olbench import Parameter, contestant
 
 
-@contestant(
-    "my-river-pa1",
-    title="River PA-I",
-    parameters=(Parameter("C", 1.0, "aggressiveness"),),
-)
+@contestant("my-river-pa1", title="River PA-I", parameters=(Parameter("C", 1.0, "aggressiveness"),))
 def river_pa1(C):
     """Build River's passive-aggressive classifier."""
     from river.linear_model import PAClassifier

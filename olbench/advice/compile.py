@@ -53,8 +53,7 @@ def compile_rules(
         if is_empty(each.D, each.d):
             within = " with features between 0 and 1" if domain else ""
             raise rule.source.fail(
-                0,
-                f"no example can satisfy all conditions of this rule{within}; correct or leave out one",
+                0, f"no example can satisfy all conditions of this rule{within}; correct or leave out one"
             )
     return advice
 

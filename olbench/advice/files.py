@@ -57,9 +57,7 @@ class RuleFile:
                 f"features, but the data has {len(known.features)}"
             )
         return replace(
-            known,
-            features=self.features or known.features,
-            classes={**self.classes, **known.classes},
+            known, features=self.features or known.features, classes={**self.classes, **known.classes}
         )
 
     def compile(self, known: Names) -> Advice:

@@ -24,10 +24,7 @@ TRAITS = (
     "--plugin", "plugins", multiple=True, type=click.Path(), help="Python file with more algorithms."
 )
 @click.option(
-    "--conform-to",
-    "other",
-    metavar="ID",
-    help="Tell whether the rule named first is this algorithm.",
+    "--conform-to", "other", metavar="ID", help="Tell whether the rule named first is this algorithm."
 )
 @click.option("--rules", metavar="FILE", help="Show these rules as inequalities, and what they cover.")
 @click.option("--data", metavar="DATA", help="With --rules: a data set, or a LIBSVM or CSV file.")

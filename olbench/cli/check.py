@@ -58,9 +58,7 @@ def command(
     Examples:
       olbench check configs/ci.yaml --against results/ci-baseline.json
       olbench check configs/ci.yaml --update
-      olbench check configs/ci.yaml --allow-better
       olbench check configs/ci.yaml --only mistake_rate --tolerance 0.001
-      olbench check configs/ci.yaml --format github
       olbench check scw --set 'datasets=[synthetic]'
     """
     from olbench import api

@@ -37,10 +37,7 @@ FORMATS = ("text", "json", "github", "md")
 )
 @click.option("--command", "program", metavar="COMMAND", help="Run a program that speaks the line protocol.")
 @click.option(
-    "--data",
-    "names",
-    multiple=True,
-    help="Compare on this data set as well, up to --rounds rows of it.",
+    "--data", "names", multiple=True, help="Compare on this data set as well, up to --rounds rows of it."
 )
 @click.option(
     "--rounds", type=click.IntRange(1), default=1000, show_default=True, help="Rows of each data set."

@@ -33,8 +33,6 @@ def command() -> None:
     Examples:
       olbench data list
       olbench data fetch svmguide3 splice
-      olbench data fetch --all --mirror ~/mirror
-      olbench data verify
     """
 
 
@@ -108,7 +106,6 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
 
     \b
     Examples:
-      olbench data info splice
       olbench data info splice --format json
       olbench data info my.csv
       zcat my.csv.gz | olbench data info -
@@ -349,20 +346,3 @@ def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     if not entry.fingerprint:
         return True, f"agrees with the catalogue, which lacks the fingerprint {data.fingerprint}"
     return True, "agrees with the catalogue"
-
-
-@command.command("clean", short_help="Remove parsed data sets and runs from the cache.")
-@click.option("--downloads", is_flag=True, help="Also remove the fetched files.")
-def clean(downloads: bool) -> None:
-    """Remove parsed data sets, runs and compiled rules from the cache; they are rebuilt when needed.
-
-    \b
-    Examples:
-      olbench data clean
-      olbench data clean --downloads
-    """
-    from olbench.data.folders import clean as remove
-    from olbench.files import cache_folder
-
-    freed = remove(downloads)
-    say(f"{_format_size(freed)} removed from {cache_folder()}")

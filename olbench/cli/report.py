@@ -83,19 +83,13 @@ def command(
     \b
     Examples:
       olbench report
-      olbench report scw
       olbench report scw --full
-      olbench report scw.olb
       olbench report results/scw --format html --output scw.html
-      olbench report results/scw --all
-      olbench report scw/reference   # the run that ships, not results/scw
       olbench report results/quick --measures balanced_accuracy,kappa
       olbench report results/quick --format latex --output tables.tex
-      olbench report scw --figures figures --bands interval
       olbench report scw --algorithms AROW,SCW-I,SCW-II --datasets splice,usps
       olbench report results/mine --highlight my-rule --figures figures
       olbench report results/before results/after
-      olbench report results/before results/after --format html --output new.html
       olbench report results/scw --strict results/scw/expected.yaml
     """
     from olbench.report.document import report_document

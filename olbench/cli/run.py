@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import (
-    DRY_RUN,
-    FIRST_ALGORITHMS,
-    MEMORY,
-    OUT,
-    experiment,
-    own_data,
-)
+from olbench.cli.flags import DRY_RUN, FIRST_ALGORITHMS, MEMORY, OUT, experiment, own_data
 from olbench.cli.output import exit_code, ignore_closed_output, program, say
 from olbench.errors import UserError, escape_controls, suggest
 from olbench.report.grid import count
@@ -90,17 +83,14 @@ def command(
 
     \b
     Examples:
-      olbench run configs/quick.yaml
-      olbench run configs/quick.yaml --set permutations=5 --out results/five
       olbench run quick
+      olbench run configs/quick.yaml --set permutations=5 --out results/five
       olbench run breast-cancer
-      olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run my.csv --label class --positive yes --missing mean
       olbench run my.csv --stream --time date --delay 10
       olbench run configs/scw.yaml --dry-run --skip-missing
       olbench run configs/scw.yaml --reuse anna.olb --reuse results/first
-      olbench run - --algorithms arow --covariance diag < stream.libsvm
       zcat my.csv.gz | olbench run - --algorithms arow --label class
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """

@@ -53,10 +53,8 @@ def command(
     \b
     Examples:
       olbench verify quick.olb
-      olbench verify scw --trials 100
       olbench verify scw.olb --confidence .99 --share .05
       olbench verify scw.olb --format json > scw-verified.json
-      olbench verify scw.olb --seed 17
       olbench verify quick --trial 3f2a
     """
     from olbench import api

@@ -69,7 +69,7 @@ def _dataset() -> Schema:
                     "properties": {"positive": numbers, "negative": numbers},
                 },
             },
-        ],
+        ]
     }
 
 
@@ -99,7 +99,7 @@ def _parameters(definition: Definition) -> Schema:
             "properties": {
                 "params": {"properties": own, "additionalProperties": False},
                 "grid": {"properties": grids, "additionalProperties": False},
-            },
+            }
         },
     }
 

@@ -117,10 +117,7 @@ def _has_other_sigma(seen: Any, expected: Any) -> bool:
 
 
 def _find_place(
-    target: Candidate,
-    first: Divergence,
-    recording: Recording,
-    rows: Sequence[dict[str, Any]],
+    target: Candidate, first: Divergence, recording: Recording, rows: Sequence[dict[str, Any]]
 ) -> str:
     if first.round == 0:
         return "start"

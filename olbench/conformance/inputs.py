@@ -8,7 +8,6 @@ import numpy as np
 from olbench.learn.examples import Floats
 
 SEED = 2012
-#: Features that a data set may have when all are compared: a replica keeps a full covariance.
 DATA_ROUNDS = 1000
 
 

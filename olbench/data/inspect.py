@@ -53,10 +53,7 @@ class Look:
     def lines(self) -> list[str]:
         shown = ", ".join(f"{show_label(label)} {count:,} times" for label, count in self.labels[:10])
         more = f", and {len(self.labels) - 10:,} more" if len(self.labels) > 10 else ""
-        lines = [
-            f"{self.rows:,} rows, {self.columns:,} features",
-            f"labels: {self.label}: {shown}{more}",
-        ]
+        lines = [f"{self.rows:,} rows, {self.columns:,} features", f"labels: {self.label}: {shown}{more}"]
         if self.time:
             lines.append(f"time: {self.time}, {'in order' if self.is_sorted else 'not in order'}")
         if self.gaps:

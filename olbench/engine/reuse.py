@@ -19,10 +19,7 @@ from olbench.trials.verify import check_record, compare_arrays, compare_records
 
 #: A record must agree in these fields to be compared; the other fields may explain why it does not fit.
 SAME = ("protocol", "dataset", "algorithm", "role", "number")
-WORDS = {
-    "fingerprint": "the data has changed",
-    "code": "the algorithm behaves differently now",
-}
+WORDS = {"fingerprint": "the data has changed", "code": "the algorithm behaves differently now"}
 
 
 class ConflictError(UserError):

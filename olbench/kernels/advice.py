@@ -89,20 +89,7 @@ def prepare(D, d, mu, inverse, direction):
 
 
 @pass_kernel(ADVICE_STEP, WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64)
-def run(
-    step,
-    p,
-    rows,
-    y,
-    order,
-    w,
-    r,
-    u,
-    sets,
-    room,
-    counters,
-    margins,
-):
+def run(step, p, rows, y, order, w, r, u, sets, room, counters, margins):
     """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]

@@ -11,13 +11,7 @@ from numba import boolean
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
 from olbench.kernels.forgetting import advance, grown_variance, refresh
-from olbench.kernels.margins import (
-    count_breakdown,
-    count_round,
-    is_unlearned,
-    keep_variance,
-    usable_variance,
-)
+from olbench.kernels.margins import count_breakdown, count_round, is_unlearned, keep_variance, usable_variance
 from olbench.kernels.rows import announce, locate, open_rows
 from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
 

@@ -20,13 +20,7 @@ from olbench.kernels.compile import EXACT_RULE, WRITE_1D, WRITE_2D, WRITE_INT64,
 from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
 from olbench.kernels.diagonal import margin_and_variance, update_row
 from olbench.kernels.forgetting import advance, grown_variance, refresh
-from olbench.kernels.margins import (
-    count_breakdown,
-    count_round,
-    is_unlearned,
-    keep_variance,
-    usable_variance,
-)
+from olbench.kernels.margins import count_breakdown, count_round, is_unlearned, keep_variance, usable_variance
 from olbench.kernels.rows import announce, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 

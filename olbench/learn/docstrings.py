@@ -80,10 +80,7 @@ SHARED = {
         "Names of the columns; by default those of a DataFrame, else x1, x2, ...",
     ),
     "missing": ("{'refuse', 'drop'}", "What to do with conditions on features that the data lacks."),
-    "domain": (
-        "bool",
-        "Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1.",
-    ),
+    "domain": ("bool", "Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1."),
 }
 ATTRIBUTES = {
     "classes_": ("ndarray of shape (n_classes,)", "The classes, sorted."),

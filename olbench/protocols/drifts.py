@@ -31,8 +31,7 @@ def read_drifts(node: Node, name: str) -> tuple[int, ...] | str:
 
 
 with_schema(
-    read_drifts,
-    {"anyOf": [{"const": DETECT}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]},
+    read_drifts, {"anyOf": [{"const": DETECT}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}
 )
 
 

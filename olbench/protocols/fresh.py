@@ -45,7 +45,7 @@ class Fresh(Protocol):
     numbered = "run"
     quantities = (MISTAKES, TEST_ERROR, UPDATES, SECONDS)
     pairings: ClassVar[Mapping[str, Pairing]] = {
-        "constraint": Pairing(TEST_ERROR, "algorithm", "cw-var", "cw"),  # cw2008, Figure 2 (c)
+        "constraint": Pairing(TEST_ERROR, "algorithm", "cw-var", "cw")  # cw2008, Figure 2 (c)
     }
     recorded = (ROUNDS, ERRORS, EFFECTIVE_UPDATES, BREAKDOWNS)
     timed_examples = ("points",)

@@ -23,14 +23,7 @@ from olbench.learn.learners import ClassLearner
 from olbench.learn.passes import PassResult, kept_bytes
 from olbench.measures import Counts
 from olbench.protocols.definition import Key, Protocol, Series, choice
-from olbench.quantities import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    FALSE_ALARMS,
-    MISTAKE_RATE,
-    POSITIVES,
-    Quantity,
-)
+from olbench.quantities import ACCURACY, BALANCED_ACCURACY, FALSE_ALARMS, MISTAKE_RATE, POSITIVES, Quantity
 from olbench.structs import many
 from olbench.trials.trial import Outcome, Record, Trial
 

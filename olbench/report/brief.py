@@ -140,11 +140,7 @@ def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
         steps.append(("olbench run ... --set tuning.search=grid", "tunes parameters"))
     elif any(map(is_time, report.protocol.quantities)) and not all(entry.exclusive for entry in report.rows):
         steps.append(("olbench run ... --timing exclusive", "comparable times"))
-    return [
-        *steps,
-        (f"{again} --full", "all tables"),
-        (f"{again} --all", "all formats and figures"),
-    ]
+    return [*steps, (f"{again} --full", "all tables"), (f"{again} --all", "all formats and figures")]
 
 
 def _is_tunable(spec: AlgorithmSpec) -> bool:

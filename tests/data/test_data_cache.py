@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from olbench import load_dataset
 from olbench.data import cache
-from olbench.data.folders import clean
 
 SPARSE = "+1 1:2 30:4\n-1 20:5\n" * 50
 DENSE = "+1 1:2 2:4\n-1 1:5 2:7\n" * 50
@@ -128,12 +127,12 @@ def run(code, *arguments):
 
 
 READ_ONLY = """
-import os, sys
+import os, shutil, sys
 from olbench import load_dataset
-from olbench.data.folders import cache_folder, clean
+from olbench.data.folders import cache_folder, parsed_folder
 path = sys.argv[1]
 first = load_dataset(path).fingerprint
-clean()
+shutil.rmtree(parsed_folder())
 cache_folder().chmod(0o555)
 if os.getuid() == 0:
     os.setuid(65534)
@@ -207,14 +206,3 @@ def test_processes_that_load_the_same_file_at_once_agree(libsvm_file, cache_fold
     entry_folder(cache_folder)
     no_parsing()
     assert load_dataset(path).fingerprint == outcomes[0][0].split()[0]
-
-
-def test_clean_removes_what_was_parsed(path, cache_folder):
-    load_dataset(path)
-    (cache_folder / "downloads" / ".partial-1-killed").mkdir(parents=True)
-    assert clean() > 0
-    assert not (cache_folder / "parsed").exists()
-    assert list((cache_folder / "downloads").iterdir()) == []
-    assert (cache_folder / "downloads").exists()
-    clean(downloads=True)
-    assert not (cache_folder / "downloads").exists()

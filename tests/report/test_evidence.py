@@ -12,12 +12,7 @@ from olbench import Parameter, load_dataset, make_algorithm, online_pass, second
 from olbench.papers import Reported, load_paper
 from olbench.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
 from olbench.report.comparable import Attempt
-from olbench.report.evidence import (
-    control,
-    identify,
-    joint_verdicts,
-    printed_cells,
-)
+from olbench.report.evidence import control, identify, joint_verdicts, printed_cells
 from olbench.report.verdicts import judge
 from tests.report.made import as_printed, entry, results
 

@@ -17,11 +17,7 @@ from olbench.data.load import load_dataset, load_run
 from olbench.errors import UserError
 from olbench.papers import load_paper
 from olbench.papers.cw2008.illustrations import confidence_loss, loss_figure
-from olbench.papers.cw2012.illustrations import (
-    frequency_figure,
-    mutual_information,
-    rank_features,
-)
+from olbench.papers.cw2012.illustrations import frequency_figure, mutual_information, rank_features
 from olbench.report.figures.canvas import save
 from olbench.report.figures.palette import display_name
 from olbench.report.figures.weights import (

@@ -172,10 +172,7 @@ def test_an_entry_that_is_not_the_papers_is_not_judged():
             {"spec": spec("cw", grid={"eta": [0.9, 0.95]})},
             "it is tuned over a different grid from the paper's",
         ),
-        (
-            {"spec": spec("cw", grid={}, params={"eta": 0.9})},
-            "its parameters are not tuned, the paper's are",
-        ),
+        ({"spec": spec("cw", grid={}, params={"eta": 0.9})}, "its parameters are not tuned, the paper's are"),
     ):
         one = only(results([entry("svmguide3", "cw", RATE, **change)]))
         if (one.verdict, one.reason) != (NOT_COMPARABLE, reason):

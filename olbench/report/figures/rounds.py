@@ -13,13 +13,7 @@ from matplotlib.patches import Patch, Polygon
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats
 from olbench.learn.tracing import State, Trace, TracedRound
-from olbench.report.figures.canvas import (
-    DASHES,
-    new_page,
-    panel_grid,
-    set_ticks,
-    turn_dark,
-)
+from olbench.report.figures.canvas import DASHES, new_page, panel_grid, set_ticks, turn_dark
 from olbench.report.figures.palette import BLACK, BLUE, GREY, VERMILLION, display_name, on_dark
 from olbench.report.figures.weights import STEPS, ellipse
 from olbench.report.grid import compact, list_settings
