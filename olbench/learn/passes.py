@@ -13,7 +13,7 @@ from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
 from olbench.learn.algorithm import Algorithm, find_algorithm
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learn.learners import CURVE_COUNTS, Learner
+from olbench.learn.learners import CURVE_COUNTS, ClassLearner, Learner
 from olbench.learn.one_vs_rest import as_classes
 from olbench.learn.schedules import count_predictions, is_predicted, predicted_rows
 
@@ -76,8 +76,9 @@ class PassResult:
         return self.mistakes / self.n if self.n else 0.0
 
     def __repr__(self) -> str:
+        classes = f"classes {len(self.weights):,}, " if isinstance(self.learner, ClassLearner) else ""
         mistakes = f"mistakes {self.mistakes:,} ({self.mistake_rate:.2%}), updates {self.updates:,}"
-        facts = f"examples {self.n:,}, {mistakes}, seconds {self.seconds:.4f}"
+        facts = f"examples {self.n:,}, {classes}{mistakes}, seconds {self.seconds:.4f}"
         return f"<PassResult of {self.learner.algorithm.id}: {facts}>"
 
 
