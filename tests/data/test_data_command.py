@@ -65,13 +65,6 @@ def test_verify_without_names_checks_what_is_downloaded(olbench, cache_folder):
     assert "15 checked, 1 differ" in outcome.stdout
 
 
-def test_clean_removes_what_was_parsed(olbench, cache_folder):
-    (cache_folder / "parsed").mkdir(parents=True)
-    (cache_folder / "parsed" / "x").write_text("12345")
-    assert olbench("data", "clean").stdout == f"5 B removed from {cache_folder}\n"
-    assert not (cache_folder / "parsed").exists()
-
-
 def test_info_tells_how_text_becomes_features_and_of_splits_and_samples(olbench):
     for name, words in (
         ("news-comp", "posts in */comp.sys.ibm.pc.hardware/* (+1), */comp.sys.mac.hardware/* (-1); "),
