@@ -374,12 +374,3 @@ def _measured_fsync(monkeypatch):
 
     monkeypatch.setattr("os.fsync", fsync)
     return spent
-
-
-@pytest.mark.alone
-def test_bench_parallel_shares_one_copy_of_the_data(here):
-    code, out, _ = here("bench", "--parallel", "--scale", 0.2, "--repeats", 1)
-    assert code == 0
-    assert "speed-up" in out
-    added = [float(line.split(" MiB")[0].split()[-1]) for line in out.splitlines()[:2]]
-    assert max(added) < 7.6, "the data has 7.7 MiB; no worker may hold a copy"
