@@ -155,7 +155,7 @@ torture: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.torture --kills $(KILLS)
 
 # Changes are made in a clone of what is committed. A second run goes on where the first stopped.
-MODULE ?= olbench/stats.py
+MODULE ?= olbench/analysis/stats.py
 TESTS ?= tests/test_stats.py
 CLONE := $(abspath $(VENV))/mutants
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import float64, int64, void
 
+from olbench.algorithms.algorithm import Algorithm
 from olbench.kernels.blocked import ROWS_PER_SWEEP
 from olbench.kernels.compile import (
     READ_1D,
@@ -30,8 +31,7 @@ from olbench.kernels.first_order import add_row
 from olbench.kernels.matrix import inner
 from olbench.kernels.rows import LINE, announce
 from olbench.kernels.vectors import WIDEST, add_products, empty_block, write_block
-from olbench.learn.algorithm import Algorithm
-from olbench.learn.examples import as_examples
+from olbench.learners.examples import as_examples
 
 #: Steps between two stores of a tile: enough to make them negligible, few enough for the nearest cache.
 DEPTH = 64

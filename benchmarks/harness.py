@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from olbench import api
-from olbench.trials import ledger
+from olbench.records import ledger
 
 TRIALS, TURNS = 2000, 5
 

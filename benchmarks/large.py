@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 
-from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
-from olbench.trials import ledger, record, run_file
-from olbench.trials.run_file import CellFacts, DataFacts, RunFile
-from olbench.trials.trial import Outcome, Trial
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.data.spec import DatasetSpec
+from olbench.protocols.specs import Config
+from olbench.records import ledger, record, run_file
+from olbench.records.run_file import CellFacts, DataFacts, RunFile
+from olbench.records.trial import Outcome, Trial
 
 EXAMPLES = 5000
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from olbench import make_algorithm
 from olbench.estimators import AROW
+from olbench.learners.start import start
 
 TURNS, ROWS, COLUMNS = 3, 100_000, 40
 COMMAND = [sys.executable, "-m", "olbench"]
@@ -59,7 +60,7 @@ def measure_single_rows() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 20))
     y = np.where(X[:, 0] > 0, 1, -1)
-    learner, model = make_algorithm("arow").start(20), AROW().partial_fit(X, y, classes=[-1, 1])
+    learner, model = start(make_algorithm("arow"), 20), AROW().partial_fit(X, y, classes=[-1, 1])
     calls = {
         "learner.step": lambda i: learner.step(X[i], y[i]),
         "learner.score": lambda i: learner.score(X[i]),

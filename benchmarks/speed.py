@@ -23,8 +23,9 @@ from benchmarks.floors import fetch_rows, find_floors
 from benchmarks.plain_c import IDS, SECOND_ORDER, plain_c
 from olbench import load_dataset, make_algorithm, online_pass
 from olbench.data.readers.libsvm import read_libsvm
-from olbench.learn.examples import as_examples
-from olbench.trials.provenance import machine
+from olbench.learners.examples import as_examples
+from olbench.learners.start import start
+from olbench.records.provenance import machine
 
 #: Contestants by name, ours without a colon. None is one that is not installed.
 Passes = dict[str, Callable[[], object] | None]
@@ -57,11 +58,11 @@ def _label(X: Any, rng: np.random.Generator) -> Any:
 def kernel(id: str, X: Any, y: Any, order: Any = None, **settings: Any) -> Callable[[], object]:
     """Return a pass of ours over examples that were checked before; by default in natural order."""
     algorithm, rows = make_algorithm(id, **settings), as_examples(X).rows()
-    algorithm.start(X.shape[1]).warm_up()
+    start(algorithm, X.shape[1]).warm_up()
     sequence = np.arange(X.shape[0]) if order is None else order
 
     def run() -> object:
-        learner = algorithm.start(X.shape[1])
+        learner = start(algorithm, X.shape[1])
         learner.run(rows, y, sequence)
         return learner.mistakes
 

@@ -135,7 +135,7 @@ def without_times(value: Any) -> Any:
 def arrays_are_whole(record: dict[str, Any], folder: Path) -> bool:
     """Tell whether every array that a record refers to matches its checksum."""
     from olbench.errors import UserError
-    from olbench.trials.arrays import read_array
+    from olbench.records.arrays import read_array
 
     try:
         for reference in record.get("arrays", {}).values():
@@ -150,10 +150,10 @@ class Experiment:
 
     def __init__(self, name: str, text: str):
         from olbench.api import plan
-        from olbench.config.reading import read_config
         from olbench.engine.executors.local import warm_up
         from olbench.engine.stopping import StopFlag
-        from olbench.trials import provenance
+        from olbench.protocols.reading import read_config
+        from olbench.records import provenance
 
         path = Path(f"{name}.yaml")
         path.write_text(text)

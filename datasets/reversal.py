@@ -10,8 +10,8 @@ and by how much CW leads. docs/scale.md quotes the table.
 import numpy as np
 
 from olbench import make_algorithm, online_pass
-from olbench.data.generators.corpus import Corpus
-from olbench.learn.examples import as_examples
+from olbench.learners.examples import as_examples
+from olbench.papers.cw2012.corpus import Corpus
 
 DOCUMENTS, TEST, TRAIN = 100_000, 10_000, 85_000
 PHIS = (0.001, 0.01, 0.1, 1.0)

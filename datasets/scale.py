@@ -16,8 +16,9 @@ import numpy as np
 
 from olbench import load_dataset, make_algorithm
 from olbench.kernels.sparse import count_features
-from olbench.learn.examples import as_examples
-from olbench.protocols.combination import Sums
+from olbench.learners.examples import as_examples
+from olbench.learners.start import start
+from olbench.papers.cw2012.combination import Sums
 
 #: Examples that are measured by default, shards of them, and bytes per second of the assumed network.
 EXAMPLES, SHARDS, NETWORK = 50_000, 10, 125e6
@@ -35,12 +36,12 @@ def measure(name: str, size: int) -> dict[str, float]:
     rows, order = examples.rows(), np.random.default_rng(0).permutation(size)
     speeds = {}
     for id, settings in (("cw-var", {"phi": 0.1, "covariance": "diag"}), ("pa1", {"C": 0.01})):
-        learner = make_algorithm(id, **settings).start(examples.d)
+        learner = start(make_algorithm(id, **settings), examples.d)
         learner.run(rows, y, order[:1])
         begin = time.thread_time()
         learner.run(rows, y, order)
         speeds[id] = size / (time.thread_time() - begin)
-    learner = make_algorithm("cw-var", phi=0.1, covariance="diag").start(examples.d)
+    learner = start(make_algorithm("cw-var", phi=0.1, covariance="diag"), examples.d)
     counts, touched = np.zeros(examples.d, np.int64), np.empty(examples.d, np.uint32)
     models, listing = [], 0.0
     for part in np.array_split(order, SHARDS):

@@ -18,19 +18,20 @@ from typing import Any
 
 from site_pages import table
 
-from olbench.audit import checks
-from olbench.quantities import MISTAKE_RATE
-from olbench.report import evidence, verdicts
-from olbench.report.claims import OUTCOMES
+from olbench.analysis import evidence, verdicts
+from olbench.analysis.claims import OUTCOMES
+from olbench.analysis.stats import LEVEL, paired_t
+from olbench.papers.audit import checks
+from olbench.papers.cw2012 import tables as shards
+from olbench.records.quantities import MISTAKE_RATE
 from olbench.report.grid import Grid
 from olbench.report.model import Report, make_report
 from olbench.report.renderers import md as markdown
 from olbench.report.sections import claims as claims_section
-from olbench.report.sections import drifts, overview, results, shards, statistics, tuning, tunings
+from olbench.report.sections import drifts, overview, results, statistics, tuning, tunings
 from olbench.report.sections import evidence as evidence_section
 from olbench.report.sections.verdicts import glance, verdict_map
 from olbench.report.summary import Reproduction, reproductions, summary_document
-from olbench.stats import LEVEL, paired_t
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "results"

@@ -95,7 +95,7 @@ def _turn_links(text: str, page: str) -> str:
 
 def schema_text() -> str:
     """Return the JSON schema of configs as text."""
-    from olbench.config.schema import make_schema
+    from olbench.protocols.schema import make_schema
 
     return f"{json.dumps(make_schema(), indent=2, ensure_ascii=False)}\n"
 
@@ -107,8 +107,8 @@ def show_schema(_: str, page: str) -> str:
 
 def describe_config(_: str, page: str) -> str:
     """Return the tables of all keys: those that all configs share, and those of each protocol."""
-    from olbench.config.schema import make_schema
     from olbench.protocols import protocols
+    from olbench.protocols.schema import make_schema
 
     schema = make_schema()
     dataset = next(
@@ -316,10 +316,10 @@ def _reproductions() -> dict[str, Any]:
 
 def describe_paper(id: str, page: str) -> str:
     """Return what the runs that ship say about a paper: verdicts on its numbers, then on its claims."""
-    from olbench.report.claims import OUTCOMES
-    from olbench.report.evidence import describe_control, describe_identification
+    from olbench.analysis.claims import OUTCOMES
+    from olbench.analysis.evidence import describe_control, describe_identification
+    from olbench.analysis.verdicts import VERDICTS, summary
     from olbench.report.grid import capitalise
-    from olbench.report.verdicts import VERDICTS, summary
 
     found = _reproductions()[id]
     lines = []

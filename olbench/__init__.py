@@ -12,28 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from olbench import plot
+    from olbench.algorithms.algorithm import make_algorithm
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
     from olbench.algorithms.plugins import load_plugin
+    from olbench.analysis.results import Results, load_results
     from olbench.api import bundle, run, verify
     from olbench.conformance.verdict import conform
     from olbench.data.load import load_dataset
     from olbench.errors import UserError
-    from olbench.learn.algorithm import make_algorithm, wrap
-    from olbench.learn.passes import online_pass
-    from olbench.learn.tracing import trace
+    from olbench.learners.contestants import wrap
+    from olbench.learners.passes import online_pass
+    from olbench.learners.start import start
+    from olbench.learners.tracing import trace
     from olbench.protocols.definition import Protocol, protocol
-    from olbench.quantities import Quantity
-    from olbench.report.results import Results, load_results
-    from olbench.trials.trial import Outcome
+    from olbench.records.quantities import Quantity
+    from olbench.records.trial import Outcome
 
 __version__ = "2.0.0.dev0"
 
 _HOMES = {
-    "Outcome": "olbench.trials.trial",
+    "Outcome": "olbench.records.trial",
     "Parameter": "olbench.algorithms.definition",
     "Protocol": "olbench.protocols.definition",
-    "Quantity": "olbench.quantities",
-    "Results": "olbench.report.results",
+    "Quantity": "olbench.records.quantities",
+    "Results": "olbench.analysis.results",
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
     "bundle": "olbench.api",
@@ -41,16 +43,17 @@ _HOMES = {
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
-    "load_results": "olbench.report.results",
+    "load_results": "olbench.analysis.results",
     "load_plugin": "olbench.algorithms.plugins",
-    "make_algorithm": "olbench.learn.algorithm",
-    "online_pass": "olbench.learn.passes",
+    "make_algorithm": "olbench.algorithms.algorithm",
+    "online_pass": "olbench.learners.passes",
     "protocol": "olbench.protocols.definition",
     "run": "olbench.api",
     "second_order": "olbench.algorithms.definition",
-    "trace": "olbench.learn.tracing",
+    "trace": "olbench.learners.tracing",
     "verify": "olbench.api",
-    "wrap": "olbench.learn.algorithm",
+    "start": "olbench.learners.start",
+    "wrap": "olbench.learners.contestants",
 }
 
 __all__ = [
@@ -74,6 +77,7 @@ __all__ = [
     "protocol",
     "run",
     "second_order",
+    "start",
     "trace",
     "verify",
     "wrap",

@@ -12,10 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from olbench.config.reading import apply_overrides, parse_config, read_config
-from olbench.config.specs import Config
+from olbench.analysis import check as regression
+from olbench.analysis.baseline import Baseline, baseline_of
 from olbench.data.source import Source, find_sources
-from olbench.engine import regression
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
 from olbench.engine.compiling import compile_ahead
@@ -26,17 +25,18 @@ from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.errors import UserError
 from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
-from olbench.shipped import find_config, find_run
-from olbench.trials import run_file
-from olbench.trials.baseline import Baseline, baseline_of
-from olbench.trials.bundle import Bundled, write_bundle
-from olbench.trials.container import SUFFIX, trust
-from olbench.yaml_lines import from_plain
+from olbench.protocols.reading import apply_overrides, parse_config, read_config
+from olbench.protocols.specs import Config
+from olbench.records import run_file
+from olbench.records.bundle import Bundled, write_bundle
+from olbench.records.container import SUFFIX, trust
+from olbench.records.shipped import find_config, find_run
+from olbench.structs import from_plain
 
 if TYPE_CHECKING:
+    from olbench.analysis.forensics import Inquiry, Suspect
+    from olbench.analysis.results import Results
     from olbench.engine.verification import VerifiedRun, VerifiedTrial
-    from olbench.forensics.inquiry import Inquiry, Suspect
-    from olbench.report.results import Results
 
 
 def run(
@@ -59,7 +59,7 @@ def run(
     >>> results.to_frame().groupby("algorithm").size().to_dict()
     {'pa1': 2, 'perceptron': 2}
     """
-    from olbench.report.results import load_results
+    from olbench.analysis.results import load_results
 
     experiment, folder = _read(config, out, set)
     planned = plan(experiment, jobs, skip_missing, folder=folder, reuse=reuse)
@@ -215,7 +215,7 @@ FINDINGS = ("summary", "rows", "config", "data", "cells")
 def investigate(
     candidates: "Sequence[Suspect]", folder: Path, jobs: int, quiet: bool = True
 ) -> "tuple[Run, list[Inquiry]]":
-    from olbench.forensics.inquiry import inquire
+    from olbench.analysis.forensics import inquire
     from olbench.report.forensics import content
 
     name = "forensics.json"

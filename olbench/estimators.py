@@ -13,16 +13,16 @@ editors.
 from dataclasses import field, make_dataclass
 from typing import Any
 
-from olbench.advice.estimator import TakesAdvice
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Parameter
-from olbench.learn.classifiers import (
+from olbench.learners.classifiers import (
     AllocatingClassifier,
     EllipsoidClassifier,
     OnlineClassifier,
     SecondOrderClassifier,
 )
-from olbench.learn.docstrings import describe_estimator
+from olbench.learners.docstrings import describe_estimator
+from olbench.papers.adviceptron2010.estimator import TakesAdvice
 
 
 def _make_estimator(definition: Definition) -> type[OnlineClassifier]:

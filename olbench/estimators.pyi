@@ -1,10 +1,10 @@
 # Made from the definitions of the algorithms by tests/test_estimators.py.
 from dataclasses import dataclass
 
-from olbench.advice.estimator import TakesAdvice
-from olbench.learn.classifiers import AllocatingClassifier, EllipsoidClassifier
-from olbench.learn.classifiers import OnlineClassifier as OnlineClassifier
-from olbench.learn.classifiers import SecondOrderClassifier as SecondOrderClassifier
+from olbench.learners.classifiers import AllocatingClassifier, EllipsoidClassifier
+from olbench.learners.classifiers import OnlineClassifier as OnlineClassifier
+from olbench.learners.classifiers import SecondOrderClassifier as SecondOrderClassifier
+from olbench.papers.adviceptron2010.estimator import TakesAdvice
 
 ESTIMATORS: dict[str, type[OnlineClassifier]]
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas.io.formats.style import Styler
 
-    from olbench.learn.tracing import Trace, TracedRound
+    from olbench.analysis.results import Results
+    from olbench.learners.tracing import Trace, TracedRound
     from olbench.protocols.definition import Series
-    from olbench.report.results import Results
 
 __all__ = ["curves", "gaussian", "ranks", "table"]
 

@@ -8,8 +8,8 @@ if its results do; then every trial of it on record is lost, those that ship inc
 
 from pathlib import Path
 
-from olbench.config.reading import read_config
-from olbench.trials.behaviour import SHIPPED, ship
+from olbench.protocols.behaviour import SHIPPED, ship
+from olbench.protocols.reading import read_config
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 

@@ -10,7 +10,7 @@ the machine no name. `olbench report` reads the folder.
 import sys
 from pathlib import Path
 
-from olbench.trials.bundle import write_run
+from olbench.records.bundle import write_run
 
 if __name__ == "__main__":
     source, target = map(Path, sys.argv[1:])

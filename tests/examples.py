@@ -22,7 +22,7 @@ def _rules():
     return [
         each
         for each in definitions()
-        if each.rule and each.rule.__module__.startswith("olbench.algorithms.") and each.order != "baseline"
+        if each.rule and each.rule.__module__.startswith("olbench.") and each.order != "baseline"
     ]
 
 

@@ -152,7 +152,10 @@ def test_compiled_code_takes_functions_and_constants_from_the_folders_that_key_i
     constants = {name for name in taken if name.rpartition(".")[2].isupper()}
     functions = {name for name in taken if name.rpartition(".")[2].islower()}
     assert constants == set()
-    assert functions <= {"olbench.learn.algorithm.make_algorithm", "olbench.learn.examples.as_examples"}
+    assert functions <= {
+        "olbench.algorithms.algorithm.make_algorithm",
+        "olbench.learners.examples.as_examples",
+    }
 
 
 def matching(pattern: str, *rooms: str, among: str = "*.py") -> dict[str, list[str]]:

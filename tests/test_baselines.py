@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from olbench import online_pass
-from olbench.learn.schedules import make_schedule
+from olbench.learners.schedules import make_schedule
 from tests.cases import for_each
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass, second_order
-from olbench.learn.breakdowns import find_breakdown
-from olbench.learn.schedules import make_schedule
+from olbench.learners.breakdowns import find_breakdown
+from olbench.learners.schedules import make_schedule
 from tests.cases import for_each
 from tests.test_rounds import defined
 

@@ -8,7 +8,8 @@ import pytest
 
 from olbench import first_order, make_algorithm
 from olbench.kernels.sizes import BLOCK
-from olbench.learn.examples import as_examples
+from olbench.learners.examples import as_examples
+from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import built_in, noisy
 
@@ -35,7 +36,7 @@ def in_slices(learner, X, y, size=SLICE):
 @for_each("id", ["romma", "aromma", "alma"])
 @for_each(("d", "density"), [(2, 1.0), (22, 1.0), (22, 0.4), (150, 1.0), (1000, 0.02)])
 def test_the_squared_norm_is_that_of_the_weights(id, d, density):
-    learner = make_algorithm(id).start(d)
+    learner = start(make_algorithm(id), d)
     for _ in in_slices(learner, *coin(5000, d, density)):
         exact = np.sum(learner.w.astype(L) ** 2)
         assert abs(learner.scalars[1] - exact) <= (BLOCK + d / BLOCK) * 2.0**-53 * exact
@@ -63,7 +64,7 @@ def test_the_weights_and_their_mean_are_those_of_a_plain_loop(averaged):
     """The common factor, the sum of all factors and the deficit stand for w and its sum over the rounds."""
     definition = shrinking(averaged)
     X, y = coin(3000, 7, seed=3)
-    learner = make_algorithm(definition.id).start(7)
+    learner = start(make_algorithm(definition.id), 7)
     w, total, t = np.zeros(7, L), np.zeros(7, L), 0
     for _ in in_slices(learner, X, y):
         for x, label in zip(X[t : t + SLICE].astype(L), y[t : t + SLICE].astype(L), strict=True):
@@ -91,7 +92,7 @@ def test_every_form_carries_the_covariance_of_the_updates_it_made(form):
     d, options = FORMS[form]
     a, r, n = 2.0, 0.5, 1200
     X, y = noisy(n=n, d=d, seed=4)
-    learner = make_algorithm("arow", r=r, a=a, **options).start(d)
+    learner = start(make_algorithm("arow", r=r, a=a, **options), d)
     precision, changes = np.eye(d, dtype=L) / a, 0
     for t, _ in enumerate(in_slices(learner, X, y, size=1)):
         if learner.effective_updates > changes:
@@ -112,7 +113,7 @@ def test_every_form_carries_the_covariance_of_the_updates_it_made(form):
 def test_the_screening_bounds_are_above_sigma(form, id):
     d, options = FORMS[form]
     X, y = noisy(n=4000, d=d, noise=0.05, seed=5)
-    learner = make_algorithm(id, **options).start(d)
+    learner = start(make_algorithm(id, **options), d)
     for _ in in_slices(learner, X, y, size=97):
         sigma = learner.covariance
         assert np.linalg.eigvalsh(sigma)[-1] <= learner.bound[0]
@@ -127,7 +128,7 @@ def test_the_screening_bounds_are_above_sigma(form, id):
 def test_the_bounds_of_the_root_are_above_it(id):
     """Row lengths and the largest singular value only shrink; both are renewed once in d changes."""
     X, y = noisy(n=4000, d=9, noise=0.3, seed=6)
-    learner = make_algorithm(id, form="root", eta=0.95).start(9)
+    learner = start(make_algorithm(id, form="root", eta=0.95), 9)
     for _ in in_slices(learner, X, y, size=13):
         assert (np.linalg.norm(learner.root, axis=1) <= learner.reach * (1 + 1e-12)).all()
         assert np.linalg.norm(learner.root, 2) <= learner.bound[0]
@@ -136,7 +137,7 @@ def test_the_bounds_of_the_root_are_above_it(id):
 def test_the_factor_of_the_dual_form_is_that_of_its_support():
     """L L' = diag(1 / c) + a K: no row of L is changed after it was appended."""
     X, y = noisy(n=800, d=9, seed=7)
-    learner = make_algorithm("arow", r=0.5, a=2.0, kernel="linear").start(9)
+    learner = start(make_algorithm("arow", r=0.5, a=2.0, kernel="linear"), 9)
     list(in_slices(learner, X, y))
     size = learner.size
     assert size > 200

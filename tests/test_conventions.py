@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from olbench import make_algorithm, online_pass
 from olbench.algorithms.cw import quantile
-from olbench.learn.examples import as_examples
+from olbench.learners.examples import as_examples
 from tests.cases import for_each
 from tests.examples import built_in, correlated, noisy
 

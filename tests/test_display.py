@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from olbench.display import wrap
+from olbench.engine.display import wrap
 
 SENTENCE = "olbench: `olbench run` has no option '--algorithm' (did you mean it?); see `olbench run --help`"
 

@@ -10,10 +10,10 @@ import pytest
 import olbench
 import olbench.estimators
 import olbench.plot
+from olbench.analysis.paper_file import load_paper, paper_ids
 from olbench.cli import cli
 from olbench.estimators import ESTIMATORS
-from olbench.learn.docstrings import PAPERS
-from olbench.papers import load_paper, paper_ids
+from olbench.learners.docstrings import PAPERS
 from tests.cases import for_each
 
 SECTIONS = ("Parameters", "Attributes", "References", "Examples")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from olbench.papers import load_paper, paper_ids
+from olbench.analysis.paper_file import load_paper, paper_ids
 
 ROOT = Path(__file__).parent.parent
 
@@ -66,8 +66,8 @@ def test_the_numbers_of_the_pages_are_those_of_the_runs_that_ship(page_numbers):
 
 
 def test_the_verdicts_of_the_record_that_ships_are_those_expected():
+    from olbench.analysis.verdicts import compare_expected, read_expected
     from olbench.report.model import make_report
-    from olbench.report.verdicts import compare_expected, read_expected
 
     report = make_report(ROOT / "results/scw/reference")
     expected = read_expected(ROOT / "results/scw/expected.yaml")

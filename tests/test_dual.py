@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms.cw import quantile
-from olbench.learn import learners
-from olbench.learn.examples import as_examples
-from olbench.learn.passes import predict_signs, train
+from olbench.learners import learners
+from olbench.learners.examples import as_examples
+from olbench.learners.passes import predict_signs, train
+from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import built_in, noisy
 
@@ -190,7 +191,7 @@ def test_a_learner_goes_on_with_another_matrix():
     X, y = noisy(n=200, d=6, density=0.5)
     algorithm = make_algorithm("arow", kernel="rbf", gamma=0.2)
     whole = online_pass(algorithm, X, y).learner
-    learner = algorithm.start(6)
+    learner = start(algorithm, 6)
     for part in (slice(0, 50), slice(50, 120), slice(120, 200)):
         rows = as_examples(X[part].copy()).rows()
         learner.run(rows, y[part], np.arange(part.stop - part.start))

@@ -8,8 +8,9 @@ from sklearn.linear_model import SGDClassifier
 from olbench import first_order, make_algorithm, online_pass, wrap
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
-from olbench.learn.examples import as_examples
-from olbench.learn.passes import StoppedError, predict_signs, train
+from olbench.learners.examples import as_examples
+from olbench.learners.passes import StoppedError, predict_signs, train
+from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import built_in, noisy
 
@@ -88,7 +89,7 @@ def test_the_prediction_for_unseen_rows_is_that_of_a_pass(id, options, storage):
 
 
 def weights_after_each_round(algorithm, X, y):
-    learner = algorithm.start(X.shape[1])
+    learner = start(algorithm, X.shape[1])
     rows = as_examples(X).rows()
     for i in range(len(y)):
         learner.run(rows, y, np.array([i]))
@@ -113,7 +114,7 @@ def test_averaging_changes_no_count_of_the_pass(id):
 
 
 def test_the_mean_before_the_first_round_is_zero():
-    assert not make_algorithm("averaged-pa").start(3).weights.any()
+    assert not start(make_algorithm("averaged-pa"), 3).weights.any()
 
 
 @pytest.mark.parametrize("shrink", [0.9, 0.01, -0.5, 0.0])
@@ -175,7 +176,7 @@ def test_sgd_minimises_its_objective():
 def test_objects_are_trained_and_predict_too():
     X, y = noisy(density=0.5)
     algorithm = wrap(SGDClassifier(random_state=0))
-    fresh = algorithm.start(X.shape[1])
+    fresh = start(algorithm, X.shape[1])
     assert (predict_signs(fresh, X) == 1.0).all()
     _, second = train(algorithm, sp.csr_matrix(X), y, orders(len(y), 2))
     predicted = predict_signs(second.learner, sp.csr_matrix(X))

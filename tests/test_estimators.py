@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from olbench import UserError, estimators, make_algorithm, online_pass
 from olbench.algorithms import get_definition
 from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP, SOPLibol
-from olbench.learn.examples import as_examples
+from olbench.learners.examples import as_examples
 from tests.cases import for_each
 from tests.examples import built_in, noisy
 
@@ -32,10 +32,10 @@ STUB = Path(estimators.__file__).with_suffix(".pyi")
 STUB_HEAD = """# Made from the definitions of the algorithms by tests/test_estimators.py.
 from dataclasses import dataclass
 
-from olbench.advice.estimator import TakesAdvice
-from olbench.learn.classifiers import AllocatingClassifier, EllipsoidClassifier
-from olbench.learn.classifiers import OnlineClassifier as OnlineClassifier
-from olbench.learn.classifiers import SecondOrderClassifier as SecondOrderClassifier
+from olbench.papers.adviceptron2010.estimator import TakesAdvice
+from olbench.learners.classifiers import AllocatingClassifier, EllipsoidClassifier
+from olbench.learners.classifiers import OnlineClassifier as OnlineClassifier
+from olbench.learners.classifiers import SecondOrderClassifier as SecondOrderClassifier
 
 ESTIMATORS: dict[str, type[OnlineClassifier]]
 """

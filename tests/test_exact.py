@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.optimize import NonlinearConstraint, minimize
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.learn.examples import as_examples
+from olbench.learners.examples import as_examples
+from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import noisy
 
@@ -46,7 +47,7 @@ def example(id, entries, phi, part, norm):
 
 def learn(id, phi, mu, sigma, x):
     """Return the Gaussian after one positive example, and whether it was an update."""
-    learner = make_algorithm(id, phi=phi, covariance="diag", projection="exact").start(len(x))
+    learner = start(make_algorithm(id, phi=phi, covariance="diag", projection="exact"), len(x))
     learner.moments[:] = np.column_stack([mu, sigma])
     learner.run(as_examples(x[None, :]).rows(), np.ones(1), np.zeros(1, dtype=np.int64))
     assert learner.breakdowns == 0

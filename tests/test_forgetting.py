@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from olbench import Parameter, make_algorithm, online_pass, second_order
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
-from olbench.learn.schedules import make_schedule
+from olbench.learners.schedules import make_schedule
 from tests.cases import for_each
 
 RULES = [("arow", {"r": 0.5}), ("cw", {"eta": 0.55}), ("cw-var", {"eta": 0.8}), ("scw1", {}), ("scw2", {}),

@@ -12,8 +12,9 @@ from olbench.kernels.matrix import inner, inner_row, project
 from olbench.kernels.root import largest_entry
 from olbench.kernels.rows import dot, dot_row
 from olbench.kernels.screening import gathered_variance
-from olbench.learn.examples import as_examples
-from olbench.learn.learners import LINE
+from olbench.learners.examples import as_examples
+from olbench.learners.learners import LINE
+from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import noisy
 
@@ -109,14 +110,14 @@ def test_looking_ahead_changes_nothing(id, density):
     """Slices of every length see another number of rows ahead, and an unscreened rule guesses all of them."""
     from dataclasses import replace
 
-    from olbench.learn.examples import as_examples
+    from olbench.learners.examples import as_examples
 
     X, y = noisy(n=500, d=131, density=density)
     whole = online_pass(make_algorithm(id), X, y)
     assert whole.effective_updates > 100
     algorithm = make_algorithm(id)
     unscreened = replace(algorithm, definition=replace(algorithm.definition, monotone=False))
-    sliced = algorithm.start(131)
+    sliced = start(algorithm, 131)
     begin, rows = 0, as_examples(X).rows()
     for length in [1, 2, 3, 9, 40] * 100:
         sliced.run(rows, y, np.arange(begin, min(begin + length, len(y))))
@@ -147,7 +148,7 @@ def test_longer_rows_of_sigma_change_no_bit(d):
     X, y = noisy(d + 150, d, seed=21)
     examples, passes = as_examples(X), []
     for is_compact in (False, True):
-        learner = make_algorithm("scw1").start(d)
+        learner = start(make_algorithm("scw1"), d)
         # An odd number of lines from row to row: a power of two would let the rows of a column collide.
         assert learner._base.shape[1] // LINE % 2 == 1
         if is_compact:
@@ -183,7 +184,7 @@ def test_margins_have_the_same_bits_whether_a_row_is_read_straight_or_gathered()
 def test_the_bounds_on_the_variance_hold_after_every_change(id, d):
     """Sigma never exceeds the bounds that screen rounds, with or without the axis along the mean."""
     X, y = noisy(n=6 * d, d=d)
-    learner = make_algorithm(id).start(d)
+    learner = start(make_algorithm(id), d)
     for begin in range(0, len(y), d // 2):
         part = slice(begin, begin + d // 2)
         learner = run_on(learner, X[part], y[part])
@@ -194,7 +195,7 @@ def test_the_bounds_on_the_variance_hold_after_every_change(id, d):
 
 
 def run_on(learner, X, y):
-    from olbench.learn.examples import as_examples
+    from olbench.learners.examples import as_examples
 
     learner.run(as_examples(X).rows(), y, np.arange(len(y)))
     return learner

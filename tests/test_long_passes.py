@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from olbench.advice.sets import Advice, AdviceSet
 from olbench.algorithms import get_definition
-from olbench.learn.learners import BLOCKED_FROM
+from olbench.learners.learners import BLOCKED_FROM
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.reference import compiled
 from tests.reference.comparison import compare, make
 

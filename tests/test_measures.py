@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from olbench import measures
-from olbench.measures import Counts
+from olbench.protocols import measures
+from olbench.protocols.measures import Counts
 
 THEIRS = {
     "accuracy": metrics.accuracy_score,

@@ -10,9 +10,10 @@ import pytest
 from sklearn.datasets import load_digits
 
 from olbench import UserError, load_dataset, load_results, make_algorithm, online_pass, run
-from olbench.learn.examples import as_examples
-from olbench.learn.one_vs_rest import RING, choose_class
-from olbench.learn.passes import predict_signs, windowed_pass
+from olbench.learners.examples import as_examples
+from olbench.learners.one_vs_rest import RING, choose_class
+from olbench.learners.passes import predict_signs, windowed_pass
+from olbench.learners.start import start
 from tests.cases import for_each
 
 ROWS = 300
@@ -83,7 +84,7 @@ def test_every_kernel_keeps_the_margins_of_its_learner(digits, id, settings):
     """The binary mistakes of each class follow from the margins that its learner kept."""
     X, y, order = digits
     algorithm, rows = make_algorithm(id, **settings), as_examples(X).rows()
-    learner = algorithm.start(X.shape[1])
+    learner = start(algorithm, X.shape[1])
     learner.keep_margins(np.full((512, 2), np.nan))
     signs = np.where(y == 3, 1.0, -1.0)
     learner.run(rows, signs, order[:100])
@@ -92,7 +93,7 @@ def test_every_kernel_keeps_the_margins_of_its_learner(digits, id, settings):
     assert np.isfinite(margins).all()
     assert np.isnan(learner.margins[order.size :]).all()
     assert np.count_nonzero((margins >= 0) != (signs[order] > 0)) == learner.mistakes > 0
-    bare = algorithm.start(X.shape[1])
+    bare = start(algorithm, X.shape[1])
     bare.run(rows, signs, order)
     np.testing.assert_array_equal(bare.weights, learner.weights)
 
@@ -234,7 +235,7 @@ def test_a_config_runs_resumes_checks_and_reports_all_classes(folder, tmp_path, 
     assert len((out / "trials.jsonl").read_text().splitlines()) == 8
     frame = load_results(out).to_frame()
     X, y = load_digits(return_X_y=True)
-    from olbench.trials import seeds
+    from olbench.records import seeds
 
     order = seeds.order(0, "digits-1-vs-7[all]", "report", 1, seeds.ALL, y.size)
     expected = online_pass("pa1", X, y, order, labels="all")
@@ -253,9 +254,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 from olbench.estimators import AROW, PA1
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.classes import start_classes
-from olbench.learn.examples import as_examples
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.learners.classes import start_classes
+from olbench.learners.examples import as_examples
 
 X, y = load_digits(return_X_y=True)
 X, y = np.tile(X[:400], (1, 3)), y[:400].astype(float)

@@ -16,8 +16,8 @@ from scipy.optimize import minimize, minimize_scalar
 
 from olbench import make_algorithm
 from olbench.algorithms.cw import quantile
-from olbench.learn.classes import start_classes
-from olbench.learn.examples import as_examples
+from olbench.learners.classes import start_classes
+from olbench.learners.examples import as_examples
 from tests.cases import for_each
 
 STEPS, CLASSES, D = 200, 3, 3

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from olbench import conform, contestant, online_pass
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
-from olbench.trials import behaviour
+from olbench.protocols import behaviour
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
 Y = [1, -1, 1]

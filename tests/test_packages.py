@@ -34,7 +34,7 @@ tables:
 """
 AUDIT = '''"""Nobody, Six points, 2026."""
 
-from olbench.audit import Instance, check
+from olbench.papers.audit import Instance, check
 
 
 @check(paper="mine2026", where="Lemma 1", statement="one is not above one")

@@ -7,8 +7,9 @@ import pytest
 
 from olbench import UserError, make_algorithm
 from olbench.algorithms import get_definition
+from olbench.analysis.paper_file import load_paper, paper_ids, read_paper
+from olbench.analysis.published import standard_error
 from olbench.data.catalog import find
-from olbench.papers import load_paper, paper_ids, read_paper, standard_error
 from tests.cases import for_each
 
 PAPER = load_paper("scw2012")

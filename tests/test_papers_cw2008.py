@@ -3,8 +3,8 @@
 import pytest
 
 from olbench import make_algorithm
+from olbench.analysis.paper_file import load_paper
 from olbench.data.catalog import find
-from olbench.papers import load_paper
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm
+from olbench.analysis.claims import weigh_printed
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.stats import mean_ranks
 from olbench.data.catalog import catalog, find
-from olbench.papers import load_paper
-from olbench.report.claims import weigh_printed
-from olbench.stats import mean_ranks
 from tests.cases import for_each
 
 PAPER = load_paper("cw2012")

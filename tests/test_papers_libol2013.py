@@ -1,10 +1,10 @@
 """The printed numbers of the toolbox's manual are whole, plausible, and about the toolbox's own variants."""
 
 from olbench import make_algorithm
-from olbench.config.reading import read_config
+from olbench.analysis.paper_file import load_paper
 from olbench.data.catalog import find
-from olbench.papers import load_paper
-from olbench.shipped import configs
+from olbench.protocols.reading import read_config
+from olbench.records.shipped import configs
 from tests.cases import for_each
 
 PAPER = load_paper("libol2013")

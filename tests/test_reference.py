@@ -7,7 +7,7 @@ from sklearn.datasets import load_svmlight_file
 from benchmarks.reference import page
 from olbench import make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.learn.passes import predict_signs
+from olbench.learners.passes import predict_signs
 from tests.examples import built_in, correlated, noisy
 from tests.reference import compiled
 

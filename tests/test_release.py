@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from olbench import __version__, shipped
+from olbench import __version__
+from olbench.records import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -11,8 +11,10 @@ import olbench
 from olbench import UserError, load_plugin, make_algorithm, online_pass, second_order
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY
-from olbench.learn.breakdowns import find_breakdown
-from olbench.learn.schedules import make_schedule
+from olbench.learners.breakdowns import find_breakdown
+from olbench.learners.schedules import make_schedule
+from olbench.learners.start import start
+from olbench.learners.state import count_state_bytes
 from tests.cases import for_each
 
 PLUGIN = Path(__file__).parent.parent / "docs/examples/my_richer_rules.py"
@@ -159,11 +161,11 @@ def test_storage_slices_and_single_steps_leave_the_bits_alone(data, id, form):
         np.testing.assert_array_equal(whole.weights, other.weights)
         np.testing.assert_array_equal(whole.learner.counters, other.learner.counters)
         np.testing.assert_array_equal(whole.learner.rule_state, other.learner.rule_state)
-    learner = algorithm.start(D)
+    learner = start(algorithm, D)
     stepped = [learner.step(x, label) for x, label in zip(X, y, strict=True)]
     np.testing.assert_array_equal(stepped, whole.margins)
     assert learner.score(X[1]) == pytest.approx(whole.weights @ X[1], rel=1e-12)
-    assert learner.state_bytes == algorithm.state_bytes(D)
+    assert learner.state_bytes == count_state_bytes(algorithm, D)
 
 
 @FORMS
@@ -188,7 +190,7 @@ def test_a_learner_of_shards_starts_from_scratch(data):
     np.testing.assert_array_equal(means, learner.weights)
     np.testing.assert_array_equal(variances, learner.covariance)
     learner.forget(np.arange(D))
-    for name, value in vars(algorithm.start(D)).items():
+    for name, value in vars(start(algorithm, D)).items():
         if isinstance(value, np.ndarray) and name != "margins":
             np.testing.assert_array_equal(getattr(learner, name), value)
 

@@ -11,8 +11,9 @@ from sklearn.linear_model import SGDClassifier
 from olbench import make_algorithm, online_pass, wrap
 from olbench.algorithms.definition import REGISTRY, first_order, second_order
 from olbench.errors import UserError
-from olbench.learn.classes import start_classes
-from olbench.learn.examples import as_examples
+from olbench.learners.classes import start_classes
+from olbench.learners.examples import as_examples
+from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import noisy
 
@@ -153,7 +154,7 @@ def test_a_rule_that_shrinks_does_what_a_plain_loop_does(shrink, averaged):
 )
 def test_the_kept_margin_of_a_round_is_that_of_the_weights_before_it_with_their_exponent(id, d, options):
     X, y = noisy(n=20, d=d)
-    learner, rows = make_algorithm(id, **options).start(d), as_examples(X).rows()
+    learner, rows = start(make_algorithm(id, **options), d), as_examples(X).rows()
     learner.keep_margins(np.full((8, 2), np.nan))
     exponents = set()
     for t, x in enumerate(X):
@@ -198,7 +199,7 @@ def test_steps_are_a_pass_to_the_bit(id, settings, scale):
     algorithm = make_algorithm(id, **settings)
     whole = online_pass(algorithm, X, y, keep="margins")
     for form in (list, np.asarray, lambda row: sp.csr_matrix(row[None])):
-        learner = algorithm.start(5)
+        learner = start(algorithm, 5)
         margins = [learner.step(form(x), label) for x, label in zip(X, y, strict=True)]
         assert margins == whole.margins.tolist()
         assert counts(learner) == counts(whole)
@@ -209,7 +210,7 @@ def test_steps_are_a_pass_to_the_bit(id, settings, scale):
 @for_each(("id", "settings", "scale"), STEPPING.values())
 def test_the_score_is_the_margin_that_the_next_step_has(id, settings, scale):
     X, y = noisy(n=40, d=5, scale=scale)
-    learner = make_algorithm(id, **settings).start(5)
+    learner = start(make_algorithm(id, **settings), 5)
     for x, label in zip(X, y, strict=True):
         before = learner.score(x)
         # An averaged learner predicts with its average, but learns from the margin of its last weights.
@@ -220,7 +221,7 @@ def test_the_score_is_the_margin_that_the_next_step_has(id, settings, scale):
 def test_an_object_of_another_library_takes_steps():
     X, y = noisy(n=40, d=5)
     algorithm = wrap(SGDClassifier(random_state=0))
-    learner = algorithm.start(5)
+    learner = start(algorithm, 5)
     margins = [learner.step(x, label) for x, label in zip(X, y, strict=True)]
     assert margins == online_pass(algorithm, X, y, keep="margins").margins.tolist()
     assert (
@@ -240,7 +241,7 @@ def test_an_object_of_another_library_takes_steps():
     ],
 )
 def test_a_step_with_a_wrong_example_changes_nothing(x, y, message):
-    learner = make_algorithm("perceptron").start(3)
+    learner = start(make_algorithm("perceptron"), 3)
     with pytest.raises(UserError, match=message):
         learner.step(x, y)
     assert learner.rounds == 0
@@ -248,7 +249,7 @@ def test_a_step_with_a_wrong_example_changes_nothing(x, y, message):
 
 
 def test_numbers_whose_squares_overflow_are_taken():
-    learner = make_algorithm("perceptron").start(2)
+    learner = start(make_algorithm("perceptron"), 2)
     learner.step(np.array([1e200, 0.0]), 1)
     assert learner.rounds == 1
 

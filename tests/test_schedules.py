@@ -12,8 +12,9 @@ from olbench import make_algorithm, online_pass, second_order, wrap
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
-from olbench.learn.examples import as_examples
-from olbench.learn.schedules import count_predictions, make_schedule
+from olbench.learners.examples import as_examples
+from olbench.learners.schedules import count_predictions, make_schedule
+from olbench.learners.start import start
 from tests.cases import for_each
 
 N, D, WIDE = 300, 6, 140
@@ -66,7 +67,7 @@ def make(id, settings):
 
 def play(id, settings, X, y, schedule):
     """Follow a schedule entry by entry: return the margins of the predictions, and the learner."""
-    learner = make(id, settings).start(X.shape[1])
+    learner = start(make(id, settings), X.shape[1])
     learner.warm_up()
     rows, margins = as_examples(X).rows(), []
     for entry in schedule.tolist():
@@ -142,7 +143,7 @@ def test_confusion_counts_follow_from_the_margins(id, settings):
 def test_a_kept_variance_is_that_of_the_state_and_changes_nothing(id, settings):
     X, y = data(id)
     algorithm = make(id, settings)
-    if not algorithm.start(X.shape[1]).has_variances:
+    if not start(algorithm, X.shape[1]).has_variances:
         with pytest.raises(UserError, match="has no variances"):
             online_pass(algorithm, X, y, keep="variances")
         return
@@ -159,7 +160,7 @@ def test_a_kept_variance_is_that_of_the_state_and_changes_nothing(id, settings):
 def test_a_kept_variance_is_that_of_the_prediction_however_late_the_label(id, settings):
     X, y = data(id)
     algorithm = make(id, settings)
-    if not algorithm.start(X.shape[1]).has_variances:
+    if not start(algorithm, X.shape[1]).has_variances:
         return
     schedule = make_schedule(np.arange(N) + 11)
     plain = online_pass(algorithm, X, y, order=schedule)
@@ -203,7 +204,7 @@ def test_one_learner_per_class_follows_a_schedule(digits):
     X, y = digits
     schedule = make_schedule(np.arange(y.size) + 6)
     late = online_pass("arow", X, y, order=schedule, labels="all", keep="margins")
-    learners = [make_algorithm("arow").start(X.shape[1]) for _ in range(10)]
+    learners = [start(make_algorithm("arow"), X.shape[1]) for _ in range(10)]
     rows, predicted = as_examples(X).rows(), []
     for t in range(y.size):
         predicted.append(int(np.argmax([each.scores(rows, np.array([t]))[0] for each in learners])))

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from olbench.config.schema import make_schema
 from olbench.protocols import protocols
-from olbench.shipped import configs
+from olbench.protocols.schema import make_schema
+from olbench.records.shipped import configs
 from tests.cases import for_each
 from tests.runner.test_config_broken import ALGORITHMS, DATA, GOOD
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from olbench import UserError, load_results, run, shipped
+from olbench import UserError, load_results, run
+from olbench.analysis.paper_file import paper_ids
 from olbench.data.catalog import catalog_path
-from olbench.papers import FOLDER, NUMBERS, paper_ids
+from olbench.plugins import NUMBERS, paper_folders
+from olbench.records import shipped
 from olbench.report.summary import find_runs
-from olbench.yaml_lines import LOADER, SHIPPED_LOADER, read_yaml
+from olbench.structs import LOADER, SHIPPED_LOADER, read_yaml
 from tests.runner.conftest import own_folder  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -163,6 +165,6 @@ def test_a_run_of_the_other_package_is_found_once_it_is_installed(tmp_path, monk
 
 
 def test_both_loaders_read_the_same_from_the_files_that_ship():
-    for path in (catalog_path(), *(FOLDER / id / NUMBERS for id in paper_ids())):
+    for path in (catalog_path(), *(paper_folders()[id] / NUMBERS for id in paper_ids())):
         slow, fast = (read_yaml(path, loader) for loader in (LOADER, SHIPPED_LOADER))
         assert repr(slow) == repr(fast), path

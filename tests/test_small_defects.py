@@ -134,7 +134,7 @@ def test_code_compiles_where_neither_the_package_nor_the_home_can_be_written(tmp
 
 
 def test_a_clock_that_goes_back_changes_nothing_but_the_dates(tmp_path, here, monkeypatch):
-    from olbench.trials import run_file
+    from olbench.records import run_file
 
     dates = iter(f"2001-01-01T00:00:{second:02}+00:00" for second in range(59, 0, -1))
     monkeypatch.setattr(run_file, "now", lambda: next(dates))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats as reference
 
-from olbench import stats
+from olbench.analysis import stats
 from tests.cases import for_each
 
 #: Demšar, JMLR 7 (2006), Table 5a: critical values of the two-tailed Nemenyi test at 5%.
@@ -560,7 +560,7 @@ def test_mcnemar_needs_the_same_examples():
 
 
 def test_data_sets_without_a_finished_algorithm_have_no_ranks():
-    from olbench.stats import mean_ranks
+    from olbench.analysis.stats import mean_ranks
 
     assert mean_ranks({"a": {}, "b": {}}) == mean_ranks({}) == {}
 

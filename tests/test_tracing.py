@@ -15,8 +15,8 @@ from olbench import load_dataset, make_algorithm, online_pass, plot, trace, wrap
 from olbench.cli import cli
 from olbench.errors import UserError
 from olbench.kernels.counters import ONLY_PREDICT
+from olbench.records import seeds
 from olbench.report.figures.rounds import required_margin
-from olbench.trials import seeds
 from tests.cases import for_each
 from tests.examples import built_in, noisy
 from tests.refusals import find_wrong

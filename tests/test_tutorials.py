@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from olbench.algorithms.definition import REGISTRY
-from olbench.algorithms.plugins import PREFIX
+from olbench.plugins import PREFIX
 
 TUTORIALS = Path(__file__).parent.parent / "docs" / "tutorials"
 #: A block of code, and the name of the file that it is to be saved as, if the line before says one.

@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.reference import page
-from olbench.advice.files import read_rules
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog, find
 from olbench.data.load import load_dataset
 from olbench.data.named import load_named
 from olbench.errors import UserError
-from olbench.trials.behaviour import behaviour
-from olbench.trials.provenance import machine
+from olbench.papers.adviceptron2010.files import read_rules
+from olbench.protocols.behaviour import behaviour
+from olbench.records.provenance import machine
 from tests.examples import built_in
 from tests.reference import compiled
 from tests.reference.comparison import compare, make

@@ -4,7 +4,7 @@ import numpy as np
 
 from olbench import Outcome, Protocol, Quantity, make_algorithm, online_pass, protocol
 from olbench.protocols.definition import Key, whole, wholes
-from olbench.trials import seeds
+from olbench.records import seeds
 
 ACCURACY = Quantity(
     "accuracy", "accuracy", 1, better="higher", percent=True, judged=True, exact=True, plural="accuracies"

@@ -1,7 +1,7 @@
 """Averaged learners: the mean of w over all rounds predicts unseen examples.
 
 Online they are the perceptron, PA and PA-I themselves: the mistakes of a pass are those of w, the prediction
-of `olbench.learn.passes.predict_signs` is that of the mean.
+of `olbench.learners.passes.predict_signs` is that of the mean.
 """
 
 from functools import partial

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.probing import TAKES, check_rule, has_constant_gain
 from olbench.errors import UserError, shorten, show_name, suggest
+from olbench.plugins import Registry
 
 #: Our rules read p[0], p[1]: to unpack p tests its length, which takes about 10 ns in every round.
 Rule = Callable[..., tuple[float, float, float]]
@@ -336,17 +337,16 @@ def _find_cause(message: str) -> tuple[str, str]:
     return place[1] if place else "", reason
 
 
-REGISTRY: dict[str, Definition] = {}
-#: What each plugin that is being loaded has defined so far; one may load another.
-LOADS: list[set[tuple[str, str]]] = []
-
-
-def refuse_twice(what: str, id: str, place: str) -> None:
-    """Refuse a second definition of an id in one plugin. In a notebook, it replaces the first."""
-    if LOADS and (what, id) in LOADS[-1]:
-        raise UserError(f"{place}this file defines {what} '{id}' a second time; give it another id")
-    if LOADS:
-        LOADS[-1].add((what, id))
+REGISTRY: Registry[Definition] = Registry(
+    "the algorithm",
+    room="olbench.algorithms",
+    part="algorithms",
+    group="olbench.algorithms",
+    first=(
+        "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
+        "sop", "iellip", "cw", "nherd", "arow", "scw", "baselines", "batch",
+    ),
+)  # fmt: skip
 
 
 def _refuse_names(definition: Definition) -> None:
@@ -393,12 +393,6 @@ def _refuse_state(definition: Definition) -> None:
 def register(definition: Definition) -> Definition:
     _refuse_names(definition)
     _refuse_state(definition)
-    refuse_twice("the algorithm", definition.id, definition.place)
-    known = REGISTRY.get(definition.id)
-    if known is not None and known.file != definition.file and not known.file.startswith("<"):
-        raise UserError(
-            f"an algorithm named '{definition.id}' already exists ({known.file}); choose another id"
-        )
     known_settings = NATIVE | (RESERVED - KERNEL if definition.order == "second" else set())
     reserved = known_settings.intersection(parameter.name for parameter in definition.parameters)
     if definition.order in ("first", "second") and reserved:
@@ -409,7 +403,7 @@ def register(definition: Definition) -> Definition:
     for parameter in definition.parameters:
         for value in (parameter.default, *parameter.grid):
             parameter.check(value, f"{definition.id}, its default or grid")
-    REGISTRY[definition.id] = definition
+    REGISTRY.add(definition.id, definition, definition.module, definition.place)
     return definition
 
 
@@ -457,7 +451,7 @@ def second_order(id: str, *, title: str = "", source: str = "", **declared: Any)
 def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
     """Define an algorithm that takes advice by a step (i, sets, p, w, u, room) that moves u for advice set i.
 
-    `olbench.kernels.advice` describes what the step sees. Further keywords are the fields of Definition.
+    The kernel of the Adviceptron describes what the step sees. Further keywords are fields of Definition.
     """
     return _make_decorator(id, title, source, "advice", declared)
 
@@ -486,7 +480,7 @@ def batch_contestant(
     """Define a batch contestant by a function that builds a classifier with `fit` and `predict`.
 
     It learns from all training examples at once, so it has no online pass; a protocol with training and test
-    sets runs it (`olbench.learn.contestants.BatchLearner`).
+    sets runs it (`olbench.learners.contestants.BatchLearner`).
     """
     return _make_decorator(id, title, source, "batch", declared)
 

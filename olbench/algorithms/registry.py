@@ -1,35 +1,15 @@
 """The list of all algorithms that are installed."""
 
-import importlib
-from functools import cache
-
 from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.discovery import import_all, load_entry_points
 from olbench.errors import UserError, show_name, suggest
 
-FIRST = (
-    "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
-    "sop", "iellip", "cw", "nherd", "arow", "scw", "baselines", "batch", "adviceptron",
-)  # fmt: skip
-ELSEWHERE = ("olbench.advice.batch",)
-ENTRY_POINTS = "olbench.algorithms"
 #: The titles that records give to algorithms of their own, by id: their files are not run to report on them.
 RECORDED: dict[str, str] = {}
 
 
-@cache
-def _load_installed() -> dict[str, int]:
-    built_in = [*import_all("olbench.algorithms", FIRST), *ELSEWHERE]
-    for module in ELSEWHERE:
-        importlib.import_module(module)
-    load_entry_points(ENTRY_POINTS, "the algorithms")
-    return {module: place for place, module in enumerate(built_in)}
-
-
 def definitions() -> list[Definition]:
-    """Return all algorithms: the built-in ones in one order whatever was imported before, then the others."""
-    place = _load_installed()
-    return sorted(REGISTRY.values(), key=lambda definition: place.get(definition.module, len(place)))
+    """Return all algorithms: those that ship in one order, whatever was imported before, then the others."""
+    return REGISTRY.listed()
 
 
 def get_definition(name: str) -> Definition:
@@ -38,7 +18,7 @@ def get_definition(name: str) -> Definition:
     >>> get_definition("SCW-I") is get_definition("SCW1") is get_definition("scw1")
     True
     """
-    _load_installed()
+    REGISTRY.load()
     if name in REGISTRY:
         return REGISTRY[name]
     known = definitions()
@@ -55,5 +35,5 @@ def title_of(id: str) -> str:
     >>> title_of("scw1"), title_of("somebody-elses")
     ('SCW-I', 'somebody-elses')
     """
-    _load_installed()
+    REGISTRY.load()
     return REGISTRY[id].title if id in REGISTRY else RECORDED.get(id, id)

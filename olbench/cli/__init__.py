@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 import click
 
 from olbench import __version__
-from olbench.discovery import PackageWarning
-from olbench.display import wrap
+from olbench.engine.display import wrap
 from olbench.errors import UserError, escape_controls, suggest
+from olbench.plugins import PackageWarning
 
 #: With fewer bytes of addresses, OpenBLAS tries forever to get memory for its threads.
 FEWEST_BYTES = 900 << 20

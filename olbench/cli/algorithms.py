@@ -79,7 +79,7 @@ def conform(id: str | None, other: str) -> int:
 def show_rules(
     definition: "Definition | None", rules: str | None, data: str | None, positive: tuple[float, ...]
 ) -> None:
-    from olbench.report.advice import make_account, render
+    from olbench.papers.adviceptron2010.account import make_account, render
 
     if rules is None or data is None:
         raise UserError("--rules and --data go together: the rules name features of the data")

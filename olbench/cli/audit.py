@@ -12,7 +12,7 @@ from olbench.cli.flags import OUTPUT, format_flag
 from olbench.cli.output import deliver, say
 
 if TYPE_CHECKING:
-    from olbench.audit import Check, Result
+    from olbench.papers.audit import Check, Result
 
 FORMATS = ("text", "json", "md")
 
@@ -45,7 +45,7 @@ def command(
       olbench audit scw2012 --format md --output audit.md
       olbench audit --list
     """
-    from olbench.audit import SEED, TRIALS, checks
+    from olbench.papers.audit import SEED, TRIALS, checks
 
     chosen = checks(paper, id)
     if listing:
@@ -77,7 +77,7 @@ def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
 
 
 def rendered(results: "list[Result]", form: str, output: Path | None) -> str:
-    from olbench.audit import render
+    from olbench.papers.audit import render
 
     if form == "json":
         return render.render_json(results)

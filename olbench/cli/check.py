@@ -13,7 +13,7 @@ from olbench.errors import UserError, escape_controls
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
-    from olbench.engine.regression import Comparison, Remark
+    from olbench.analysis.check import Comparison, Remark
     from olbench.engine.runner import Run
 
 MAX_LINES = 20
@@ -62,10 +62,10 @@ def command(
       olbench check scw --set 'datasets=[synthetic]'
     """
     from olbench import api
-    from olbench.config.reading import read_config
+    from olbench.analysis import baseline
+    from olbench.protocols.reading import read_config
+    from olbench.records.shipped import BASELINE, find_baseline, find_config, runs
     from olbench.report import regression
-    from olbench.shipped import BASELINE, find_baseline, find_config, runs
-    from olbench.trials import baseline
 
     # What ships is read, never written.
     against = given or (BASELINE if update else find_baseline(str(config)))
@@ -119,7 +119,7 @@ def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str
 
 class Places:
     def __init__(self, run: "Run", config: Path):
-        from olbench.yaml_lines import read_yaml
+        from olbench.structs import read_yaml
 
         self.config, self.root = config, read_yaml(config)
         specs = run.cells[0].config

@@ -12,13 +12,13 @@ import click
 from olbench.cli import Actions
 from olbench.cli.flags import own_data
 from olbench.cli.output import say, show_parts
-from olbench.display import can_redraw, make_bar
+from olbench.engine.display import can_redraw, make_bar
 from olbench.errors import UserError, expand_home, is_file
 
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
     from olbench.data.fetch import Progress
-    from olbench.yaml_lines import Node
+    from olbench.structs import Node
 
 MIRROR = click.option(
     "--mirror", metavar="PLACE", help="Folder or http(s) address to look in first [default: OLBENCH_MIRROR]."
@@ -161,10 +161,10 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
 
 
 def _describe_file(name: str, positive: tuple[str, ...], given: dict[str, Any]) -> None:
-    from olbench.config.specs import Reading
     from olbench.data.inspect import look_at
     from olbench.data.load import keep_pipe, load_dataset
     from olbench.data.readers.compressed import is_pipe
+    from olbench.data.spec import Reading
 
     path = keep_pipe(name, Reading(**given)) if is_pipe(name) else expand_home(name)
     for line in look_at(path, Reading(**given)).lines():
@@ -250,8 +250,8 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
 
 
 def _config_names(path: str) -> list[str]:
-    from olbench.shipped import find_config
-    from olbench.yaml_lines import read_yaml
+    from olbench.records.shipped import find_config
+    from olbench.structs import read_yaml
 
     file = find_config(path)
     root = read_yaml(file)
@@ -262,7 +262,7 @@ def _config_names(path: str) -> list[str]:
 
 
 def _catalog_name(item: "Node", folder: Path) -> str:
-    from olbench.config.reading import find_dataset
+    from olbench.protocols.reading import find_dataset
     from olbench.structs import text
 
     if isinstance(item.value, dict):

@@ -12,7 +12,7 @@ from olbench.errors import UserError
 from olbench.report.grid import Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
-    from olbench.forensics.inquiry import Suspect
+    from olbench.analysis.forensics import Suspect
 
 #: Columns of text: more than any table needs.
 WIDTH = 1000
@@ -46,10 +46,10 @@ def command(
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
     from olbench import api
-    from olbench.config.reading import read_config
-    from olbench.forensics.inquiry import Suspect, suspects
+    from olbench.analysis.forensics import Suspect, suspects
+    from olbench.protocols.reading import read_config
+    from olbench.records.shipped import find_config
     from olbench.report.forensics import findings_document
-    from olbench.shipped import find_config
 
     path = find_config(str(config))
     inquiry = read_config(path, overrides)

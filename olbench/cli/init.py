@@ -114,8 +114,8 @@ def command(
       olbench init my.csv && olbench run my.yaml && olbench report results/my
       olbench init --schema > olbench.schema.json
     """
-    from olbench.config.schema import FILE, make_schema
     from olbench.data.readers.compressed import base_name
+    from olbench.protocols.schema import FILE, make_schema
 
     if schema:
         click.echo(json.dumps(make_schema(), indent=1))
@@ -145,9 +145,9 @@ def command(
 def make_config(
     file: Path, config: Path, label: str = "", positive: tuple[str, ...] = (), delimiter: str = ""
 ) -> "tuple[str, Look]":
-    from olbench.config.specs import Reading
     from olbench.data.inspect import look_at
     from olbench.data.prepare.labels import read_label
+    from olbench.data.spec import Reading
 
     look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
     covariance = "full" if look.features <= MOST_FULL else "diag"
@@ -215,7 +215,7 @@ PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard", "
 
 
 def _write(file: Path, text: str, force: bool) -> None:
-    from olbench.config.schema import FILE, LINE, make_schema
+    from olbench.protocols.schema import FILE, LINE, make_schema
 
     if file.exists() and not force:
         raise UserError(f"{file} already exists; choose another name, or overwrite it with --force")

@@ -11,8 +11,8 @@ from olbench.cli.output import show_parts
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
+    from olbench.analysis.results import Results
     from olbench.report.grid import Grid
-    from olbench.report.results import Results
 
 
 @click.command("list")
@@ -25,7 +25,7 @@ def command() -> None:
       olbench run quick
       olbench report scw
     """
-    from olbench import shipped
+    from olbench.records import shipped
     from olbench.report.grid import Grid, boxes, left
 
     known = shipped.runs()
@@ -42,8 +42,8 @@ def command() -> None:
 
 
 def describe_runs(paths: list[Path]) -> "Grid":
+    from olbench.analysis.results import load_results
     from olbench.report.grid import Grid, boxes, left, right
-    from olbench.report.results import load_results
 
     rows = []
     for path in paths:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.display import can_redraw, wrap
+from olbench.engine.display import can_redraw, wrap
 from olbench.errors import escape_controls
 from olbench.files import write_text
 from olbench.report.grid import count
@@ -57,7 +57,7 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
 
 
 def choose_run(name: Path) -> Path:
-    from olbench.shipped import REFERENCE, find_run, is_hidden
+    from olbench.records.shipped import REFERENCE, find_run, is_hidden
 
     folder = find_run(name)
     if is_hidden(name):

@@ -10,15 +10,15 @@ import click
 
 from olbench.algorithms.plugins import run_rule
 from olbench.cli.output import say, show_parts
-from olbench.config.specs import Config
 from olbench.engine.estimate import duration
 from olbench.engine.executors.local import warm_up
 from olbench.engine.reuse import CellReuse, explain_cells
 from olbench.engine.stopping import StopFlag
 from olbench.protocols.definition import Cell, Known
-from olbench.quantities import SECONDS, Quantity, mean_and_deviation
+from olbench.protocols.specs import Config
+from olbench.records import ledger
+from olbench.records.quantities import SECONDS, Quantity, mean_and_deviation
 from olbench.report.grid import DETAIL, FLAG, KEPT, TIME, Grid, boxes, count, left, right
-from olbench.trials import ledger
 
 if TYPE_CHECKING:
     from olbench.api import Plan

@@ -11,7 +11,7 @@ import click
 
 from olbench.cli.flags import OUTPUT, TRUST
 from olbench.cli.output import choose_run, deliver, render, say, screen_size
-from olbench.display import can_redraw
+from olbench.engine.display import can_redraw
 from olbench.errors import UserError
 from olbench.report.grid import count
 from olbench.report.renderers import format_names, get_format
@@ -92,12 +92,12 @@ def command(
       olbench report results/before results/after
       olbench report results/scw --strict results/scw/expected.yaml
     """
+    from olbench.analysis.results import newest
+    from olbench.analysis.verdicts import expected_text
+    from olbench.records.container import is_bundle, trust
+    from olbench.records.shipped import is_shipped
     from olbench.report.document import report_document
     from olbench.report.model import make_report, select_rows
-    from olbench.report.results import newest
-    from olbench.report.verdicts import expected_text
-    from olbench.shipped import is_shipped
-    from olbench.trials.container import is_bundle, trust
 
     for folder in folders if trust_plugins else ():
         trust(folder)
@@ -159,7 +159,7 @@ def render_brief(report: "Report", again: str) -> str:
 
 
 def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
-    from olbench.report.results import load_results
+    from olbench.analysis.results import load_results
     from olbench.report.sections.comparison import comparison_document
 
     runs = [load_results(choose_run(folder)) for folder in folders]
@@ -189,7 +189,7 @@ def draw(report: "Report", folder: Path) -> int:
 
 
 def judge_strictly(report: "Report", expected: Path) -> int:
-    from olbench.report.verdicts import compare_expected, read_expected
+    from olbench.analysis.verdicts import compare_expected, read_expected
 
     wanted = read_expected(expected)
     changes = compare_expected(wanted, report.judgements, report.claims)

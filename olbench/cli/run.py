@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from olbench import api
-    from olbench.config.specs import Config
     from olbench.engine.executors.local import Executor
+    from olbench.protocols.specs import Config
 
 
 CONFIG_HAS_KEYS = (
@@ -149,8 +149,8 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
     import json
     from dataclasses import replace
 
-    from olbench.config.specs import SELECTING
-    from olbench.trials import run_file
+    from olbench.protocols.specs import SELECTING
+    from olbench.records import run_file
 
     try:
         earlier = run_file.read_config(folder)
@@ -179,7 +179,7 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
 
 def is_config(what: str) -> bool:
     """Tell a config from a data set: by its extension, or because one of that name ships."""
-    from olbench.shipped import configs
+    from olbench.records.shipped import configs
 
     return Path(what).suffix in (".yaml", ".yml") or (what in configs() and not Path(what).exists())
 
@@ -188,11 +188,11 @@ def read(
     what: str, algorithms: str | None, covariance: str | None, positive: tuple[str, ...],
     overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
 ) -> "Config":  # fmt: skip
-    from olbench.config.reading import data_config, read_config
-    from olbench.config.specs import Reading
     from olbench.data.load import keep_pipe
     from olbench.data.readers.compressed import STDIN, is_pipe, show_path
-    from olbench.shipped import find_config
+    from olbench.data.spec import Reading
+    from olbench.protocols.reading import data_config, read_config
+    from olbench.records.shipped import find_config
 
     if is_config(what):
         if algorithms is not None or covariance or positive or plugins or reading:
@@ -213,7 +213,7 @@ def read(
 
 def refuse_unknown(name: str) -> None:
     from olbench.data.catalog import catalog
-    from olbench.shipped import configs
+    from olbench.records.shipped import configs
 
     if name not in catalog():
         hint = suggest(name, [*configs(), *catalog()])

@@ -10,7 +10,7 @@ from olbench.cli.output import deliver, screen_size
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
-    from olbench.learn.tracing import Trace, TracedRound
+    from olbench.learners.tracing import Trace, TracedRound
 
 COLUMNS = {
     "first": {"m": "margin", "|x|²": "squared_norm", "loss": "loss", "shrink": "shrink", "tau": "tau"},
@@ -62,8 +62,8 @@ def command(
     from olbench.algorithms.plugins import load_plugin
     from olbench.conformance.loading import read_numbers, read_pairs
     from olbench.data.load import load_dataset
-    from olbench.learn.tracing import trace
-    from olbench.trials.seeds import ALL, order
+    from olbench.learners.tracing import trace
+    from olbench.records.seeds import ALL, order
 
     if seed is not None and permutation is None:
         raise UserError("--seed belongs to a permutation; say which with --permutation")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from olbench.engine.verification import VerifiedRun, VerifiedTrial
-    from olbench.trials.verify import Mismatch
+    from olbench.records.compare import Mismatch
 
 MAX_LINES = 20
 
@@ -95,7 +95,7 @@ def show(shown: "VerifiedRun") -> None:
 
 
 def show_trial(shown: "VerifiedTrial") -> None:
-    from olbench.trials.verify import name_trial
+    from olbench.records.compare import name_trial
 
     say(escape_controls(name_trial(shown.record)))
     show_mismatches(shown.mismatches)

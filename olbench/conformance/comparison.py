@@ -10,7 +10,7 @@ from olbench.algorithms.definition import KEEPS_PRODUCT
 from olbench.conformance.inputs import Input
 from olbench.conformance.replica import Exchange, Replica, ReplicaRound
 from olbench.conformance.subjects import Recording, Sighting
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 #: Differences up to this fraction of the largest weight so far are rounding, in double precision; where fewer
 #: digits are seen, up to ROUNDINGS units of rounding.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 SEED = 2012
 DATA_ROUNDS = 1000

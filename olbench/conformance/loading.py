@@ -9,11 +9,11 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.plugins import make_module
 from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, make_subject
 from olbench.conformance.subjects import Subject
 from olbench.conformance.verdict import Conformance, judge, refuse_labelled
 from olbench.errors import UserError, describe_error, show_name, suggest
+from olbench.plugins import make_module
 
 
 def load_subject(

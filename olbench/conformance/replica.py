@@ -13,7 +13,7 @@ import numpy as np
 
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.probing import interpret
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 Part = Callable[..., Any]
 Exchange = Mapping[str, Callable[[Part], Part]]

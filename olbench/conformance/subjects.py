@@ -12,7 +12,7 @@ import numpy as np
 
 from olbench.conformance.inputs import Input
 from olbench.errors import UserError, describe_error, shorten, show_name
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 PATIENCE = 20.0
 SINGLE = float(np.finfo(np.float32).eps) / 2.0

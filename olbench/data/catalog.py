@@ -8,10 +8,13 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from olbench.config.specs import USUAL, Reading
-from olbench.discovery import folder_of, load_entry_points
+from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, expand_home, suggest
+from olbench.plugins import folder_of, load_entry_points
 from olbench.structs import (
+    LOADER,
+    SHIPPED_LOADER,
+    Node,
     anything,
     choice,
     keys_of,
@@ -19,12 +22,12 @@ from olbench.structs import (
     mapping,
     number,
     one_or_many,
+    parse_yaml,
     read_keys,
     signs,
     text,
     whole,
 )
-from olbench.yaml_lines import LOADER, SHIPPED_LOADER, Node, parse_yaml
 
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
 ARCHIVES = ("posts", "reviews", "feature-counts")

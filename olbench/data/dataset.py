@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.learn.examples import Examples, Floats, as_examples
+from olbench.learners.examples import Examples, Floats, as_examples
 
 #: Values that are hashed at once, which bounds the memory; the result does not depend on it.
 VALUES_AT_ONCE = 1 << 20

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.learn.examples import Ints
+from olbench.learners.examples import Ints
 
 BLOCK = 1 << 24
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.config.specs import USUAL
 from olbench.data import cache
 from olbench.data.catalog import TABLES_VERSION, CatalogEntry
 from olbench.data.dataset import Dataset
 from olbench.data.folders import parsed_folder
 from olbench.data.readers.registry import read_examples
+from olbench.data.spec import USUAL
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 
@@ -36,7 +36,7 @@ def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> D
 
 def entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
     if entry.format == "corpus":
-        from olbench.data.generators.corpus import VERSION
+        from olbench.papers.cw2012.corpus import VERSION
 
         return cache.entry_key({"corpus": VERSION, **entry.recipe()})
     versions = {"reader": READER_VERSION, "tables": TABLES_VERSION}

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from olbench.config.columns import OTHERS, ColumnSpec
-from olbench.config.specs import Reading
 from olbench.data.prepare.columns import ORIGIN
 from olbench.data.prepare.encode import MOST_CATEGORIES, prepare_table, read_labels
 from olbench.data.prepare.labels import is_number, show_label
@@ -15,8 +13,9 @@ from olbench.data.prepare.times import read_column, read_dates, read_times
 from olbench.data.readers.cells import Table
 from olbench.data.readers.compressed import base_name
 from olbench.data.readers.tables import format_of, is_table, read_table_file, refuse_reading
+from olbench.data.spec import OTHERS, ColumnSpec, Reading
 from olbench.errors import UserError, escape_controls
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")

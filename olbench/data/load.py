@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from olbench.config.columns import read_columns
-from olbench.config.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.dataset import Dataset
@@ -21,8 +19,9 @@ from olbench.data.readers.compressed import LONGEST_LINE, base_name, is_pipe, re
 from olbench.data.readers.registry import read_examples
 from olbench.data.readers.tables import TABLE_KEYS, format_of, plain_name, refuse_reading
 from olbench.data.readers.tables.csv import is_table_line
+from olbench.data.spec import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading, read_columns
 from olbench.errors import UserError
-from olbench.yaml_lines import from_plain
+from olbench.structs import from_plain
 
 
 def load_dataset(

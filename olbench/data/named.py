@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.advice.names import Names, default_features, expand_names
-from olbench.config.specs import USUAL, Reading
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.dataset import Dataset
 from olbench.data.load import load_dataset
+from olbench.data.names import Names, default_features, expand_names
 from olbench.data.prepare.labels import Labels, number_text
+from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError
 
 #: Every feature has a name, and every inequality of a rule a number for it.

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import vstack
 
-from olbench.config.specs import DatasetSpec
 from olbench.data.cache import is_mapped
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import describe_scaling
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
-from olbench.learn.examples import Ints, as_labels
+from olbench.learners.examples import Ints, as_labels
 
 LABELS_AT_ONCE = 1 << 20
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.config.specs import DatasetSpec
 from olbench.data import cache
 from olbench.data.catalog import catalog
 from olbench.data.dataset import Dataset, fingerprint
@@ -13,6 +12,7 @@ from olbench.data.fetch import fetch, local_files, mirror_place
 from olbench.data.load import load_spec
 from olbench.data.readers.rows import assemble
 from olbench.data.source import Source
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 
 

@@ -7,7 +7,7 @@ from olbench.engine.executors.local import refuse_many_jobs
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 from olbench.protocols.definition import Cell
-from olbench.trials import ledger
+from olbench.records import ledger
 
 
 def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()) -> None:

@@ -16,13 +16,15 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 
 from olbench.algorithms import get_definition
+from olbench.algorithms.algorithm import make_algorithm
 from olbench.engine.estimate import duration
 from olbench.engine.executors.local import count_cores
 from olbench.engine.stopping import StopFlag, hold_interrupts
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.learners import BLOCKED_FROM, KernelLearner
+from olbench.kernels.sizes import BLOCKED_FROM
+from olbench.learners.learners import KernelLearner
+from olbench.learners.start import start
+from olbench.protocols.behaviour import is_observed
 from olbench.protocols.definition import Cell
-from olbench.trials.behaviour import is_observed
 
 Place = tuple[str, str]
 
@@ -72,7 +74,7 @@ def _find_kernel(id: str, options: dict[str, object], d: int) -> Place | None:
     if get_definition(id).rule is None or options.get("multiclass") == "native":
         return None
     with suppress(Exception):
-        learner = make_algorithm(id, **options).start(d)
+        learner = start(make_algorithm(id, **options), d)
         kernel = learner.kernel_state()[0] if isinstance(learner, KernelLearner) else None
         if kernel and not kernel.is_ready:
             return str(kernel.__module__), str(kernel.__name__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from olbench.protocols.definition import Kind
-from olbench.trials.trial import Record
+from olbench.records.trial import Record
 
 
 @dataclass

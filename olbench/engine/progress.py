@@ -8,13 +8,13 @@ from contextlib import suppress
 from html import escape
 from typing import Any
 
-from olbench.display import can_redraw, make_bar, wrap
+from olbench.engine.display import can_redraw, make_bar, wrap
 from olbench.engine.estimate import RecentPast, Share, TimeLeft, duration, rate
 from olbench.engine.notebook import Place, is_notebook
 from olbench.errors import count
 from olbench.protocols.definition import Kind
-from olbench.quantities import Quantity
-from olbench.trials.trial import Record
+from olbench.records.quantities import Quantity
+from olbench.records.trial import Record
 
 #: The seconds that a pace is measured over: a run gets faster or slower as others use the machine.
 RECENT = 30.0

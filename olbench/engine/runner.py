@@ -15,10 +15,10 @@ from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural
 from olbench.protocols.definition import Cell, Kind
-from olbench.trials import run_file
-from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
-from olbench.trials.run_file import RunFile
-from olbench.trials.trial import Record, Trial
+from olbench.records import run_file
+from olbench.records.ledger import Ledger, LedgerFullError, open_ledger
+from olbench.records.run_file import RunFile
+from olbench.records.trial import Record, Trial
 
 
 @contextmanager

@@ -13,23 +13,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from olbench.algorithms import get_definition
-from olbench.config.specs import Config
 from olbench.data.fetch import is_present
 from olbench.data.source import Source, find_named
 from olbench.engine.budget import refuse_excess
 from olbench.engine.executors.local import Executor, LocalExecutor, attempt
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, count
-from olbench.learn.breakdowns import Breakdown
+from olbench.learners.breakdowns import Breakdown
 from olbench.protocols import Protocol, cells_of, get_protocol
+from olbench.protocols.behaviour import behaviour
 from olbench.protocols.definition import Cell
-from olbench.trials import ledger, run_file
-from olbench.trials.arrays import read_array
-from olbench.trials.behaviour import behaviour
-from olbench.trials.bundle import digest_records
-from olbench.trials.run_file import RunFile
-from olbench.trials.trial import Record, Trial
-from olbench.trials.verify import Mismatch, Recorded, compare_arrays, compare_records
+from olbench.protocols.specs import Config
+from olbench.records import ledger, run_file
+from olbench.records.arrays import read_array
+from olbench.records.bundle import digest_records
+from olbench.records.compare import Mismatch, Recorded, compare_arrays, compare_records
+from olbench.records.run_file import RunFile
+from olbench.records.trial import Record, Trial
 
 TRIALS, SHARE = 20, 0.05
 NO_DATA, OTHER_DATA = "data not available", "other data of the same name"

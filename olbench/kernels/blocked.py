@@ -33,6 +33,7 @@ from olbench.kernels.margins import (
 from olbench.kernels.matrix import inner_first, inner_four, inner_row, project
 from olbench.kernels.rows import dot, dot_row, locate, open_rows
 from olbench.kernels.screening import GATHER_COST, gathered_variance, has_no_loss, largest_variance, tighten
+from olbench.kernels.sizes import TILE
 from olbench.kernels.vectors import (
     WIDEST,
     add_products,
@@ -43,10 +44,6 @@ from olbench.kernels.vectors import (
     write_block,
 )
 
-# From this d on Sigma (128 KiB) exceeds a first-level cache several times.
-BLOCKED_FROM = 128
-# Sigma's sides are multiples of this, so that it consists of whole tiles.
-TILE = 8
 # Columns of a panel in which pending vectors are summed: four chains of additions hide their latency.
 PANEL = 4 * WIDEST
 # Rows that share a sweep: eight sums per entry of Sigma fit the registers, and make its load negligible.

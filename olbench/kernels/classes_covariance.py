@@ -15,7 +15,6 @@ import numpy as np
 from numba import boolean, types
 
 from olbench.kernels.blocked import (
-    BLOCKED_FROM,
     LONG,
     ROWS_PER_SWEEP,
     WORTH_SHARING,
@@ -41,6 +40,7 @@ from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unle
 from olbench.kernels.matrix import inner_first, project
 from olbench.kernels.rows import announce, dot_row, locate, open_rows
 from olbench.kernels.screening import GATHER_COST, gathered_variance, tighten
+from olbench.kernels.sizes import BLOCKED_FROM
 
 # How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
 WINDOW = 128

@@ -65,7 +65,7 @@ def bind_kernel(function: Any, kernel: Any, *more: Any) -> Callable[..., None]:
     """Return a function compiled for a kernel, its first argument, and for types that follow the state.
 
     It does not check the types of its arguments, which would take longer than a short pass. Learners pass
-    only arrays that they created or that olbench.learn.examples has checked.
+    only arrays that they created or that olbench.learners.examples has checked.
     """
     [(arguments, compiled)] = kernel.overloads.items()
     rule, p, rows, y, order, *state = arguments

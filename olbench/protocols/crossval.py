@@ -17,16 +17,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Value
-from olbench.config.specs import TRAINING_ROWS, AlgorithmSpec, Config
+from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
 from olbench.data.source import Source
+from olbench.data.spec import TRAINING_ROWS
 from olbench.errors import count
-from olbench.learn.algorithm import Algorithm
-from olbench.learn.examples import Ints
-from olbench.learn.passes import Predictor, StoppedError, predict_signs, train
+from olbench.learners.examples import Ints
+from olbench.learners.passes import Predictor, StoppedError, predict_signs, train
+from olbench.learners.start import start_batch
 from olbench.protocols import tuning
 from olbench.protocols.definition import (
     Cell,
@@ -50,8 +52,9 @@ from olbench.protocols.folds import (
     split_stratified,
     thin_positives,
 )
+from olbench.protocols.specs import Config
 from olbench.protocols.tuning import Choice, Grid
-from olbench.quantities import (
+from olbench.records.quantities import (
     EPOCHS,
     ERRORS,
     ROUNDS,
@@ -61,8 +64,8 @@ from olbench.quantities import (
     TRAINING_ERRORS,
     TRAINING_ROUNDS,
 )
+from olbench.records.trial import Outcome, Trial
 from olbench.structs import checked, is_number, many
-from olbench.trials.trial import Outcome, Trial
 
 MOST_EPOCHS = 10_000
 TUNINGS = ("nested", "paper", "oracle")
@@ -303,7 +306,7 @@ class _Work:
             return
         if self.stopped():
             raise StoppedError
-        learner, started = algorithm.start_batch(), time.perf_counter()
+        learner, started = start_batch(algorithm), time.perf_counter()
         learner.fit(data.examples.rows(), data.labels, division.train)
         yield learner, time.perf_counter() - started
 

@@ -15,7 +15,6 @@ The engine and the reports know this class and nothing of the protocols that ext
 """
 
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,35 +22,30 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from olbench.algorithms import get_definition
-from olbench.algorithms.definition import Definition, Value, refuse_twice
-from olbench.config.specs import (
-    ALL_ROWS,
-    FITTED_SCALES,
-    PAST_ROWS,
-    RUNNING,
-    TRAINING_ROWS,
-    AlgorithmSpec,
-    Config,
-    DatasetSpec,
-)
+from olbench.algorithms.algorithm import Algorithm, make_algorithm
+from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
+from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAINING_ROWS, DatasetSpec
 from olbench.errors import UserError, plural, shorten
-from olbench.learn.algorithm import Algorithm, make_algorithm
+from olbench.learners.state import count_memory_bytes, count_state_bytes
+from olbench.plugins import Registry, file_of
 from olbench.protocols import tuning
+from olbench.protocols.behaviour import behaviour
 from olbench.protocols.keys import value_for
+from olbench.protocols.specs import Config
 from olbench.protocols.tuning import Choice, Grid
-from olbench.quantities import Quantity
+from olbench.records.quantities import Quantity
+from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import Key as Key
 from olbench.structs import choice as choice
 from olbench.structs import is_number
 from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
 from olbench.structs import with_schema as with_schema
-from olbench.trials.behaviour import behaviour
-from olbench.trials.trial import Outcome, Record, Trial
 
 if TYPE_CHECKING:
-    from olbench.learn.breakdowns import Breakdown
+    from olbench.learners.breakdowns import Breakdown
 
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
@@ -329,11 +323,13 @@ class Protocol(ABC):
         algorithm = make_algorithm(cell.spec.id, **cell.params_of(cell.start), **cell.spec.options)
         setting = {**({"classes": cell.source.classes} if cell.source.classes else {}), **cell.source_setting}
         d, classes = cell.source.d, setting.get("classes", 1)
-        return algorithm.memory_bytes(d, classes) + self.scratch_bytes(cell.config, cell.source.n, setting)
+        return count_memory_bytes(algorithm, d, classes) + self.scratch_bytes(
+            cell.config, cell.source.n, setting
+        )
 
     def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
         """Return the bytes of the learner of a trial on data with d features, as far as its form tells."""
-        return algorithm.state_bytes(d, setting.get("classes", 1))
+        return count_state_bytes(algorithm, d, setting.get("classes", 1))
 
     def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
         """Return the bytes of what a trial holds besides the n examples and its learner: its order."""
@@ -448,23 +444,19 @@ def in_brackets(way: str) -> str:
     return f" [{way}]"
 
 
-REGISTRY: dict[str, Protocol] = {}
+REGISTRY: Registry[Protocol] = Registry(
+    "the protocol",
+    room="olbench.protocols",
+    part="protocol",
+    group="olbench.protocols",
+    first=("online", "crossval"),
+)
 
 
 def protocol(definition: type[Protocol]) -> type[Protocol]:
     """Register a protocol; a name may be defined again only in the file where it was defined before."""
-    refuse_twice("the protocol", definition.id, f"{_file_of(definition)}: ")
-    known = REGISTRY.get(definition.id)
-    if known is not None and _file_of(type(known)) != _file_of(definition):
-        raise UserError(
-            f"a protocol named '{definition.id}' exists already ({_file_of(type(known))}); choose another id"
-        )
-    REGISTRY[definition.id] = definition()
+    REGISTRY.add(definition.id, definition(), definition.__module__, f"{file_of(definition.__module__)}: ")
     return definition
-
-
-def _file_of(definition: type[Protocol]) -> str:
-    return str(getattr(sys.modules.get(definition.__module__), "__file__", definition.__module__))
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.errors import UserError
-from olbench.learn.examples import Ints
-from olbench.structs import with_schema
-from olbench.yaml_lines import Node
+from olbench.learners.examples import Ints
+from olbench.structs import Node, with_schema
 
 DETECT = "detect"
 #: An accuracy that is lower by less than this has not fallen.

@@ -7,8 +7,8 @@ import numpy as np
 
 from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
-from olbench.learn.examples import Floats, Ints
-from olbench.trials import seeds
+from olbench.learners.examples import Floats, Ints
+from olbench.records import seeds
 
 DUPLICATES = ("refuse", "remove", "keep")
 

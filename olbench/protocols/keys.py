@@ -6,7 +6,7 @@ from typing import Any
 
 from olbench.data.catalog import catalog
 from olbench.errors import UserError, suggest
-from olbench.yaml_lines import Node
+from olbench.structs import Node
 
 
 class PerDataset(dict[str, Any]):

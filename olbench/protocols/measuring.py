@@ -14,18 +14,26 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench import measures
 from olbench.algorithms import get_definition
-from olbench.config.specs import Config
 from olbench.data.source import Source
-from olbench.learn.examples import Floats
-from olbench.learn.learners import ClassLearner
-from olbench.learn.passes import PassResult, kept_bytes
-from olbench.measures import Counts
+from olbench.learners.examples import Floats
+from olbench.learners.learners import ClassLearner
+from olbench.learners.passes import PassResult, kept_bytes
+from olbench.learners.start import start
+from olbench.protocols import measures
 from olbench.protocols.definition import Key, Protocol, Series, choice
-from olbench.quantities import ACCURACY, BALANCED_ACCURACY, FALSE_ALARMS, MISTAKE_RATE, POSITIVES, Quantity
+from olbench.protocols.measures import Counts
+from olbench.protocols.specs import Config
+from olbench.records.quantities import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    FALSE_ALARMS,
+    MISTAKE_RATE,
+    POSITIVES,
+    Quantity,
+)
+from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import many
-from olbench.trials.trial import Outcome, Record, Trial
 
 COUNTS = ("n", "mistakes", POSITIVES.name, FALSE_ALARMS.name)
 MOST_KEPT = 20_000_000
@@ -159,7 +167,7 @@ def counts_series(name: str, title: str, quantity: Quantity, total: str = "t") -
 
 
 def find_keep(trial: Trial) -> str:
-    if "log_loss" in trial.wanted and trial.make_algorithm().start(1).has_variances:
+    if "log_loss" in trial.wanted and start(trial.make_algorithm(), 1).has_variances:
         return "variances"
     return "margins" if _needs_margins(trial.wanted) else ""
 

@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.definition import Definition
-from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.breakdowns import Breakdown, find_breakdown
-from olbench.learn.examples import Ints
-from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
+from olbench.data.spec import ALL_ROWS
+from olbench.learners.breakdowns import Breakdown, find_breakdown
+from olbench.learners.examples import Ints
+from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
 from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass
-from olbench.quantities import (
+from olbench.protocols.specs import Config
+from olbench.records import seeds
+from olbench.records.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
     EFFECTIVE_UPDATES,
@@ -24,8 +26,7 @@ from olbench.quantities import (
     SECONDS,
     UPDATES,
 )
-from olbench.trials import seeds
-from olbench.trials.trial import Outcome, Trial
+from olbench.records.trial import Outcome, Trial
 
 #: Orders in windows: the bytes of a block of neighbouring rows, and how many random blocks are shuffled as
 #: one. Both are fixed, so that an order does not depend on the machine.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 from olbench.protocols.definition import Series
-from olbench.quantities import ACCURACY, BALANCED_ACCURACY
+from olbench.records.quantities import ACCURACY, BALANCED_ACCURACY
 
 
 def accuracy_series(along: str) -> tuple[Series, ...]:

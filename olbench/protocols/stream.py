@@ -15,15 +15,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench import measures
-from olbench.blocks import BLOCKS, PLACES, count_pairs
-from olbench.config.specs import PAST_ROWS, AlgorithmSpec, Config
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.breakdowns import Breakdown, find_breakdown
-from olbench.learn.examples import Floats, Ints
-from olbench.learn.passes import PassResult, curve_points, kept_bytes, run_learner
-from olbench.learn.schedules import make_schedule
+from olbench.data.spec import PAST_ROWS
+from olbench.learners.breakdowns import Breakdown, find_breakdown
+from olbench.learners.examples import Floats, Ints
+from olbench.learners.passes import PassResult, curve_points, kept_bytes, run_learner
+from olbench.learners.schedules import make_schedule
+from olbench.learners.start import start
+from olbench.protocols import measures
+from olbench.protocols.blocks import BLOCKS, PLACES, count_pairs
 from olbench.protocols.definition import Key, Series, Stopped, protocol, whole
 from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
 from olbench.protocols.keys import by_dataset
@@ -37,7 +39,8 @@ from olbench.protocols.measuring import (
     measure_margins,
 )
 from olbench.protocols.online import refuse_batch
-from olbench.quantities import (
+from olbench.protocols.specs import Config
+from olbench.records.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
     FALSE_ALARMS,
@@ -51,9 +54,8 @@ from olbench.quantities import (
     UPDATES,
     Quantity,
 )
-from olbench.structs import is_number, with_schema
-from olbench.trials.trial import Outcome, Trial
-from olbench.yaml_lines import Node
+from olbench.records.trial import Outcome, Trial
+from olbench.structs import Node, is_number, with_schema
 
 BASELINES = ("no-change", "majority-so-far")
 
@@ -200,7 +202,7 @@ class Stream(Measuring):
 
     def warm_up(self) -> None:
         for id in BASELINES:
-            make_algorithm(id).start(1).warm_up()
+            start(make_algorithm(id), 1).warm_up()
 
     def repeats(self, config: Config) -> int:
         return 1
@@ -208,13 +210,13 @@ class Stream(Measuring):
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         data, setting = source.open(), trial.setting
         end = _find_end(setting, source)
-        start = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
+        first = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
         schedule = _find_schedule(trial, source)
-        points = start + np.append(0, curve_points(end - start, setting["points"]))
-        learner, keep = trial.make_algorithm().start(source.d), find_keep(trial) or "margins"
+        points = first + np.append(0, curve_points(end - first, setting["points"]))
+        learner, keep = start(trial.make_algorithm(), source.d), find_keep(trial) or "margins"
         result = run_learner(learner, data.examples, data.labels, schedule, points, stopped, keep)
-        baselines = label_mistakes(source, end, start, setting.get("delay", 0))
-        return _Measured(trial, result, start).outcome(baselines)
+        baselines = label_mistakes(source, end, first, setting.get("delay", 0))
+        return _Measured(trial, result, first).outcome(baselines)
 
     def find_breakdown(self, trial: Trial) -> Breakdown | None:
         data, schedule = trial.source.open(), _find_schedule(trial, trial.source)
@@ -244,16 +246,16 @@ def find_arrivals(source: Source, end: int, delay: int) -> Ints:
 
 
 @lru_cache(maxsize=64)
-def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str, int]:
+def label_mistakes(source: Source, end: int, first: int, delay: int) -> dict[str, int]:
     data = source.open()
     schedule = make_schedule(find_arrivals(source, end, delay))
     names = dict(zip(BASELINES, (NO_CHANGE_MISTAKES.name, MAJORITY_MISTAKES.name), strict=True))
     found = {}
     for id, name in names.items():
-        learner = make_algorithm(id).start(1)
-        at = np.array([start, end]) if start else np.array([end])
+        learner = start(make_algorithm(id), 1)
+        at = np.array([first, end]) if first else np.array([end])
         curve = run_learner(learner, data.examples, data.labels, schedule, at).curve
-        found[name] = int(curve.mistakes[-1] - (curve.mistakes[0] if start else 0))
+        found[name] = int(curve.mistakes[-1] - (curve.mistakes[0] if first else 0))
     return found
 
 

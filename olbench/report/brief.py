@@ -4,9 +4,14 @@ import math
 from collections import Counter
 
 from olbench.algorithms import get_definition
-from olbench.config.specs import AlgorithmSpec
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.analysis.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
+from olbench.analysis.guessing import describe_guesses
+from olbench.analysis.results import Entry
+from olbench.analysis.standings import winners
 from olbench.errors import UserError
-from olbench.report.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
+from olbench.records import run_file
+from olbench.records.container import is_bundle
 from olbench.report.grid import (
     DETAIL,
     FLAG,
@@ -21,9 +26,7 @@ from olbench.report.grid import (
     list_some,
     right,
 )
-from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
-from olbench.report.results import Entry
 from olbench.report.sections.headline import headline_lines
 from olbench.report.sections.results import (
     bold_note,
@@ -35,9 +38,6 @@ from olbench.report.sections.results import (
     quantity_boxes,
     quantity_columns,
 )
-from olbench.report.standings import winners
-from olbench.trials import run_file
-from olbench.trials.container import is_bundle
 
 NAMED = 2
 RANKED = 8

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from olbench.papers import Paper
+from olbench.analysis.published import Paper
 from olbench.report.grid import Part, highlight
 from olbench.report.model import Report
 from olbench.report.sections import Section, Subject, all_sections, sections_of

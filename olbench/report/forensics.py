@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.forensics.consistency import COMPARED, Spread
-from olbench.forensics.inquiry import Finding, Inquiry, Setting, summary
-from olbench.papers import Reported
+from olbench.analysis.consistency import COMPARED, Spread
+from olbench.analysis.forensics import Finding, Inquiry, Setting, summary
+from olbench.analysis.published import Reported
 from olbench.report.document import Document
 from olbench.report.grid import Grid, Part, boxes, left, list_settings
 

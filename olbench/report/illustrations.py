@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import olbench.papers
+from olbench.analysis.paper_file import find_part, paper_ids
 from olbench.errors import UserError, suggest
-from olbench.papers import find_part, paper_ids
-from olbench.shipped import runs
-from olbench.trials import run_file
+from olbench.records import run_file
+from olbench.records.shipped import runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

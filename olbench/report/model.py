@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench import stats
+from olbench.analysis import claims, evidence, guessing, stats, verdicts
+from olbench.analysis.claims import HOLDS, PARTLY, ClaimVerdict
+from olbench.analysis.comparable import ABSENT, Attempt
+from olbench.analysis.evidence import Identification, PrintedCell, WrongLearners
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import Paper
+from olbench.analysis.results import Entry, Results, load_results
+from olbench.analysis.verdicts import Judgement
 from olbench.errors import UserError, count
-from olbench.papers import Paper, load_paper
 from olbench.protocols import Protocol
-from olbench.quantities import Quantity
-from olbench.report import claims, evidence, guessing, verdicts
-from olbench.report.claims import HOLDS, PARTLY, ClaimVerdict
-from olbench.report.comparable import ABSENT, Attempt
-from olbench.report.evidence import Identification, PrintedCell, WrongLearners
-from olbench.report.results import Entry, Results, load_results
-from olbench.report.verdicts import Judgement
+from olbench.records.quantities import Quantity
 
 
 @dataclass(frozen=True)

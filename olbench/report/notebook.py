@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from olbench.quantities import Quantity
+from olbench.records.quantities import Quantity
 from olbench.report.figures.palette import display_name
 from olbench.report.grid import count
 from olbench.report.renderers.latex import escape as escape_latex
 
 if TYPE_CHECKING:
-    from olbench.report.results import Results
+    from olbench.analysis.results import Results
 
 BOLD = "font-weight: bold"
 

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
-from olbench.engine.regression import BETTER, WORSE, Comparison, Remark
+from olbench.analysis.check import BETTER, WORSE, Comparison, Remark
+from olbench.records.trial import Record
 from olbench.report.grid import count
-from olbench.trials.trial import Record
 
 MAX_LINES = 20
 

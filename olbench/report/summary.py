@@ -7,20 +7,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from olbench.analysis import evidence, verdicts
+from olbench.analysis.claims import OPEN, OUTCOMES, ClaimVerdict, combine
+from olbench.analysis.evidence import NamedRow, WrongLearners, describe_range
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import Paper
+from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
 from olbench.errors import UserError
-from olbench.papers import Paper, load_paper
-from olbench.quantities import Quantity
-from olbench.report import evidence, verdicts
-from olbench.report.claims import OPEN, OUTCOMES, ClaimVerdict, combine
+from olbench.records import run_file
+from olbench.records.quantities import Quantity
+from olbench.records.run_file import RunFile
+from olbench.records.shipped import runs
 from olbench.report.document import Document
-from olbench.report.evidence import NamedRow, WrongLearners, describe_range
 from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.model import Report, make_report
 from olbench.report.sections import Section
-from olbench.report.verdicts import NOT_COMPARABLE, Judgement
-from olbench.shipped import runs
-from olbench.trials import run_file
-from olbench.trials.run_file import RunFile
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 from olbench import __version__
 from olbench.engine.verification import VerifiedRun
-from olbench.trials import provenance
+from olbench.records import provenance
 
 SCHEMA = 1
 

@@ -7,8 +7,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from olbench import make_algorithm
-from olbench.advice import Advice, AdviceSet
-from olbench.learn.examples import as_examples
+from olbench.learners.examples import as_examples
+from olbench.learners.start import start
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 
 
 def random_set(rng, n, k):
@@ -37,9 +38,9 @@ def random_vectors(rng, advice):
 
 def learner_at(id, advice, w, u, **params):
     """Return a learner whose state is w and u."""
-    from olbench.advice.learner import mean_estimate
+    from olbench.papers.adviceptron2010.learner import mean_estimate
 
-    learner = make_algorithm(id, advice=advice, **params).start(advice.n)
+    learner = start(make_algorithm(id, advice=advice, **params), advice.n)
     learner.w[:] = w
     learner.u[:] = np.concatenate(u)
     learner.r[:] = mean_estimate(advice, u)

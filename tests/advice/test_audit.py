@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from olbench.advice import Advice, AdviceSet
-from olbench.audit import checks
 from olbench.papers.adviceptron2010 import audit
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+from olbench.papers.audit import checks
 from tests.advice.problems import solve_6, solve_10
 
 #: Statements that are right as they are printed.

@@ -5,7 +5,8 @@ import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.advice.curve import follow
+from olbench.learners.start import start
+from olbench.papers.adviceptron2010.curve import follow
 from tests.advice.problems import random_advice
 from tests.cases import for_each
 from tests.examples import noisy
@@ -38,7 +39,7 @@ def test_the_curve_of_a_start_by_advice_begins_with_what_the_advice_alone_gives(
     X, y, X_test, y_test = data()
     advice = random_advice(np.random.default_rng(1), 5, 2)
     algorithm = make_algorithm("adviceptron-exact", advice=advice, start="advice")
-    alone = algorithm.start(5).weights
+    alone = start(algorithm, 5).weights
     curve = follow(algorithm, X, y, X_test, y_test)
     assert curve.accuracy[0] == np.mean((X_test @ alone >= 0) == (y_test > 0))
     np.testing.assert_array_equal(curve.weights, online_pass(algorithm, X, y).weights)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.report.advice import make_account, render
+from olbench.papers.adviceptron2010.account import make_account, render
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/advice.md").read_text(encoding="utf-8")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from olbench import UserError
-from olbench.advice import Names, read_rules
-from olbench.advice.feasibility import conflicts, is_empty, unsatisfiable
-from olbench.advice.files import parse_rules, shipped_rules
-from olbench.yaml_lines import from_plain
+from olbench.data.names import Names
+from olbench.papers.adviceptron2010.feasibility import conflicts, is_empty, unsatisfiable
+from olbench.papers.adviceptron2010.files import parse_rules, read_rules, shipped_rules
+from olbench.structs import from_plain
 
 SPACERS = tuple(f"spacer{k}" for k in range(1, 44))
 #: Table 1 of adviceptron2010: pieces of positive and of negative advice.
@@ -136,7 +136,7 @@ def test_empty_polyhedra_are_found_in_any_unit():
 
 
 def test_sets_with_the_origin_are_found_and_a_constant_feature_mends_them():
-    from olbench.advice import compile_texts
+    from olbench.papers.adviceptron2010.compile import compile_texts
 
     advice = compile_texts(["a <= 3 => 1", "a >= 1 => -1", "a = 0 => 1"], Names(("a",)))
     assert unsatisfiable(advice) == [0, 2]

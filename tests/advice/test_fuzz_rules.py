@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olbench.advice.compile import compile_rules
-from olbench.advice.files import parse_rules, read_rules
-from olbench.advice.names import Names
+from olbench.data.names import Names
 from olbench.errors import UserError
-from olbench.yaml_lines import from_plain
+from olbench.papers.adviceptron2010.compile import compile_rules
+from olbench.papers.adviceptron2010.files import parse_rules, read_rules
+from olbench.structs import from_plain
 from tests.changes import changed_bytes, examples, expect_sentence
 
 pytestmark = pytest.mark.fuzz

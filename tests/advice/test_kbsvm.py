@@ -6,8 +6,10 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, LinearSVC
 
 from olbench import UserError
-from olbench.advice import Advice, Names, compile_texts
-from olbench.advice.kbsvm import solve_advice, solve_kbsvm
+from olbench.data.names import Names
+from olbench.papers.adviceptron2010.compile import compile_texts
+from olbench.papers.adviceptron2010.kbsvm import solve_advice, solve_kbsvm
+from olbench.papers.adviceptron2010.sets import Advice
 from tests.advice.problems import random_advice
 from tests.examples import noisy
 

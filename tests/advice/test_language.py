@@ -6,7 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from olbench import UserError
-from olbench.advice import Names, compile_texts, read_rules
+from olbench.data.names import Names
+from olbench.papers.adviceptron2010.compile import compile_texts
+from olbench.papers.adviceptron2010.files import read_rules
 
 FEATURES = ("glucose", "bmi", "mean radius", "miru24", *(f"spacer{k}" for k in range(1, 44)))
 NAMES = Names(

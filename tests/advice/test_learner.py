@@ -7,10 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.advice import Advice, AdviceSet, Names, compile_texts
-from olbench.advice.kbsvm import solve_advice
-from olbench.advice.learner import mean_estimate
-from olbench.learn.examples import as_examples
+from olbench.data.names import Names
+from olbench.learners.examples import as_examples
+from olbench.learners.start import start
+from olbench.papers.adviceptron2010.compile import compile_texts
+from olbench.papers.adviceptron2010.kbsvm import solve_advice
+from olbench.papers.adviceptron2010.learner import mean_estimate
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.advice.problems import flip, random_advice, solve_10_by_nnls
 from tests.examples import noisy
 
@@ -68,7 +71,7 @@ def test_storage_and_slices_do_not_change_a_bit(id):
     algorithm = make_algorithm(id, lam=0.5, mu=0.7, advice=advice)
     whole = online_pass(algorithm, X, y)
     sparse = online_pass(algorithm, sp.csr_matrix(X), y)
-    sliced = algorithm.start(X.shape[1])
+    sliced = start(algorithm, X.shape[1])
     for rows in np.array_split(np.arange(len(y)), 7):
         sliced.run(as_examples(X).rows(), y, rows)
     for other in (sparse.learner, sliced):
@@ -112,18 +115,18 @@ def test_an_overflow_is_a_breakdown_and_leaves_the_state_alone(id):
 
 def test_the_start_by_advice_is_the_batch_solution_without_data():
     advice = random_advice(np.random.default_rng(3), 4, 2)
-    learner = make_algorithm("adviceptron", mu=0.5, start="advice", advice=advice).start(4)
+    learner = start(make_algorithm("adviceptron", mu=0.5, start="advice", advice=advice), 4)
     solution = solve_advice(advice, 0.5)
     np.testing.assert_array_equal(learner.weights, solution.w)
     np.testing.assert_array_equal(np.concatenate(learner.advice_vectors), np.concatenate(solution.u))
     np.testing.assert_allclose(learner.r, mean_estimate(advice, solution.u))
-    assert make_algorithm("adviceptron", start="advice").start(4).weights.tolist() == [0.0] * 4
+    assert start(make_algorithm("adviceptron", start="advice"), 4).weights.tolist() == [0.0] * 4
 
 
 def test_advice_about_other_features_is_refused():
     advice = Advice((AdviceSet([[1.0, 0.0]], [1.0], 1),), 2)
     with pytest.raises(UserError, match=r"about 2 features, but the examples have 3.*with_constant"):
-        make_algorithm("adviceptron", advice=advice).start(3)
+        start(make_algorithm("adviceptron", advice=advice), 3)
     with pytest.raises(UserError, match="unknown parameter 'advice'"):
         make_algorithm("pa2", advice=advice)
     with pytest.raises(UserError, match="start must be one of zero, advice"):

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from olbench import UserError
-from olbench.advice import Advice, AdviceSet, Names, compile_texts
-from olbench.advice.scaling import fit_scaling
-from olbench.advice.sets import ROUNDING
+from olbench.data.names import Names
+from olbench.papers.adviceptron2010.compile import compile_texts
+from olbench.papers.adviceptron2010.scaling import fit_scaling
+from olbench.papers.adviceptron2010.sets import ROUNDING, Advice, AdviceSet
 from tests.advice.problems import flip
 
 NAMES = Names(("glucose", "bmi", "age"), {"diabetes": 1})
@@ -107,7 +108,7 @@ def test_domain_rows_bound_features_of_zeros_and_ones():
 
 def test_without_domain_rows_two_counts_contradict_each_other():
     """'At least one of A' and 'at most one of B' are half-spaces: they always meet somewhere."""
-    from olbench.advice.feasibility import conflicts
+    from olbench.papers.adviceptron2010.feasibility import conflicts
 
     names = Names(tuple("abcd"), {"yes": 1}, binary=frozenset(range(4)))
     texts = ["a, b absent => yes", "at least one of a, b present => not yes"]

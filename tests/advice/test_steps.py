@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass
-from olbench.advice import Advice, AdviceSet
-from olbench.advice.learner import pack
-from olbench.kernels.advice_sets import solve
-from olbench.kernels.cone import descend
+from olbench.papers.adviceptron2010.kernels.cone import descend
+from olbench.papers.adviceptron2010.kernels.sets import solve
+from olbench.papers.adviceptron2010.learner import pack
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.advice.problems import (
     learn_one,
     learner_at,

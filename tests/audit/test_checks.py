@@ -10,10 +10,10 @@ import math
 
 import pytest
 
-from olbench.audit import checks
-from olbench.audit.representer import DERIVED
-from olbench.audit.runs import Comparator
 from olbench.papers.adviceptron2010 import audit as adviceptron2010
+from olbench.papers.audit import checks
+from olbench.papers.audit.representer import DERIVED
+from olbench.papers.audit.runs import Comparator
 from olbench.papers.cw2008 import audit as cw2008
 from olbench.papers.cw2012 import audit as cw2012
 from olbench.papers.scw2012 import audit as scw2012

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from olbench.audit import Instance, check, checks
-from olbench.audit.definition import REGISTRY, Evidence
 from olbench.errors import UserError
+from olbench.papers.audit import Instance, check, checks
+from olbench.papers.audit.definition import REGISTRY, Evidence
 from olbench.papers.cw2008 import audit as cw2008
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit.md"
@@ -63,10 +63,10 @@ def test_json_holds_everything_and_can_be_repeated(here, tmp_path):
 @pytest.fixture
 def made(monkeypatch):
     """Return a function that registers a check of some instances and runs it."""
-    monkeypatch.setattr("olbench.audit.definition.REGISTRY", REGISTRY.copy())
+    monkeypatch.setattr("olbench.papers.audit.definition.REGISTRY", REGISTRY.copy())
 
     def run(*instances, **declared):
-        from olbench.audit import definition
+        from olbench.papers.audit import definition
 
         def theorem_9(rng, trials):
             yield from instances
@@ -108,9 +108,9 @@ def test_what_is_expected_of_a_result(made, monkeypatch):
         (Instance(1.0, -1.0), "c", False),
         (Instance(-1.0, -1.0), "", False),
     ):
-        monkeypatch.setattr("olbench.audit.definition.REGISTRY", REGISTRY.copy())
+        monkeypatch.setattr("olbench.papers.audit.definition.REGISTRY", REGISTRY.copy())
         assert made(instance, correction=correction).as_expected is expected, (instance, correction)
-    monkeypatch.setattr("olbench.audit.definition.REGISTRY", REGISTRY.copy())
+    monkeypatch.setattr("olbench.papers.audit.definition.REGISTRY", REGISTRY.copy())
     assert not made().outcome.printed.holds, "nothing tried is nothing shown"
 
 

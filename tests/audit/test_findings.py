@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass
-from olbench.audit import checks
-from olbench.audit.deviation import quadratic_roots
-from olbench.audit.gaussians import Problem
-from olbench.audit.runs import (
+from olbench.papers.audit import checks
+from olbench.papers.audit.deviation import quadratic_roots
+from olbench.papers.audit.gaussians import Problem
+from olbench.papers.audit.runs import (
     NotSeparableError,
     confident,
     replay,

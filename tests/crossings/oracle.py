@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from sklearn import metrics
 
-from olbench.trials import seeds
+from olbench.records import seeds
 from tests.crossings.contestants import OneByOne, RowByRow
 
 L = np.longdouble

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from olbench.cli import main
 from olbench.estimators import ESTIMATORS
 from olbench.protocols import online
-from olbench.trials.arrays import read_array
+from olbench.records.arrays import read_array
 from tests.crossings import oracle
 
 #: What is not drawn until a known defect is mended; it ought to be empty.

@@ -6,7 +6,7 @@ import pytest
 from olbench import UserError, load_dataset, make_algorithm, online_pass
 from olbench.data.catalog import find
 from olbench.data.entries import load_entry
-from olbench.data.generators.corpus import Corpus
+from olbench.papers.cw2012.corpus import Corpus
 from tests.refusals import find_wrong
 
 SMALL = Corpus(words=60_000, length=40, seed=3)

@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
-from olbench.config.specs import Reading
 from olbench.data.prepare.encode import encode
 from olbench.data.prepare.preprocess import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.readers import tables
 from olbench.data.readers.idx import read_idx, read_images
+from olbench.data.spec import Reading
 from tests.refusals import find_wrong
 
 

@@ -12,13 +12,13 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import NewConnectionError
 
 from olbench.cli.init import make_config
-from olbench.config.reading import read_config
-from olbench.config.specs import Reading
 from olbench.data import fetch
 from olbench.data.load import load_spec
 from olbench.data.prepare.encode import prepare_table
 from olbench.data.readers.tables import read_table_file
+from olbench.data.spec import Reading
 from olbench.errors import UserError
+from olbench.protocols.reading import read_config
 from tests.changes import damaged, examples, expect_sentence
 
 pytestmark = pytest.mark.fuzz

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from olbench import UserError, load_dataset
-from olbench.config.reading import read_config
-from olbench.config.schema import make_schema
 from olbench.data.load import load_spec
 from olbench.data.prepare.preprocess import as_dense
+from olbench.protocols.reading import read_config
+from olbench.protocols.schema import make_schema
 
 SHOP = """\
 id,day,size,grade,zip,note,sold

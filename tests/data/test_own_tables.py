@@ -11,11 +11,11 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from olbench import UserError, load_dataset
-from olbench.config.specs import Reading
 from olbench.data.inspect import look_at
 from olbench.data.prepare import scaling
 from olbench.data.prepare.encode import MOST_CATEGORIES
 from olbench.data.prepare.scaling import scale_features, scale_running
+from olbench.data.spec import Reading
 from tests.refusals import find_wrong
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import olbench
-from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_named, find_source, find_sources, make_source
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
-from olbench.quantities import MISTAKE_RATE
+from olbench.records.quantities import MISTAKE_RATE
 
 BREAST, DIGITS = DatasetSpec("breast-cancer"), DatasetSpec("digits-1-vs-7")
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from olbench import Outcome, Protocol, Quantity, make_algorithm, online_pass, protocol
 from olbench.protocols.definition import Key, whole, wholes
-from olbench.trials import seeds
+from olbench.records import seeds
 
 ACCURACY = Quantity(
     "accuracy", "accuracy", 2, better="higher", judged=True, exact=True, plural="accuracies", percent=True

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from olbench import load_results
-from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import make_source
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
+from olbench.papers.adviceptron2010.protocol import _Work
+from olbench.papers.adviceptron2010.rules import compile_for
 from olbench.protocols import get_protocol
-from olbench.protocols.advice import _Work
-from olbench.protocols.rules import compile_for
-from olbench.quantities import BALANCED_ACCURACY
+from olbench.protocols.specs import Config, Tuning
+from olbench.records.quantities import BALANCED_ACCURACY
 from tests.runner.conftest import own_folder  # noqa: F401
 
 SMALL = """\

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset, make_algorithm, online_pass, run
-from olbench.learn.schedules import make_schedule
-from olbench.trials import ledger
+from olbench.learners.schedules import make_schedule
+from olbench.records import ledger
 from tests.refusals import find_wrong
 
 N = 300

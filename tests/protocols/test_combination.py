@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from olbench import make_algorithm
-from olbench.learn.examples import as_examples
-from olbench.protocols.combination import Sums, fold
+from olbench.learners.examples import as_examples
+from olbench.learners.start import start
+from olbench.papers.cw2012.combination import Sums, fold
 
 FEATURES = 12
 
@@ -129,7 +130,7 @@ def test_a_learner_that_forgets_its_features_is_as_new(id, settings, rng):
     X[:30, 5:] = 0.0
     y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
     rows, columns = as_examples(X).rows(), np.arange(9, dtype=np.uint32)
-    used, fresh = (make_algorithm(id, **settings).start(9) for _ in range(2))
+    used, fresh = (start(make_algorithm(id, **settings), 9) for _ in range(2))
     used.run(rows, y, np.arange(30))
     np.testing.assert_allclose(used.moments_at(columns)[0], used.weights, rtol=1e-15)
     used.forget(np.arange(5, dtype=np.uint32))

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 from olbench import load_results, make_algorithm
-from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import make_source
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
-from olbench.learn.passes import predict_signs, train
+from olbench.learners.passes import predict_signs, train
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import _Table
 from olbench.protocols.folds import divide, find_usable, refuse_duplicates, split_stratified, thin_positives
+from olbench.protocols.specs import Config, Tuning
 from olbench.protocols.tuning import pick
-from olbench.trials import seeds
-from olbench.trials.record import success
+from olbench.records import seeds
+from olbench.records.record import success
 from tests.runner.conftest import config, own_folder, records  # noqa: F401
 
 DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}

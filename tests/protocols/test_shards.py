@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from olbench import load_results, make_algorithm, online_pass
-from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
-from olbench.data.generators.corpus import Corpus
+from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import make_source
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
+from olbench.papers.cw2012.corpus import Corpus
+from olbench.papers.cw2012.protocol import _Work
 from olbench.protocols import get_protocol
-from olbench.protocols.shards import _Work
+from olbench.protocols.specs import Config, Tuning
 from tests.runner.conftest import own_folder  # noqa: F401
 
 SMALL = """\

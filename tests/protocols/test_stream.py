@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from river import evaluate, linear_model, metrics, optim
 
-from olbench import load_dataset, load_results, make_algorithm, measures, online_pass, run
-from olbench.learn.schedules import make_schedule
+from olbench import load_dataset, load_results, make_algorithm, online_pass, run
+from olbench.learners.schedules import make_schedule
+from olbench.protocols import measures
 from olbench.protocols.drifts import find_drifts, measure_drifts
-from olbench.trials import ledger
-from olbench.trials.arrays import read_array
+from olbench.records import ledger
+from olbench.records.arrays import read_array
 from tests.refusals import find_wrong
 
 BASE = {"protocol": "stream", "datasets": ["breast-cancer"], "algorithms": ["perceptron", "arow"]}

@@ -3,7 +3,8 @@
 import numpy as np
 
 from olbench import make_algorithm, online_pass
-from olbench.learn.examples import as_examples, as_labels
+from olbench.learners.examples import as_examples, as_labels
+from olbench.learners.start import start
 from tests.reference.compiled import find_error
 
 #: Points at which the counts of a pass are compared; where they differ, every round between two points is.
@@ -39,7 +40,7 @@ def differ(counts, expected, t):
 
 def find_round(algorithm, data, order, expected, begin, end):
     examples = as_examples(data.X)
-    learner = algorithm.start(examples.d)
+    learner = start(algorithm, examples.d)
     learner.warm_up()
     t = np.arange(begin + 1, end + 1)
     counts, _ = learner.trace(examples.rows(), as_labels(data.y, examples.n), order[:end], t)

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from olbench.trials.trial import key_of
+from olbench.records.trial import key_of
 
 
 def seal(record: Any) -> bytes:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.analysis.results import Entry, Results, measured_columns
+from olbench.data.spec import DatasetSpec
 from olbench.protocols import get_protocol
-from olbench.report.results import Entry, Results, measured_columns
-from olbench.trials.run_file import RunFile
+from olbench.protocols.specs import Config, Tuning
+from olbench.records.run_file import RunFile
 
 CROSSVAL = get_protocol("crossval")
 #: Test and training rows of a fold; errors are multiples of 1 / N.

@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 
 from olbench.algorithms import get_definition
-from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import Reported
+from olbench.analysis.results import Entry, Results, measured_columns
 from olbench.data.catalog import catalog
-from olbench.papers import Reported, load_paper
+from olbench.data.spec import DatasetSpec
 from olbench.protocols import get_protocol
-from olbench.report.results import Entry, Results, measured_columns
-from olbench.trials.run_file import DataFacts, RunFile
+from olbench.protocols.specs import Config, Tuning
+from olbench.records.run_file import DataFacts, RunFile
 
 ONLINE = get_protocol("online")
 PAPER = load_paper("scw2012")

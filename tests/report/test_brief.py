@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from olbench.quantities import ACCURACY, BALANCED_ACCURACY, MISTAKE_RATE, UPDATES
+from olbench.analysis.guessing import describe_guesses
+from olbench.records.quantities import ACCURACY, BALANCED_ACCURACY, MISTAKE_RATE, UPDATES
 from olbench.report import brief
-from olbench.report.guessing import describe_guesses
 from olbench.report.model import make_report
 from olbench.report.renderers import text
 from tests.report.editing import reseal

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olbench.papers import Claim, Reported, Statement, load_paper
-from olbench.quantities import MISTAKE_RATE
-from olbench.report.claims import chances, check_claims, printed_test
-from olbench.report.comparable import Attempt
-from olbench.trials.run_file import DataFacts
+from olbench.analysis.claims import chances, check_claims, printed_test
+from olbench.analysis.comparable import Attempt
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import Claim, Reported, Statement
+from olbench.records.quantities import MISTAKE_RATE
+from olbench.records.run_file import DataFacts
 from tests.report.made import as_printed, entry, results, spread
 
 PAPER = load_paper("scw2012")

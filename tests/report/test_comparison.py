@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from olbench.quantities import MISTAKE_RATE, Quantity
-from olbench.report import comparison
-from olbench.report.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, ComparedRuns, MeanChange
-from olbench.report.results import Results, load_results
+from olbench.analysis import comparison
+from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, ComparedRuns, MeanChange
+from olbench.analysis.results import Results, load_results
+from olbench.records.quantities import MISTAKE_RATE, Quantity
 from olbench.report.sections import curves
 
 SMALL = Path(__file__).with_name("small")

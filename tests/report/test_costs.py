@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from olbench import load_results, make_algorithm
+from olbench.learners.start import start
+from olbench.learners.state import count_state_bytes
 from tests.report import made
 
 SMALL = Path(__file__).with_name("small")
@@ -44,7 +46,7 @@ def test_a_record_has_the_bytes_of_its_learner(run):
     frame = results.to_frame()
     by_label = {label: set(own["state_bytes"]) for label, own in frame.groupby("label")}
     assert by_label["perceptron"] == {8 * (30 + 2)}
-    assert by_label["arow"] == {make_algorithm("arow").state_bytes(30)}
+    assert by_label["arow"] == {count_state_bytes(make_algorithm("arow"), 30)}
     assert len(by_label["dual"]) == 2  # every order has support examples of its own
     costs = {row["label"]: row["costs"] for row in report["rows"]}
     assert costs["perceptron"]["state_bytes"] == 256 == results.state_bytes("breast-cancer", "perceptron")
@@ -69,7 +71,7 @@ def test_records_from_before_have_the_bytes_of_their_form():
     results = load_results("scw")
     costs = results.costs(results.entries_of("mnist-1-vs-2", "arow")[0])
     assert costs.state_from == "derived"
-    assert costs.state_bytes == make_algorithm("arow").start(784).state_bytes
+    assert costs.state_bytes == start(make_algorithm("arow"), 784).state_bytes
     for name in ("shards", "advice"):
         found = load_results(name)
         for entry in found.entries:
@@ -97,8 +99,8 @@ MEASURE = """
 import numpy as np, scipy.sparse as sp
 from pathlib import Path
 from olbench import make_algorithm
-from olbench.learn.examples import as_examples
-from olbench.learn.passes import online_pass
+from olbench.learners.examples import as_examples
+from olbench.learners.passes import online_pass
 
 def resident(name):
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from olbench import Parameter, load_dataset, make_algorithm, online_pass, second_order
-from olbench.papers import Reported, load_paper
-from olbench.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
-from olbench.report.comparable import Attempt
-from olbench.report.evidence import control, identify, joint_verdicts, printed_cells
-from olbench.report.verdicts import judge
+from olbench.analysis.comparable import Attempt
+from olbench.analysis.evidence import control, identify, joint_verdicts, printed_cells
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import Reported
+from olbench.analysis.verdicts import judge
+from olbench.records.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
 from tests.report.made import as_printed, entry, results
 
 PAPER = load_paper("scw2012")

@@ -12,8 +12,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from olbench.algorithms import definitions
+from olbench.analysis.results import Entry, Results, load_results
 from olbench.errors import UserError
-from olbench.quantities import MISTAKE_RATE, UPDATES
+from olbench.records.quantities import MISTAKE_RATE, UPDATES
 from olbench.report.figures.curves import (
     FOCUS,
     MANY,
@@ -24,7 +25,6 @@ from olbench.report.figures.curves import (
 )
 from olbench.report.figures.palette import STYLES, display_name
 from olbench.report.model import Report
-from olbench.report.results import Entry, Results, load_results
 
 SMALL = Path(__file__).with_name("small")
 DATASETS = ["svmguide3", "synthetic", "splice"]

@@ -12,17 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from olbench.config.specs import Config, Tuning
-from olbench.papers import read_paper
+from olbench.analysis.comparable import Attempt
+from olbench.analysis.paper_file import read_paper
+from olbench.analysis.results import aligned, load_results
+from olbench.analysis.stats import mean_ranks, not_worse, resampled_t
+from olbench.analysis.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
 from olbench.protocols import get_protocol
-from olbench.quantities import TEST_ERROR
-from olbench.report.comparable import Attempt
+from olbench.protocols.specs import Config, Tuning
+from olbench.records.quantities import TEST_ERROR
 from olbench.report.model import Report, make_report
-from olbench.report.results import aligned, load_results
 from olbench.report.sections import overview, ranks, significance, statistics, tunings
 from olbench.report.sections.significance import compare, contrasts, find_mark, stored_errors
-from olbench.report.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
-from olbench.stats import mean_ranks, not_worse, resampled_t
 from tests.report.pages import render
 from tests.report.test_formats import check_latex
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from olbench.quantities import MISTAKE_RATE, UPDATES
+from olbench.analysis.results import load_results
+from olbench.records.quantities import MISTAKE_RATE, UPDATES
 from olbench.report.grid import Box, Grid, left, right
 from olbench.report.model import make_report
 from olbench.report.renderers import latex, text
 from olbench.report.renderers import md as markdown
-from olbench.report.results import load_results
 from olbench.report.sections.comparison import comparison_document
 from tests.report.editing import read_records, write_records
 from tests.report.pages import render

@@ -9,10 +9,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from olbench import UserError, shipped
-from olbench.quantities import MISTAKE_RATE
+from olbench import UserError
+from olbench.analysis.results import load_results
+from olbench.records import shipped
+from olbench.records.quantities import MISTAKE_RATE
 from olbench.report.model import make_report
-from olbench.report.results import load_results
 from olbench.report.site import build
 from olbench.report.site.build import MARKER, build_site, load_runs
 from olbench.report.site.model import SiteRun, make_leaderboard
@@ -85,7 +86,7 @@ def test_the_site_of_all_runs_that_ship_is_small_and_all_its_links_lead_somewher
 
 
 def test_every_command_names_a_trial_of_its_run(gallery):
-    from olbench.trials import ledger
+    from olbench.records import ledger
 
     page = (gallery / "datasets/splice/index.html").read_text()
     keys = re.findall(r"<code>olbench verify scw --trial ([0-9a-f]+)</code>", page)

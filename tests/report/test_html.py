@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from olbench.config.reading import read_config
+from olbench.protocols.reading import read_config
+from olbench.records.run_file import read_config as recorded_config
 from olbench.report.model import make_report
-from olbench.trials.run_file import read_config as recorded_config
 from tests.report.editing import reseal
 from tests.report.pages import render, section_values
 

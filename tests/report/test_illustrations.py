@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import mutual_info_score
 
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.results import load_results
 from olbench.data.load import load_dataset, load_run
 from olbench.errors import UserError
-from olbench.papers import load_paper
 from olbench.papers.cw2008.illustrations import confidence_loss, loss_figure
 from olbench.papers.cw2012.illustrations import frequency_figure, mutual_information, rank_features
 from olbench.report.figures.canvas import save
@@ -33,7 +34,6 @@ from olbench.report.figures.weights import (
     synthetic_figure,
 )
 from olbench.report.illustrations import illustrated_papers, illustrations_of
-from olbench.report.results import load_results
 from tests.report.test_accuracy import assert_apart
 
 PHI = st.floats(0.05, 5.0)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from olbench.analysis import kept
+from olbench.analysis.results import load_results
 from olbench.data.folders import runs_folder
 from olbench.errors import UserError
-from olbench.report import kept
-from olbench.report.results import load_results
-from olbench.shipped import find_run
-from olbench.trials import ledger, packed, remembered, run_file
-from olbench.trials.bundle import write_bundle
+from olbench.records import ledger, packed, remembered, run_file
+from olbench.records.bundle import write_bundle
+from olbench.records.shipped import find_run
 
 SMALL = Path(__file__).with_name("small")
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from olbench.analysis import baseline
+from olbench.analysis.results import load_results, newest
 from olbench.errors import UserError
-from olbench.quantities import MISTAKE_RATE
+from olbench.records.compare import _has_own_key
+from olbench.records.quantities import MISTAKE_RATE
+from olbench.records.record import read_line
+from olbench.records.trial import Trial
 from olbench.report.model import make_report
-from olbench.report.results import load_results, newest
 from olbench.report.sections import sections_of
-from olbench.trials import baseline
-from olbench.trials.record import read_line
-from olbench.trials.trial import Trial
-from olbench.trials.verify import _has_own_key
 from tests.report.editing import read_records, reseal, write_records
 
 SMALL = Path(__file__).with_name("small")

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.quantities import TEST_ERROR
+from olbench.analysis.results import Entry, Results
+from olbench.records.quantities import TEST_ERROR
 from olbench.report.figures.canvas import save
 from olbench.report.figures.palette import display_name
 from olbench.report.figures.runs import errors_figure, mistakes_figure
-from olbench.report.results import Entry, Results
 from tests.report import folds
 from tests.report.test_accuracy import assert_apart
 

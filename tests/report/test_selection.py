@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from olbench.analysis.results import load_results
 from olbench.errors import find_names
 from olbench.report.figures.curves import curves_figure
 from olbench.report.figures.palette import STYLES, THICK
 from olbench.report.model import make_report, select_rows
-from olbench.report.results import load_results
 from tests.report.pages import render
 
 SMALL = Path(__file__).with_name("small")

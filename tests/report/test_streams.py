@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import olbench
+from olbench.analysis.results import load_results
 from olbench.report.document import report_document
 from olbench.report.model import make_report
 from olbench.report.renderers import Screen, get_format
-from olbench.report.results import load_results
 from olbench.report.sections.comparison import comparison_document
 from olbench.report.sections.curves import page
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from olbench.records.shipped import find_folder
 from olbench.report import summary
 from olbench.report.summary import find_runs
-from olbench.shipped import find_folder
 
 SMALL = Path(__file__).with_name("small")
 RUN = Path("results/scw/reference")

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.errors import UserError
-from olbench.papers import Reported, load_paper
-from olbench.quantities import MISTAKE_RATE, UPDATES
-from olbench.report.claims import check_claims
-from olbench.report.comparable import Attempt
-from olbench.report.model import make_report
-from olbench.report.results import aligned, load_results
-from olbench.report.verdicts import (
+from olbench.analysis.claims import check_claims
+from olbench.analysis.comparable import Attempt
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import Reported
+from olbench.analysis.results import aligned, load_results
+from olbench.analysis.verdicts import (
     CLOSE,
     DIFFERS,
     NOT_COMPARABLE,
@@ -32,8 +30,11 @@ from olbench.report.verdicts import (
     time_ratios,
     verdict,
 )
-from olbench.shipped import find_folder
-from olbench.trials.run_file import DataFacts
+from olbench.errors import UserError
+from olbench.records.quantities import MISTAKE_RATE, UPDATES
+from olbench.records.run_file import DataFacts
+from olbench.records.shipped import find_folder
+from olbench.report.model import make_report
 from tests.report.made import as_printed, entry, results, spec, spread
 from tests.report.pages import render
 

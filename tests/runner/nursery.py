@@ -16,7 +16,8 @@ from pathlib import Path
 import distributed
 
 import olbench.engine.executors.worker  # noqa: F401 - for the workers
-from olbench.learn.algorithm import make_algorithm
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.learners.start import start
 
 
 async def schedule(file):
@@ -46,7 +47,7 @@ def fork(role, body, file):
 
 def main(wanted, file, algorithms):
     for id in filter(None, algorithms.split(",")):
-        make_algorithm(id).start(2).warm_up()
+        start(make_algorithm(id), 2).warm_up()
     pids = {}
     if not file.exists():
         pids[fork("scheduler", schedule, str(file))] = "scheduler"

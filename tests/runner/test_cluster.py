@@ -336,10 +336,12 @@ def run_cells(folder, nursery, cells, say):
 
 def make_cells(path, X, y):
     """Return the cells of a data set that has a path, but whose examples are these."""
-    from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
+    from olbench.algorithms.spec import AlgorithmSpec
     from olbench.data.dataset import Dataset, fingerprint
     from olbench.data.source import Source
+    from olbench.data.spec import DatasetSpec
     from olbench.protocols import get_protocol
+    from olbench.protocols.specs import Config
 
     spec = DatasetSpec("mine", path=str(path))
     source = Source(spec, Dataset("mine", X, y, fingerprint(X, y)), can_reload=False)

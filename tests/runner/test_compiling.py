@@ -11,12 +11,12 @@ import pytest
 from numba import float64
 
 from olbench.api import plan
-from olbench.config.reading import data_config
 from olbench.engine import compiling
 from olbench.engine.compiling import compile_ahead, find_missing
 from olbench.engine.stopping import StopFlag
 from olbench.kernels.compile import LazyKernel, kernel
-from olbench.learn.learners import BLOCKED_FROM
+from olbench.learners.learners import BLOCKED_FROM
+from olbench.protocols.reading import data_config
 from tests.runner.conftest import ROOT
 
 IN_PROCESSES = """

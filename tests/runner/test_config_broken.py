@@ -30,7 +30,7 @@ BROKEN = {
     GOOD + "plugin: [x.py]\n": "bad.yaml:3: unknown key 'plugin' in the config (did you mean 'plugins'?)",
     GOOD + "zzz: 1\n": "bad.yaml:3: unknown key 'zzz' in the config",
     GOOD + "protocol: onlin\n": "bad.yaml:3: protocol must be one of online, crossval, "
-    "fresh, advice, shards, stream, not 'onlin' "
+    "stream, advice, fresh, shards, not 'onlin' "
     "(did you mean 'online'?)",
     GOOD + "seed: -1\n": "bad.yaml:3: seed must be a whole number from 0, not -1",
     GOOD + "seed: 2012-01-01\n": "bad.yaml:3: seed must be a whole number from 0, "
@@ -243,7 +243,7 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
     ],
 )
 def test_labels_beyond_all_numbers_and_names_of_two_lines_are_one_sentence(tmp_path, text, reason):
-    from olbench.config.reading import read_config
+    from olbench.protocols.reading import read_config
 
     (tmp_path / "my.libsvm").write_text("+1 1:1\n-1 2:1\n")
     path = tmp_path / "broken.yaml"

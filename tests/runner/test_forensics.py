@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset, make_algorithm, online_pass
-from olbench.config.reading import parse_config
-from olbench.forensics import inquiry
-from olbench.forensics.consistency import (
+from olbench.analysis import forensics as inquiry
+from olbench.analysis.consistency import (
     CONSISTENT,
     NEAR,
     Observed,
@@ -21,9 +20,11 @@ from olbench.forensics.consistency import (
     distance,
     is_only_by_spread,
 )
-from olbench.papers import Reported, load_paper, paper_modules
-from olbench.report.verdicts import REPRODUCED, verdict
-from olbench.yaml_lines import from_plain
+from olbench.analysis.paper_file import load_paper, paper_modules
+from olbench.analysis.published import Reported
+from olbench.analysis.verdicts import REPRODUCED, verdict
+from olbench.protocols.reading import parse_config
+from olbench.structs import from_plain
 from tests.cases import for_each
 from tests.runner.conftest import ROOT
 
@@ -79,8 +80,10 @@ def rows():
 @pytest.fixture
 def paper(rows, tmp_path, monkeypatch):
     """Return a function that makes a paper with these rows for a data set, and gives its id."""
-    monkeypatch.setattr("olbench.papers.FOLDER", tmp_path / "papers")
-    monkeypatch.setattr("olbench.papers.paper_modules", paper_modules.__wrapped__)
+    monkeypatch.setattr(
+        "olbench.analysis.paper_file.paper_folders", lambda: {"madeup": tmp_path / "papers" / "madeup"}
+    )
+    monkeypatch.setattr("olbench.analysis.paper_file.paper_modules", paper_modules.__wrapped__)
 
     def write(dataset="synthetic-noise", wanted=tuple(rows), id="madeup"):
         lines = "".join(f"        {row}: {rows[row]}\n" for row in wanted)
@@ -319,7 +322,7 @@ def test_failing_trials_exit_3_and_the_rest_is_judged(paper, config, here, monke
             raise RuntimeError("no")
         return make_algorithm(id, **settings)
 
-    monkeypatch.setattr("olbench.trials.trial.make_algorithm", make)
+    monkeypatch.setattr("olbench.records.trial.make_algorithm", make)
     path = config(CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow"))
     code, out, err = here("forensics", path, "--format", "json")
     assert code == 3
@@ -339,7 +342,7 @@ def test_the_dry_run_counts_the_settings_and_writes_nothing(paper, config, here)
 
 
 def test_the_config_of_the_paper_names_every_row_and_its_variants():
-    from olbench.config.reading import read_config
+    from olbench.protocols.reading import read_config
 
     config = read_config(ROOT / "configs/forensics.yaml")
     paper = load_paper(config.paper)

@@ -17,23 +17,24 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from olbench.analysis import baseline
+from olbench.analysis.check import compare
+from olbench.analysis.results import load_results
 from olbench.cli import cli
 from olbench.cli.output import render
 from olbench.cli.report import render_brief
-from olbench.config.reading import read_config
 from olbench.data.source import find_sources
-from olbench.engine.regression import compare
 from olbench.engine.runner import refuse_too_many
 from olbench.errors import UserError
 from olbench.protocols import get_protocol
+from olbench.protocols.reading import read_config
+from olbench.records import ledger, run_file
+from olbench.records.record import RecordError, read_line
+from olbench.records.trial import Trial
 from olbench.report import regression
 from olbench.report.document import report_document
 from olbench.report.model import make_report
 from olbench.report.renderers import format_names
-from olbench.report.results import load_results
-from olbench.trials import baseline, ledger, run_file
-from olbench.trials.record import RecordError, read_line
-from olbench.trials.trial import Trial
 from tests.changes import ODD, changed_tree, damaged, examples, expect_sentence
 from tests.report.editing import seal
 from tests.runner.conftest import ROOT

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, memory, online_pass
+from olbench.learners.start import start
 from olbench.memory import available_memory, limit_memory, memory_limit, parse_size, show_size
 from tests.cases import for_each
 
@@ -77,7 +78,7 @@ def test_an_index_of_two_billion_in_two_lines_does_not_take_over_the_machine():
 
 
 def test_norms_and_scores_of_sparse_rows_do_not_depend_on_the_number_of_features():
-    from olbench.learn.examples import as_examples
+    from olbench.learners.examples import as_examples
 
     # 16 GiB for one array by feature: more than a machine without overcommitment would give.
     examples = as_examples(sp.csr_matrix(([1.0, 2.0], ([0, 1], [3, 2**31 - 10])), shape=(2, 2**31 - 2)))
@@ -86,7 +87,7 @@ def test_norms_and_scores_of_sparse_rows_do_not_depend_on_the_number_of_features
 
 def test_a_full_covariance_is_made_without_a_second_copy():
     for form in ("covariance", "root"):
-        learner = make_algorithm("arow", a=4.0, form=form).start(3)
+        learner = start(make_algorithm("arow", a=4.0, form=form), 3)
         np.testing.assert_array_equal(learner.covariance, 4.0 * np.eye(3))
 
 
@@ -259,7 +260,7 @@ def test_weights_of_two_billion_features_are_refused_in_python():
 
     for algorithm in (make_algorithm("perceptron"), make_algorithm("arow", covariance="diag")):
         with pytest.raises(UserError, match=r"needs .* GiB for 2,000,000,000,000 features"):
-            algorithm.start(2 * 10**12)
+            start(algorithm, 2 * 10**12)
 
 
 @pytest.mark.parametrize("id", ["iellip", "narow2010", "sop-libol"])
@@ -267,7 +268,7 @@ def test_the_remedy_is_one_that_the_algorithm_has(id):
     from olbench import UserError, make_algorithm
 
     with pytest.raises(UserError, match=f"{id} has no diagonal form: use fewer features"):
-        make_algorithm(id).start(10**6)
+        start(make_algorithm(id), 10**6)
 
 
 def test_addresses_too_few_to_load_the_libraries_are_refused_in_one_sentence():

@@ -7,9 +7,9 @@ import yaml
 from olbench import load_results, plot
 from olbench.algorithms.definition import REGISTRY
 from olbench.algorithms.registry import RECORDED
-from olbench.config.reading import read_config
 from olbench.protocols import get_protocol, protocols
-from olbench.shipped import configs, find_run
+from olbench.protocols.reading import read_config
+from olbench.records.shipped import configs, find_run
 from tests.cases import for_each
 
 

@@ -9,7 +9,7 @@ import yaml
 from sklearn.preprocessing import StandardScaler
 
 from olbench import load_dataset, make_algorithm, online_pass
-from olbench.trials import seeds
+from olbench.records import seeds
 from tests.test_schema import is_valid
 
 

@@ -11,7 +11,7 @@ from olbench.data.readers.compressed import listen_to_reading, open_content
 from olbench.engine.activity import Activity, SpokenActivity
 from olbench.engine.estimate import Share, TimeLeft
 from olbench.engine.progress import Bars, Lines, Progress, make_progress
-from olbench.quantities import MISTAKE_RATE, Quantity
+from olbench.records.quantities import MISTAKE_RATE, Quantity
 from olbench.report.grid import Box, Grid, boxes, left
 
 LONG, SHORT = ("mnist", "arow", "{}"), ("digits", "arow", "{}")

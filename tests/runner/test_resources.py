@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.learn.passes import curve_points
+from olbench.learners.passes import curve_points
 from tests.runner.conftest import config, records  # noqa: F401
 
 CONFIG = "seed: 1\npermutations: 2\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n"

@@ -9,9 +9,9 @@ import pytest
 
 import olbench
 from olbench import load_results
-from olbench.trials import ledger
-from olbench.trials.bundle import write_bundle
-from olbench.trials.record import write_line
+from olbench.records import ledger
+from olbench.records.bundle import write_bundle
+from olbench.records.record import write_line
 
 WHOLE = {
     "seed": 3,

@@ -97,7 +97,7 @@ def test_a_changed_config_reuses_what_still_applies(here, config, records):
 
 
 def test_every_algorithm_sees_the_same_orders_and_tuning_sees_others(here, config):
-    from olbench.trials.seeds import order
+    from olbench.records.seeds import order
 
     reported = [order(3, "d", "report", p, "all", 50).tolist() for p in range(5)]
     tuned = [order(3, "d", "tune", p, "all", 50).tolist() for p in range(5)]
@@ -108,7 +108,7 @@ def test_every_algorithm_sees_the_same_orders_and_tuning_sees_others(here, confi
 
 
 def test_the_halves_of_holdout_are_disjoint_and_together_all():
-    from olbench.trials.seeds import order
+    from olbench.records.seeds import order
 
     tuning = order(3, "d", "tune", 0, "tuning half", 51)
     reported = order(3, "d", "report", 0, "reported half", 51)
@@ -118,7 +118,7 @@ def test_the_halves_of_holdout_are_disjoint_and_together_all():
 def test_one_job_two_jobs_and_processes_count_the_same(here, config, counts, monkeypatch):
     here("run", config(), "--out", "one", "--jobs", 1)
     here("run", "small.yaml", "--out", "two", "--jobs", 2)
-    monkeypatch.setattr("olbench.trials.trial.Trial.is_object", True)
+    monkeypatch.setattr("olbench.records.trial.Trial.is_object", True)
     here("run", "small.yaml", "--out", "processes", "--jobs", 2)
     assert counts("one") == counts("two") == counts("processes")
     assert len(counts("one")) == 26

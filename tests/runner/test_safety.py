@@ -95,7 +95,7 @@ def test_damage_in_the_middle_is_refused_and_left_alone(here, config):
 
 
 def test_a_second_run_on_a_folder_is_refused_with_pid_and_host(here, config):
-    from olbench.trials.ledger import open_ledger
+    from olbench.records.ledger import open_ledger
 
     config()
     with open_ledger(Path("out")):
@@ -299,7 +299,7 @@ def test_a_long_pass_asks_often_whether_to_stop():
     import numpy as np
 
     from olbench import make_algorithm, online_pass
-    from olbench.learn.passes import StoppedError
+    from olbench.learners.passes import StoppedError
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 200)), rng.choice([-1.0, 1.0], 3000)

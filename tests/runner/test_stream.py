@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset
-from olbench.config.specs import Reading
+from olbench.data.spec import Reading
 from tests.cases import for_each
 
 RNG = np.random.default_rng(7)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from olbench.protocols.tuning import best, count_candidates, search
-from olbench.trials.ledger import Ledger
+from olbench.records.ledger import Ledger
 
 GRID = {"C": (1.0, 2.0, 4.0), "eta": (0.6, 0.9)}
 
@@ -74,8 +74,8 @@ def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, her
 
 
 def test_params_fix_and_the_papers_grid_fills_the_rest():
-    from olbench.config.reading import parse_config
-    from olbench.yaml_lines import from_plain
+    from olbench.protocols.reading import parse_config
+    from olbench.structs import from_plain
 
     def read(content):
         return parse_config(from_plain(content, "x"), Path())
@@ -88,8 +88,8 @@ def test_params_fix_and_the_papers_grid_fills_the_rest():
 
 
 def test_a_config_survives_being_written_down():
-    from olbench.config.reading import read_config
-    from olbench.config.specs import Config
+    from olbench.protocols.reading import read_config
+    from olbench.protocols.specs import Config
 
     root = Path(__file__).resolve().parents[2]
     for path in (root / "configs").glob("*.yaml"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from olbench.config.schema import make_schema
+from olbench.protocols.schema import make_schema
 from tests.cases import for_each
 from tests.runner.conftest import ROOT, SMALL
 

@@ -9,10 +9,10 @@ from scipy.stats import binomtest, hypergeom
 
 import olbench
 from olbench.engine.verification import altered_trials, detection, sample_size
-from olbench.trials import container, ledger
-from olbench.trials.bundle import write_bundle
-from olbench.trials.packed import pack
-from olbench.trials.trial import key_of
+from olbench.records import container, ledger
+from olbench.records.bundle import write_bundle
+from olbench.records.packed import pack
+from olbench.records.trial import key_of
 from tests.trials.test_bundle import read_all
 
 TINY = {

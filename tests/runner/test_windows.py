@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass
-from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_source, make_source
-from olbench.learn.passes import windowed_pass
+from olbench.data.spec import DatasetSpec
+from olbench.learners.passes import windowed_pass
 from olbench.memory import limit_memory
-from olbench.trials import seeds
+from olbench.records import seeds
 from tests.cases import for_each
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from olbench.trials import behaviour as module
-from olbench.trials import seeds
-from olbench.trials.behaviour import behaviour, is_observed, source_hash
+from olbench.protocols import behaviour as module
+from olbench.protocols.behaviour import behaviour, is_observed, source_hash
+from olbench.records import seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = {"covariance": "full", "form": "covariance", "a": 1.0}
@@ -97,10 +97,10 @@ def in_a_copy(folder: Path, code: str, changes: dict[str, tuple[str, str]]) -> s
 
 def test_a_changed_message_keeps_every_trial_and_a_changed_rule_loses_them(tmp_path):
     """What orphaned the results of version 0.1 was a changed error message in one of the hashed files."""
-    code = "from olbench.trials.behaviour import *; print(behaviour('pa1', {}), source_hash('pa1'))"
+    code = "from olbench.protocols.behaviour import *; print(behaviour('pa1', {}), source_hash('pa1'))"
     now = f"{behaviour('pa1', {})} {source_hash('pa1')}".split()
     message = in_a_copy(tmp_path / "message", code, {
-        "learn/learners.py": ("a full covariance of", "the full covariance of"),
+        "learners/learners.py": ("a full covariance of", "the full covariance of"),
     }).split()  # fmt: skip
     assert message[0] == now[0]
     assert message[1] != now[1]
@@ -113,7 +113,7 @@ def test_a_changed_message_keeps_every_trial_and_a_changed_rule_loses_them(tmp_p
 def test_the_file_of_ones_own_rule_is_part_of_its_behaviour(tmp_path):
     code = """
 from olbench import load_plugin
-from olbench.trials.behaviour import behaviour
+from olbench.protocols.behaviour import behaviour
 load_plugin("mine.py")
 print(behaviour("mine", {"covariance": "diag", "projection": "kl", "a": 1.0}))
 """

@@ -19,8 +19,8 @@ import pytest
 
 import olbench
 from olbench import UserError, load_results
-from olbench.trials import container, ledger, run_file
-from olbench.trials.bundle import digest_records, write_bundle
+from olbench.records import container, ledger, run_file
+from olbench.records.bundle import digest_records, write_bundle
 from tests.refusals import find_wrong
 from tests.runner.conftest import ROOT, own_folder  # noqa: F401
 
@@ -135,7 +135,7 @@ def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
     assert (said["file"], said["rows"]) == ("own.libsvm", 60)
     config = run_file.read(path).config
     assert config.paper == f"{path}/paper.yaml"
-    from olbench.papers import load_paper
+    from olbench.analysis.paper_file import load_paper
 
     assert load_paper(config.paper).algorithms == load_paper(str(paper)).algorithms
 
@@ -365,7 +365,7 @@ def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, own_folder):  
 def test_a_kill_leaves_no_half_bundle(tmp_path, number):
     """The file is written slowly, so that the kill hits it."""
     program = (
-        "import sys, time, zipfile\nfrom pathlib import Path\nfrom olbench.trials import container\n"
+        "import sys, time, zipfile\nfrom pathlib import Path\nfrom olbench.records import container\n"
         "before = zipfile.ZipFile.open\n"
         "def slowly(self, *words, **options):\n"
         "    print('writing', flush=True)\n    time.sleep(0.2)\n    return before(self, *words, **options)\n"

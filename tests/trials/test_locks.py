@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from olbench.errors import UserError
-from olbench.trials.ledger import LedgerFullError, open_ledger
+from olbench.records.ledger import LedgerFullError, open_ledger
 
 
 def test_a_folder_is_held_once_and_free_again_afterwards(tmp_path):

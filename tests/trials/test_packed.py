@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from olbench import UserError
-from olbench.trials import ledger, packed, run_file
-from olbench.trials.packed import PackedError, pack, unpack, unpack_briefly, unpack_lines
-from olbench.trials.record import read_line, write_line
-from olbench.trials.trial import key_of
+from olbench.records import ledger, packed, run_file
+from olbench.records.packed import PackedError, pack, unpack, unpack_briefly, unpack_lines
+from olbench.records.record import read_line, write_line
+from olbench.records.trial import key_of
 from tests.refusals import find_wrong
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from olbench.errors import UserError
-from olbench.trials import ledger, packed
-from olbench.trials.arrays import NAME as ARRAYS
-from olbench.trials.arrays import ArrayFile, read_array
-from olbench.trials.record import ChecksumError, RecordError, read_line, write_line
-from olbench.trials.trial import Trial
+from olbench.records import ledger, packed
+from olbench.records.arrays import NAME as ARRAYS
+from olbench.records.arrays import ArrayFile, read_array
+from olbench.records.record import ChecksumError, RecordError, read_line, write_line
+from olbench.records.trial import Trial
 from tests.refusals import find_wrong
 
 TRIAL = Trial("online", "d", "f", "arow", {"r": 1.0}, {"a": 1.0}, 3, "report", 2, {"part": "all"}, "c")

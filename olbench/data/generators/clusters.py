@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from olbench.errors import UserError
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 
 @dataclass(frozen=True)

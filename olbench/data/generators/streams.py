@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.errors import UserError
-from olbench.learn.examples import Floats, Ints
+from olbench.learners.examples import Floats, Ints
 
 Stream = tuple[Floats, Floats]
 Draw = Callable[..., Stream]

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from olbench.config.columns import DATE_PARTS, ColumnSpec
-from olbench.config.specs import Reading
 from olbench.data.dataset import About
 from olbench.data.prepare.columns import ORIGIN, TableColumn, match_columns, read_features, read_texts
 from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, show_label
@@ -15,8 +13,9 @@ from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.prepare.times import NEVER, Times, read_times
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
+from olbench.data.spec import DATE_PARTS, ColumnSpec, Reading
 from olbench.errors import UserError
-from olbench.learn.examples import Floats, Ints
+from olbench.learners.examples import Floats, Ints
 
 #: A column with more distinct texts is a name or a number rather than a category.
 MOST_CATEGORIES = 1000

@@ -9,7 +9,7 @@ import numpy as np
 
 from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 Labels = float | str | Sequence[float | str] | None
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from olbench.data.duplicates import first_rows
 from olbench.errors import UserError
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 
 def divide_by_255(X: Any) -> Any:

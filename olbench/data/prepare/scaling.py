@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.config.specs import RUNNING, TRAINING_ROWS, Reading
 from olbench.data.dataset import About
 from olbench.data.prepare.preprocess import as_dense
 from olbench.data.readers.rows import choose_storage
+from olbench.data.spec import RUNNING, TRAINING_ROWS, Reading
 from olbench.errors import UserError
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 from olbench.memory import memory_limit, show_size
 
 VALUES_AT_ONCE = 1 << 20

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.config.specs import Reading
 from olbench.data.prepare.labels import label_text
 from olbench.data.readers.cells import NO_TEXT, Table
 from olbench.data.readers.quoting import quote
+from olbench.data.spec import Reading
 from olbench.errors import UserError
-from olbench.learn.examples import Ints
+from olbench.learners.examples import Ints
 
 #: The arrival of a label that is never learnt.
 NEVER = np.iinfo(np.int64).max

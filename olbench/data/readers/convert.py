@@ -14,7 +14,7 @@ from olbench.data.prepare.labels import as_targets
 from olbench.data.readers.compressed import open_content, show_path
 from olbench.data.readers.libsvm import BlockReader
 from olbench.data.readers.rows import Rows, csr, dense_is_smaller, narrow
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 AT_ONCE = CHUNK // 8
 
@@ -27,7 +27,7 @@ def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft
 
 
 def convert_corpus(entry: CatalogEntry, draft: Draft) -> Dataset:
-    from olbench.data.generators.corpus import Corpus
+    from olbench.papers.cw2012.corpus import Corpus
 
     kinds = {"indices": np.int32, "data": np.float64, "y": np.float64}
     files = {name: draft.start(name, kind) for name, kind in kinds.items()}

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.config.specs import DatasetSpec
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.encode import encode, encode_targets, prepare_table
 from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.readers.cells import GAPS, NO_TEXT, Table, TextColumn
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 
 

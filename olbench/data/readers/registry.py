@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from olbench.config.specs import USUAL, Reading
 from olbench.data.catalog import CatalogEntry, find
 from olbench.data.dataset import UNKNOWN, Dataset
 from olbench.data.prepare.encode import encode, prepare_table
@@ -15,6 +14,7 @@ from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.readers.rows import choose_storage
 from olbench.data.readers.tables import is_table, read_table_file
+from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError
 
 
@@ -83,7 +83,7 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
             settings["parts"] = [(each.X, each.y) for each in spliced]
         return *draw_stream(settings.pop("kind"), entry.rows, entry.drifts, **settings), entry.rows
     if entry.format == "corpus":
-        from olbench.data.generators.corpus import Corpus
+        from olbench.papers.cw2012.corpus import Corpus
 
         return *Corpus(**entry.generator).draw(entry.rows), entry.rows  # type: ignore[arg-type]
     parts = _read_parts(entry, paths)

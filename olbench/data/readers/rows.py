@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.learn.examples import Floats, Ints
+from olbench.learners.examples import Floats, Ints
 
 #: Initial capacity. Untouched pages take no memory, and arrays of this size grow by remapping pages instead
 #: of copying them, so they can grow in small steps.

@@ -13,7 +13,7 @@ import numpy as np
 
 from olbench.data.readers.compressed import read_content
 from olbench.errors import UserError
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 LINEAGES = {
     1: ("East-Asian", ("Beijing",)),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
-from olbench.discovery import import_all
+from olbench.plugins import import_all
 
 if TYPE_CHECKING:
     from olbench.engine.executors.local import Executor

@@ -28,7 +28,7 @@ from olbench.engine.executors import executor, worker
 from olbench.engine.executors.local import fail, order_by_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
-from olbench.trials.trial import Record, Trial
+from olbench.records.trial import Record, Trial
 
 #: Deaths of workers, each with this trial alone on it, after which a trial fails.
 FATAL_DEATHS = 3

@@ -20,15 +20,16 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
 from olbench.algorithms.plugins import load_plugin, run_rule
-from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_source
+from olbench.data.spec import DatasetSpec
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, count, show_name
-from olbench.learn.examples import as_examples
-from olbench.learn.passes import StoppedError
+from olbench.learners.examples import as_examples
+from olbench.learners.passes import StoppedError
+from olbench.learners.start import start
 from olbench.protocols import get_protocol
-from olbench.trials.record import failure, success
-from olbench.trials.trial import Outcome, Record, Trial
+from olbench.records.record import failure, success
+from olbench.records.trial import Outcome, Record, Trial
 
 
 class Executor(Protocol):
@@ -169,7 +170,7 @@ def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] 
 
 
 def _warm_up_learner(trial: Trial) -> None:
-    learner = trial.make_algorithm().start(2)
+    learner = start(trial.make_algorithm(), 2)
     learner.warm_up()
     if get_protocol(trial.protocol).is_tested:
         learner.scores(as_examples(np.ones((1, 2))).rows(), np.zeros(0, np.int64))

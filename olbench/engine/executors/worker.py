@@ -26,20 +26,20 @@ from threadpoolctl import threadpool_limits
 from olbench import __version__
 from olbench.algorithms.definition import REGISTRY as ALGORITHMS
 from olbench.algorithms.plugins import load_plugin
-from olbench.config.specs import DatasetSpec
 from olbench.data.dataset import Dataset
 from olbench.data.source import Source
+from olbench.data.spec import DatasetSpec
 from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
-from olbench.learn.passes import StoppedError
+from olbench.learners.passes import StoppedError
+from olbench.papers.cw2012.combination import fold
+from olbench.protocols import behaviour as behaviours
 from olbench.protocols import get_protocol
-from olbench.protocols.combination import fold
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
-from olbench.trials import behaviour as behaviours
-from olbench.trials import provenance
-from olbench.trials.container import keep_plugin
-from olbench.trials.trial import Outcome, Record, Trial
+from olbench.records import provenance
+from olbench.records.container import keep_plugin
+from olbench.records.trial import Outcome, Record, Trial
 
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
 OPEN_SOURCES = 2

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
-from olbench import audit
-from olbench.advice.feasibility import is_empty
-from olbench.advice.sets import Advice, AdviceSet
-from olbench.audit.definition import Instance, Instances
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.examples import Floats, as_examples
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.learners.examples import Floats, as_examples
+from olbench.learners.start import start
+from olbench.papers import audit
+from olbench.papers.adviceptron2010.feasibility import is_empty
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+from olbench.papers.audit.definition import Instance, Instances
 
 #: What is below this share of the terms that it is a difference of is rounding.
 ROUNDING = 1e-9
@@ -267,7 +268,7 @@ def no_advice(rng: np.random.Generator, trials: int) -> Instances:
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
         lam = draw_price(rng)
         settings = {"adviceptron": {"lam": lam}, "pa": {}, "pa2": {"C": equivalent_price(lam)}}
-        learners = [make_algorithm(id, **params).start(3) for id, params in settings.items()]
+        learners = [start(make_algorithm(id, **params), 3) for id, params in settings.items()]
         for learner in learners:
             learner.run(as_examples(X).rows(), y, np.arange(12))
         ours, pa, pa2 = (learner.weights for learner in learners)
@@ -460,7 +461,7 @@ class AdviceRun:
 
 
 def make_run(id: str, X: Floats, y: Floats, advice: Advice, lam: float, mu: float) -> AdviceRun:
-    learner = make_algorithm(id, lam=lam, mu=mu, advice=advice).start(X.shape[1])
+    learner = start(make_algorithm(id, lam=lam, mu=mu, advice=advice), X.shape[1])
     rows = as_examples(X).rows()
     w, u = [learner.weights], []
     for t in range(y.size):

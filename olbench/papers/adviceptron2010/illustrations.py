@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
+from olbench.papers.adviceptron2010.tables import figures
+from olbench.records.shipped import runs
 from olbench.report.model import make_report
-from olbench.report.sections.advice import figures
-from olbench.shipped import runs
 
 
 def advice_figure() -> Figure:

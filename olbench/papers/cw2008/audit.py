@@ -10,10 +10,17 @@ from functools import partial
 import numpy as np
 from scipy.optimize import minimize
 
-from olbench import audit
-from olbench.audit.definition import POINTS, Instance, Instances
-from olbench.audit.deviation import compare_smaller_root, compare_trigger, least_margin, quadratic_roots
-from olbench.audit.gaussians import (
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.learners.examples import Floats
+from olbench.papers import audit
+from olbench.papers.audit.definition import POINTS, Instance, Instances
+from olbench.papers.audit.deviation import (
+    compare_smaller_root,
+    compare_trigger,
+    least_margin,
+    quadratic_roots,
+)
+from olbench.papers.audit.gaussians import (
     NEAR,
     Problem,
     compare_optimum,
@@ -24,7 +31,7 @@ from olbench.audit.gaussians import (
     matched_draws,
     violated_problems,
 )
-from olbench.audit.representer import (
+from olbench.papers.audit.representer import (
     DERIVED,
     Coefficients,
     compare_forms,
@@ -34,7 +41,7 @@ from olbench.audit.representer import (
     rule_of,
     scalar_step,
 )
-from olbench.audit.runs import (
+from olbench.papers.audit.runs import (
     PHIS,
     Comparator,
     NotSeparableError,
@@ -47,8 +54,6 @@ from olbench.audit.runs import (
     separable,
     tightest_comparator,
 )
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.examples import Floats
 
 check = partial(audit.check, paper="cw2008")
 LEARNER = "cw"

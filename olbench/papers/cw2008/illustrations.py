@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 from olbench.report.figures.canvas import DASHES, draw_legend, new_page
 from olbench.report.figures.palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
 from olbench.report.figures.weights import synthetic_figure

@@ -14,16 +14,17 @@ from scipy.linalg import sqrtm
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
-from olbench import audit
-from olbench.audit.definition import POINTS, Instance, Instances
-from olbench.audit.deviation import (
+from olbench.learners.examples import Floats
+from olbench.papers import audit
+from olbench.papers.audit.definition import POINTS, Instance, Instances
+from olbench.papers.audit.deviation import (
     compare_smaller_root,
     compare_trigger,
     larger_root,
     least_margin,
     shrinkage,
 )
-from olbench.audit.gaussians import (
+from olbench.papers.audit.gaussians import (
     NEAR,
     Constraint,
     Problem,
@@ -36,7 +37,6 @@ from olbench.audit.gaussians import (
     random_gaussian,
     violated_problems,
 )
-from olbench.learn.examples import Floats
 
 check = partial(audit.check, paper="cw2012")
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from olbench.data.load import load_dataset
-from olbench.learn.examples import Floats, Ints
+from olbench.learners.examples import Floats, Ints
 from olbench.report.figures.canvas import legend_height, new_page
 from olbench.report.figures.palette import BLACK, BLUE, VERMILLION
 from olbench.report.figures.weights import gaussian_figure

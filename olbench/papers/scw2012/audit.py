@@ -10,10 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import minimize
 
-from olbench import audit
-from olbench.audit.definition import POINTS, Instance, Instances
-from olbench.audit.deviation import larger_root, shrinkage
-from olbench.audit.gaussians import (
+from olbench.algorithms.algorithm import Algorithm
+from olbench.learners.examples import Floats
+from olbench.papers import audit
+from olbench.papers.audit.definition import POINTS, Instance, Instances
+from olbench.papers.audit.deviation import larger_root, shrinkage
+from olbench.papers.audit.gaussians import (
     NEAR,
     Example,
     Problem,
@@ -25,8 +27,8 @@ from olbench.audit.gaussians import (
     random_gaussian,
     violated_problems,
 )
-from olbench.audit.representer import DERIVED, Coefficients, compare_forms, printed_block, scalar_step
-from olbench.audit.runs import (
+from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms, printed_block, scalar_step
+from olbench.papers.audit.runs import (
     PHIS,
     Comparator,
     NotSeparableError,
@@ -36,8 +38,6 @@ from olbench.audit.runs import (
     separable,
     tightest_comparator,
 )
-from olbench.learn.algorithm import Algorithm
-from olbench.learn.examples import Floats
 from olbench.papers.cw2008.audit import confidence_loss, factor_6
 
 check = partial(audit.check, paper="scw2012")

@@ -4,10 +4,10 @@ from functools import cache, partial
 
 from matplotlib.figure import Figure
 
-from olbench.papers import load_paper
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.results import Results, load_results
+from olbench.records.shipped import runs
 from olbench.report.figures.curves import curves_figure
-from olbench.report.results import Results, load_results
-from olbench.shipped import runs
 
 
 @cache

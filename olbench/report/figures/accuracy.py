@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, StrMethodFormatter
 
+from olbench.analysis.results import Entry
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
 from olbench.report.figures import canvas
@@ -15,7 +16,6 @@ from olbench.report.figures.contrasts import Contrast, split_label
 from olbench.report.figures.curves import Band, band_of, draw_line
 from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.grid import capitalise
-from olbench.report.results import Entry
 
 #: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.
 PANELS = 9

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from olbench.analysis.results import Entry, Results
 from olbench.protocols.definition import Pairing
-from olbench.report.results import Entry, Results
 
 FEWEST = 3
 

@@ -18,17 +18,17 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
 from olbench.algorithms import get_definition
+from olbench.analysis.results import Entry, Floats, Results, drift_rows
+from olbench.analysis.stats import mean_ranks
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
 from olbench.report.diagram import RankDiagram, lay_out
 from olbench.report.figures import canvas
 from olbench.report.figures.palette import Style, algorithm_of, display_name, styles
-from olbench.report.results import Entry, Floats, Results, drift_rows
-from olbench.stats import mean_ranks
 
 if TYPE_CHECKING:
+    from olbench.analysis.stats import Across
     from olbench.report.model import Report
-    from olbench.stats import Across
 
 #: An axis is logarithmic where the algorithms end more than this factor apart: on a linear one, those that
 #: the paper is about would lie on the axis.

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
-from olbench.learn.algorithm import Algorithm
-from olbench.learn.examples import Floats
-from olbench.learn.tracing import State, Trace, TracedRound
+from olbench.algorithms.algorithm import Algorithm
+from olbench.learners.examples import Floats
+from olbench.learners.tracing import State, Trace, TracedRound
 from olbench.report.figures.canvas import DASHES, new_page, panel_grid, set_ticks, turn_dark
 from olbench.report.figures.palette import BLACK, BLUE, GREY, VERMILLION, display_name, on_dark
 from olbench.report.figures.weights import STEPS, ellipse

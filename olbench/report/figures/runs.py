@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from olbench.quantities import Quantity
+from olbench.analysis.results import Entry, Results
+from olbench.records.quantities import Quantity
 from olbench.report.figures.canvas import LETTER, ROUND, line_look, name_rows, new_page, set_ticks, shorten
 from olbench.report.figures.curves import entries_on, find_looks
 from olbench.report.figures.palette import Style, display_name
-from olbench.report.results import Entry, Results
 
 BARS = 8
 #: Inches: the height of a row of the test errors, the most that the names take, and the width of a mean with

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
+from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.load import load_run
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.examples import Floats
-from olbench.learn.passes import online_pass
+from olbench.learners.examples import Floats
+from olbench.learners.passes import online_pass
 from olbench.report.figures.canvas import DASHES, legend_height, new_page, set_ticks
 from olbench.report.figures.palette import BLACK, BLUE, GREEN, GREY, VERMILLION
 

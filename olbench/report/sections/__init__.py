@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from olbench.discovery import import_all
 from olbench.errors import UserError
+from olbench.plugins import Registry
 from olbench.report.grid import Part
 from olbench.report.model import Report
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Figures = Mapping[str, Callable[[], "Figure"]]
-REGISTRY: dict[str, "Section[Report]"] = {}
 Subject = TypeVar("Subject")
 
 
@@ -32,13 +31,16 @@ class Section(Generic[Subject]):
     on_page: bool = True
 
 
-def register(section: "Section[Report]") -> "Section[Report]":
-    REGISTRY[section.id] = section
+REGISTRY: Registry[Section[Report]] = Registry("the section", room=__name__, part="tables")
+
+
+def register(section: Section[Report]) -> Section[Report]:
+    REGISTRY.add(section.id, section, section.parts.__module__)
     return section
 
 
 def all_sections(report: Report) -> list[Section[Report]]:
-    import_all(__name__)
+    REGISTRY.load()
     wanted = report.protocol.sections
     unknown = [id for id in wanted if id not in REGISTRY]
     if unknown:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.report.claims import DERANGED, HOLDS, ClaimVerdict
+from olbench.analysis.claims import DERANGED, HOLDS, ClaimVerdict
 from olbench.report.grid import DETAIL, PAPER, Grid, boxes, count, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register

@@ -6,13 +6,13 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
+from olbench.analysis.comparison import COLOURS, NOTHING, ComparedRuns, Key, MeanChange, config_differences
+from olbench.analysis.results import Results
 from olbench.errors import plural
-from olbench.quantities import Quantity
-from olbench.report.comparison import COLOURS, NOTHING, ComparedRuns, Key, MeanChange, config_differences
+from olbench.records.quantities import Quantity
 from olbench.report.document import MANY_ROWS, Document
 from olbench.report.figures.palette import line_styles
 from olbench.report.grid import Box, Grid, Part, boxes, count, left, list_settings, right
-from olbench.report.results import Results
 from olbench.report.sections import Section
 from olbench.report.sections.curves import budget, curves_of, describe_series
 from olbench.report.sections.provenance import machine_text

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.report.costs import DERIVED, NOTE, show_bytes, show_rate
+from olbench.analysis.costs import DERIVED, NOTE, show_bytes, show_rate
+from olbench.analysis.results import Entry
 from olbench.report.grid import COST, Column, capitalise, right
 from olbench.report.model import Report
-from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 
 

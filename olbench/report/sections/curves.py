@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from olbench.analysis.results import Entry, Floats, drift_rows
 from olbench.protocols.definition import Series
 from olbench.report.figures.palette import line_styles
 from olbench.report.grid import capitalise
 from olbench.report.model import Report
-from olbench.report.results import Entry, Floats, drift_rows
 from olbench.report.sections import Figures, Section, register
 
 #: Enough digits for a screen: a curve is some 1000 pixels wide.

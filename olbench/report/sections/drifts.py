@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from olbench.analysis.results import Entry
 from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.model import Report
-from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 
 NOTE = (

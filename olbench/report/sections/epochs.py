@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import ceil
 
+from olbench.analysis.results import Entry
 from olbench.protocols.definition import Series
 from olbench.report.figures.contrasts import accuracy, entries_by_epoch, tunings_of, with_tuning
 from olbench.report.grid import Box, Grid, boxes, left, right
 from olbench.report.model import Report
-from olbench.report.results import Entry
 from olbench.report.sections import Figures, Section, register
 
 SERIES = "test_error"

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.quantities import REPRODUCED, Quantity
-from olbench.report.evidence import (
+from olbench.analysis.evidence import (
     UNEXPLAINED,
     Identification,
     NamedRow,
@@ -13,10 +12,11 @@ from olbench.report.evidence import (
     describe_control,
     joint_verdicts,
 )
+from olbench.analysis.verdicts import DEVIATION
+from olbench.records.quantities import REPRODUCED, Quantity
 from olbench.report.grid import DETAIL, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
-from olbench.report.verdicts import DEVIATION
 
 DEVIATION_NOTE = (
     "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. Same "

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from olbench.analysis.verdicts import suspects
 from olbench.report.grid import Box, Grid, boxes, capitalise, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import bold_note
 from olbench.report.sections.verdicts import beside_text, legend
-from olbench.report.verdicts import suspects
 
 
 def parts(report: Report) -> Iterator[Grid]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import yaml
 
+from olbench.records.run_file import RunFile
+from olbench.records.seeds import STREAMS
 from olbench.report.grid import count
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
-from olbench.trials.run_file import RunFile
-from olbench.trials.seeds import STREAMS
 
 
 def parts(report: Report) -> Iterator[str]:

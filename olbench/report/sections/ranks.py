@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.papers import PrintedRanks
+from olbench.analysis.published import PrintedRanks
+from olbench.analysis.stats import mean_ranks
+from olbench.analysis.verdicts import NOT_COMPARABLE
 from olbench.report.grid import Grid, boxes, count, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
-from olbench.report.verdicts import NOT_COMPARABLE
-from olbench.stats import mean_ranks
 
 Means = Mapping[str, Mapping[str, float]]
 NOTE = "The mean over data sets of the rank on each; equals share {} of their ranks."

@@ -4,8 +4,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from olbench.analysis.results import Entry
+from olbench.analysis.verdicts import BINOMIAL, LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
 from olbench.errors import plural
-from olbench.quantities import SECONDS, Quantity
+from olbench.records.quantities import SECONDS, Quantity
 from olbench.report.grid import (
     DETAIL,
     FLAG,
@@ -22,10 +24,8 @@ from olbench.report.grid import (
     right,
 )
 from olbench.report.model import Report
-from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 from olbench.report.sections.costs import cost_columns, cost_texts
-from olbench.report.verdicts import BINOMIAL, LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
 
 SHARED_NOTE = (
     "Times in brackets were measured while other trials ran, so they are not comparable; `olbench run "

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from olbench.quantities import TEST_ERROR
+from olbench.records.quantities import TEST_ERROR
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from olbench.papers import MarkedTable, Paper
-from olbench.report.comparable import Attempt
+from olbench.analysis.comparable import Attempt
+from olbench.analysis.published import MarkedTable, Paper
+from olbench.analysis.results import Entry, Results
+from olbench.analysis.stats import FEW_DISCORDANT, LEVEL, Bools, McNemar, mcnemar
 from olbench.report.grid import Column, Grid, Part, boxes, left, right
 from olbench.report.model import Report
-from olbench.report.results import Entry, Results
 from olbench.report.sections import Section, register
-from olbench.stats import FEW_DISCORDANT, LEVEL, Bools, McNemar, mcnemar
 
 #: The array in which a trial stores which of its test rows are wrong; those of the first division do.
 ARRAY = "wrong"

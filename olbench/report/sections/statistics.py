@@ -5,13 +5,13 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from olbench.quantities import Quantity
-from olbench.report import single
+from olbench.analysis import single
+from olbench.analysis.stats import CONDITIONAL, POWER, Across, Control, Difference, PairTest
+from olbench.records.quantities import Quantity
 from olbench.report.diagram import critical_difference, fits_beside, order_ranks, stack_ranks
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
-from olbench.stats import CONDITIONAL, POWER, Across, Control, Difference, PairTest
 
 #: Pairs grow with the square of the algorithms: the most in a table, and on the page. JSON has all.
 IN_TABLE, ON_PAGE = 500, 2000

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.report import verdicts
+from olbench.analysis import verdicts
 from olbench.report.grid import Grid, Part, boxes, count, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register

@@ -4,13 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from olbench.quantities import Quantity
-from olbench.report import verdicts
-from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, capitalise, left, right
-from olbench.report.model import Report
-from olbench.report.sections import Section, register
-from olbench.report.sections.results import judgement_page
-from olbench.report.verdicts import (
+from olbench.analysis import verdicts
+from olbench.analysis.verdicts import (
     LEANS,
     LEANS_MEANING,
     LETTERS,
@@ -22,6 +17,11 @@ from olbench.report.verdicts import (
     WEAK_MEANING,
     Judgement,
 )
+from olbench.records.quantities import Quantity
+from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, capitalise, left, right
+from olbench.report.model import Report
+from olbench.report.sections import Section, register
+from olbench.report.sections.results import judgement_page
 
 LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in LETTERS.items())
 

@@ -9,11 +9,11 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from olbench import shipped
+from olbench.analysis.results import Results, load_results
 from olbench.errors import UserError, show_name
+from olbench.records import shipped
 from olbench.report.grid import list_some
 from olbench.report.renderers.html import make_environment, read_part
-from olbench.report.results import Results, load_results
 from olbench.report.site.model import SiteRun
 from olbench.report.site.names import quote, show
 from olbench.report.site.pages import make_pages
@@ -88,7 +88,7 @@ def build_site(runs: Sequence[SiteRun], target: Path) -> int:
 
 def check_target(place: Path, runs: Sequence[SiteRun]) -> None:
     """Refuse a target that holds anything but an older site, and one inside the package or a run."""
-    package = Path(shipped.__file__).resolve().parent
+    package = Path(shipped.__file__).resolve().parents[1]
     if place.is_relative_to(package):
         raise UserError(f"{place} is inside the package olbench; name another folder")
     for run in runs:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from olbench import stats
-from olbench.quantities import Quantity
-from olbench.report.results import Entry, Results
+from olbench.analysis import stats
+from olbench.analysis.results import Entry, Results
+from olbench.records.quantities import Quantity
 from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import is_time
 from olbench.report.site.names import quote

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from olbench.algorithms import definitions
+from olbench.analysis.results import Entry
 from olbench.data.catalog import catalog
 from olbench.errors import plural
-from olbench.quantities import Quantity
+from olbench.records.quantities import Quantity
 from olbench.report.grid import capitalise, count
-from olbench.report.results import Entry
 from olbench.report.sections.results import is_time, settings
 from olbench.report.site.model import Leaderboard, SiteRun, make_leaderboard
 from olbench.report.site.names import file_name, quote, show

@@ -5,10 +5,10 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from olbench.config.specs import Reading
 from olbench.data.readers.cells import Table
-from olbench.discovery import import_all
+from olbench.data.spec import Reading
 from olbench.errors import UserError
+from olbench.plugins import import_all
 
 TABLE_KEYS = ("label", "time", "arrival", "columns", "delimiter", "missing", "categorical")
 _ARRAY = "pass (X, y) to load_dataset in Python, or write a CSV file"

@@ -1,0 +1,475 @@
+"""A paper's claims, checked on a run and on the numbers that the paper prints."""
+
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import product
+from statistics import median
+
+import numpy as np
+from scipy import special
+
+from olbench.analysis.comparable import Attempt
+from olbench.analysis.published import OVERALL, Claim, Paper, Reported, Statement, standard_error
+from olbench.analysis.stats import LEVEL, PairedTest, derangements, mean_ranks, resampled_t, wilcoxon
+from olbench.protocols import get_protocol
+from olbench.records.quantities import Quantity, mean_and_deviation
+from olbench.report.grid import count
+
+HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN = "holds", "holds partly", "not significant", "reversed", "not decided"
+#: The outcomes of a claim. One that is not true is reversed if its opposite is significant on at least half
+#: of the data sets where it could be checked, and on more than it is true on. Not significant: the run
+#: neither bears it out nor contradicts it significantly.
+OUTCOMES = (HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN)
+#: On how many of n data sets a claim must be true, from the strongest word to the weakest. Papers do not
+#: define "most" and "many"; here they mean more than half and at least a third. A claim holds partly if it
+#: would hold with the next weaker word, or is true on half of the data sets.
+NEEDED: dict[str, Callable[[int], int]] = {
+    "every": lambda n: n,
+    "most": lambda n: n // 2 + 1,
+    "many": lambda n: math.ceil(n / 3),
+    "some": lambda n: 1,
+}
+RANK = Quantity("rank", "mean rank", 2)
+TIMES = "Times are those of our implementations, each trial alone; the authors' may differ in what is slow."
+DERANGED = 200
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    id: str
+    text: str
+    where: str
+    verdict: str
+    evidence: str
+    own_verdict: str
+    own_table: str
+    datasets: tuple[str, ...] = ()
+    other_size: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Weighed:
+    verdict: str
+    evidence: str
+    datasets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Numbers:
+    quantity: Quantity
+    means: Mapping[str, float]
+    test: Callable[[str, str], float]
+    digits: int
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    trials: Mapping[str, int] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+    detectable: Callable[[str, str], float] = lambda one, other: math.nan
+
+    def loss(self, algorithm: str) -> float:
+        return float(self.quantity.loss(self.means[algorithm]))
+
+    def is_better(self, one: str, other: str) -> bool:
+        return self.loss(one) < self.loss(other)
+
+    def is_clearly_better(self, one: str, other: str) -> bool:
+        return self.is_better(one, other) and self.test(one, other) < LEVEL
+
+    def is_clearly_steadier(self, one: str, other: str) -> bool:
+        if not {one, other} <= self.trials.keys() or self.deviations[other] <= self.deviations[one]:
+            return False
+        freedom = self.trials[other] - 1, self.trials[one] - 1
+        ratio = (self.deviations[other] / self.deviations[one]) ** 2 if self.deviations[one] else math.inf
+        return bool(2 * special.fdtrc(*freedom, ratio) < LEVEL)
+
+    def excess(self, one: str, other: str) -> float:
+        """Return by which share the mean of the other is worse; no share of zero."""
+        better, worse = self.means[one], self.means[other]
+        if self.quantity.better == "higher":
+            better, worse = worse, better
+        return worse / better - 1 if better else math.nan
+
+    def text(self, *algorithms: str) -> str:
+        return ", ".join(f"{each} {self.quantity.text(self.means[each], self.digits)}" for each in algorithms)
+
+
+@dataclass(frozen=True)
+class Observation:
+    true: bool
+    numbers: str
+    ratios: tuple[float, ...] = ()
+    #: The smallest differences that the tests of a claim of equality could have detected, as shares of means.
+    detectable: tuple[float, ...] = ()
+    is_reversed: bool = False
+    is_weaker: bool = False
+
+
+def check_claims(attempt: Attempt) -> list[ClaimVerdict]:
+    return [_check(attempt, claim) for claim in attempt.paper.claims]
+
+
+def _check(attempt: Attempt, claim: Claim) -> ClaimVerdict:
+    here = [_weigh_ours(attempt, part) for part in claim.parts]
+    checked = tuple(dict.fromkeys(name for each in here for name in each.datasets))
+    printed = [weigh_printed(attempt.paper, part) for part in claim.parts]
+    pairs = zip(claim.parts, here, strict=True)
+    parts = tuple((part.text, each.verdict, each.evidence) for part, each in pairs)
+    return ClaimVerdict(
+        claim.id,
+        claim.text,
+        claim.where,
+        combine(each.verdict for each in here),
+        _join(claim, here),
+        combine(each.verdict for each in printed),
+        _join(claim, printed),
+        checked,
+        tuple(filter(attempt.find_other_size, checked)),
+        parts if len(parts) > 1 else (),
+    )
+
+
+def combine(verdicts: Iterable[str]) -> str:
+    decided = [each for each in verdicts if each != OPEN]
+    if not decided:
+        return OPEN
+    if len(set(decided)) == 1:
+        return decided[0]
+    if HOLDS in decided or PARTLY in decided:
+        return PARTLY
+    return REVERSED if 2 * decided.count(REVERSED) >= len(decided) else UNCLEAR
+
+
+def _join(claim: Claim, parts: Sequence[Weighed]) -> str:
+    if len(parts) == 1:
+        return parts[0].evidence
+    texts = zip(claim.parts, parts, strict=True)
+    return "; ".join(f"{part.text}: {each.verdict}, {each.evidence}" for part, each in texts)
+
+
+def _weigh_ours(attempt: Attempt, statement: Statement) -> Weighed:
+    quantity = attempt.quantity(statement.quantity)
+    found = _weigh(
+        statement,
+        {name: our_numbers(attempt, name, statement.names, quantity) for name in statement.datasets},
+    )
+    if quantity.exact or found.verdict == OPEN:
+        return found
+    if not attempt.results.exclusive:
+        return Weighed(OPEN, "times are judged only if every trial ran alone")
+    return replace(found, evidence=f"{found.evidence}. {TIMES}")
+
+
+def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
+    quantity = get_protocol(paper.protocol).quantity(statement.quantity)
+    return _weigh(
+        statement, {name: printed_numbers(paper, name, statement, quantity) for name in statement.datasets}
+    )
+
+
+def chances(attempt: Attempt) -> dict[str, Counter[str]]:
+    """Return how often each claim has each outcome if every algorithm gets the results of another one.
+
+    Only rows that the run has on all data sets of the claim change places.
+    """
+    claims = attempt.paper.claims
+    named = [_row(name) for claim in claims for part in claim.parts for name in part.names]
+    rows = list(dict.fromkeys((*attempt.paper.algorithms, *named)))
+    # Claims about the same numbers share them, with the tests between them.
+    numbers = cache(partial(our_numbers, attempt))
+    return {claim.id: found for claim in claims if (found := _derange(attempt, claim, rows, numbers))}
+
+
+def _derange(
+    attempt: Attempt, claim: Claim, rows: Sequence[str], numbers: Callable[..., Numbers]
+) -> Counter[str]:
+    named = {_row(name) for part in claim.parts for name in part.names}
+    datasets = dict.fromkeys(name for part in claim.parts for name in part.datasets)
+    checked = [name for name in datasets if all(attempt.choose(name, row).usable for row in named)]
+    tables, present = [], list(rows)
+    for part in claim.parts:
+        quantity = attempt.quantity(part.quantity)
+        # Another row takes the place of each name, at the same point of its curve.
+        ends = dict.fromkeys(name.removeprefix(_row(name)) for name in part.names)
+        names = tuple(row + end for row in rows for end in ends)
+        table = {name: numbers(name, names, quantity) for name in part.datasets if name in checked}
+        tables.append(table)
+        present = [
+            row for row in present if all(row + end in each.means for each in table.values() for end in ends)
+        ]
+    if not checked or not named <= set(present) or len(present) < 3:
+        return Counter()
+    found: Counter[str] = Counter()
+    for order in derangements(len(present), DERANGED):
+        other = {row: present[place] for row, place in zip(present, order, strict=True)}
+        parts = [_rename(part, other) for part in claim.parts]
+        found[combine(_weigh(*each).verdict for each in zip(parts, tables, strict=True))] += 1
+    return found
+
+
+def _rename(statement: Statement, rows: Mapping[str, str]) -> Statement:
+    def rename(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(rows[_row(name)] + name.removeprefix(_row(name)) for name in names)
+
+    algorithms, than, ranked = map(rename, (statement.algorithms, statement.than, statement.ranked))
+    return replace(statement, algorithms=algorithms, than=than, ranked=ranked)
+
+
+def _row(name: str) -> str:
+    return name.partition("@")[0]
+
+
+def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity: Quantity) -> Numbers:
+    found = {name: pair for name in names if (pair := attempt.find(dataset, name, quantity))}
+    size = max((entry.planned for entry, _ in found.values()), default=0)
+
+    @cache
+    def compare(one: str, other: str) -> PairedTest:
+        first, second = (entry.align(values, size) for entry, values in (found[one], found[other]))
+        return resampled_t(first, second, max(found[one][0].overlap, found[other][0].overlap))
+
+    spreads = {name: mean_and_deviation(values) for name, (_, values) in found.items()}
+    trials = {name: values.size for name, (_, values) in found.items() if values.size > 1}
+    left_out = {row: attempt.choose(dataset, row).reason for row in map(_row, found)}
+    return Numbers(
+        quantity,
+        # Equal counts in another order of summing are equal means.
+        {name: round(mean, 12) for name, (mean, _) in spreads.items()},
+        lambda one, other: compare(one, other).p,
+        quantity.digits,
+        deviations={name: spreads[name][1] for name in trials},
+        trials=trials,
+        remarks=[f"of {row} on {dataset}, {why} and are left out" for row, why in left_out.items() if why],
+        detectable=lambda one, other: compare(one, other).detectable,
+    )
+
+
+def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> Numbers:
+    rows = {name: paper.of(dataset, name) for name in statement.names}
+    printed = {name: row[quantity.name] for name, row in rows.items() if quantity.name in row}
+
+    def test(one: str, other: str) -> float:
+        return printed_test(printed[one], printed[other])
+
+    means = {name: number.mean for name, number in printed.items()}
+    deviations = {name: n.deviation for name, n in printed.items() if n.deviation is not None}
+    # How many digits are printed after the decimal point.
+    digits = [len(number.printed.partition(" ")[0].partition(".")[2]) for number in printed.values()]
+    trials = {name: number.n for name, number in printed.items() if name in deviations and number.n}
+    return Numbers(quantity, means, test, max(digits, default=0), deviations, trials)
+
+
+def printed_test(one: Reported, other: Reported) -> float:
+    """Return p of Welch's t-test on the smallest difference and the largest deviations that rounding allows.
+
+    Papers do not print single trials, so a paired test is not possible, and this one detects less. A
+    deviation printed as 0.000 may be as large as half a digit. A number without a deviation is treated as a
+    proportion of its sample; without the sample size nothing can be tested.
+    """
+    rounding = one.half_unit + other.half_unit
+    apart = abs(one.mean - other.mean) - rounding
+    if apart <= 1e-9 * rounding or one.n is None or other.n is None:
+        return 1.0
+    a, b = (_variance(each) for each in (one, other))
+    freedom = (a + b) ** 2 / (a**2 / (one.n - 1) + b**2 / (other.n - 1))
+    return float(2 * special.stdtr(freedom, -apart / math.sqrt(a + b)))
+
+
+def _variance(reported: Reported) -> float:
+    if reported.deviation is None:
+        return max(standard_error(reported), reported.half_unit) ** 2
+    return max(reported.deviation, reported.half_unit) ** 2 / (reported.n or 1)
+
+
+def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
+    steady = statement.kind == "steadier"
+    known = {name: each.deviations if steady else each.means for name, each in numbers.items()}
+    lacking = {name: [row for row in statement.names if row not in known[name]] for name in numbers}
+    whole = {name: each for name, each in numbers.items() if not lacking[name]}
+    if not whole:
+        fewest = min(lacking.values(), key=lambda names: len(names))
+        return Weighed(OPEN, f"no comparable number for {', '.join(fewest)}")
+    if statement.on == OVERALL:
+        return _weigh_ranks(statement, whole)
+    found = {name: find(statement, each) for name, each in whole.items()}
+    return Weighed(_decide(statement.on, found), _evidence(statement, found, whole), tuple(found))
+
+
+def _decide(on: str, found: Mapping[str, Observation]) -> str:
+    true = sum(each.true for each in found.values())
+    against = sum(each.is_reversed for each in found.values())
+    needed, weaker = _needed(on, len(found))
+    if true >= needed:
+        return HOLDS
+    if 2 * against >= len(found) and against > true:
+        return REVERSED
+    is_weaker = all(each.true or each.is_weaker for each in found.values())
+    return PARTLY if true >= weaker or 2 * true >= len(found) or is_weaker else UNCLEAR
+
+
+def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
+    losses = {
+        dataset: {name: each.loss(name) for name in statement.names} for dataset, each in numbers.items()
+    }
+
+    def test(one: str, other: str) -> float:
+        return wilcoxon(np.array([row[one] - row[other] for row in losses.values()]))[0]
+
+    ranks = Numbers(RANK, mean_ranks(losses, ties="min"), test, RANK.digits)
+    evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"
+    return Weighed(_decide("every", {OVERALL: find(statement, ranks)}), evidence, tuple(numbers))
+
+
+def _needed(on: str, n: int) -> tuple[int, int]:
+    """A share like "11 of 12" is of the data sets that could be checked; below a majority is "most"."""
+    if on in NEEDED:
+        words = list(NEEDED)
+        weaker = words[min(words.index(on) + 1, len(words) - 1)]
+        return NEEDED[on](n), NEEDED[weaker](n)
+    true, all_of_them = map(int, on.split(" of "))
+    return -(-true * n // all_of_them), NEEDED["most" if 2 * true > all_of_them else "many"](n)
+
+
+def _evidence(
+    statement: Statement, observations: Mapping[str, Observation], numbers: Mapping[str, Numbers]
+) -> str:
+    """A statement about "some" data sets, or one, shows numbers where it is true; others where it is not."""
+    true = [name for name, each in observations.items() if each.true]
+    false = [name for name, each in observations.items() if not each.true]
+    text = f"on {len(true)} of {count(len(observations), 'data set')}"
+    if backwards := sum(observations[name].is_reversed for name in false):
+        text += f", reversed on {backwards}"
+    if len(observations) < len(statement.datasets):
+        text += f" ({len(statement.datasets) - len(observations)} more could not be checked)"
+    ratios = [ratio for each in observations.values() for ratio in each.ratios]
+    if ratios:
+        text += f", median ratio of the means {median(ratios):.2f}"
+    shares = [share for each in observations.values() for share in each.detectable]
+    if shares:
+        text += f", median smallest difference that could have been detected {median(shares):.0%}"
+    show_true = true and (statement.on == "some" or len(observations) == 1)
+    word, names = ("true on", true) if show_true else ("not on", false)
+    details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
+    remarks = dict.fromkeys(remark for each in numbers.values() for remark in each.remarks)
+    return "; ".join(filter(None, (text, f"{word} {details}" if details else "", *remarks)))
+
+
+def find(statement: Statement, numbers: Numbers) -> Observation:
+    return _FINDERS[statement.kind](numbers, statement)
+
+
+Finder = Callable[[Numbers, Statement], Observation]
+
+
+def _pairs(statement: Statement) -> list[tuple[str, str]]:
+    return list(product(statement.algorithms, statement.than))
+
+
+def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
+    """Shows the first pair that fails; reversed if half of the pairs differ significantly the other way."""
+
+    def finder(numbers: Numbers, statement: Statement) -> Observation:
+        pairs, means = _pairs(statement), numbers.means
+        wrong = [pair for pair in pairs if not true(numbers, *pair)]
+        nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
+        ratios = tuple(means[a] / means[b] for a, b in pairs if means[b])
+        shown = numbers.text(*(wrong[0] if wrong else nearest))
+        opposed = bool(wrong) and _is_opposed(numbers, pairs)
+        return Observation(not wrong, shown, ratios, is_reversed=opposed)
+
+    return finder
+
+
+def _is_opposed(numbers: Numbers, pairs: Sequence[tuple[str, str]]) -> bool:
+    return 2 * sum(numbers.is_clearly_better(b, a) for a, b in pairs) >= len(pairs)
+
+
+def _better(numbers: Numbers, statement: Statement) -> Observation:
+    plain = _all(Numbers.is_better)(numbers, statement)
+    if statement.by is None:
+        return plain
+    least = statement.by
+    found = _all(lambda numbers, a, b: numbers.excess(a, b) >= least)(numbers, statement)
+    shares = ", ".join(f"{numbers.excess(a, b):+.1%}" for a, b in _pairs(statement))
+    return replace(found, numbers=f"{found.numbers}, {shares}", is_weaker=plain.true)
+
+
+def _not_clearly_worse(numbers: Numbers, statement: Statement) -> Observation:
+    found = _all(lambda numbers, a, b: not numbers.is_clearly_better(b, a))(numbers, statement)
+    shares = (numbers.detectable(a, b) / (numbers.means[b] or math.nan) for a, b in _pairs(statement))
+    return replace(found, detectable=tuple(share for share in shares if not math.isnan(share)))
+
+
+def _not_better(numbers: Numbers, statement: Statement) -> Observation:
+    found = _all(Numbers.is_better)(numbers, statement)
+    clearly = all(numbers.is_clearly_better(a, b) for a, b in _pairs(statement))
+    return replace(found, true=not found.true, is_reversed=clearly)
+
+
+def _mostly_better(numbers: Numbers, statement: Statement) -> Observation:
+    pairs = _pairs(statement)
+    better = sum(numbers.is_better(a, b) for a, b in pairs)
+    shown = f"{better} of {len(pairs)} pairs"
+    return Observation(2 * better > len(pairs), shown, is_reversed=_is_opposed(numbers, pairs))
+
+
+def _best_is_better(numbers: Numbers, statement: Statement) -> Observation:
+    best, rival = (min(names, key=numbers.loss) for names in (statement.algorithms, statement.than))
+    opposed = numbers.is_clearly_better(rival, best)
+    return Observation(numbers.is_better(best, rival), numbers.text(best, rival), is_reversed=opposed)
+
+
+def _best_or_joint(numbers: Numbers, statement: Statement) -> Observation:
+    """Find by the rule for bold: the best mean, or not significantly worse."""
+    best = min(statement.than, key=numbers.loss)
+    joint = [name for name in statement.algorithms if not numbers.is_clearly_better(best, name)]
+    ours = min(statement.algorithms, key=numbers.loss)
+    return Observation(bool(joint), numbers.text(*dict.fromkeys((ours, best))), is_reversed=not joint)
+
+
+def _steadier(numbers: Numbers, statement: Statement) -> Observation:
+    deviations = numbers.deviations
+    pairs = _pairs(statement)
+    wrong = [(a, b) for a, b in pairs if deviations[a] >= deviations[b]]
+    pair = wrong[0] if wrong else max(pairs, key=lambda pair: deviations[pair[0]] - deviations[pair[1]])
+    shown = (f"{each} ± {numbers.quantity.text(deviations[each], numbers.digits)}" for each in pair)
+    opposed = 2 * sum(numbers.is_clearly_steadier(b, a) for a, b in pairs) >= len(pairs)
+    return Observation(not wrong, ", ".join(shown), is_reversed=opposed)
+
+
+def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
+    def finder(numbers: Numbers, statement: Statement) -> Observation:
+        value = statement.value
+        assert value is not None
+        wrong = [name for name in statement.algorithms if not true(numbers.means[name], value)]
+        opposed = [name for name in wrong if abs(numbers.means[name] - value) > _reach(numbers, name)]
+        shown = numbers.text(*(wrong or statement.algorithms))
+        some, none = len(wrong) < len(statement.algorithms), len(opposed) == len(statement.algorithms)
+        return Observation(not wrong, shown, is_reversed=none, is_weaker=some)
+
+    return finder
+
+
+def _reach(numbers: Numbers, name: str) -> float:
+    """Return how far a mean may be from a value by chance: half of its 95% interval."""
+    trials = numbers.trials.get(name, 0)
+    if trials < 2:
+        return math.inf
+    return float(special.stdtrit(trials - 1, 1 - LEVEL / 2)) * numbers.deviations[name] / math.sqrt(trials)
+
+
+_FINDERS: dict[str, Finder] = {
+    "better": _better,
+    "mostly_better": _mostly_better,
+    "significantly_better": _all(Numbers.is_clearly_better),
+    "not_significantly_worse": _not_clearly_worse,
+    "not_better": _not_better,
+    "best_or_joint": _best_or_joint,
+    "best_is_better": _best_is_better,
+    "steadier": _steadier,
+    "below": _compared_with_value(operator.lt),
+    "at_least": _compared_with_value(operator.ge),
+}

@@ -1,0 +1,262 @@
+"""Several results folders side by side, such as before and after a change."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from olbench.analysis.results import Entry, Results
+from olbench.analysis.stats import LEVEL, paired_t
+from olbench.errors import UserError
+from olbench.protocols.specs import Config
+from olbench.records.quantities import Quantity
+from olbench.report.grid import count, short
+
+Key = tuple[str, str]
+OTHER_DATA = "the data is not the same"
+NOTHING = "\N{EN DASH}"
+
+
+BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
+COLOURS = {
+    BETTER: "reproduced",
+    WORSE: "differs",
+    CHANGED: "close",
+    ALIKE: "not-comparable",
+    UNTESTED: "open",
+}
+
+
+@dataclass(frozen=True)
+class MeanChange:
+    difference: float
+    p: float | None
+    quantity: Quantity
+
+    @property
+    def text(self) -> str:
+        return self.quantity.text(self.difference, sign="+")
+
+    @property
+    def significant(self) -> bool:
+        return self.p is not None and self.p < LEVEL
+
+    @property
+    def outcome(self) -> str:
+        if self.p is None:
+            return UNTESTED
+        if not self.significant:
+            return ALIKE
+        if self.quantity.better == "neither":
+            return CHANGED
+        return BETTER if self.quantity.is_better(self.difference, 0.0) else WORSE
+
+
+@dataclass(frozen=True)
+class ComparedRuns:
+    runs: Sequence[Results]
+
+    @cached_property
+    def titles(self) -> list[str]:
+        parts = [run.folder.resolve().parts for run in self.runs]
+        for depth in range(1, max(map(len, parts)) + 1):
+            ends = ["/".join(part[-depth:]) for part in parts]
+            if len(set(ends)) == len(ends):
+                return ends
+        raise UserError("the same folder is named twice; compare different runs")
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        protocols = list(dict.fromkeys(run.config.protocol for run in self.runs))
+        if len(protocols) > 1:
+            raise UserError(f"the runs have different protocols ({', '.join(protocols)}): nothing to compare")
+        common = set.intersection(*({each.name for each in run.protocol.quantities} for run in self.runs))
+        asked = [self.runs[0].protocol.headline.name, *(self.runs[0].config.settings.get("measures") or ())]
+        found = [each for each in self.runs[0].protocol.quantities if each.judged or each.name in asked]
+        return tuple(each for each in found if each.name in common)
+
+    @property
+    def numbered(self) -> str:
+        return self.runs[0].protocol.numbered
+
+    @property
+    def test_name(self) -> str:
+        return self.runs[0].paired_test_name
+
+    @cached_property
+    def rows(self) -> dict[Key, list[Entry | None]]:
+        """The rows that at least two runs have, in the order of the runs: the entry of each run, or None."""
+        found = [
+            {(entry.dataset, entry.label): entry for entry in run.entries if entry.done} for run in self.runs
+        ]
+        rows = {key: [each.get(key) for each in found] for each in found for key in each}
+        shared = {key: entries for key, entries in rows.items() if sum(map(bool, entries)) > 1}
+        if not shared:
+            raise UserError("the runs have no algorithm on the same data set in common: nothing to compare")
+        return shared
+
+    @cached_property
+    def changes(self) -> dict[str, dict[Key, list[MeanChange | None]]]:
+        return {
+            each.name: {key: self._compare(entries, each) for key, entries in self.rows.items()}
+            for each in self.quantities
+        }
+
+    def _compare(self, entries: Sequence[Entry | None], quantity: Quantity) -> list[MeanChange | None]:
+        (first, *runs), (before, *others) = self.runs, entries
+        return [
+            change(first, before, run, after, quantity) if before and after else None
+            for run, after in zip(runs, others, strict=True)
+        ]
+
+    def records(self) -> list[dict[str, Any]]:
+        records = []
+        for (dataset, label), entries in self.rows.items():
+            record: dict[str, Any] = {"dataset": dataset, "label": label}
+            for title, entry in zip(self.titles, entries, strict=True):
+                for quantity in self.quantities:
+                    mean, deviation = entry.spread(quantity) if entry else (None, None)
+                    deviation = deviation if entry and entry.planned > 1 else None
+                    record[f"{title}: {quantity.name}_mean"] = mean
+                    record[f"{title}: {quantity.name}_std"] = deviation
+            records.append(record)
+        return records
+
+    @property
+    def notes(self) -> list[str]:
+        notes = self._explain_untested()
+        for title, run in zip(self.titles, self.runs, strict=True):
+            alone = sum((entry.dataset, entry.label) not in self.rows for entry in run.entries if entry.done)
+            if alone:
+                notes.append(f"{title}: {count(alone, 'row')} that no other run has")
+        return notes
+
+    def _explain_untested(self) -> list[str]:
+        reasons: dict[tuple[str, str], dict[str, None]] = {}
+        first, *runs = self.runs
+        for place, (title, run) in enumerate(zip(self.titles[1:], runs, strict=True), 1):
+            for (dataset, _), entries in self.rows.items():
+                before, after = entries[0], entries[place]
+                if before and after and (reason := why_unpaired(first, before, run, after)):
+                    reasons.setdefault((title, reason), {})[dataset] = None
+        compared = {dataset for dataset, _ in self.rows}
+        sentences = []
+        for (title, reason), datasets in reasons.items():
+            if reason == OTHER_DATA:
+                sentences += [f"{name}: {reason} in all runs, so no change is tested" for name in datasets]
+            else:
+                where = "on any data set" if len(datasets) == len(compared) else f"on {', '.join(datasets)}"
+                sentences.append(
+                    f"{title}: {reason}, so the orders are not shared and no change is tested {where}"
+                )
+        return list(dict.fromkeys(sentences))
+
+
+def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) -> str:
+    facts = [run.run.data.get(before.dataset) for run in (first, other)]
+    if len({each.fingerprint for each in facts if each}) > 1:
+        return OTHER_DATA
+    if first.config.seed != other.config.seed:
+        return f"the seeds differ ({first.config.seed} and {other.config.seed})"
+    ours, theirs = (_order_keys(run.config, entry) for run, entry in ((first, before), (other, after)))
+    free = first.protocol.order_free
+    for name in dict.fromkeys((*ours, *theirs)):
+        if name not in free and ours.get(name) != theirs.get(name):
+            return f"{name} differs ({describe(ours.get(name))} and {describe(theirs.get(name))})"
+    return _why_other_rows(first, other)
+
+
+def _why_other_rows(first: Results, other: Results) -> str:
+    free = {name: value for name, value in first.config.settings.items() if name in first.protocol.order_free}
+    ours = first.protocol.setting(first.config, "report")
+    theirs = first.protocol.setting(other.config.with_settings(**free), "report")
+    changed = [name for name in ours if ours[name] != theirs.get(name)]
+    if not changed:
+        return ""
+    return f"the {changed[0]} of the rows differs ({ours[changed[0]]} and {theirs.get(changed[0])})"
+
+
+def _order_keys(config: Config, entry: Entry) -> dict[str, Any]:
+    # Runs from before a key was there lack it, and mean its default.
+    defaults = {each.name: each.default for each in entry.protocol.keys}
+    defaults |= {f"tuning.{each.name}": each.default for each in entry.protocol.tuning_keys}
+    tuning = {f"tuning.{name}": value for name, value in config.tuning.settings.items()}
+    return {**defaults, **config.settings, **entry.spec.settings, **tuning}
+
+
+def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> MeanChange:
+    difference = after.mean(quantity) - before.mean(quantity)
+    if why_unpaired(first, before, other, after):
+        return MeanChange(difference, None, quantity)
+    one, two = (entry.align(entry.values(quantity)) for entry in (before, after))
+    shared = min(one.size, two.size)
+    _, p = paired_t(two[:shared], one[:shared], max(before.overlap, after.overlap))
+    return MeanChange(difference, None if math.isnan(p) else p, quantity)
+
+
+def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
+    flat = [flatten(run.config.plain()) for run in runs]
+    keys = dict.fromkeys(key for each in flat for key in each)
+    told = {key: [each.get(key, NOTHING) for each in flat] for key in keys}
+    changed = {key: values for key, values in told.items() if len(set(values)) > 1}
+    # Of an entry that a config does not list, the rest says nothing more.
+    return [
+        (key, values)
+        for key, values in changed.items()
+        if ": " not in key or key.partition(": ")[0] not in changed
+    ]
+
+
+def flatten(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return a config as one text per key; data sets and algorithms are keys by their names.
+
+    >>> flatten({"tuning": {"search": "grid"}, "algorithms": [{"id": "arow", "params": {"r": 2.0}}]})
+    {'tuning.search': 'grid', 'algorithm arow': 'listed', 'algorithm arow: params.r': '2'}
+    """
+    flat: dict[str, str] = {}
+    for name, value in config.items():
+        if name in ("datasets", "algorithms"):
+            flat.update(_flatten_list(name.removesuffix("s").replace("dataset", "data set"), value))
+        else:
+            flat.update(_flatten_value(name, value))
+    return flat
+
+
+def _flatten_list(noun: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    seen: dict[str, int] = {}
+    for entry in entries:
+        name = str(entry.get("name") or entry.get("id"))
+        seen[name] = seen.get(name, 0) + 1
+        title = f"{noun} {name}" + (f" ({seen[name]})" if seen[name] > 1 else "")
+        yield title, "listed"
+        for key, value in entry.items():
+            if key not in ("name", "id"):
+                yield from ((f"{title}: {each}", text) for each, text in _flatten_value(key, value))
+
+
+def _flatten_value(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _flatten_value(f"{name}.{key}", each)
+    else:
+        yield name, describe(value)
+
+
+def describe(value: Any) -> str:
+    """Return a value of a config as a short text, as YAML has it.
+
+    >>> describe([{"name": "town", "drop": True}, {"name": "day", "values": ["mon", "tue"]}])
+    '{name: town, drop: true}, {name: day, values: [mon, tue]}'
+    """
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        pairs = (
+            f"{key}: [{describe(each)}]" if isinstance(each, (list, tuple)) else f"{key}: {describe(each)}"
+            for key, each in value.items()
+        )
+        return f"{{{', '.join(pairs)}}}"
+    return ", ".join(map(describe, value)) if isinstance(value, (list, tuple)) else short(value)

@@ -1,0 +1,278 @@
+"""What verdicts prove: which hold for other learners (control), and whom a row names (identification)."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.analysis.published import Reported, standard_error
+from olbench.analysis.results import Entry, Results
+from olbench.analysis.stats import assign, derangements
+from olbench.analysis.verdicts import VERDICTS, Judgement, own_error, verdict
+from olbench.records.quantities import REPRODUCED, Quantity
+
+#: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
+#: number then costs a learner a bounded amount of likelihood, however far away it is.
+UNEXPLAINED = 0.05
+#: By how much log-likelihood a learner must lead to be identified: by a factor of 20.
+DECISIVE = math.log(20.0)
+#: How many derangements of the rows are counted: all of up to seven rows, or random ones.
+DERANGED = 10_000
+
+
+@dataclass(frozen=True)
+class PrintedCell:
+    dataset: str
+    row: str
+    right: str
+    numbers: Mapping[Quantity, Reported]
+    results: Results
+    learners: Mapping[str, Entry]
+
+    def is_reproduced(self, label: str, quantity: Quantity) -> bool:
+        if quantity not in self.numbers:
+            return False
+        mean, deviation = self.learners[label].spread(quantity)
+        number = self.numbers[quantity]
+        return verdict(number, mean, deviation, self.error(label, quantity)) == REPRODUCED
+
+    def error(self, label: str, quantity: Quantity) -> float:
+        return own_error(self.results, self.learners[label], quantity, self.numbers[quantity])
+
+
+@dataclass(frozen=True)
+class RowControl:
+    row: str
+    reproduced: int
+    total: int
+    #: By label, the best first. A learner that did not run on every data set counts by its share.
+    others: Mapping[str, float]
+
+    @property
+    def median(self) -> float:
+        return median(self.others.values()) if self.others else math.nan
+
+    @property
+    def best(self) -> str:
+        return next(iter(self.others), "")
+
+
+@dataclass(frozen=True)
+class WrongLearners:
+    quantity: str
+    rows: tuple[RowControl, ...]
+    #: How many numbers are reproduced when each row gets the learner of another row: fewest, median, most.
+    deranged: tuple[float, float, float] | None
+
+    @property
+    def reproduced(self) -> int:
+        return sum(row.reproduced for row in self.rows)
+
+    @property
+    def total(self) -> int:
+        return sum(row.total for row in self.rows)
+
+
+@dataclass(frozen=True)
+class NamedRow:
+    row: str
+    right: str
+    named: str
+    margin: float
+
+    @property
+    def is_right(self) -> bool:
+        return self.named == self.right
+
+    @property
+    def is_identified(self) -> bool:
+        return self.margin >= DECISIVE
+
+    @property
+    def is_mistaken(self) -> bool:
+        return self.margin <= -DECISIVE
+
+
+@dataclass(frozen=True)
+class Identification:
+    rows: tuple[NamedRow, ...]
+    cells: Mapping[tuple[str, str], NamedRow]
+    chance: float
+
+
+def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[PrintedCell]:
+    quantity = {each.name: each for each in results.protocol.judged}
+    numbers: dict[tuple[str, str, str], dict[Quantity, Reported]] = {}
+    for each in judgements:
+        if each.is_compared:
+            place = each.dataset, each.algorithm, each.label
+            numbers.setdefault(place, {})[quantity[each.quantity]] = each.reported
+    # After a breakdown, numbers are a matter of rounding, and no rival's.
+    learners = {
+        name: {entry.label: entry for entry in results.contestants(name) if not entry.flagged}
+        for name in results.datasets
+    }
+    return [
+        PrintedCell(dataset, row, label, own, results, learners[dataset])
+        for (dataset, row, label), own in numbers.items()
+        if label in learners[dataset]
+    ]
+
+
+def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str]:
+    """Return the worst verdict over all judged quantities of each comparable cell, by data set and row."""
+    worst: dict[tuple[str, str], str] = {}
+    for each in judgements:
+        if each.is_compared:
+            place = each.dataset, each.algorithm
+            worst[place] = max(worst.get(place, VERDICTS[0]), each.verdict, key=VERDICTS.index)
+    return worst
+
+
+def mark_weak(results: Results, judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements, those marked that at least half of the other learners would share."""
+    shares: dict[tuple[str, str, str], float] = {}
+    for cell in printed_cells(results, judgements):
+        for quantity in cell.numbers:
+            others = [cell.is_reproduced(each, quantity) for each in cell.learners if each != cell.right]
+            shares[cell.dataset, cell.row, quantity.name] = sum(others) / max(len(others), 1)
+    return [
+        replace(each, weak=each.verdict == REPRODUCED and shares.get(each.place, 0.0) >= 0.5)
+        for each in judgements
+    ]
+
+
+def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
+    cells = [cell for cell in cells if quantity in cell.numbers]
+    labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
+    right = {cell.row: cell.right for cell in cells}
+    counts = {row: _count_row([cell for cell in cells if cell.row == row], labels, quantity) for row in right}
+    rows = []
+    for row, own in counts.items():
+        wrong = sorted((label for label in own if label != right[row]), key=lambda label: -own[label])
+        total = sum(cell.row == row for cell in cells)
+        rows.append(RowControl(row, round(own[right[row]]), total, {label: own[label] for label in wrong}))
+    matrix = np.array([[counts[one].get(right[other], 0.0) for other in right] for one in right])
+    return WrongLearners(quantity.name, tuple(rows), _derange(matrix))
+
+
+def _count_row(cells: Sequence[PrintedCell], labels: Sequence[str], quantity: Quantity) -> dict[str, float]:
+    """Return how many numbers of a row each learner reproduces; one that is absent somewhere by its share."""
+    counts = {}
+    for label in labels:
+        own = [cell.is_reproduced(label, quantity) for cell in cells if label in cell.learners]
+        if own:
+            counts[label] = sum(own) * len(cells) / len(own)
+    return counts
+
+
+def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:
+    """Fewest, median (of many rows: of a sample) and most numbers reproduced if no row keeps its learner."""
+    size = len(matrix)
+    if size < 2:
+        return None
+    sums = matrix[np.arange(size), derangements(size, DERANGED)].sum(axis=1)
+    return _extreme(matrix, 1), float(np.median(sums)), _extreme(matrix, -1)
+
+
+def _extreme(matrix: NDArray[np.float64], sign: int) -> float:
+    """Return the smallest (sign 1) or largest (sign -1) sum over derangements."""
+    # A learner in its own row costs more than all rows together can gain.
+    forbidden = (1.0 + matrix.sum()) * np.eye(len(matrix))
+    return float(matrix[np.arange(len(matrix)), assign(sign * matrix + forbidden)].sum())
+
+
+def identify(cells: Sequence[PrintedCell]) -> Identification:
+    likelihoods = {(cell.dataset, cell.row): log_likelihoods(cell) for cell in cells}
+    right = {cell.row: cell.right for cell in cells}
+    rows = []
+    for row in right:
+        own = [found for (_, name), found in likelihoods.items() if name == row]
+        # A learner that did not run everywhere cannot be compared with those that did.
+        common = set.intersection(*(set(found) for found in own))
+        sums = {label: math.fsum(found[label] for found in own) for label in own[0] if label in common}
+        if right[row] in sums and len(sums) > 1:
+            rows.append(_name(row, right[row], sums))
+    named = {
+        (cell.dataset, cell.row): _name(cell.row, cell.right, likelihoods[cell.dataset, cell.row])
+        for cell in cells
+        if len(cell.learners) > 1
+    }
+    chance = sum(1 / len(cell.learners) for cell in cells if len(cell.learners) > 1)
+    return Identification(tuple(rows), named, chance)
+
+
+def _name(row: str, right: str, likelihoods: Mapping[str, float]) -> NamedRow:
+    """Return who is named for a row; of equals not the right one, as nothing tells them apart."""
+    rival = max((label for label in likelihoods if label != right), key=lambda label: likelihoods[label])
+    margin = likelihoods[right] - likelihoods[rival]
+    return NamedRow(row, right, right if margin > 0 else rival, margin)
+
+
+def log_likelihoods(cell: PrintedCell) -> dict[str, float]:
+    """Return the log-likelihood of the printed means of a cell under each learner.
+
+    A printed mean is normal around ours. Its variance is that of both procedures, not of their means: the
+    paper's tuning is a single draw like ours, and moves all of its permutations together. So both deviations
+    add up, and the variance of rounding. Numbers printed without a deviation have the binomial variances of
+    both samples. With probability UNEXPLAINED, a number is anywhere in the range of all these means.
+    """
+    sums = dict.fromkeys(cell.learners, 0.0)
+    for quantity, number in cell.numbers.items():
+        spreads = {label: entry.spread(quantity) for label, entry in cell.learners.items()}
+        means = [number.mean, *(mean for mean, _ in spreads.values())]
+        anywhere = UNEXPLAINED / max(max(means) - min(means), 2 * number.half_unit)
+        for label, (mean, deviation) in spreads.items():
+            if number.deviation is None:
+                variance = standard_error(number) ** 2 + cell.error(label, quantity) ** 2
+            else:
+                variance = number.deviation**2 + deviation**2
+            variance += number.half_unit**2 / 3
+            density = math.exp(-((mean - number.mean) ** 2) / (2 * variance)) / math.sqrt(math.tau * variance)
+            sums[label] += math.log((1 - UNEXPLAINED) * density + anywhere)
+    return sums
+
+
+def describe_control(found: WrongLearners) -> str:
+    if found.deranged is None:
+        return ""
+    fewest, middle, most = found.deranged
+    return f"with wrong learners {middle:.0f} of {found.total} ({fewest:.0f} to {most:.0f})"
+
+
+def describe_range(found: WrongLearners) -> str:
+    fewest, middle, most = found.deranged or (math.nan, math.nan, math.nan)
+    return f"{middle:.0f} ({fewest:.0f} to {most:.0f})"
+
+
+def describe_identification(found: Identification) -> str:
+    if not found.rows:
+        return ""
+    right = sum(row.is_right for row in found.rows)
+    decisive = sum(row.is_identified for row in found.rows)
+    mistaken = sum(row.is_mistaken for row in found.rows)
+    wrong = f", {mistaken} decisively wrong" if mistaken else ""
+    cells = sum(cell.is_right for cell in found.cells.values())
+    return (
+        f"Blind matching names the right learner in {right} of {len(found.rows)} rows "
+        f"({decisive} decisively{wrong}), {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
+    )
+
+
+def restrict(cells: Iterable[PrintedCell], quantity: Quantity) -> list[PrintedCell]:
+    return [
+        replace(cell, numbers={quantity: cell.numbers[quantity]})
+        for cell in cells
+        if quantity in cell.numbers
+    ]
+
+
+def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantity]) -> str:
+    joint = list(joint_verdicts(judgements).values())
+    if len(quantities) < 2 or not joint:
+        return ""
+    every = "both" if len(quantities) == 2 else "every quantity"
+    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {every}"

@@ -1,0 +1,272 @@
+"""Which settings, variants and scalings could have produced the numbers that a paper reports.
+
+One pass over the first tuning order screens every setting; near ones are run on the reported permutations.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.algorithms.definition import Value
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.analysis.consistency import (
+    CONSISTENT,
+    NEAR,
+    Observed,
+    Target,
+    distance,
+    is_only_by_spread,
+    targets,
+)
+from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import Paper
+from olbench.data.catalog import catalog
+from olbench.data.source import Source
+from olbench.protocols import get_protocol, tuning
+from olbench.protocols.definition import Cell, Known
+from olbench.protocols.specs import Config
+from olbench.protocols.tuning import Choice
+from olbench.records import seeds
+from olbench.records.trial import Trial
+
+NEAREST = 3
+SEARCHES = ("coordinate", "grid")
+
+
+@dataclass(frozen=True)
+class Suspect(Cell):
+    target: Target
+    #: How it differs from what the paper says it ran; empty for the algorithm and data set themselves.
+    variant: str
+
+    @cached_property
+    def whole_grid(self) -> dict[str, tuple[Value, ...]]:
+        # A parameter that the config searches in place of another, such as phi for eta, drops that one.
+        instead = [name for name in self.spec.grid if name not in self.definition.grid]
+        names = {**self.definition.grid_beside((*self.spec.params, *instead)), **self.spec.grid}
+        return {
+            name: _unite(self.definition.grid.get(name, ()), self.spec.grid.get(name, ()))
+            for name in names
+            if name not in self.spec.params
+        }
+
+    @cached_property
+    def settings(self) -> tuple[Choice, ...]:
+        return tuple({**self.start, **params} for params in tuning.products(self.whole_grid))
+
+    @cached_property
+    def _screening(self) -> tuple[Trial, ...]:
+        return tuple(self.screening_trial(params) for params in self.settings)
+
+    def screening_trial(self, params: Choice) -> Trial:
+        """Return the pass that screens a setting: the same trial as in a tuning on all rows."""
+        return self.plan(params, "tune", 1, part=seeds.ALL)[0]
+
+    def report_trials(self, params: Choice) -> list[Trial]:
+        """Return the passes that judge a setting: over all rows, as in the paper, however it is tuned."""
+        return self.plan(params, "report", self.repeats, part=seeds.ALL)
+
+    def trials(self, known: Known) -> Iterator[Trial]:
+        yield from self._screening
+        for params in self.step(known).asked:
+            yield from self.tuning_trials(params)
+        for params in self.judged(known):
+            yield from self.report_trials(params)
+
+    def planned(self, known: Known) -> int:
+        return len({trial.key for trial in self.trials(known)})
+
+    def judged(self, known: Known) -> list[Choice]:
+        if any(trial.key not in known for trial in self._screening):
+            return []
+        records = [known[trial.key] for trial in self._screening]
+        distances = [
+            distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
+            for record in records
+        ]
+        cut = max(1.0, sorted(distances)[:NEAREST][-1])
+        near = [
+            params
+            for params, far in zip(self.settings, distances, strict=True)
+            if far <= cut and far < math.inf
+        ]
+        chosen = self.step(known).chosen
+        return near if chosen is None or chosen in near else [*near, chosen]
+
+    def picked(self, search: str, known: Known) -> Choice | None:
+        ties = self.config.tuning.ties
+        score = self.protocol.score
+
+        def score_of(params: Choice) -> float | None:
+            record = known.get(self.screening_trial(params).key)
+            if record is None:
+                return None
+            return float(score.loss(score.of(record))) if record["status"] == "ok" else math.inf
+
+        return tuning.search(search, self.whole_grid, self.start, score_of, ties).chosen
+
+
+def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the values of both, numbers in ascending order: the place in a grid decides ties."""
+    values = tuple(dict.fromkeys((*first, *second)))
+    return values if any(isinstance(value, str) for value in values) else tuple(sorted(values, key=float))
+
+
+def suspects(config: Config, sources: list[Source], permutations: int) -> list[Suspect]:
+    paper, protocol = load_paper(config.paper), get_protocol(config.protocol)
+    lean = config.with_settings(permutations=permutations, curve=1)
+    reported = targets(paper)
+    cells = []
+    for source in sources:
+        dataset, other_data = match_dataset(paper, source)
+        for entry, spec in enumerate(config.algorithms):
+            row, other_algorithm = match_row(paper, spec)
+            target = reported.get((dataset, row))
+            if target is not None:
+                variant = " ".join(word for word in (other_algorithm, other_data) if word)
+                cells.append(Suspect(protocol, lean, source, spec, entry, target, variant))
+    return cells
+
+
+def match_dataset(paper: Paper, source: Source) -> tuple[str, str]:
+    """The paper's data set, and how the source differs: the catalogue may call it a variant."""
+    name, entry = source.spec.name, None if source.spec.path else catalog().get(source.spec.name)
+    if entry is not None and name not in paper.datasets:
+        name = entry.variant_of or name
+    return name, "" if source.name == name else f"on {source.name}"
+
+
+def match_row(paper: Paper, spec: AlgorithmSpec) -> tuple[str, str]:
+    """The row that lists the algorithm among the paper's variants, or its own with the usual options."""
+    for row, variants in paper.variants.items():
+        for variant in variants:
+            same = all(spec.options.get(name) == value for name, value in variant.options.items())
+            if variant.id == spec.id and same:
+                return row, _label(spec.id, variant.options)
+    own = next((row for row in paper.algorithms if paper.row_spec(row).id == spec.id), spec.id)
+    return (own, "") if spec.options == _usual_options(spec) else ("", spec.id)
+
+
+def _label(id: str, options: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{name}={value}" for name, value in options.items())
+    return f"{id} ({shown})" if shown else id
+
+
+def _usual_options(spec: AlgorithmSpec) -> dict[str, Any]:
+    """Return the default options of an algorithm: a full covariance with a = 1, as in the papers."""
+    if not spec.options:
+        return {}
+    made = make_algorithm(spec.id)
+    return {"covariance": made.covariance, "form": made.form, "a": float(made.a)}
+
+
+@dataclass(frozen=True)
+class Setting:
+    params: Choice
+    observed: Observed
+    #: In units of the tolerance.
+    distance: float
+    #: Whether it is consistent only because our passes vary more than the reported ones.
+    wide: bool
+
+    @property
+    def consistent(self) -> bool:
+        return self.distance <= 1.0
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        return not self.consistent, self.wide, self.distance
+
+
+@dataclass(frozen=True)
+class Finding:
+    suspect: Suspect
+    settings: tuple[Setting, ...]
+    chosen: Choice | None
+    picks: Mapping[str, Choice | None]
+
+    @property
+    def variant(self) -> str:
+        return self.suspect.variant
+
+    @property
+    def consistent(self) -> tuple[Setting, ...]:
+        return tuple(setting for setting in self.settings if setting.consistent)
+
+    @property
+    def tuned(self) -> Setting | None:
+        return next((setting for setting in self.settings if setting.params == self.chosen), None)
+
+    @property
+    def by_tuning(self) -> bool:
+        return self.tuned is not None and self.tuned.consistent
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    target: Target
+    findings: tuple[Finding, ...]
+
+    @property
+    def reached(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.consistent)
+
+    @property
+    def only_variant(self) -> bool:
+        plain = [finding for finding in self.findings if not finding.variant]
+        return bool(self.reached and plain) and not any(finding.consistent for finding in plain)
+
+    @property
+    def only_wide(self) -> bool:
+        return bool(self.reached) and all(s.wide for finding in self.reached for s in finding.consistent)
+
+    @property
+    def shown(self) -> Finding:
+        if self.reached:
+            return self.reached[0]
+        return min(self.findings, key=lambda f: f.settings[0].distance if f.settings else math.inf)
+
+
+def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
+    findings: dict[str, list[Finding]] = {}
+    for suspect in cells:
+        finding = judge(suspect, known)
+        if finding.settings:
+            findings.setdefault(suspect.target.where, []).append(finding)
+    reported = {suspect.target.where: suspect.target for suspect in cells}
+    return [
+        # The plain algorithm first: a variant matters only if it fails.
+        Inquiry(reported[where], tuple(sorted(some, key=lambda finding: bool(finding.variant))))
+        for where, some in findings.items()
+    ]
+
+
+def judge(suspect: Suspect, known: Known) -> Finding:
+    settings = []
+    for params in suspect.judged(known):
+        records = [known.get(trial.key) for trial in suspect.report_trials(params)]
+        good = [record for record in records if record is not None and record["status"] == "ok"]
+        if len(good) == len(records):
+            observed, target = Observed.of(good), suspect.target
+            far = distance(observed, target, CONSISTENT)
+            settings.append(Setting(params, observed, far, is_only_by_spread(observed, target)))
+    return Finding(
+        suspect,
+        tuple(sorted(settings, key=lambda setting: setting.rank)),
+        suspect.step(known).chosen,
+        {search: suspect.picked(search, known) for search in SEARCHES},
+    )
+
+
+def summary(inquiries: list[Inquiry]) -> str:
+    reached = sum(bool(inquiry.reached) for inquiry in inquiries)
+    tuned = sum(inquiry.shown.by_tuning for inquiry in inquiries)
+    variants = sum(inquiry.only_variant for inquiry in inquiries)
+    wide = sum(inquiry.only_wide for inquiry in inquiries)
+    return (
+        f"{reached} of {len(inquiries)} pairs are reached by some setting ({variants} only by a variant, "
+        f"{wide} only by our spread); {tuned} by the tuner's pick; {len(inquiries) - reached} by none"
+    )

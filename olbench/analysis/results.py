@@ -1,0 +1,755 @@
+"""A results folder as frames and arrays, from which all tables, figures and statistics are made."""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.analysis import kept
+from olbench.analysis.costs import Costs, find_costs
+from olbench.analysis.kept import Columns
+from olbench.analysis.single import TEST, array_for, compare_streams
+from olbench.analysis.stats import LEVEL, Difference, not_worse, within
+from olbench.errors import UserError, find_names, plural, suggest
+from olbench.memory import pause_collector
+from olbench.protocols import Protocol
+from olbench.protocols.definition import Series
+from olbench.protocols.specs import Config
+from olbench.records import ledger, remembered, run_file
+from olbench.records.arrays import read_array
+from olbench.records.compare import Recorded
+from olbench.records.container import is_bundle, name_of, trust
+from olbench.records.quantities import COUNTS, STATE_BYTES, Quantity, mean_and_deviation
+from olbench.records.run_file import CellFacts, RunFile
+from olbench.records.shipped import find_run
+from olbench.records.trial import Record
+from olbench.report.grid import count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+IDENTITY = ("dataset", "algorithm", "label")
+
+
+@dataclass(frozen=True, repr=False)
+class Entry(CellFacts):
+    spec: AlgorithmSpec
+    protocol: Protocol
+    #: The trials that succeeded, ordered by number: one array per column, quicker to look up than a frame.
+    columns: Mapping[str, NDArray[Any]]
+    failures: tuple[str, ...]
+    tuned: float | None
+    points: NDArray[np.int64]
+    curves: Mapping[str, Floats]
+    #: The setting of its trials in the record, such as how their orders are drawn; empty without trials.
+    recorded_setting: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Entry {self.label} on {self.dataset}: {self.done} of {count(self.planned, 'trial')}>"
+
+    @property
+    def done(self) -> int:
+        return len(self.columns["number"])
+
+    @cached_property
+    def trials(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.columns))
+
+    @cached_property
+    def exclusive(self) -> bool:
+        """Whether every trial was timed alone; only then is the time comparable."""
+        return bool(self.done) and all(each == "exclusive" for each in self.columns["timing"])
+
+    @property
+    def overlap(self) -> float:
+        """How large a test set is beside its training set, if the trials share training rows; else 0."""
+        return self.protocol.overlap(self.recorded_setting)
+
+    @property
+    def timing(self) -> str:
+        return "exclusive" if self.exclusive else "shared"
+
+    @property
+    def flagged(self) -> int:
+        return int(self._flags.sum())
+
+    @property
+    def first_flagged(self) -> str:
+        return self.keys[int(self.columns["number"][self._flags.argmax()])]
+
+    @cached_property
+    def _flags(self) -> NDArray[np.bool_]:
+        flags = [self.columns[each.name] > 0 for each in self.protocol.recorded if each.flag]
+        return np.asarray(np.any([np.zeros(self.done, bool), *flags], axis=0))
+
+    def drop_flagged(self) -> "Entry":
+        sound = ~self._flags
+        return replace(
+            self,
+            columns={name: column[sound] for name, column in self.columns.items()},
+            curves={name: curve[sound] for name, curve in self.curves.items()},
+        )
+
+    def values(self, quantity: Quantity) -> Floats:
+        return quantity.column(self.columns)
+
+    def mean(self, quantity: Quantity) -> float:
+        return self.spread(quantity)[0]
+
+    def align(self, values: Floats, size: int = 0) -> Floats:
+        """Return values by the number of the trial, NaN where there is none, to compare in pairs."""
+        found = np.full(max(size, self.planned), np.nan)
+        found[self.columns["number"].astype(np.int64)] = values
+        return found
+
+    def point_at(self, text: str) -> int:
+        """Return a point of the curves: "5" is 5, and "22%" the one nearest to 22% of the last."""
+        if not text.endswith("%"):
+            return int(text)
+        if not self.points.size:
+            return 0
+        wanted = int(text[:-1]) / 100 * self.points[-1]
+        return int(self.points[np.argmin(np.abs(self.points - wanted))])
+
+    def values_at(self, quantity: Quantity, point: int) -> Floats | None:
+        places = np.flatnonzero(self.points == point)
+        series = next((each for each in self.protocol.series if each.quantity == quantity), None)
+        if series is None or not places.size:
+            return None
+        column = self.curves[series.name][:, places[0]]
+        return np.asarray(column / point if series.per_example else column, np.float64)
+
+    def spread(self, quantity: Quantity) -> tuple[float, float]:
+        if quantity.name not in self._spreads:
+            self._spreads[quantity.name] = mean_and_deviation(self.values(quantity))
+        return self._spreads[quantity.name]
+
+    @cached_property
+    def _spreads(self) -> dict[str, tuple[float, float]]:
+        return {}
+
+    @property
+    def gap(self) -> str:
+        name = f"{self.label} on {self.dataset}"
+        if self.params is None and self.failures:
+            return f"{name}: its tuning failed ({self.failures[0]})"
+        if self.failures:
+            return f"{name}: {len(self.failures)} of {self.planned} trials failed ({self.failures[0]})"
+        if self.params is None:
+            return f"{name}: its tuning is not finished"
+        return "" if self.done >= self.planned else f"{name}: {self.done} of {self.planned} trials are done"
+
+
+@dataclass(frozen=True)
+class Results:
+    """A results folder: its run file, its protocol, and its entries in the order of the config."""
+
+    folder: Path
+    run: RunFile
+    entries: tuple[Entry, ...]
+    #: All labels of the run if these are some of its entries, so that algorithms keep their looks.
+    among: tuple[str, ...] = ()
+    highlighted: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> Config:
+        """The config of the run."""
+        return self.run.config
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        return run_file.protocol_of(self.config)
+
+    @property
+    def name(self) -> str:
+        """The name of the folder or bundle, or of its parent for results that ship."""
+        folder = self.folder.resolve()
+        name = folder.parent.name if folder.name == run_file.REFERENCE else name_of(folder)
+        # The bytes of a file name need not be valid Unicode; those of a report must.
+        return name.encode(errors="replace").decode()
+
+    @cached_property
+    def datasets(self) -> list[str]:
+        """The data sets in the order of the config."""
+        return list(self._by_dataset)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The algorithms in the order of the config; one that is tuned in several ways has as many labels."""
+        return list(dict.fromkeys(entry.label for entry in self.entries))
+
+    @property
+    def names(self) -> list[str]:
+        """The algorithms in the order of the config, however they are tuned."""
+        return list(dict.fromkeys(self.name_of(entry) for entry in self.entries))
+
+    @property
+    def tunings(self) -> tuple[str, ...]:
+        """The ways in which entries are tuned."""
+        return self.protocol.tunings(self.config)
+
+    def name_of(self, entry: Entry) -> str:
+        """Return the label of an entry without its tuning."""
+        return self.protocol.read_label(self.config, entry.label)[0]
+
+    def tuning_of(self, entry: Entry) -> str:
+        """Return the way in which an entry is tuned."""
+        return self.protocol.read_label(self.config, entry.label)[1]
+
+    def of(self, dataset: str) -> list[Entry]:
+        """Return the entries of a data set that have at least one trial."""
+        return [entry for entry in self._by_dataset.get(dataset, ()) if entry.done]
+
+    def entries_of(self, dataset: str, algorithm: str) -> list[Entry]:
+        """Return the entries of an algorithm on a data set, with trials or without."""
+        return [entry for entry in self._by_dataset.get(dataset, ()) if entry.algorithm == algorithm]
+
+    @cached_property
+    def _by_dataset(self) -> dict[str, list[Entry]]:
+        by_dataset: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            by_dataset.setdefault(entry.dataset, []).append(entry)
+        return by_dataset
+
+    def costs(self, entry: Entry) -> Costs:
+        """Return what an entry cost: bytes and examples per second."""
+        return self._costs[entry.dataset, entry.label]
+
+    @cached_property
+    def _costs(self) -> dict[tuple[str, str], Costs]:
+        return {(each.dataset, each.label): find_costs(self, each) for each in self.entries}
+
+    def state_bytes(self, dataset: str, algorithm: str) -> int | None:
+        """Return the bytes of the learner of an algorithm, by its label or id; None if they are not known.
+
+        Of several entries with the id it is the first. `costs` says whether the bytes were recorded.
+        """
+        entries = self._by_dataset.get(dataset, ())
+        found = [each for each in entries if algorithm in (each.label, each.algorithm)]
+        found.sort(key=lambda each: each.label != algorithm)
+        return self.costs(found[0]).state_bytes if found else None
+
+    def contestants(self, dataset: str) -> list[Entry]:
+        """Return the entries of a data set that are compared with each other: those of the first tuning."""
+        return list(filter(self.is_contestant, self.of(dataset)))
+
+    def is_contestant(self, entry: Entry) -> bool:
+        """Return whether an entry is of the first tuning; only those are compared with each other."""
+        return self.tuning_of(entry) == self.tunings[0]
+
+    @cached_property
+    def twins(self) -> dict[str, str]:
+        """By label, the earlier one that it equals in every count of every trial, on the same data sets.
+
+        Averaging, for example, changes no prediction of a pass. To rank both would count one learner twice.
+        """
+        counts: dict[str, list[Any]] = {}
+        for entry in (entry for name in self.datasets for entry in self.contestants(name)):
+            names = [each.name for each in self.protocol.exact if each.name in entry.columns]
+            columns = (entry.columns[name] for name in ("number", *names))
+            counts.setdefault(entry.label, []).append((entry.dataset, *map(_as_key, columns)))
+        first: dict[tuple[Any, ...], str] = {}
+        found = {label: first.setdefault(tuple(own), label) for label, own in counts.items()}
+        return {label: twin for label, twin in found.items() if twin != label}
+
+    @property
+    def twins_text(self) -> str:
+        """Which algorithms are equal, and what follows, or an empty text."""
+        groups: dict[str, list[str]] = {}
+        for label, twin in self.twins.items():
+            groups.setdefault(twin, [twin]).append(label)
+        listed = "; ".join(" = ".join(group) for group in groups.values())
+        return f"Equal in every count of every trial, and ranked once: {listed}" if groups else ""
+
+    @cached_property
+    def exclusive(self) -> bool:
+        """Whether every trial of the run was timed alone."""
+        return all(entry.exclusive for entry in self.entries if entry.done)
+
+    @cached_property
+    def best(self) -> dict[str, set[str]]:
+        """By data set, the labels with the best mean of the headline or not significantly worse ones."""
+        return self.best_by(self.protocol.headline)
+
+    def best_by(self, quantity: Quantity) -> dict[str, set[str]]:
+        """Return, by data set, the labels with the best mean of a quantity or not significantly worse ones.
+
+        By the paired t-test over the trials that two entries share, corrected if they share training rows; on
+        a stream with one trial by a bootstrap of its blocks.
+        """
+        return {name: self._best_on(name, quantity) for name in self.datasets}
+
+    def _best_on(self, dataset: str, quantity: Quantity) -> set[str]:
+        entries = [each for each in self.contestants(dataset) if not np.isnan(each.values(quantity)).all()]
+        needed = array_for(quantity)
+        if dataset in self.single and len(entries) > 1 and all(_is_single(each, needed) for each in entries):
+            best, differences = self._compare_stream(entries, quantity)
+            return {best, *(each.label for each in differences if each.p >= LEVEL)}
+        values = aligned(entries, quantity)
+        return not_worse(values, quantity.better, overlap=self.overlap(dataset)) if values else set()
+
+    def _compare_stream(self, entries: list[Entry], quantity: Quantity) -> tuple[str, list[Difference]]:
+        arrays = {each.label: self.array(each, 0, array_for(quantity)) for each in entries}
+        return compare_streams(quantity, {each.label: each.mean(quantity) for each in entries}, arrays)
+
+    @cached_property
+    def within(self) -> dict[str, tuple[str, list[Difference]]]:
+        """Differences from the best algorithm on each data set, conditional on that data set."""
+        headline, found = self.protocol.headline, {}
+        for dataset in self.datasets:
+            entries = self.contestants(dataset)
+            if len(entries) < 2:
+                continue
+            if dataset in self.single:
+                found[dataset] = self._compare_stream(entries, headline)
+            else:
+                values = aligned(entries, headline)
+                found[dataset] = within(values, headline.better, overlap=self.overlap(dataset))
+        return found
+
+    @cached_property
+    def single(self) -> frozenset[str]:
+        """The data sets with one trial of each algorithm, whose rounds say how sure a difference is."""
+        needed = array_for(self.protocol.headline)
+        return frozenset(
+            name
+            for name in self.datasets
+            if needed and self.of(name) and all(_is_single(each, needed) for each in self.of(name))
+        )
+
+    def overlap(self, dataset: str) -> float:
+        """Return the overlap of the trials on a data set."""
+        return max((entry.overlap for entry in self.of(dataset)), default=0.0)
+
+    @property
+    def test_name(self) -> str:
+        """The test of paired differences over trials, as captions name it."""
+        return TEST if self.single else self.paired_test_name
+
+    @property
+    def paired_test_name(self) -> str:
+        """The t-test of differences, corrected where training sets overlap."""
+        corrected = any(map(self.overlap, self.datasets))
+        return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
+
+    @property
+    def test_text(self) -> str:
+        """The test with what it is over and its level."""
+        over = "" if self.single else f" over the shared {plural(self.numbered)}"
+        return f"{self.test_name}{over}, 95%"
+
+    def is_best(self, entry: Entry) -> bool:
+        """Return whether an entry is among the best on its data set; tables print these in bold."""
+        return entry.label in self.best[entry.dataset]
+
+    @property
+    def best_note(self) -> str:
+        """What bold means."""
+        headline = self.protocol.headline
+        return (
+            f"the {headline.best} mean {headline.title}, and all not significantly different from it "
+            f"({self.test_text})."
+        )
+
+    @cached_property
+    def numbered(self) -> str:
+        """What the numbers of the trials count: permutations or folds, or orders that are drawn otherwise."""
+        names = [self.protocol.name_order(entry.recorded_setting) for entry in self.entries if entry.done]
+        return " or ".join(dict.fromkeys(names)) or self.protocol.numbered
+
+    @cached_property
+    def lacking(self) -> str:
+        """Which measures the records do not have, with the command that adds them, or an empty text."""
+        done = [entry for entry in self.entries if entry.done]
+        absent = [
+            each.name
+            for each in self.protocol.quantities
+            if done and all(np.isnan(entry.values(each)).all() for entry in done)
+        ]
+        if not absent:
+            return ""
+        listed = ", ".join(absent)
+        is_fixed = self.folder.resolve().name == run_file.REFERENCE or is_bundle(self.folder)
+        place = f"results/{self.name}" if is_fixed else self.folder
+        command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
+        return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
+
+    @property
+    def missing(self) -> list[str]:
+        """What is missing, one sentence per incomplete entry."""
+        return [entry.gap for entry in self.entries if entry.gap]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per reported trial: data set, algorithm, number, and one column per quantity."""
+        measured = (*self.protocol.quantities, *self.protocol.recorded)
+        frames = (
+            {
+                **{name: getattr(entry, name) for name in IDENTITY},
+                "params": [dict(entry.params or {})] * entry.done,
+                "setting": [dict(entry.setting)] * entry.done,
+                **{name: entry.columns[name] for name in ("choice", "number")},
+                **{
+                    each.name: entry.values(each) if each.ratio or each.formula else entry.columns[each.name]
+                    for each in measured
+                },
+                STATE_BYTES.name: entry.columns[STATE_BYTES.name],
+                "timing": entry.columns["timing"],
+            }
+            for entry in self.entries
+        )
+        return _concatenate(frames, [*IDENTITY, "params", "number"])
+
+    def curves_to_frame(self) -> "pd.DataFrame":
+        """Return one row per reported trial and point of its curves: the point, and one column per series.
+
+        >>> load_results("scw").curves_to_frame().columns.tolist()
+        ['dataset', 'algorithm', 'label', 'number', 't', 'mistakes', 'updates', 'seconds']
+        """
+        series, along = self.protocol.series, [each.along for each in self.protocol.series[:1]]
+        frames = (
+            {
+                **{name: getattr(entry, name) for name in IDENTITY},
+                "number": np.repeat(entry.columns["number"].astype(np.int64), entry.points.size),
+                **{name: np.tile(entry.points, entry.done) for name in along},
+                **{each.name: _as_counts(entry.curves[each.name].ravel()) for each in series},
+            }
+            for entry in self.entries
+        )
+        return _concatenate(frames, [*IDENTITY, "number", *along, *(each.name for each in series)])
+
+    def to_parquet(self, folder: str | Path) -> list[Path]:
+        """Write `to_frame` to trials.parquet and, if there are any, the curves to curves.parquet.
+
+        Parameters, settings and choices are JSON texts: algorithms do not share them. It needs pyarrow, which
+        `pip install "olbench[parquet]"` brings.
+        """
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise UserError(
+                'Parquet needs pyarrow; install it with `pip install "olbench[parquet]"`'
+            ) from None
+        trials = self.to_frame()
+        for name in ("params", "setting", "choice"):
+            trials[name] = [json.dumps(value) if isinstance(value, dict) else "{}" for value in trials[name]]
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        tables = {"trials": trials, "curves": self.curves_to_frame()}
+        paths = {folder / f"{name}.parquet": table for name, table in tables.items() if len(table)}
+        for path, table in paths.items():
+            table.to_parquet(path, engine="pyarrow", index=False)
+        return list(paths)
+
+    def select(self, algorithms: Iterable[str] = (), datasets: Iterable[str] = ()) -> "Results":
+        """Return the results of some algorithms, by label, id or title, on some data sets; () is all."""
+        labels = self.find_labels(algorithms) or self.labels
+        known: dict[str, Sequence[str]] = dict.fromkeys(self.datasets, ())
+        places = [each for name in datasets for each in find_names(name, known, "data set", "the run")]
+        chosen = (each for each in self.entries if each.label in labels)
+        entries = tuple(each for each in chosen if each.dataset in (places or self.datasets))
+        return replace(self, entries=entries, among=self.among or tuple(self.labels))
+
+    def highlight(self, algorithms: Iterable[str]) -> "Results":
+        """Return the results with some algorithms, by label, id or title, that stand out."""
+        return replace(self, highlighted=tuple(self.find_labels(algorithms)))
+
+    def find_labels(self, algorithms: Iterable[str]) -> list[str]:
+        """Return the labels of algorithms that a user names by label, id or title."""
+        known = {entry.label: entry.names for entry in self.entries}
+        found = (find_names(name, known, "algorithm", "the run") for name in algorithms)
+        return list(dict.fromkeys(label for labels in found for label in labels))
+
+    def array(self, entry: Entry, number: int, name: str) -> NDArray[Any]:
+        """Return an array that a trial stored beside the ledger, such as its predictions."""
+        places = np.flatnonzero(entry.columns["number"] == number)
+        references = entry.columns["arrays"][places[0]] if places.size else None
+        if not isinstance(references, dict) or name not in references:
+            raise UserError(
+                f"{self.folder}: trial {number} of {entry.label} on {entry.dataset} has no {name}"
+            )
+        return read_array(self.folder, references[name])
+
+    def __repr__(self) -> str:
+        counts = f"{count(len(self.datasets), 'data set')}, {count(len(self.labels), 'algorithm')}"
+        return f"<Results of {self.name}: {counts}, protocol {self.config.protocol}>"
+
+    def _repr_html_(self) -> str:
+        from olbench.report.notebook import results_html
+
+        return results_html(self)
+
+
+def _concatenate(frames: Iterable[dict[str, Any]], names: list[str]) -> "pd.DataFrame":
+    import pandas as pd
+
+    rows = [pd.DataFrame(frame) for frame in frames if len(frame["number"])]
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=names)
+
+
+def _as_counts(values: Floats) -> NDArray[Any]:
+    whole = values.astype(np.int64)
+    return whole if np.array_equal(whole, values) else values
+
+
+def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
+    present = [entry for entry in entries if entry.done]
+    size = max((entry.planned for entry in present), default=0)
+    return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
+
+
+def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plugins: bool = False) -> Results:
+    """Return the results of a folder or a bundle, finished or not; a run that ships has a name ("scw").
+
+    `measures` are shown in place of those of the config, as far as the records have them; the first ranks.
+    Python code in a bundle is not run unless you trust it; few bundles need that to be read.
+    """
+    folder = find_run(folder)
+    if trust_plugins:
+        trust(folder)
+    run = run_file.read(folder)
+    if measures:
+        run = replace(run, config=_with_measures(run.config, measures))
+    protocol = run_file.protocol_of(run.config)
+    with pause_collector():
+        columns = _read_columns(folder, run, protocol, is_kept=not measures)
+    specs = run.config.algorithms
+    entries = (
+        Entry(**vars(cell), spec=specs[cell.entry], protocol=protocol, **own._asdict())
+        for cell, own in zip(run.cells, columns, strict=True)
+    )
+    return Results(folder, run, tuple(entries))
+
+
+def _read_columns(folder: Path, run: RunFile, protocol: Protocol, is_kept: bool) -> list[Columns]:
+    """Return the trials of each cell, from the cache folder if a long record is as it was last read."""
+    # A run that goes on would be kept again and again, and a user's own protocol is not among our sources.
+    is_ours = type(protocol).__module__.startswith("olbench.")
+    is_long = sum(len(cell.keys) for cell in run.cells) >= remembered.FEWEST
+    is_kept = is_kept and is_ours and is_long and bool(run.end) and not is_bundle(folder)
+    mark = kept.hash_run(folder) if is_kept else ""
+    if mark and (columns := kept.read(folder, mark)):
+        return columns
+    records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
+    columns = list(_Reading(Recorded(folder, run, protocol, records)).columns())
+    if mark and kept.hash_run(folder) == mark:
+        kept.write(folder, mark, columns)
+    return columns
+
+
+def _with_measures(config: Config, names: Sequence[str]) -> Config:
+    protocol = run_file.protocol_of(config)
+    if not protocol.measures:
+        raise UserError(f"the protocol {protocol.id} has no measures to choose from")
+    for name in names:
+        if name not in protocol.measures:
+            hint = suggest(name, list(protocol.measures)) or f"; there are {', '.join(protocol.measures)}"
+            raise UserError(f"there is no measure '{name}'{hint}")
+    return config.with_settings(measures=tuple(names))
+
+
+def _pack_curves(record: Record, protocol: Protocol) -> Record:
+    for each in protocol.series:
+        curve = record.get(each.of)
+        if isinstance(curve, dict) and each.along in curve and each.name in curve:
+            with suppress(TypeError, ValueError, OverflowError):  # refused below, with the key of the record
+                numbers = curve[each.name]
+                if each.level:  # a level may be undefined
+                    numbers = [math.nan if value is None else value for value in numbers]
+                points, values = _as_points(curve[each.along]), _as_numbers(numbers)
+                curve[each.along], curve[each.name] = points, values.astype(np.float64)
+    return record
+
+
+def _as_points(values: Any) -> NDArray[np.int64]:
+    found = _as_numbers(values)
+    if found.dtype == np.int64:
+        return found
+    with np.errstate(invalid="ignore"):
+        points = found.astype(np.int64)
+    if not np.array_equal(points, found):
+        raise TypeError
+    return points
+
+
+def _as_numbers(values: Any) -> NDArray[Any]:
+    found = np.asarray(values)
+    if found.dtype.kind not in "if" or found.ndim != 1:
+        raise TypeError
+    return found
+
+
+class _Reading:
+    def __init__(self, recorded: Recorded):
+        self.recorded, self.run, self.protocol = recorded, recorded.run, recorded.protocol
+        self.failed_tuning: list[Record] = []
+        config, quantity = self.run.config, self.protocol.headline
+        setting = self.protocol.setting(config, "tune")
+        numbers = range(self.protocol.tuning_repeats(config))
+        values: dict[str, list[float]] = {}
+        for record in recorded.records.values():
+            if record["role"] != "tune" or record["protocol"] != self.protocol.id:
+                continue
+            if record["status"] != "ok":
+                self.failed_tuning.append(record)
+            elif setting.items() <= record["setting"].items() and record["number"] in numbers:
+                recorded.check(record)
+                values.setdefault(_candidate(record, setting), []).append(quantity.of(record))
+        #: The mean of each candidate over the tuning trials of this run, and of no other.
+        self.scores = {candidate: sum(each) / len(each) for candidate, each in values.items()}
+
+    def columns(self) -> Iterator[Columns]:
+        report = self.protocol.setting(self.run.config, "report")
+        # Records from before a quantity was added do not have it; 0 would look like a measurement.
+        later = (*self.protocol.quantities, STATE_BYTES)
+        absent = {name: math.nan for each in later for name in (each.name, *each.parts)}
+        columns = measured_columns(self.protocol)
+        for cell in self.run.cells:
+            records = self._records_of(cell)
+            good = sorted((r for r in records if r["status"] == "ok"), key=lambda r: int(r["number"]))
+            for record in good:
+                if record["number"] >= cell.planned:
+                    raise self.recorded.refuse(record, f"its number is {record['number']} of {cell.planned}")
+            points, curves = self._curves(good)
+            yield Columns(
+                columns={name: _column(good, name, absent.get(name, 0)) for name in columns},
+                failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
+                tuned=self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None,
+                points=points,
+                curves=curves,
+                recorded_setting=good[0]["setting"] if good else {},
+            )
+
+    def _records_of(self, cell: CellFacts) -> list[Record]:
+        if cell.params is not None:
+            return self.recorded.trials_of(cell)
+        names = ("dataset", "algorithm", "options")
+        return [
+            record
+            for record in self.failed_tuning
+            if all(record[name] == getattr(cell, name) for name in names)
+        ]
+
+    def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
+        series = self.protocol.series
+        if not series or not records:
+            return np.zeros(0, np.int64), {each.name: np.zeros((0, 0)) for each in series}
+        first = records[0]
+        for record in records:
+            self._check_series(record, first)
+        points = np.array(first[series[0].of][series[0].along], np.int64)
+        self._check_points(first, points)
+        curves = {}
+        for each in series:
+            values = np.array([_series_values(record[each.of], each) for record in records], np.float64)
+            curves[each.name] = values.reshape(len(records), points.size)
+            if not each.parts:
+                self._check_curves(records, each, curves[each.name])
+        return points, curves
+
+    def _check_points(self, first: Record, points: NDArray[np.int64]) -> None:
+        """Refuse points that do not grow, and none where there must be some; all records have the same."""
+        name = self.protocol.series[0].of
+        if not points.size and self.protocol.has_curve(first["setting"]):
+            raise self.recorded.refuse(first, f"its {name} is empty")
+        # A count per example needs an example.
+        least = int(any(each.per_example for each in self.protocol.series))
+        if points.size and (points[0] < least or (np.diff(points) <= 0).any()):
+            raise self.recorded.refuse(first, f"the points of its {name} do not grow from {least}")
+
+    def _check_curves(self, records: list[Record], series: Series, values: Floats) -> None:
+        bad = np.isinf(values) if series.level else ~np.isfinite(values)
+        if series.per_example or series.timed or series.quantity.percent or series.name in COUNTS:
+            bad |= values < 0
+        if series.per_example:
+            bad[:, 1:] |= np.diff(values, axis=1) < 0
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            number = f"{values[row, column]:g} at point {column + 1} of its {series.of}"
+            raise self.recorded.refuse(records[row], f"its {series.name} cannot be {number}")
+
+    def _check_series(self, record: Record, first: Record) -> None:
+        name, along = self.protocol.series[0].of, self.protocol.series[0].along
+        for each in (each for each in self.protocol.series if not each.parts):
+            curve = record.get(each.of)
+            # A column is packed with its points, or neither is.
+            if not isinstance(curve, dict) or not isinstance(curve.get(each.name), np.ndarray):
+                raise self.recorded.refuse(record, f"its {each.of} lacks numbers for {each.name}")
+        if record[name][along].tobytes() != first[name][along].tobytes():
+            raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
+
+
+def drift_rows(entries: Iterable[Entry]) -> list[int]:
+    """Return the rows at which the concept drifts, as far as it is known; not those that a detector found."""
+    trials = (each for entry in entries for each in entry.columns.get("drifts", ()))
+    return next((each["row"] for each in trials if isinstance(each, dict) and "depth" in each), [])
+
+
+def _is_single(entry: Entry, needed: str) -> bool:
+    if entry.planned != 1 or entry.done != 1:
+        return False
+    stored = entry.columns["arrays"][0]
+    return isinstance(stored, dict) and needed in stored
+
+
+def _as_key(column: NDArray[Any]) -> Any:
+    return tuple(column.tolist()) if column.dtype == object else (column.dtype.str, column.tobytes())
+
+
+def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
+    """`absent` where it is missing, NaN where it is None; numbers of one type, or anything else."""
+    values = [record.get(name, absent) for record in records]
+    if math.isnan(absent):
+        values = [math.nan if value is None else value for value in values]
+    numeric = all(isinstance(value, int | float) for value in values)
+    return np.array(values) if numeric and values else np.array([*values, None], object)[:-1]
+
+
+def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
+    """Return a curve of a record; one that is computed from columns that it lacks has no values."""
+    if not series.parts:
+        return columns[series.name]
+    if not all(name in columns for name in series.parts):
+        return np.full(len(columns[series.along]), math.nan)
+    assert series.quantity.formula is not None
+    return series.quantity.formula(*(np.asarray(columns[name], np.float64) for name in series.parts))
+
+
+def measured_columns(protocol: Protocol) -> list[str]:
+    return [
+        "number",
+        *(each.name for each in protocol.numbers),
+        STATE_BYTES.name,
+        "timing",
+        "choice",
+        "arrays",
+        *protocol.details,
+    ]
+
+
+def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:
+    names = ("dataset", "fingerprint", "algorithm", "params", "options", "seed", "code")
+    chosen = {name: value for name, value in record["setting"].items() if name not in role_setting}
+    return json.dumps([*(record.get(name) for name in names), chosen], sort_keys=True)
+
+
+def newest(root: Path) -> Path:
+    """Return the folder below `root` whose run began last or, without one, results that ship."""
+    for pattern in (f"*/{run_file.NAME}", f"*/{run_file.REFERENCE}/{run_file.NAME}"):
+        starts: dict[Path, str] = {}
+        for path in root.glob(pattern):
+            with suppress(UserError):  # skip folders that are not runs
+                starts[path.parent] = run_file.read(path.parent).start
+        if starts:
+            return max(starts, key=lambda folder: starts[folder])
+    raise UserError(f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder")

@@ -1,0 +1,296 @@
+"""Verdicts: whether this run agrees with each number that a paper reports."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from olbench.analysis.claims import OUTCOMES, ClaimVerdict
+from olbench.analysis.comparable import Attempt
+from olbench.analysis.published import Reported, standard_error
+from olbench.analysis.results import Entry, Results
+from olbench.analysis.stats import kendall_tau
+from olbench.protocols import get_protocol
+from olbench.records.quantities import CLOSE as CLOSE
+from olbench.records.quantities import CLOSE_RATIO, SECONDS, TOLERANCES, Quantity
+from olbench.records.quantities import REPRODUCED as REPRODUCED
+from olbench.structs import choice, read_yaml
+
+DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
+#: Beyond this many standard errors, equal means are rejected at the level of 5%.
+Z_LEVEL = 1.96
+LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
+VERDICTS = tuple(LETTERS)
+#: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
+LEANS = "\N{DEGREE SIGN}"
+LEANS_MEANING = "only because our deviation is larger than the paper's"
+WEAK = "~"
+WEAK_MEANING = "at least half of the other learners would be reproduced as well"
+OTHER_SIZE, OTHER_SIZE_MEANING = "#", "our data have another size than the paper's"
+DEVIATION, BINOMIAL = "deviation", "binomial"
+UNITS = {
+    DEVIATION: ("deviations", "the larger of the paper's and ours"),
+    BINOMIAL: (
+        "standard errors",
+        "the binomial one of the paper's sample and that of our mean, because the paper prints no deviation",
+    ),
+}
+BINOMIAL_TOO = (
+    "Numbers that the paper prints without a deviation are compared in standard errors: the binomial one of "
+    "the paper's sample and that of our mean."
+)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    dataset: str
+    label: str
+    algorithm: str
+    quantity: str
+    where: str
+    reported: Reported
+    mean: float | None
+    deviation: float | None
+    difference: float | None
+    #: The difference in standard errors of the two means; see `_z`.
+    z: float | None
+    verdict: str
+    reason: str
+    basis: str
+    by_paper: str
+    other_size: str
+    #: Whether at least half of the other learners of the run would be reproduced here too.
+    weak: bool = False
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.dataset, self.algorithm, self.quantity
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it says something about the run: it is comparable, and the printed number is explained."""
+        return self.verdict != NOT_COMPARABLE and not self.reported.suspect
+
+    @property
+    def leans(self) -> bool:
+        """Whether the verdict would be worse by the paper's own deviation."""
+        return self.by_paper != self.verdict
+
+    @property
+    def is_same_mean(self) -> bool | None:
+        return None if self.z is None else abs(self.z) <= Z_LEVEL
+
+    @property
+    def letter(self) -> str:
+        marks = LEANS * self.leans + WEAK * self.weak + OTHER_SIZE * bool(self.other_size)
+        return LETTERS[self.verdict] + (marks if self.verdict != NOT_COMPARABLE else "")
+
+    @property
+    def reported_data(self) -> dict[str, float | None]:
+        return {name: getattr(self.reported, name) for name in ("mean", "deviation", "half_unit")}
+
+    @property
+    def key(self) -> str:
+        more = [value for name, value in self.reported.at.items() if name not in ("dataset", "algorithm")]
+        return ", ".join((self.dataset, self.algorithm, *more, self.quantity))
+
+
+def judge(attempt: Attempt) -> list[Judgement]:
+    judged = {quantity.name: quantity for quantity in get_protocol(attempt.paper.protocol).judged}
+    numbers = attempt.paper.numbers
+    return [_judge(attempt, each, judged[each.quantity]) for each in numbers if each.quantity in judged]
+
+
+def judge_tuning(attempt: Attempt, tuning: str) -> list[Judgement]:
+    requires = replace(attempt.paper.requires, search=(tuning,))
+    return judge(Attempt(attempt.results, replace(attempt.paper, requires=requires)))
+
+
+def verdict(reported: Reported, mean: float, deviation: float, error: float = 0.0) -> str:
+    """Return reproduced, close or differs by TOLERANCES; `error` is the standard error of our mean."""
+    if reported.deviation is None:
+        unit = math.hypot(standard_error(reported), error)
+    else:
+        unit = max(reported.deviation, deviation)
+    difference = abs(mean - reported.mean)
+    allowed = [name for name, width in TOLERANCES.items() if difference <= width * unit + reported.rounding]
+    if allowed[:1] == [CLOSE] and not _is_near(reported, mean):
+        return DIFFERS
+    return allowed[0] if allowed else DIFFERS
+
+
+def _judge_by_paper(reported: Reported, mean: float) -> str:
+    """Return the verdict by the largest deviation that the paper's print allows: 0.000 may be 0.0005."""
+    assert reported.deviation is not None
+    return verdict(replace(reported, deviation=reported.deviation + reported.half_unit), mean, 0.0)
+
+
+def _is_near(reported: Reported, mean: float) -> bool:
+    """Return whether two numbers are within CLOSE_RATIO, wherever in its last digit the printed one is."""
+    low, high = sorted((abs(mean), abs(reported.mean)))
+    return high - reported.rounding <= CLOSE_RATIO * (low + reported.rounding)
+
+
+def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
+    bases = {each.basis for each in judgements}
+    unit, which = UNITS[BINOMIAL if bases == {BINOMIAL} else DEVIATION]
+    rounding = "plus half a unit of the last printed digit"
+    return {
+        REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} {unit} ({which}) {rounding}",
+        CLOSE: f"within {TOLERANCES[CLOSE]:g} {unit} {rounding}, and within a factor of {CLOSE_RATIO:g}",
+        DIFFERS: "further apart",
+        NOT_COMPARABLE: "this run has no such number, or its data, settings or protocol differ",
+    }
+
+
+def describe_exceptions(judgements: Iterable[Judgement]) -> str:
+    return BINOMIAL_TOO if {each.basis for each in judgements} == {DEVIATION, BINOMIAL} else ""
+
+
+def time_ratios(attempt: Attempt) -> dict[tuple[str, str], float]:
+    """Return reported seconds divided by ours by data set and label, comparable or not; never judged."""
+    ratios = {}
+    for number in (number for number in attempt.paper.numbers if number.quantity == SECONDS.name):
+        entry = attempt.choose(number.dataset, number.row).entry
+        if entry and entry.done and (seconds := entry.mean(SECONDS)) > 0:
+            ratios[number.dataset, entry.label] = number.mean / seconds
+    return ratios
+
+
+def suspects(judgements: Iterable[Judgement]) -> list[Judgement]:
+    return [each for each in judgements if each.reported.suspect]
+
+
+def count(judgements: Iterable[Judgement], quantity: Quantity, suspect: bool = False) -> Counter[str]:
+    return Counter(
+        each.verdict
+        for each in judgements
+        if each.quantity == quantity.name and bool(each.reported.suspect) == suspect
+    )
+
+
+def count_leaning(judgements: Iterable[Judgement], quantity: Quantity) -> int:
+    return count((each for each in judgements if each.leans), quantity)[REPRODUCED]
+
+
+def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
+    """Return a line like '58 of 72 mistake rates reproduced (6 only by our larger deviation), 9 close'."""
+    counts, leaning = count(judgements, quantity), count_leaning(judgements, quantity)
+    other = count((each for each in judgements if each.other_size), quantity)[REPRODUCED]
+    remarks = {"only by our larger deviation": leaning, "on data of another size": other}
+    weak = ", ".join(f"{number} {text}" for text, number in remarks.items() if number)
+    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced"
+    line += f"{f' ({weak})' if weak else ''}, {_list_others(counts)}"
+    apart = summary_apart(judgements, quantity)
+    return f"{line}; {apart}" if apart else line
+
+
+def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
+    counts = count(judgements, quantity, suspect=True)
+    unexplained = f"unexplained: {counts[REPRODUCED]} of {counts.total()} reproduced, "
+    return unexplained + _list_others(counts) if counts else ""
+
+
+def _list_others(counts: Counter[str]) -> str:
+    line = f"{counts[CLOSE]} close, {counts[DIFFERS]} differ{'s' if counts[DIFFERS] == 1 else ''}"
+    return line + (f", {counts[NOT_COMPARABLE]} not comparable" if counts[NOT_COMPARABLE] else "")
+
+
+def taus(attempt: Attempt) -> dict[str, float]:
+    """Kendall's tau-b of our order and the paper's; skipped where all printed numbers are the same."""
+    quantity = attempt.results.protocol.headline
+    means: dict[str, list[tuple[float, float]]] = {}
+    for number in (number for number in attempt.paper.numbers if number.quantity == quantity.name):
+        entry, reason, _ = attempt.choose(number.dataset, number.row)
+        if entry and not reason:
+            means.setdefault(number.dataset, []).append((entry.mean(quantity), number.mean))
+    found = {name: kendall_tau(*zip(*pairs, strict=True)) for name, pairs in means.items() if len(pairs) > 1}
+    return {name: tau for name, tau in found.items() if not math.isnan(tau)}
+
+
+def read_expected(path: Path) -> dict[str, str]:
+    """Lines like `usps, cw, updates: reproduced` or `claim scw1-beats-cw: holds`; others may be anything."""
+    root = read_yaml(path)
+    if not isinstance(root.value, dict):
+        raise root.fail("expected verdicts are lines like `usps, cw, updates: reproduced`")
+    return {
+        key: choice(*(OUTCOMES if key.startswith("claim ") else VERDICTS))(node, f"the verdict on '{key}'")
+        for key, node in root.value.items()
+    }
+
+
+def compare_expected(
+    expected: Mapping[str, str], judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()
+) -> list[str]:
+    current = _verdicts(judgements, claims)
+    return [
+        f"{key}: expected {wanted}, "
+        + (f"found {current[key]}" if key in current else "but the paper reports no such number")
+        for key, wanted in expected.items()
+        if current.get(key) != wanted
+    ]
+
+
+def expected_text(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()) -> str:
+    return "".join(f"{key}: {verdict}\n" for key, verdict in _verdicts(judgements, claims).items())
+
+
+def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -> dict[str, str]:
+    return {each.key: each.verdict for each in judgements} | {
+        f"claim {claim.id}": claim.verdict for claim in claims
+    }
+
+
+def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgement:
+    entry, reason, _ = attempt.choose(reported.dataset, reported.row)
+    mean = deviation = z = None
+    outcome = by_paper = NOT_COMPARABLE
+    if entry and entry.done:
+        mean, spread = entry.spread(quantity)
+        deviation = spread if entry.done > 1 else None
+        error = own_error(attempt.results, entry, quantity, reported)
+        if deviation is not None or reported.deviation is None:
+            z = _z(reported, mean, error)
+        if not reason:
+            outcome = verdict(reported, mean, deviation or 0.0, error)
+            by_paper = outcome if reported.deviation is None else _judge_by_paper(reported, mean)
+    return Judgement(
+        dataset=reported.dataset,
+        label=entry.label if entry else reported.row,
+        algorithm=reported.row,
+        quantity=quantity.name,
+        where=reported.where,
+        reported=reported,
+        mean=mean,
+        deviation=deviation,
+        difference=None if mean is None else mean - reported.mean,
+        z=z,
+        verdict=outcome,
+        reason=reason,
+        basis=BINOMIAL if reported.deviation is None else DEVIATION,
+        by_paper=by_paper,
+        other_size=attempt.find_other_size(reported.dataset),
+    )
+
+
+def own_error(results: Results, entry: Entry, quantity: Quantity, reported: Reported) -> float:
+    """Binomial beside a binomial one: folds test the same rows again, so their deviation says less."""
+    mean, deviation = entry.spread(quantity)
+    rows = results.protocol.sample_size(entry.columns, results.config) if quantity.ratio else 0
+    if reported.deviation is None and rows:
+        return math.sqrt(max(mean * (1.0 - mean), 0.0) / rows)
+    return deviation / math.sqrt(max(entry.done, 1))
+
+
+def _z(reported: Reported, mean: float, error: float) -> float | None:
+    """Rounding adds half a digit squared over three, else a printed deviation of 0.000 makes z infinite.
+
+    Unlike the verdict, z asks whether the means are equal: precise means can be reproduced with a large z.
+    """
+    if reported.n is None:
+        return None
+    theirs = standard_error(reported)
+    if reported.deviation is not None:
+        theirs = reported.deviation / math.sqrt(reported.n)
+    return (mean - reported.mean) / math.sqrt(theirs**2 + error**2 + reported.half_unit**2 / 3)

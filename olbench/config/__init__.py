@@ -1,1 +1,0 @@
-"""Configs: YAML into typed structs (`specs`), what is wrong named with its line, and the JSON schema."""

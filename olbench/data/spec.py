@@ -1,0 +1,227 @@
+"""An entry of `datasets` in a config: which data, and how its labels and columns are read and scaled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Annotated, Any
+
+from olbench.errors import UserError, show_name
+from olbench.structs import (
+    Flat,
+    Node,
+    choice,
+    from_struct,
+    keys_of,
+    many,
+    name_text,
+    one_or_many,
+    read_keys,
+    read_plain,
+    schema_of,
+    with_schema,
+)
+
+MISSING = ("drop", "zero", "mean")
+CATEGORICAL = ("onehot", "drop")
+SCALES = ("unit", "minmax", "standard", "running")
+FITTED_SCALES = ("minmax", "standard")
+ALL_ROWS, TRAINING_ROWS, PAST_ROWS = "all rows", "training rows", "past rows"
+RUNNING = "running"
+ENCODINGS = ("number", "onehot", "ordinal", "date", "drop")
+DATE_PARTS = ("days", "month", "weekday", "hour")
+OTHERS = "*"
+
+
+def read_column(node: Node, name: str) -> str | int:
+    if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
+        raise node.fail(f"{name} must be the heading or the number of a column, not {node.shown()}")
+    return node.value
+
+
+def read_class(node: Node, name: str) -> float | str:
+    if isinstance(node.value, bool):
+        words = '"yes"' if node.value else '"no"'
+        raise node.fail(f"YAML reads this word as {node.shown()}; write it in quotes, as in {name}: {words}")
+    if not isinstance(node.value, int | float | str) or node.value == "":
+        raise node.fail(f"{name} must be a label or a list of labels, not {node.shown()}")
+    return node.value
+
+
+with_schema(read_column, {"type": ["string", "integer"], "minLength": 1})
+with_schema(read_class, {"type": ["number", "string"], "minLength": 1})
+
+
+def read_day(node: Node, name: str) -> str:
+    try:
+        return date.fromisoformat(str(node.value)).isoformat()
+    except ValueError:
+        raise node.fail(f"{name} must be a day such as 2024-01-31, not {node.shown()}") from None
+
+
+with_schema(read_day, {"type": "string", "format": "date"})
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    name: Annotated[str | int, read_column, "the heading or the number (from 1) of the column"]
+    encode: Annotated[str, choice(*ENCODINGS), "how its cells become features"] = ""
+    order: Annotated[
+        tuple[float | str, ...], many(read_class), "ordinal: the values in their order, which become 0, 1, 2"
+    ] = ()
+    parts: Annotated[
+        tuple[str, ...],
+        many(choice(*DATE_PARTS)),
+        "date: days since the origin, and indicators of the others",
+    ] = ()
+    origin: Annotated[str, read_day, "date: the day from which days are counted; 1970-01-01 if not given"] = (
+        ""
+    )
+    place: str = field(default="", compare=False)
+
+
+_ENCODE_OF = {"order": "ordinal", "parts": "date", "origin": "date"}
+_COLUMN_KEYS = keys_of(ColumnSpec, "place")
+
+
+def read_columns(node: Node, name: str) -> tuple[ColumnSpec, ...]:
+    """Return what becomes of each column; the last entry is about all others.
+
+    A mapping says it for some columns and leaves the others as they are; a list keeps only what it names.
+    """
+    if isinstance(node.value, dict) and node.value:
+        pairs = node.value.items()
+        specs = [_read_column_spec(key, item, node.keys[key], f"{name}.{key}") for key, item in pairs]
+        others = ColumnSpec(OTHERS)
+    else:
+        specs = [_read_listed(item, name) for item in node.items(name)]
+        others = ColumnSpec(OTHERS, "drop")
+    named = [str(spec.name) for spec in specs]
+    for number, spec in enumerate(specs):
+        if str(spec.name) in named[:number]:
+            raise UserError(f"{spec.place}: the column {show_name(str(spec.name))} is listed twice")
+    ends = [spec for spec in specs if spec.name == OTHERS] or [others]
+    return (*(spec for spec in specs if spec.name != OTHERS), *ends)
+
+
+def _read_listed(node: Node, name: str) -> ColumnSpec:
+    if not isinstance(node.value, dict):
+        return ColumnSpec(read_column(node, name), place=node.place)
+    if "name" not in node.value:
+        raise node.fail(f"a column in the list {name} needs the key 'name'")
+    column = read_column(node.value["name"], "name")
+    others = Node({key: item for key, item in node.value.items() if key != "name"}, node.place, node.keys)
+    return _read_column_spec(column, others, node.place, name)
+
+
+def _read_column_spec(column: str | int, node: Node, place: str, name: str) -> ColumnSpec:
+    if not isinstance(node.value, dict):
+        return ColumnSpec(column, choice(*ENCODINGS)(node, name), place=place)
+    given = read_keys(_COLUMN_KEYS[1:], node, name)
+    encode = given.get("encode", "")
+    for key, right in _ENCODE_OF.items():
+        if key in given and encode != right:
+            raise node.value[key].fail(f"{key} goes with encode: {right} alone")
+    if encode == "ordinal" and "order" not in given:
+        raise node.fail(f"{name}: encode: ordinal needs order, the list of its values from low to high")
+    for key in ("order", "parts"):
+        values = given.get(key, ())
+        if len(set(map(str, values))) < len(values):
+            raise node.value[key].fail(f"{key} has a value twice")
+    return ColumnSpec(column, **given, place=place)
+
+
+def _column_schema(*required: str) -> dict[str, Any]:
+    keys = {key.name: key.schema for key in _COLUMN_KEYS if required or key.name != "name"}
+    return {
+        "type": "object", "properties": keys, "required": list(required), "additionalProperties": False,
+        "dependentSchemas": {
+            key: {"properties": {"encode": {"const": right}}, "required": ["encode"]}
+            for key, right in _ENCODE_OF.items()
+        },
+        "if": {"properties": {"encode": {"const": "ordinal"}}, "required": ["encode"]},
+        "then": {"required": ["order"]},
+    }  # fmt: skip
+
+
+with_schema(
+    read_columns,
+    {
+        "anyOf": [
+            {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {"anyOf": [{"enum": list(ENCODINGS)}, _column_schema()]},
+            },
+            {
+                "type": "array",
+                "minItems": 1,
+                "items": {"anyOf": [schema_of(read_column), _column_schema("name")]},
+            },
+        ]
+    },
+)
+
+
+def read_characters(node: Node, name: str) -> str:
+    if isinstance(node.value, dict | list) or node.value in (None, ""):
+        raise node.fail(f"{name} must be text, not {node.shown()}")
+    return str(node.value)
+
+
+with_schema(read_characters, {"type": "string", "minLength": 1})
+Classes = Annotated[tuple[float | str, ...] | None, one_or_many(read_class)]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a user's file becomes examples; an empty value means the default."""
+
+    label: Annotated[str | int, read_column, "the heading or the number (from 1) of the label column"] = ""
+    time: Annotated[str | int, read_column, "the column with the time of each row, which is no feature"] = ""
+    arrival: Annotated[str | int, read_column, "the column with the time when a label becomes known"] = ""
+    delimiter: Annotated[str, read_characters, "what separates columns"] = ""
+    missing: Annotated[str, choice(*MISSING), "what to do with missing values"] = ""
+    categorical: Annotated[str, choice(*CATEGORICAL), "what to do with columns of text"] = ""
+    scale: Annotated[
+        str,
+        choice(*SCALES),
+        "unit: rows of length 1; minmax, standard: each feature; running: each feature by the rows so far",
+    ] = ""
+    bias: Annotated[bool, "whether to add a feature that is always 1"] = False
+    columns: Annotated[
+        tuple[ColumnSpec, ...],
+        read_columns,
+        "columns one by one: a mapping from headings to number, onehot, ordinal, date or drop; or a list of "
+        "the only columns to use",
+    ] = ()
+    #: "training rows" if minmax and standard are fitted on those within each trial, not on all rows.
+    fitted: Annotated[str, choice(TRAINING_ROWS)] = ""
+
+    @property
+    def is_fitted_per_trial(self) -> bool:
+        """Whether features are scaled within each trial, because only its training rows may decide how."""
+        return self.scale in FITTED_SCALES and self.fitted == TRAINING_ROWS
+
+    def before_trials(self) -> "Reading":
+        return replace(self, scale="", bias=False, fitted="") if self.is_fitted_per_trial else self
+
+    plain = from_struct
+
+
+USUAL = Reading()
+
+
+@dataclass(frozen=True)
+class DatasetSpec:
+    name: Annotated[str, name_text, "a name of the catalogue or a path"]
+    path: str = ""
+    positive: Classes = None
+    negative: Classes = None
+    labels: Annotated[str, choice("all"), "every label is a class of its own"] = ""
+    reading: Annotated[Reading, Flat()] = USUAL
+
+    plain = from_struct
+
+    @classmethod
+    def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
+        return read_plain(cls, content, "the data set")

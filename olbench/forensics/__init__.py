@@ -1,1 +1,0 @@
-"""Forensics: which settings could have produced the numbers that a paper reports."""

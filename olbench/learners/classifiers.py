@@ -1,0 +1,359 @@
+"""The bases of the scikit-learn estimators, which `olbench.estimators` makes from the definitions."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr, ndtr, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.errors import UserError
+from olbench.learners.classes import NativeLearner, start_classes
+from olbench.learners.examples import Ints, as_examples
+from olbench.learners.learners import Learner, SecondOrderLearner
+from olbench.learners.one_vs_rest import predict_classes
+from olbench.learners.start import start
+
+Floats = NDArray[np.float64]
+# Replaces a variance that is zero, or negative by rounding.
+TINY = np.finfo(np.float64).tiny
+#: Scores above this are scaled down before they become probabilities: their squares must be numbers.
+LARGE_SCORE = 1e100
+#: Rows with larger features are scaled down before they are scored.
+LARGE_FEATURE = 1e100
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The base of all estimators: binary, or one-vs-rest or native for more than two classes.
+
+    Parameters
+    ----------
+    epochs : number of passes over the data in `fit`.
+    shuffle : whether each pass uses a new random order.
+    random_state : seed of these orders.
+    fit_intercept : whether to learn a bias, as the weight of an additional feature that is always one.
+    multiclass : "one-vs-rest", one learner per class, or "native", one learner of all classes, where an
+        algorithm has it. Two classes have one binary learner either way.
+
+    Attributes
+    ----------
+    classes_, n_features_in_ : as in scikit-learn.
+    coef_, intercept_ : weights and bias; one row for two classes, otherwise one row per class.
+    mistakes_, updates_ : counted before each example was learnt; one number per learner.
+    """
+
+    algorithm_id: ClassVar[str]
+
+    epochs: int = 1
+    shuffle: bool = True
+    random_state: Any = None
+    fit_intercept: bool = False
+    multiclass: str = "one-vs-rest"
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit from scratch in `epochs` passes."""
+        if not isinstance(self.epochs, int | np.integer) or self.epochs < 1:
+            raise UserError(f"epochs must be a whole number above zero, not {self.epochs!r}")
+        X, y = self._validate_examples(X, y, reset=True)
+        self._start(np.unique(y))
+        random = check_random_state(self.random_state)
+        rows = np.arange(X.shape[0])
+        orders = [random.permutation(rows) if self.shuffle else rows for _ in range(self.epochs)]
+        return self._learn(X, y, np.concatenate(orders))
+
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn these examples in the given order; the first call must name all classes."""
+        first = not hasattr(self, "learners_")
+        X, y = self._validate_examples(X, y, reset=first)
+        if first and classes is None:
+            raise UserError(
+                "the first call of partial_fit must name all classes: partial_fit(X, y, classes=...)"
+            )
+        all_classes = self.classes_ if classes is None else np.unique(np.asarray(classes))
+        if not first and not np.array_equal(self.classes_, all_classes):
+            raise UserError(f"classes={classes!r} differ from those of the first call of partial_fit")
+        unknown = np.setdiff1d(y, all_classes)
+        if unknown.size:
+            raise UserError(
+                f"label {unknown.tolist()[0]!r} is not among the classes of the first call of partial_fit"
+            )
+        if first:
+            self._start(all_classes)
+        return self._learn(X, y, np.arange(X.shape[0]))
+
+    def margins(self, X: Any) -> Floats:
+        """Return the scores, one column per learner, or class of a native one, on a common scale.
+
+        They are X @ coef_.T + intercept_, except for a kernel and for SOP with a diagonal covariance.
+        """
+        X = self._validate_rows(X)
+        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
+        if isinstance(self.learners_[0], NativeLearner):
+            return self.learners_[0].class_scores(rows, order)
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margins: one per row for two classes, otherwise one per row and class."""
+        margins = self.margins(X)
+        return margins[:, 0] if self._binary else margins
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each row; a margin of zero counts as positive.
+
+        Of several classes it is the one with the highest margin, as in a pass; of equals, the first.
+        """
+        X = self._validate_rows(X)
+        rows, order, learner = as_examples(X).rows(), np.arange(X.shape[0]), self.learners_[0]
+        if self._binary:
+            chosen = (learner.predict(rows, order) > 0.0).astype(int)
+        elif isinstance(learner, NativeLearner):
+            chosen = learner.predict(rows, order).astype(int)
+        else:
+            chosen = predict_classes(self.learners_, rows, order)
+        predicted: NDArray[Any] = self.classes_[chosen]
+        return predicted
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights of each learner."""
+        return np.array([weights[: self.n_features_in_] for weights in self._weights()])
+
+    @property
+    def intercept_(self) -> Floats:
+        """The bias of each learner; zero unless fit_intercept."""
+        return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
+
+    @property
+    def mistakes_(self) -> NDArray[np.int64]:
+        """Mistakes of each learner, counted before each example was learnt."""
+        return self._count("mistakes")
+
+    @property
+    def updates_(self) -> NDArray[np.int64]:
+        """Rounds of each learner with a loss above zero."""
+        return self._count("updates")
+
+    @property
+    def breakdowns_(self) -> NDArray[np.int64]:
+        """Numerical breakdowns of each learner; if there are any, rescale the data or change the form."""
+        return self._count("breakdowns")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "learners_")
+
+    @property
+    def _binary(self) -> bool:
+        return len(self.classes_) == 2
+
+    def _settings(self) -> dict[str, Any]:
+        params = self.get_params()
+        other = set(OnlineClassifier.__dataclass_fields__) - {"multiclass"}
+        if params.get("kernel") is None:
+            other |= {"gamma", "degree", "coef0"}
+        return {name: value for name, value in params.items() if name not in other and value is not None}
+
+    def _validate_examples(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
+        check_classification_targets(y)
+        return self._add_bias(X), np.asarray(y)
+
+    def _validate_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "learners_")
+        return self._add_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def _add_bias(self, X: Any) -> Any:
+        if not self.fit_intercept:
+            return X
+        ones = np.ones((X.shape[0], 1))
+        return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+    def _start(self, classes: NDArray[Any]) -> None:
+        if classes.size < 2:
+            raise UserError(
+                f"a classifier needs at least two classes, but y holds 1 class: {classes.tolist()[0]!r}"
+            )
+        self.classes_ = classes
+        algorithm = make_algorithm(self.algorithm_id, **self._settings())
+        count = 1 if self._binary else classes.size
+        d = self.n_features_in_ + bool(self.fit_intercept)
+        if not self._binary and algorithm.multiclass == "native":
+            self.learners_: list[Learner] = [start_classes(algorithm, d, count)]
+        else:
+            self.learners_ = [start(algorithm, d) for _ in range(count)]
+
+    def _learn(self, X: Any, y: NDArray[Any], order: NDArray[np.int64]) -> Self:
+        rows = as_examples(X).rows()
+        if isinstance(self.learners_[0], NativeLearner):
+            self.learners_[0].run(rows, np.searchsorted(self.classes_, y).astype(np.float64), order)
+            return self
+        positives = self.classes_[1:] if self._binary else self.classes_
+        for learner, positive in zip(self.learners_, positives, strict=True):
+            learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
+        return self
+
+    def _count(self, name: str) -> NDArray[np.int64]:
+        check_is_fitted(self, "learners_")
+        return np.array([getattr(learner, name) for learner in self.learners_])
+
+    def _shifts(self) -> list[int]:
+        """Return the exponents that bring all learners to the scale of the one rescaled least."""
+        exponents = [getattr(learner, "scale_exponent", 0) for learner in self.learners_]
+        return [min(exponents) - exponent for exponent in exponents]
+
+    def _weights(self) -> list[Floats]:
+        check_is_fitted(self, "learners_")
+        if getattr(self, "kernel", None) not in (None, "linear"):
+            raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
+        if isinstance(self.learners_[0], NativeLearner):
+            return list(self.learners_[0].weights)
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AllocatingClassifier(OnlineClassifier):
+    """The base of estimators whose native step all rivals of the true class can share.
+
+    Parameters
+    ----------
+    allocation : "max", the rival with the highest score takes the step; "uniform", all that score as high as
+        the true class share it; "prop", in proportion to their lead. With multiclass="native".
+    """
+
+    allocation: str = "max"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SecondOrderClassifier(OnlineClassifier):
+    """The base of second-order estimators: a Gaussian over weights gives each margin a variance.
+
+    Parameters
+    ----------
+    covariance : "full" (d x d) or "diag"; with multiclass="native" also "block" (d x d per class) or
+        "shared". None for "full" or, natively, "block".
+    projection : "kl" or "l2", how the update is projected onto a diagonal covariance; CW and CWVar also have
+        "exact".
+    form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
+    a : the initial variance of every weight.
+    forgetting : below 1, every variance grows by its inverse between examples, up to a; for drifting streams.
+    kernel : "linear", "rbf" or "poly" to learn in the feature space of a kernel; None for the features
+        themselves. It suits data of a few thousand rows: time grows with the square of the support.
+    gamma, degree, coef0 : parameters of the kernel exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
+    """
+
+    covariance: str | None = None
+    projection: str = "kl"
+    form: str | None = None
+    a: float = 1.0
+    forgetting: float = 1.0
+    kernel: str | None = None
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
+        X = self._validate_rows(X)
+        if isinstance(self.learners_[0], NativeLearner):
+            return self.learners_[0].class_variances(X)
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        variances = np.column_stack(
+            [
+                np.ldexp(learner.margin_variance(X), 2 * shift)
+                for learner, shift in pairs
+                if isinstance(learner, SecondOrderLearner)
+            ]
+        )
+        return variances[:, 0] if self._binary else variances
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return m / sqrt(v), the margin by its standard deviation, for two classes; for more, the margins.
+
+        For two classes the score has the sign of m and ranks examples as predict_proba does. A row of zeros
+        has a score of zero. `margins` returns m itself.
+        """
+        check_is_fitted(self, "learners_")
+        return self._confidences(X)[:, 0] if self._binary else super().decision_function(X)
+
+    def _confidences(self, X: Any) -> Floats:
+        """Return m / sqrt(v), one column per learner; v is the mean of all, so that m alone ranks classes."""
+        X = self._validate_rows(X)
+        scaled, exponents = X, np.zeros(X.shape[0], int)
+        if self.kernel in (None, "linear"):
+            scaled, exponents = _scale_large_rows(X)
+        rows, order = as_examples(scaled).rows(), np.arange(X.shape[0])
+        if get_definition(self.algorithm_id).product and self.covariance == "diag":
+            rows = as_examples(X).rows()  # the margin is not a multiple of that of a scaled row
+        else:
+            exponents = np.zeros(X.shape[0], int)
+        pairs = [*zip(self.learners_, self._shifts(), strict=True)]
+        scores = [np.ldexp(learner.scores(rows, order), shift - exponents) for learner, shift in pairs]
+        variances = [
+            np.ldexp(learner.margin_variance(scaled), 2 * shift)
+            for learner, shift in pairs
+            if isinstance(learner, SecondOrderLearner)
+        ]
+        deviations = np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))
+        return np.asarray(np.column_stack(scores) / deviations[:, None])
+
+    @available_if(lambda self: self.multiclass != "native")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class under the Gaussian over weights, which is not calibrated.
+
+        It says how sure the weights are of the sign of the margin, not how often that sign is right.
+        scikit-learn's CalibratedClassifierCV turns it into a probability that can be used as such. For two
+        classes it is Phi(m / sqrt(v)). For more, the classes' learners are assumed to be independent
+        and exactly one of them to be right, which gives each class the weight Phi / (1 - Phi). v is
+        then the mean over the classes, so that `predict` is the most probable class. With
+        multiclass="native" there are no probabilities.
+        """
+        check_is_fitted(self, "learners_")
+        scores = self._confidences(X)
+        if self._binary:
+            scores = scores[:, 0]
+            return np.column_stack([ndtr(-scores), ndtr(scores)])
+        # log Phi grows with the square of a score. Scores this large differ by far more than 1 or not at all,
+        # so that scaling down those of a row leaves its probabilities as they are.
+        size = np.maximum(np.abs(scores).max(axis=1, keepdims=True), LARGE_SCORE)
+        scores = scores * (LARGE_SCORE / size)
+        probabilities: Floats = softmax(log_ndtr(scores) - log_ndtr(-scores), axis=1)
+        return probabilities
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class EllipsoidClassifier(OnlineClassifier):
+    """The base of second-order estimators whose matrix is no covariance: there are no probabilities."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # The weights depend mostly on the last mistake, so the score of a single pass is often poor.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
+    """Return the rows, large ones divided by a power of two, and the exponents of these.
+
+    m / sqrt(v) stays as it is if m is linear in the row, and v does not overflow.
+    """
+    largest = np.asarray(abs(X).max(axis=1).todense() if sp.issparse(X) else abs(X).max(axis=1)).ravel()
+    if not (largest > LARGE_FEATURE).any():
+        return X, np.zeros(X.shape[0], int)
+    exponents = np.where(largest > LARGE_FEATURE, np.frexp(largest)[1], 0)
+    scales = np.ldexp(1.0, -exponents)
+    scaled = (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
+    return scaled, exponents

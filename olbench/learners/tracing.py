@@ -1,0 +1,356 @@
+"""A pass round by round: what a learner saw, what its rule answered, and the state before and after.
+
+The kernel runs slices of one round, so every state is the kernel's own. The margin and the variance are those
+that it kept, and the step is what the compiled rule answers to them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from olbench.algorithms.algorithm import Algorithm, find_algorithm
+from olbench.errors import UserError, count
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ONLY_PREDICT, UPDATES
+from olbench.learners.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.learners.learners import (
+    AveragedLearner,
+    DiagonalLearner,
+    DualLearner,
+    ExactLearner,
+    FirstOrderLearner,
+    KernelLearner,
+    LabelledDiagonal,
+    LabelledRoot,
+    Learner,
+    ProductLearner,
+    SecondOrderLearner,
+)
+from olbench.learners.start import start
+from olbench.memory import USABLE, available_memory
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: The most bytes that the states of a trace may take.
+MOST_BYTES = 2**29
+#: What happened in a round, by the counter that tells.
+EVENTS = {"mistake": MISTAKES, "updated": UPDATES, "changed": EFFECTIVE, "breakdown": BREAKDOWNS}
+#: What the rule of each order is asked about beside the margin, and what it answers.
+QUESTIONS = {"first": "squared_norm", "second": "variance"}
+ANSWERS = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
+
+
+@dataclass(frozen=True)
+class State:
+    """The weights of a learner, or the mean mu of its Gaussian, with Sigma or its diagonal."""
+
+    weights: Floats
+    #: None for a first-order learner.
+    covariance: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class TracedRound:
+    """One round: the example, the prediction, the answer of the rule and the state before and after.
+
+    A second-order learner has the variance v = x' Sigma x, alpha and c, and a decay if its rule sees the
+    label; a first-order one has ||x||^2, shrink and tau. The others are None. The rule is not asked in a
+    round whose margin or norm is not a finite number: its loss is NaN then.
+    """
+
+    #: The number of the round, from 1, and the row of the example.
+    t: int
+    row: int
+    x: Floats
+    label: int
+    prediction: int
+    mistake: bool
+    #: The signed margin m = y mu.x before the step.
+    margin: float
+    loss: float
+    #: Whether the loss was above zero, whether the state changed, and whether the arithmetic broke down.
+    updated: bool
+    changed: bool
+    breakdown: bool
+    variance: float | None = None
+    alpha: float | None = None
+    c: float | None = None
+    decay: float | None = None
+    squared_norm: float | None = None
+    shrink: float | None = None
+    tau: float | None = None
+    #: None in a trace without states.
+    before: State | None = None
+    after: State | None = None
+
+    @property
+    def beta(self) -> float | None:
+        """How far a full covariance shrinks: Sigma -= beta z z' for z = Sigma x; c / (1 + c v)."""
+        if self.c is None or self.variance is None:
+            return None
+        return self.c / (1.0 + self.c * self.variance)
+
+
+class Trace(Sequence[TracedRound]):
+    """The rounds of a pass in their order: trace[0] is the first of them."""
+
+    def __init__(
+        self, learner: Learner, examples: Examples, columns: dict[str, NDArray[Any]], states: list[State]
+    ):
+        #: The learner after the last round.
+        self.learner = learner
+        self._examples = examples
+        #: One array per field of a round that is a number.
+        self._columns = columns
+        #: The states between the rounds, one more than these; none if they were not asked for.
+        self._states = states
+
+    @property
+    def algorithm(self) -> Algorithm:
+        return self.learner.algorithm
+
+    @property
+    def mistakes(self) -> int:
+        """Rounds whose prediction was wrong."""
+        return int(self._columns["mistake"].sum())
+
+    @property
+    def updates(self) -> int:
+        """Rounds with a loss above zero."""
+        return int(self._columns["updated"].sum())
+
+    @property
+    def effective_updates(self) -> int:
+        """Rounds that changed the state."""
+        return int(self._columns["changed"].sum())
+
+    @property
+    def breakdowns(self) -> int:
+        """Breakdowns of the arithmetic."""
+        return int(self._columns["breakdown"].sum())
+
+    @property
+    def has_states(self) -> bool:
+        return bool(self._states)
+
+    def __len__(self) -> int:
+        return len(self._columns["t"])
+
+    @overload
+    def __getitem__(self, index: int) -> TracedRound: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[TracedRound]: ...
+
+    def __getitem__(self, index: int | slice) -> TracedRound | list[TracedRound]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        values = {name: column[number].item() for name, column in self._columns.items()}
+        row = self._examples.matrix()[values["row"]]
+        states = (self._states[number], self._states[number + 1]) if self._states else (None, None)
+        return TracedRound(
+            x=row.toarray().ravel() if hasattr(row, "toarray") else row.copy(),
+            before=states[0],
+            after=states[1],
+            **values,
+        )
+
+    def to_frame(self) -> "DataFrame":
+        """Return one row per round, with its numbers but not its example and states."""
+        import pandas as pd
+
+        columns = dict(self._columns)
+        if "c" in columns:
+            columns["beta"] = columns["c"] / (1.0 + columns["c"] * columns["variance"])
+        first = ["t", "row", "label", "prediction", "mistake", "margin"]
+        last = ["updated", "changed", "breakdown"]
+        middle = [name for name in columns if name not in (*first, *last)]
+        return pd.DataFrame({name: columns[name] for name in (*first, *middle, *last)})
+
+    def __repr__(self) -> str:
+        counts = f"{count(self.mistakes, 'mistake')}, {count(self.updates, 'update')}"
+        return f"<Trace of {self.algorithm.id}: {count(len(self), 'round')}, {counts}>"
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        if (frame["changed"] == frame["updated"]).all():
+            frame = frame.drop(columns="changed")
+        if not frame["breakdown"].any():
+            frame = frame.drop(columns="breakdown")
+        html: str = frame.to_html(index=False, max_rows=10, float_format="{:.4g}".format, border=0)
+        return html
+
+
+def trace(
+    algorithm: Algorithm | str,
+    X: Any,
+    y: ArrayLike,
+    order: ArrayLike | None = None,
+    rounds: int | None = None,
+    skip: int = 0,
+    states: bool = True,
+    **settings: Any,
+) -> Trace:
+    """Run an algorithm as `online_pass` does, and return what happened in each round.
+
+    The algorithm is what `make_algorithm` returns, or an id with its settings as keywords. The first `skip`
+    rounds are run and not traced; of those that follow, `rounds` are, by default all. Each has the margin m,
+    the variance v, the loss, the step, the prediction and, unless `states` is False, the weights and the
+    covariance before and after. All numbers come from the compiled code of the pass. States of a full
+    covariance take d * d numbers per round; more than half a gigabyte of them is refused.
+
+    >>> import numpy as np
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 5), np.array([1, -1] * 5)
+    >>> rounds = trace("arow", X, y, r=0.5)
+    >>> rounds
+    <Trace of arow: 10 rounds, 1 mistake, 10 updates>
+    >>> first = rounds[0]
+    >>> first.margin, first.variance, round(first.alpha, 3), first.after.weights.round(3).tolist()
+    (0.0, 1.0, 0.667, [0.667, 0.0])
+    """
+    examples = as_examples(X)
+    labels = as_labels(y, examples.n)
+    learner = start(find_algorithm(algorithm, settings), examples.d)
+    _refuse_untraceable(learner)
+    assert isinstance(learner, FirstOrderLearner | SecondOrderLearner)
+    if rounds is not None and rounds < 1:
+        raise UserError(f"rounds must be at least 1, not {rounds}")
+    if skip < 0:
+        raise UserError(f"skip must be at least 0, not {skip}")
+    entries = as_order(order, examples.n)
+    if entries.size and entries.max() >= ONLY_PREDICT:
+        raise UserError("a trace takes an order of rows, not a schedule of labels that come late or never")
+    last = entries.size if rounds is None else min(entries.size, skip + rounds)
+    traced = entries[skip:last]
+    if states:
+        _refuse_large_states(learner, traced.size)
+    learner.warm_up()
+    rows = examples.rows()
+    learner.run(rows, labels, entries[:skip])
+    return _Tracer(learner, rows, labels).run(examples, traced, states)
+
+
+def _refuse_untraceable(learner: Learner) -> None:
+    """Raise a UserError if a learner does not keep weights that its rule changes round by round."""
+    id = learner.algorithm.id
+    if isinstance(learner, DualLearner):
+        raise UserError(
+            f"{id} with a kernel keeps support examples and no weights to trace; leave out the kernel"
+        )
+    if isinstance(learner, ProductLearner):
+        raise UserError(
+            f"{id} with a diagonal covariance predicts with no fixed weights that could be traced; "
+            "use covariance='full'"
+        )
+    if isinstance(learner, ExactLearner) and learner.algorithm.forgetting < 1.0:
+        raise UserError(
+            f"{id} with projection='exact' and forgetting cannot be traced; leave out one of them"
+        )
+    if not isinstance(learner, FirstOrderLearner | SecondOrderLearner):
+        raise UserError(f"{id} is no rule that changes weights round by round, so there is nothing to trace")
+
+
+def _refuse_large_states(learner: Learner, rounds: int) -> None:
+    d = learner.d
+    numbers = d
+    if isinstance(learner, SecondOrderLearner):
+        numbers += d if isinstance(learner, DiagonalLearner) else d * d
+    needed = 8 * numbers * (rounds + 1)
+    if needed > MOST_BYTES or needed > USABLE * available_memory():
+        raise UserError(
+            f"the states of {count(rounds, 'round')} with {d:,} features take {needed / 2**30:,.1f} GiB; "
+            "trace fewer rounds, or pass states=False"
+        )
+
+
+class _Tracer:
+    """Runs a learner one round at a time, and asks its rule again about each of them."""
+
+    def __init__(
+        self, learner: FirstOrderLearner | SecondOrderLearner, rows: tuple[Any, ...], labels: Floats
+    ):
+        self.learner, self.rows, self.labels = learner, rows, labels
+        definition = learner.algorithm.definition
+        self.order = definition.order
+        self.answers = ANSWERS[self.order] + (("decay",) if definition.sees_label else ())
+        # A ring of one round: the kernel writes the margin, its exponent and the variance into it.
+        self.ring = np.zeros((1, 3 if learner.has_variances else 2))
+        self.answer = np.zeros(len(self.answers))
+
+    def run(self, examples: Examples, order: Ints, states: bool) -> Trace:
+        numbers = ("margin", QUESTIONS[self.order], *self.answers)
+        columns: dict[str, NDArray[Any]] = {
+            "t": self.learner.rounds + np.arange(1, order.size + 1),
+            "row": order,
+            "label": self.labels[order].astype(np.int64),
+            "prediction": np.empty(order.size, np.int64),
+            **{name: np.empty(order.size) for name in numbers},
+            **{name: np.empty(order.size, bool) for name in EVENTS},
+        }
+        self.learner.keep_margins(self.ring)
+        kept = [read_state(self.learner)] if states else []
+        for number, row in enumerate(order.tolist()):
+            prediction, values, events = self.run_round(row)
+            columns["prediction"][number] = prediction
+            for name, value in zip((*numbers, *EVENTS), (*values, *events), strict=True):
+                columns[name][number] = value
+            if states:
+                # A round without a change shares the state of the one before.
+                kept.append(read_state(self.learner) if self._may_have_changed(events) else kept[-1])
+        return Trace(self.learner, examples, columns, kept)
+
+    def _may_have_changed(self, events: list[bool]) -> bool:
+        algorithm = self.learner.algorithm
+        forgets = algorithm.forgetting < 1.0 or algorithm.definition.sees_label
+        return events[list(EVENTS).index("changed")] or forgets
+
+    def run_round(self, row: int) -> tuple[int, list[float], list[bool]]:
+        learner = self.learner
+        before, ask = learner.counters.copy(), self._prepare(row)
+        self.ring[0] = np.nan
+        learner.run(self.rows, self.labels, np.array([row]))
+        happened = (learner.counters - before)[list(EVENTS.values())] > 0
+        # A learner that is rescaled keeps its margins in its own units.
+        margin, exponent = float(self.ring[0, 0]), -int(self.ring[0, 1])
+        m = float(self.labels[row]) * math.ldexp(margin, exponent)
+        size = float(self.rows[4][row])
+        if learner.has_variances:
+            size = math.ldexp(float(self.ring[0, 2]), 2 * exponent)
+        lost = not (math.isfinite(m) and math.isfinite(size))
+        if lost or (self.order == "first" and happened[3] and size == 0.0):
+            self.answer[:] = np.nan
+        else:
+            ask(m, size, bool(happened[0]))
+        return 1 if margin >= 0.0 else -1, [m, size, *self.answer.tolist()], happened.tolist()
+
+    def _prepare(self, row: int) -> Any:
+        """Return a function that asks the rule about the round that starts now: of m, s or v, and mistake."""
+        from olbench.kernels.steps import ask_exact, ask_first_order, ask_labelled, ask_second_order
+
+        learner, answer = self.learner, self.answer
+        rule, p, t = learner.compiled_rule, learner.p, learner.learnt + 1
+        if isinstance(learner, FirstOrderLearner):
+            k, (scale, squares) = learner.updates, learner.scalars[:2].tolist()
+            q = scale * scale * squares
+            return lambda m, s, mistake: ask_first_order(rule, m, s, mistake, q, t, k, p, answer)
+        if isinstance(learner, ExactLearner):
+            moments = learner.moments.copy()
+            return lambda m, v, mistake: ask_exact(rule, m, v, p, self.rows, row, moments, answer)
+        if isinstance(learner, LabelledRoot | LabelledDiagonal):
+            # The round changes the numbers of the rule, which answers to those from before it.
+            y, s = float(self.labels[row]), learner.rule_state.copy()
+            return lambda m, v, mistake: ask_labelled(rule, m, v, y, mistake, t, p, s, answer)
+        return lambda m, v, mistake: ask_second_order(rule, m, v, mistake, t, p, answer)
+
+
+def read_state(learner: KernelLearner) -> State:
+    """Return the state of a learner in the units of the problem, as the next round of a pass finds it."""
+    if isinstance(learner, SecondOrderLearner):
+        exponent = -learner.scale_exponent
+        return State(np.ldexp(learner.weights, exponent), np.ldexp(learner.covariance, 2 * exponent))
+    return State(learner.last_weights if isinstance(learner, AveragedLearner) else learner.weights)

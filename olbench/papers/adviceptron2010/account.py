@@ -1,0 +1,156 @@
+"""What rules say about a data set: inequalities, coverage, precision, contradictions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from olbench.data.named import NamedDataset, load_named
+from olbench.data.names import Names
+from olbench.data.prepare.labels import Labels
+from olbench.errors import count
+from olbench.learners.examples import Floats
+from olbench.papers.adviceptron2010.feasibility import conflicts, unsatisfiable
+from olbench.papers.adviceptron2010.files import RuleFile, read_rules
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+
+
+@dataclass(frozen=True)
+class Coverage:
+    text: str
+    title: str
+    rows: tuple[str, ...]
+    covered: int
+    right: int
+    place: str
+    source: str
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Account:
+    headline: str
+    n: int
+    entries: tuple[Coverage, ...]
+    summary: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def make_account(rules: str, data: str, positive: Labels = None) -> Account:
+    file = read_rules(rules)
+    return describe_rules(file, load_named(data, positive, features=file.features))
+
+
+def render(account: Account) -> str:
+    lines = [account.headline, ""]
+    for number, entry in enumerate(account.entries, start=1):
+        lines.append(f"{number}. {entry.text}")
+        lines += [f"     {row}" for row in entry.rows]
+        lines.append(f"   {entry.place}" + (f"; {entry.source}" if entry.source else ""))
+        lines += [f"   dropped: {condition} (the data has no such feature)" for condition in entry.dropped]
+        lines.append("")
+    lines += [*_table(account), "", *account.summary]
+    if account.warnings:
+        lines += ["", *(f"warning: {warning}" for warning in account.warnings)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(account: Account) -> list[str]:
+    cells: list[tuple[Any, ...]] = [("rule", "class", "covers", "of all rows", "right", "precision")]
+    for number, entry in enumerate(account.entries, start=1):
+        # rounded down, so that 100% means all of them
+        precision = f"{100 * entry.right * 100 // entry.covered / 100:.2f}%" if entry.covered else "-"
+        share = f"{entry.covered / account.n:.1%}"
+        cells.append((number, entry.title, f"{entry.covered:,}", share, f"{entry.right:,}", precision))
+    widths = [max(len(str(row[k])) for row in cells) for k in range(len(cells[0]))]
+    line = "  ".join(f"{{:{'<' if k == 1 else '>'}{width}}}" for k, width in enumerate(widths))
+    return [line.format(*row).rstrip() for row in cells]
+
+
+def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
+    names = file.names(named.names)
+    advice = file.compile(named.names)
+    X, y = named.data.X, np.asarray(named.data.y)
+    masks = np.array([each.covers(X) for each in advice], dtype=bool).reshape(len(advice), y.size)
+    entries = tuple(_coverage(each, mask, y, names) for each, mask in zip(advice, masks, strict=True))
+    positives = int((y > 0).sum())
+    headline = (
+        f"{named.data.name}: {count(y.size, 'row')}, {count(len(names.features), 'feature')}; "
+        f"{positives:,} {names.title(1)} ({positives / y.size:.1%}), {y.size - positives:,} {names.title(-1)}"
+    )
+    kept = {each.place for each in advice}
+    warnings = [
+        f"the rule at {_short(rule.source.place)} is left out: the data has none of its features "
+        f"('{' '.join(rule.source.text.split())}')"
+        for rule, _ in file.dropped(named.names)
+        if rule.source.place not in kept
+    ]
+    return Account(
+        headline, y.size, entries, tuple(_summary(advice, masks, y)), (*warnings, *warn(advice, names, masks))
+    )
+
+
+def _coverage(each: AdviceSet, mask: Any, y: Floats, names: Names) -> Coverage:
+    rows = tuple(
+        describe_row(row, bound, names) for row, bound in zip(each.D[: each.written], each.d, strict=False)
+    )
+    if added := each.d.size - each.written:
+        rows = (*rows, f"and {count(added, 'row')} for 0 <= x <= 1")
+    covered, right = int(mask.sum()), int((y[mask] == each.z).sum())
+    place, title = _short(each.place), names.title(each.z)
+    return Coverage(each.text, title, rows, covered, right, place, each.source, each.dropped)
+
+
+def _short(place: str) -> str:
+    return place.rpartition("/")[2]
+
+
+def describe_row(row: Floats, bound: float, names: Names) -> str:
+    """Return an inequality of D x <= d in words.
+
+    >>> describe_row(np.array([-1.0, -2.0]), -180.0, Names(("glucose", "bmi")))
+    '-glucose - 2 bmi <= -180'
+    """
+    words = ""
+    for column in np.flatnonzero(row):
+        value = float(row[column])
+        sign = ("-" if value < 0 else "") if not words else (" - " if value < 0 else " + ")
+        factor = "" if abs(value) == 1.0 else f"{abs(value):.10g} "
+        words += f"{sign}{factor}{names.features[column]}"
+    return f"{words} <= {bound:.10g}"
+
+
+def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
+    z = np.array([each.z for each in advice])
+    # Of no rows, any is False in every column.
+    yes, no = (masks[z == sign].any(axis=0) for sign in (1, -1))
+    one, both = yes ^ no, int((yes & no).sum())
+    lines = [f"{int((~yes & ~no).sum()):,} of {y.size:,} rows are covered by no rule"]
+    if both:
+        lines.append(f"{both:,} rows are covered by rules of both classes")
+    if one.any():
+        share = (np.where(yes, 1, -1)[one] == y[one]).mean()
+        lines.append(
+            f"where rules of one class only apply, {share:.1%} of {int(one.sum()):,} rows have that class"
+        )
+    return lines
+
+
+def warn(advice: Advice, names: Names, masks: Any) -> list[str]:
+    found = []
+    for i, j in conflicts(advice):
+        both = int((masks[i] & masks[j]).sum())
+        rows = count(both, "row") if both else "no row"
+        where = f"{rows} of the data {'satisfy' if both > 1 else 'satisfies'} both"
+        found.append(
+            f"rules {i + 1} and {j + 1} contradict each other: their conditions can hold together, and one "
+            f"says {names.title(advice.sets[i].z)}, the other {names.title(advice.sets[j].z)}; {where}"
+        )
+    inside = unsatisfiable(advice)
+    if inside:
+        numbers = ", ".join(str(i + 1) for i in inside)
+        found.append(
+            f"rule{'s' if len(inside) > 1 else ''} {numbers} cannot be satisfied without a constant feature: "
+            "the origin satisfies the conditions, and w.x is zero there for every w; learn with a bias"
+        )
+    return found

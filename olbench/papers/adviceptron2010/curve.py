@@ -1,0 +1,106 @@
+"""Learning curves on a test set: accuracy and balanced accuracy before and after every example."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from olbench.algorithms.algorithm import Algorithm
+from olbench.errors import UserError
+from olbench.learners.contestants import ObjectLearner
+from olbench.learners.examples import Floats, as_examples, as_labels, as_order
+from olbench.learners.learners import FirstOrderLearner, Learner
+from olbench.learners.start import start
+from olbench.papers.adviceptron2010.learner import AdviceLearner
+
+_ONE = np.ones(1)
+_Labelled = tuple[Any, Floats, Any]
+
+
+@dataclass(frozen=True)
+class TestCurve:
+    """How many test examples of each class are predicted rightly after t examples, t = 0, 1, ..., T."""
+
+    __test__ = False  # pytest would collect the name
+
+    right_negatives: Floats
+    right_positives: Floats
+    negatives: float
+    positives: float
+    weights: Floats
+
+    @property
+    def accuracy(self) -> Floats:
+        return (self.right_negatives + self.right_positives) / (self.negatives + self.positives)
+
+    @property
+    def balanced_accuracy(self) -> Floats:
+        """The mean of the shares in both classes; the share in one where the test set lacks the other."""
+        shares = [
+            right / total
+            for right, total in (
+                (self.right_negatives, self.negatives),
+                (self.right_positives, self.positives),
+            )
+            if total > 0
+        ]
+        return np.asarray(np.mean(shares, axis=0), dtype=np.float64)
+
+
+def follow(
+    algorithm: Algorithm,
+    X: Any,
+    y: ArrayLike,
+    X_test: Any,
+    y_test: ArrayLike,
+    order: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
+) -> TestCurve:
+    """Run an algorithm once over the examples and score a test set before the first and after every one.
+
+    `counts` says how often each test example occurs, where equal ones were put together.
+
+    >>> from olbench import make_algorithm
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 3), np.array([1, -1] * 3)
+    >>> follow(make_algorithm("pa"), X, y, X, y).accuracy.tolist()
+    [0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    examples, tests = as_examples(X), as_examples(X_test)
+    labels, test_labels = as_labels(y, examples.n), as_labels(y_test, tests.n)
+    rows_in_order = as_order(order, examples.n)
+    if tests.d != examples.d:
+        raise UserError(f"the test examples have {tests.d} features, the others {examples.d}")
+    occurrences = np.ones(tests.n) if counts is None else np.ascontiguousarray(counts, dtype=np.float64)
+    if not tests.n or occurrences.shape != (tests.n,) or not (occurrences > 0).all():
+        raise UserError("there must be test examples, and a count above zero for each")
+    learner = start(algorithm, examples.d)
+    learner.warm_up()
+    stream, target = (examples.rows(), labels, rows_in_order), (tests.rows(), test_labels, occurrences)
+    hits = np.empty((rows_in_order.size + 1, 2))
+    score = _score_compiled if type(learner) in (AdviceLearner, FirstOrderLearner) else _score_slices
+    score(learner, stream, target, hits)
+    positives = float(occurrences[test_labels > 0].sum())
+    return TestCurve(hits[:, 0], hits[:, 1], float(occurrences.sum()) - positives, positives, learner.weights)
+
+
+def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
+    from olbench.kernels.follow import follower
+    from olbench.kernels.trace import Address
+
+    kernel, state = learner.kernel_state()
+    rule, scalars = learner.algorithm.definition.compiled_rule, getattr(learner, "scalars", _ONE)
+    address = Address(rule, rule.address)
+    follower(kernel)(address, learner.p, *stream, state, state[0], scalars, *target, hits)
+
+
+def _score_slices(learner: Learner, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
+    from olbench.kernels.follow import score_once
+
+    if isinstance(learner, ObjectLearner):
+        raise UserError(f"{learner.algorithm.id}: objects show no weights to score a test set with")
+    rows, labels, order = stream
+    for t in range(order.size + 1):
+        if t:
+            learner.run(rows, labels, order[t - 1 : t])
+        score_once(learner.weights, *target, hits[t : t + 1])

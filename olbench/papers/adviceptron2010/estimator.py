@@ -1,0 +1,108 @@
+"""What a scikit-learn estimator needs to take rules; `olbench.estimators` has the estimators themselves."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.data.names import Names, default_features, expand_names
+from olbench.errors import UserError
+from olbench.learners.classifiers import OnlineClassifier
+from olbench.learners.start import start
+from olbench.papers.adviceptron2010.compile import compile_texts
+from olbench.papers.adviceptron2010.feasibility import unsatisfiable
+from olbench.papers.adviceptron2010.files import RuleFile, read_rules
+from olbench.papers.adviceptron2010.sets import Advice
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TakesAdvice(OnlineClassifier):
+    """The base of estimators over learners that take advice.
+
+    Parameters
+    ----------
+    rules : list of rules, as in "bmi >= 30 and glucose >= 126 => diabetes"; or a rule file, by its path or,
+        for one that ships with olbench, its name; or None for no advice. Classes are named by their labels.
+    feature_names : the names of the columns; by default those of a DataFrame, else x1, x2, ...
+    missing : "refuse" or "drop" conditions on features that the data lacks. A file has its own setting.
+    domain : whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1. Likewise.
+
+    Attributes
+    ----------
+    advice_ : the compiled rules of each learner, one for two classes, otherwise one a class.
+    """
+
+    rules: Any = None
+    feature_names: Any = None
+    missing: str = "refuse"
+    domain: bool = False
+
+    def _settings(self) -> dict[str, Any]:
+        own = TakesAdvice.__dataclass_fields__
+        return {name: value for name, value in super()._settings().items() if name not in own}
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit from scratch, with the rules compiled for X."""
+        return self._learn_from(X, lambda: super(TakesAdvice, self).fit(X, y))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn these examples in the given order; the first call compiles the rules."""
+        return self._learn_from(X, lambda: super(TakesAdvice, self).partial_fit(X, y, classes))
+
+    def _learn_from(self, X: Any, learn: Callable[[], Self]) -> Self:
+        # Whether a feature is whole or 0/1 decides what some rules mean; the first examples tell.
+        self._first_data = X
+        try:
+            return learn()
+        finally:
+            self._first_data = None
+
+    def _start(self, classes: NDArray[Any]) -> None:
+        super()._start(classes)
+        self.advice_: list[Advice] = []
+        if self.rules is None:
+            return
+        names = Names(self._feature_names()).with_values(self._first_data)
+        algorithm = make_algorithm(self.algorithm_id, **self._settings())
+        two = classes.size == 2
+        rules = self._read_rules()
+        for positive in classes[1:] if two else classes:
+            signs = {str(label): 1 if label == positive else -1 for label in classes.tolist()}
+            advice = self._compile(rules, replace(names, classes=signs, two_classes=two))
+            self.advice_.append(advice)
+        self.learners_ = [start(replace(algorithm, advice=advice), advice.n) for advice in self.advice_]
+
+    def _feature_names(self) -> tuple[str, ...]:
+        given, d = self.feature_names, self.n_features_in_
+        if given is None:
+            given = getattr(self, "feature_names_in_", default_features(d))
+        names = expand_names([str(name) for name in given])
+        if len(names) != d:
+            raise UserError(f"feature_names has {len(names)} names, but X has {d} features")
+        return names
+
+    def _read_rules(self) -> RuleFile | list[str]:
+        if isinstance(self.rules, str | Path):
+            return read_rules(self.rules)
+        return [str(rule) for rule in self.rules]
+
+    def _compile(self, rules: RuleFile | list[str], names: Names) -> Advice:
+        if isinstance(rules, RuleFile):
+            advice = rules.compile(names)
+        else:
+            if self.missing not in ("refuse", "drop"):
+                raise UserError(f"missing must be 'refuse' or 'drop', not {self.missing!r}")
+            advice = compile_texts(rules, names, self.missing, self.domain)
+        if self.fit_intercept:
+            return advice.with_constant()
+        if inside := unsatisfiable(advice):
+            warnings.warn(
+                f"no weights satisfy '{advice.sets[inside[0]].text}': the origin satisfies its conditions, "
+                "and w.x is zero there; set fit_intercept=True",
+                stacklevel=7,
+            )
+        return advice

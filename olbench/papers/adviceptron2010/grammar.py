@@ -1,0 +1,419 @@
+"""The grammar of a rule: conditions => class.
+
+    rule        = condition { "and" condition } "=>" [ "not" ] class
+    condition   = [ quantity "of" ] features [ "is" | "are" ] ( "present" | "absent" )
+                | sum comparison sum [ comparison sum ]
+    quantity    = ( "at" ( "least" | "most" ) | "exactly" ) whole number
+    features    = feature { "," feature }
+    feature     = name | name number | name "(" range { "," range } ")"
+    sum         = [ "-" ] product { ( "+" | "-" ) product }
+    product     = factor { ( "*" | "/" ) factor }
+    factor      = number | feature | "(" sum ")"
+
+Names are looked up later, so that a rule can be read without the data.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from olbench.errors import UserError, shorten
+from olbench.papers.adviceptron2010.tokens import RuleText, Token, split
+
+COMPARISONS = ("<=", ">=", "=", "<", ">")
+#: The largest number of a feature, and how deep parentheses may be nested.
+LARGEST_NUMBER = 1_000_000
+DEEPEST = 50
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True)
+class Feature:
+    spellings: tuple[str, ...]
+    start: int = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.spellings[0]
+
+
+@dataclass(frozen=True)
+class Linear:
+    terms: Mapping[Feature, float]
+    constant: float
+    start: int
+
+    def times(self, factor: float) -> "Linear":
+        terms = {feature: factor * value for feature, value in self.terms.items()}
+        return Linear(terms, factor * self.constant, self.start)
+
+    def plus(self, other: "Linear") -> "Linear":
+        terms = dict(self.terms)
+        for feature, value in other.terms.items():
+            terms[feature] = terms.get(feature, 0.0) + value
+        return Linear(terms, self.constant + other.constant, self.start)
+
+    @property
+    def is_constant(self) -> bool:
+        return not any(self.terms.values())
+
+
+@dataclass(frozen=True)
+class Inequality:
+    """left - right <= 0, or < 0; an equation is two of them."""
+
+    difference: Linear
+    strict: bool
+    start: int
+
+
+@dataclass(frozen=True)
+class Presence:
+    """0/1 features of which `low` to `high` are one: bounds on their sum or, without a count, on each."""
+
+    features: tuple[Feature, ...]
+    low: int
+    high: int
+    is_counted: bool
+
+
+@dataclass(frozen=True)
+class Condition:
+    text: str
+    start: int
+    content: tuple[Inequality, ...] | Presence
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        if isinstance(self.content, Presence):
+            return self.content.features
+        return tuple(dict.fromkeys(f for each in self.content for f in each.difference.terms))
+
+
+@dataclass(frozen=True)
+class Head:
+    name: str
+    negated: bool
+    start: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    source: RuleText
+    conditions: tuple[Condition, ...]
+    head: Head
+
+
+def parse_rule(source: RuleText) -> Rule:
+    """Read one rule, or refuse it with the place and a remedy.
+
+    >>> rule = parse_rule(RuleText("18.5 <= bmi <= 25 => not diabetes", "rules.yaml:2", 5))
+    >>> rule.head.name, rule.head.negated, len(rule.conditions[0].content)
+    ('diabetes', True, 2)
+    """
+    return _Parser(source).rule()
+
+
+class _Parser:
+    def __init__(self, source: RuleText):
+        self.source, self.tokens, self.at = source, split(source), 0
+        self.depth = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    def next_is(self, *texts: str) -> bool:
+        return self.token.kind in ("sign", "keyword") and self.token.text in texts
+
+    def take(self) -> Token:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def accept(self, *texts: str) -> Token | None:
+        return self.take() if self.next_is(*texts) else None
+
+    def fail(self, reason: str, start: int | None = None) -> UserError:
+        return self.source.fail(self.token.start if start is None else start, reason)
+
+    def rule(self) -> Rule:
+        self._check_arrows()
+        conditions = [self.condition()]
+        while self.accept("and"):
+            conditions.append(self.condition())
+        if not self.next_is("=>"):
+            raise self.fail(f"'{self.token.text}' is not expected here; conditions are joined with 'and'")
+        return Rule(self.source, tuple(conditions), self.head())
+
+    def _check_arrows(self) -> None:
+        for token in self.tokens:
+            if (token.kind, token.text) == ("keyword", "or"):
+                raise self.fail(
+                    "a rule cannot say 'or'; write two rules with the same class instead", token.start
+                )
+            if (token.kind, token.text) == ("sign", "->"):
+                raise self.fail("the class of a rule follows '=>', not '->'", token.start)
+        *_, arrow, end = [*self.tokens[:1], *self.tokens]
+        if arrow.text != "=>":
+            raise self.fail("the '=>' is missing; a rule is 'conditions => class'", end.start)
+        if "=>" in self.source.text[end.start :]:
+            raise self.fail("'=>' comes once, before the class; 'at least' is written >=", arrow.start)
+
+    def head(self) -> Head:
+        text = self.source.text[self.token.end :]
+        start = self.token.end + len(text) - len(text.lstrip())
+        name = text.strip()
+        negated = False
+        for word in ("not ", "¬", "!"):
+            if name.lower().startswith(word):
+                name, negated = name[len(word) :].strip(), True
+                break
+        if len(name) > 1 and name[0] in "\"'`" and name[-1] == name[0]:
+            name = name[1:-1]
+        if not name:
+            raise self.source.fail(start, "the class after '=>' is missing")
+        return Head(name, negated, start)
+
+    def condition(self) -> Condition:
+        start = self.token.start
+        if self.next_is("=>", "and") or self.token.kind == "end":
+            raise self.fail("a condition is missing here")
+        if self.next_is("not"):
+            raise self.fail(
+                "a condition cannot be negated; turn the comparison (bmi <= 30 for not bmi >= 30) or write "
+                "'absent' for 'not present'"
+            )
+        if self.next_is("if"):
+            raise self.fail("a rule has no 'if'; write 'conditions => class'")
+        content = self.presence() or self.comparison()
+        text = self.source.text[start : self.token.start].strip()
+        return Condition(text, start, content)
+
+    def presence(self) -> Presence | None:
+        """Return a condition on 0/1 features; None, from where it began, where it is a comparison."""
+        begin = self.at
+        quantity = self.quantity()
+        features = self.features() if quantity or self.token.kind == "name" else ()
+        self.accept("is", "are")
+        if not (features and self.next_is("present", "absent")):
+            if quantity:
+                raise self.fail(
+                    "'at least k of' needs features and then 'present' or 'absent', as in "
+                    "'at least one of spacers(29-32) present'"
+                )
+            self.at = begin
+            return None
+        seen = set[Feature]()
+        for feature in features:
+            if feature in seen:
+                raise self.fail(f"'{feature.name}' is listed twice", feature.start)
+            seen.add(feature)
+        state = self.take().text
+        low, high = self._bounds(quantity, len(features))
+        if state == "absent":
+            low, high = len(features) - high, len(features) - low
+        return Presence(features, low, high, is_counted=quantity is not None)
+
+    def quantity(self) -> tuple[str, int, int] | None:
+        start = self.token.start
+        if self.accept("at"):
+            if not self.next_is("least", "most"):
+                raise self.fail("'at' is followed by 'least' or 'most'")
+            kind = self.take().text
+        elif self.accept("exactly"):
+            kind = "exactly"
+        elif self.next_is("all", "any", "none"):
+            raise self.fail(
+                f"a rule has no '{self.token.text}'; write the features alone for all of them, "
+                "'absent' for none, 'at least one of' for any"
+            )
+        else:
+            return None
+        k = self._count()
+        if not self.accept("of"):
+            raise self.fail(f"'of' is missing, as in 'at {kind} {k} of spacers(1-4) present'")
+        return kind, k, start
+
+    def _count(self) -> int:
+        token = self.take()
+        if token.kind == "name" and token.text.lower() in NUMBERS:
+            return NUMBERS.index(token.text.lower())
+        if token.kind == "number" and token.text.isdigit():
+            return self._whole(token)
+        raise self.fail(f"'{token.text}' is not a whole number of features", token.start)
+
+    def _whole(self, token: Token) -> int:
+        """Return a number of or for features; a range of more than these would only fill the memory."""
+        if len(token.text) > 9 or int(token.text) > LARGEST_NUMBER:
+            number = shorten(token.text)
+            raise self.fail(f"{number} is more than {LARGEST_NUMBER:,}, the most features", token.start)
+        return int(token.text)
+
+    def _bounds(self, quantity: tuple[str, int, int] | None, n: int) -> tuple[int, int]:
+        if quantity is None:
+            return n, n
+        kind, k, start = quantity
+        if k > n:
+            raise self.fail(f"{k} of {n} features is impossible; name more features or ask for fewer", start)
+        if (kind, k) == ("least", 0) or (kind, k) == ("most", n):
+            raise self.fail(f"at {kind} {k} of {n} features is always true; leave the condition out", start)
+        return (0 if kind == "most" else k), (n if kind == "least" else k)
+
+    def features(self) -> tuple[Feature, ...]:
+        found: list[Feature] = []
+        while self.token.kind == "name":
+            found += self.feature()
+            if not self.accept(","):
+                break
+        return tuple(found)
+
+    def feature(self) -> list[Feature]:
+        token = self.take()
+        if self.accept("("):
+            numbers = self.ranges()
+            if not self.accept(")"):
+                raise self.fail(f"the ')' of '{token.text}(' is missing")
+            return [_numbered(token, number) for number in numbers]
+        if self.token.kind == "number" and self.token.text.isdigit():
+            return [_numbered(token, self._whole(self.take()))]
+        return [Feature((token.text,), token.start)]
+
+    def ranges(self) -> list[int]:
+        numbers: list[int] = []
+        while True:
+            start = self.token.start
+            first = last = self._number_in_range()
+            if self.accept("-"):
+                last = self._number_in_range()
+            if last < first:
+                raise self.fail(f"the range {first}-{last} runs backwards; write {last}-{first}", start)
+            numbers += range(first, last + 1)
+            if not self.accept(","):
+                return numbers
+
+    def _number_in_range(self) -> int:
+        if self.token.kind != "number" or not self.token.text.isdigit():
+            raise self.fail("numbers of features are written as in spacers(4-7, 23-24)")
+        return self._whole(self.take())
+
+    def comparison(self) -> tuple[Inequality, ...]:
+        start = self.token.start
+        sums, signs = [self.sum()], []
+        while sign := self.accept(*COMPARISONS):
+            signs.append(sign)
+            sums.append(self.sum())
+        if self.next_is("!="):
+            raise self.fail(
+                "a rule cannot say '!=': what is left of the line is not convex; write one rule for below "
+                "and one for above"
+            )
+        if self.next_is("=<"):
+            raise self.fail("'=<' is written <=")
+        if not signs:
+            raise self.fail("a comparison is missing here, such as bmi >= 30")
+        self._check_chain(sums, signs, start)
+        return tuple(
+            inequality
+            for left, sign, right in zip(sums[:-1], signs, sums[1:], strict=True)
+            for inequality in self._inequalities(left, sign, right)
+        )
+
+    def _check_chain(self, sums: list[Linear], signs: list[Token], start: int) -> None:
+        directions = {sign.text[0] for sign in signs}
+        if len(signs) > 2 or (len(signs) == 2 and (len(directions) > 1 or "=" in directions)):
+            raise self.fail(
+                "a chain is 'low <= sum <= high'; join other comparisons with 'and'", signs[1].start
+            )
+        if len(signs) == 2 and sums[0].is_constant and sums[2].is_constant:
+            ends = [sums[0].constant, sums[2].constant]
+            low, high = ends if directions == {"<"} else ends[::-1]
+            if low > high:
+                first, last = (f"{end:g}" for end in ends)
+                raise self.fail(
+                    f"the range from {first} to {last} runs backwards, so nothing is in it; swap {first} and "
+                    f"{last}",
+                    start,
+                )
+
+    def _inequalities(self, left: Linear, sign: Token, right: Linear) -> list[Inequality]:
+        difference = left.plus(right.times(-1.0))
+        if difference.is_constant:
+            raise self.fail(
+                "this compares constants only and says nothing about an example; name a feature", left.start
+            )
+        below = Inequality(difference, sign.text == "<", sign.start)
+        above = Inequality(difference.times(-1.0), sign.text == ">", sign.start)
+        return {"<": [below], ">": [above], "=": [below, above]}[sign.text[0]]
+
+    def sum(self) -> Linear:
+        negative = self.accept("-") is not None
+        self.accept("+")
+        total = self.product().times(-1.0 if negative else 1.0)
+        while sign := self.accept("+", "-"):
+            total = total.plus(self.product().times(1.0 if sign.text == "+" else -1.0))
+        return total
+
+    def product(self) -> Linear:
+        product = self.factor()
+        while sign := self.accept("*", "/"):
+            other = self.factor()
+            if sign.text == "/":
+                product = self._quotient(product, other)
+            elif product.is_constant or other.is_constant:
+                constant, sum = (product, other) if product.is_constant else (other, product)
+                product = sum.times(constant.constant)
+            else:
+                raise self.fail(
+                    "a product of features is not linear; add it to the data as a feature of its own",
+                    product.start,
+                )
+        if self.next_is("^"):
+            raise self.fail("a power of a feature is not linear; add it to the data as a feature of its own")
+        return product
+
+    def _quotient(self, numerator: Linear, denominator: Linear) -> Linear:
+        if not denominator.is_constant:
+            raise self.fail(
+                "a ratio of features is not linear; multiply both sides, or add it to the data as a feature",
+                denominator.start,
+            )
+        if denominator.constant == 0.0:
+            raise self.fail("this divides by zero", denominator.start)
+        return numerator.times(1.0 / denominator.constant)
+
+    def factor(self) -> Linear:
+        token = self.token
+        if token.kind == "number":
+            self.take()
+            if self.token.kind == "name":
+                raise self.fail(f"write {token.text}*{self.token.text} for a multiple", token.start)
+            value = float(token.text)
+            if math.isinf(value):
+                raise self.fail(f"{shorten(token.text)} is too large for a 64-bit number", token.start)
+            return Linear({}, value, token.start)
+        if token.kind == "name":
+            features = self.feature()
+            if len(features) > 1:
+                raise self.fail(
+                    f"'{token.text}(...)' names {len(features)} features; say 'present' or 'absent' of them, "
+                    "or write the sum out",
+                    token.start,
+                )
+            return Linear({features[0]: 1.0}, 0.0, token.start)
+        if self.accept("("):
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise self.fail(f"more than {DEEPEST} parentheses are nested here", token.start)
+            inner = self.sum()
+            if not self.accept(")"):
+                raise self.fail("the ')' is missing", token.start)
+            self.depth -= 1
+            return inner
+        what = f"'{token.text}'" if token.text else "the end of the rule"
+        raise self.fail(f"{what} is not a number or a feature")
+
+
+def _numbered(token: Token, number: int) -> Feature:
+    stems = [token.text.removesuffix("s"), token.text] if len(token.text) > 1 else [token.text]
+    spellings = [f"{stem}{joint}{number}" for stem in dict.fromkeys(stems) for joint in ("", "_")]
+    return Feature(tuple(spellings), token.start)

@@ -1,0 +1,238 @@
+"""Knowledge-based support vector machines: the batch problem of which the online learners are a step a time.
+
+adviceptron2010, eq. (4): minimise P(w) + lam L(xi) + mu sum_i L(eta_i, zeta_i) subject to
+y (X w - b) + xi >= 1, D_i'u_i + z_i w + eta_i = 0, -d_i'u_i - z_i b + zeta_i >= 1 and xi, u, zeta >= 0.
+The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, the linear form absolute values (Fung,
+Mangasarian and Shavlik, NIPS 2003), the hinge form P(w) = |w|^2 / 2 and absolute values for L.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import pairwise
+from threading import Lock
+from typing import Any, Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from olbench.errors import UserError
+from olbench.learners.examples import Floats
+from olbench.papers.adviceptron2010.sets import Advice
+
+Loss = Literal["quadratic", "linear", "hinge"]
+
+#: Price of |u|^2 / 2, relative to mu: it singles out the shortest u where the advice leaves a choice.
+RIDGE = 1e-7
+#: Clarabel's tolerances and the price of |u|^2 / 2, the next where rounding keeps it from the one before.
+ATTEMPTS = ((1e-10, 0.0), (1e-8, 0.0), (1e-8, RIDGE))
+#: Solutions for advice alone that are kept: more than the folds and candidates of two tunings ask for.
+KEPT = 128
+
+
+@dataclass(frozen=True)
+class KBSVM:
+    w: Floats
+    b: float
+    u: list[Floats]
+    objective: float
+
+    def decide(self, X: Any) -> Floats:
+        return np.asarray(X @ self.w).ravel() - self.b
+
+
+def solve_kbsvm(
+    X: Any, y: ArrayLike, advice: Advice, lam: float = 1.0, mu: float = 1.0, loss: Loss = "quadratic"
+) -> KBSVM:
+    """Solve eq. (4) for examples and advice; b is zero where the advice knows a constant feature.
+
+    >>> from olbench.papers.adviceptron2010.sets import AdviceSet
+    >>> rule = AdviceSet([[-1.0, 0.0]], [-1.0], 1, "x1 >= 1 => +1")
+    >>> solution = solve_kbsvm(np.array([[-1.0, 0.0]]), [-1.0], Advice((rule,), 2), lam=100.0, mu=100.0)
+    >>> solution.decide(np.array([[1.0, 5.0], [-1.0, 5.0]])).round(1).tolist()
+    [1.0, -1.0]
+    """
+    for name, value in (("lam", lam), ("mu", mu)):
+        if not 0.0 < value < np.inf:
+            raise UserError(f"kbsvm: {name} must lie in (0, inf), not {value!r}")
+    if loss not in get_args(Loss):
+        raise UserError(f"kbsvm: loss must be quadratic, linear or hinge, not {loss!r}")
+    rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    labels = np.asarray(y, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape != (labels.size, advice.n):
+        raise UserError(f"X must have one row per label and {advice.n} features, as the advice has")
+    problem = _Problem(rows, labels, advice)
+    solve = {"quadratic": _solve_quadratic, "linear": _solve_linear, "hinge": _solve_hinge}[loss]
+    return problem.solution(*solve(problem, lam, mu))
+
+
+def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
+    """Solve the quadratic form for advice alone, without b: where `start: advice` begins."""
+    key = (advice.fingerprint, mu)
+    with _lock:
+        solution = _known.get(key)
+    if solution is None:
+        problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
+        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu))
+        with _lock:
+            _known[key] = solution
+            if len(_known) > KEPT:
+                _known.popitem(last=False)
+    return solution
+
+
+_lock = Lock()
+_known: OrderedDict[tuple[str, float], KBSVM] = OrderedDict()
+#: E, A and b of E x = 0, A x <= b.
+_Constraints = tuple[Any, Any, Floats]
+
+
+class _Problem:
+    """Eq. (4) over (w, b, u, xi, eta, zeta); `ridge` times mu is the least price of |u|^2 / 2."""
+
+    def __init__(self, X: Floats, y: Floats, advice: Advice, bias: bool = True, ridge: float = 0.0):
+        self.n, self.t, self.m, self.ridge = advice.n, y.size, len(advice), ridge
+        sizes = [each.d.size for each in advice]
+        ends = np.cumsum((0, self.n, 1, sum(sizes), self.t, self.n * self.m, self.m))
+        self.w, self.b, self.u, self.xi, self.eta, self.zeta = (
+            slice(int(begin), int(end)) for begin, end in pairwise(ends)
+        )
+        self.size = int(ends[-1])
+        self.columns = [self.u.start + sum(sizes[:i]) for i in range(self.m)]
+        biased = float(bias and advice.constant is None)
+        self.equal = self._equations(advice)
+        self.below = self._inequalities(X, y, advice, biased)
+
+    def _equations(self, advice: Advice) -> Any:
+        """Return D_i'u_i + z_i w + eta_i = 0, one block of n rows per set."""
+        entries = _Entries()
+        for i, (each, column) in enumerate(zip(advice, self.columns, strict=True)):
+            entries.add_diagonal(self.n, i * self.n, self.w.start, float(each.z))
+            entries.add_block(each.D.T, i * self.n, column)
+        entries.add_diagonal(self.n * self.m, 0, self.eta.start, 1.0)
+        return entries.matrix(self.n * self.m, self.size)
+
+    def _inequalities(self, X: Floats, y: Floats, advice: Advice, biased: float) -> Any:
+        """Return rows that times the variables are at most minus one, as in (4) with the sign reversed."""
+        entries = _Entries()
+        entries.add_block(-y[:, None] * X, 0, self.w.start)
+        entries.add_block(biased * y[:, None], 0, self.b.start)
+        entries.add_diagonal(self.t, 0, self.xi.start, -1.0)
+        for i, (each, column) in enumerate(zip(advice, self.columns, strict=True)):
+            entries.add_block(np.array([[biased * each.z]]), self.t + i, self.b.start)
+            entries.add_block(each.d[None], self.t + i, column)
+        entries.add_diagonal(self.m, self.t, self.zeta.start, -1.0)
+        return entries.matrix(self.t + self.m, self.size)
+
+    def bound_sizes(self, *parts: slice) -> _Constraints:
+        """Each of the further variables, one per entry of the parts, bounds the entry's absolute value."""
+        if not parts:
+            return self.equal, self.below, -np.ones(self.below.shape[0])
+        selected = sp.vstack([_select(part, self.size) for part in parts])
+        count = selected.shape[0]
+        bounds = sp.eye(count)
+        equal = sp.hstack([self.equal, sp.csr_matrix((self.equal.shape[0], count))])
+        below = sp.vstack(
+            [
+                sp.hstack([self.below, sp.csr_matrix((self.below.shape[0], count))]),
+                sp.hstack([selected, -bounds]),
+                sp.hstack([-selected, -bounds]),
+            ]
+        )
+        return equal, below, np.repeat([-1.0, 0.0], [self.below.shape[0], 2 * count])
+
+    def solution(self, x: Floats, objective: float) -> KBSVM:
+        u = np.maximum(x[: self.u.stop], 0.0)
+        parts = np.split(u, self.columns)[1:]
+        return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
+
+
+class _Entries:
+    """Entries of a sparse matrix, gathered first: joining many small sparse matrices takes far longer."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Any, Any, Any]] = []
+
+    def add_block(self, block: Floats, row: int, column: int) -> None:
+        rows, columns = np.nonzero(block)
+        self.parts.append((rows + row, columns + column, block[rows, columns]))
+
+    def add_diagonal(self, count: int, row: int, column: int, value: float) -> None:
+        places = np.arange(count)
+        self.parts.append((places + row, places + column, np.full(count, value)))
+
+    def matrix(self, height: int, width: int) -> Any:
+        rows, columns, values = (np.concatenate(each) for each in zip(*self.parts, strict=True))
+        return sp.csr_matrix((values, (rows, columns)), shape=(height, width))
+
+
+def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+    squares, prices = np.zeros((2, problem.size))
+    squares[problem.w], squares[problem.xi] = 1.0, lam
+    squares[problem.eta], squares[problem.zeta] = mu, mu
+    return _run_clarabel(problem, mu, (squares, prices), problem.bound_sizes(), [problem.u])
+
+
+def _solve_hinge(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+    constraints = problem.bound_sizes(problem.eta)
+    squares, prices = np.zeros((2, constraints[0].shape[1]))
+    squares[problem.w] = 1.0
+    prices[problem.xi], prices[problem.zeta], prices[problem.size :] = lam, mu, mu
+    positive = [problem.u, problem.xi, problem.zeta]
+    return _run_clarabel(problem, mu, (squares, prices), constraints, positive)
+
+
+def _run_clarabel(
+    problem: _Problem,
+    mu: float,
+    costs: tuple[Floats, Floats],
+    constraints: _Constraints,
+    positive: list[slice],
+) -> tuple[Floats, float]:
+    """Minimise squares . x^2 / 2 + prices . x under the constraints, where some parts are positive."""
+    import clarabel
+
+    squares, prices = costs
+    equal, below, limits = constraints
+    rows = sp.vstack([equal, below, *(-_select(part, squares.size) for part in positive)]).tocsc()
+    equations, inequalities = equal.shape[0], rows.shape[0] - equal.shape[0]
+    limits = np.concatenate([np.zeros(equations), limits, np.zeros(inequalities - limits.size)])
+    cones = [clarabel.ZeroConeT(equations), clarabel.NonnegativeConeT(inequalities)]
+    status = None
+    for tolerance, least in ATTEMPTS:
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        squares[problem.u] = mu * max(problem.ridge, least)
+        P = sp.diags(squares).tocsc()
+        outcome = clarabel.DefaultSolver(P, prices, rows, limits, cones, settings).solve()
+        status = outcome.status
+        if status == clarabel.SolverStatus.Solved:
+            return np.array(outcome.x), float(outcome.obj_val)
+    raise UserError(f"the solver could not find the KBSVM ({status}); bring the features to a similar scale")
+
+
+def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+    from scipy.optimize import linprog
+
+    equal, below, limits = problem.bound_sizes(problem.w, problem.eta)
+    prices, low = np.zeros(equal.shape[1]), np.full(equal.shape[1], -np.inf)
+    prices[problem.xi], prices[problem.zeta] = lam, mu
+    prices[problem.size :][: problem.n], prices[problem.size + problem.n :] = 1.0, mu
+    low[problem.u] = low[problem.xi] = low[problem.zeta] = 0.0
+    outcome = linprog(
+        prices,
+        below.tocsr(),
+        limits,
+        equal.tocsr(),
+        np.zeros(equal.shape[0]),
+        bounds=np.column_stack([low, np.full(low.size, np.inf)]),
+        method="highs",
+    )
+    if outcome.status != 0:
+        raise UserError(f"the linear program of the KBSVM could not be solved: {outcome.message}")
+    return np.asarray(outcome.x), float(outcome.fun)
+
+
+def _select(part: slice, size: int) -> Any:
+    return sp.eye(part.stop - part.start, size, part.start)

@@ -1,0 +1,249 @@
+"""The step of u within its cone.
+
+It minimises |u - old|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0. Coordinate descent from the
+old u ends most steps of a pass within a few sweeps. Where inequalities nearly repeat each other and mu is
+large it creeps: its error falls by 1 - 1 / (1 + mu |D|^2) a sweep. Block principal pivoting then ends the
+step (Portugal, Judice and Vicente, Math. Comp. 1994): it guesses which entries of u are positive, solves a
+linear system in these, and moves the entries that turn out negative, or whose slope at zero is, to the other
+side. The minimum is exact once there are none.
+
+Nothing here compiles on import. `room` holds q = D'u + z w in its first d entries and `old` behind them.
+"""
+
+import numpy as np
+
+from olbench.kernels.helpers import helper
+from olbench.papers.adviceptron2010.kernels.sets import add_row, product
+
+#: Sweeps before pivoting is tried; each further attempt comes after twice as many.
+PATIENCE = 8
+#: Sweeps after which a step is left as it is; pivoting ends all but contrived problems long before.
+SWEEPS = 100_000
+#: Systems that one attempt solves.
+PIVOTS = 500
+#: Exchanges of all wrong entries that may in a row leave as many wrong; after these only one is exchanged.
+EXCHANGES = 3
+#: A slope below this share of its largest term is rounding.
+FLAT = 1e-13
+#: A negative entry or slope of less than this share of its terms counts as zero.
+ROUNDING = 1e-12
+
+
+@helper
+def descend(i, sets, mu, w, u, room):
+    """Set the u of set i to the minimum, starting from what it is."""
+    starts = sets[4]
+    for j in range(starts[i], starts[i + 1]):
+        room[w.size + j - starts[i]] = u[j]
+    gap = refresh(i, sets, w, u, room)
+    attempt = PATIENCE
+    for sweep in range(1, SWEEPS + 1):
+        gap, steepest = sweep_once(i, sets, mu, gap, w.size, u, room)
+        if steepest <= FLAT:
+            return
+        if sweep == attempt:
+            attempt *= 2
+            if finish(i, sets, mu, w, u, room):
+                return
+
+
+@helper
+def refresh(i, sets, w, u, room):
+    """Set q to D'u + z w for the u of set i, and return 1 + d'u."""
+    bounds, starts, signs = sets[3], sets[4], sets[5]
+    for k in range(w.size):
+        room[k] = signs[i] * w[k]
+    gap = 1.0
+    for j in range(starts[i], starts[i + 1]):
+        if u[j] != 0.0:
+            gap += bounds[j] * u[j]
+            add_row(sets, j, u[j], room)
+    return gap
+
+
+@helper
+def sweep_once(i, sets, mu, gap, d, u, room):
+    """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope that was met.
+
+    Slopes are relative to the size of their terms; one that only leads out of the cone does not count.
+    """
+    bounds, starts, norms = sets[3], sets[4], sets[10]
+    first = starts[i]
+    steepest = 0.0
+    for j in range(first, starts[i + 1]):
+        pull = mu * product(sets, j, room)
+        slope = u[j] - room[d + j - first] + pull
+        bend = 1.0 + mu * norms[j]
+        step = -slope / bend
+        # Does the minimum without the hinge lie where the hinge is inactive? Then it is the minimum with it.
+        if gap + bounds[j] * step > 0.0:
+            slope += mu * bounds[j] * gap
+            step = -slope / (bend + mu * bounds[j] * bounds[j])
+        step = max(step, -u[j])
+        if step != 0.0:
+            size = u[j] + room[d + j - first] + abs(pull) + mu * abs(bounds[j] * gap)
+            steepest = max(steepest, abs(slope) / max(size, 1e-300))
+            u[j] += step
+            gap += bounds[j] * step
+            add_row(sets, j, step, room)
+    return gap, steepest
+
+
+@helper
+def finish(i, sets, mu, w, u, room):
+    """Set u to the minimum by pivoting and return True, or leave it and return False.
+
+    With a square in place of the hinge the minimum is the same if it has a gap of zero or more; if not, the
+    hinge is inactive at the minimum and its term can be left out.
+    """
+    first, end = sets[4][i], sets[4][i + 1]
+    x = np.empty(end - first)
+    for active in (1.0, 0.0):
+        x[:] = u[first:end]
+        ended, gap = pivot(i, sets, mu, active, w, x, room)
+        if not ended:
+            return False
+        if active == 0.0 or gap >= 0.0:
+            break
+    u[first:end] = x
+    return True
+
+
+@helper
+def pivot(i, sets, mu, active, w, x, room):
+    """Set x to the minimum and return whether it was found, and 1 + d'x there.
+
+    The entries that are positive at first are the first guess of those that stay so. Exchanging all wrong
+    entries at once mostly ends within a few systems but may cycle. Exchanging the last one alone cannot, so
+    that is done where their number has not fallen for a while.
+    """
+    free = x > 0.0
+    fewest, chances = x.size + 1, EXCHANGES
+    wrong = np.empty(x.size, np.bool_)
+    for _ in range(PIVOTS):
+        places = np.flatnonzero(free)
+        dual, values = solve_face(i, sets, mu, active, w, places, room)
+        x[:] = 0.0
+        for a in range(places.size):
+            x[places[a]] = values[a]
+        count = mark_wrong(i, sets, mu, active, w.size, dual, free, x, room, wrong)
+        if count == 0:
+            for j in range(x.size):
+                x[j] = max(0.0, x[j])
+            return True, dual[w.size]
+        if count < fewest:
+            fewest, chances = count, EXCHANGES
+        else:
+            chances -= 1
+        if chances >= 0:
+            for j in range(x.size):
+                free[j] ^= wrong[j]
+        else:
+            last = np.flatnonzero(wrong)[-1]
+            free[last] = not free[last]
+    return False, 0.0
+
+
+@helper
+def mark_wrong(i, sets, mu, active, d, dual, free, x, room, wrong):
+    """Mark free entries that are negative and others whose slope at zero is; return how many there are."""
+    bounds, first = sets[3], sets[4][i]
+    largest = np.max(np.abs(x))
+    count = 0
+    for j in range(x.size):
+        if free[j]:
+            wrong[j] = x[j] < -ROUNDING * largest
+        else:
+            pull = mu * product(sets, first + j, dual)
+            push = mu * active * bounds[first + j] * dual[d]
+            size = room[d + j] + abs(pull) + abs(push) + largest
+            wrong[j] = pull + push - room[d + j] < -ROUNDING * size
+        count += wrong[j]
+    return count
+
+
+@helper
+def solve_face(i, sets, mu, active, w, free, room):
+    """Return q with the gap, and u, at the minimum over the entries `free` of u, whatever their sign.
+
+    The others are zero. With E = [D d] and b = old - mu (z D w + d), all for these entries, u solves
+    (I + mu E E') u = b.
+    """
+    bounds, first, sign, d = sets[3], sets[4][i], sets[5][i], w.size
+    b = np.empty(free.size)
+    for a in range(free.size):
+        j = first + free[a]
+        b[a] = room[d + free[a]] - mu * (sign * product(sets, j, w) + active * bounds[j])
+    solve_system(i, sets, mu, active, d, free, b)
+    dual = np.zeros(d + 1)
+    combine(i, sets, active, free, b, dual)
+    for k in range(d):
+        dual[k] += sign * w[k]
+    dual[d] += active
+    return dual, b
+
+
+@helper
+def combine(i, sets, active, free, u, total):
+    """Add E'u to total."""
+    bounds, first = sets[3], sets[4][i]
+    for a in range(free.size):
+        add_row(sets, first + free[a], u[a], total)
+        total[total.size - 1] += active * bounds[first + free[a]] * u[a]
+
+
+@helper
+def solve_system(i, sets, mu, active, d, free, x):
+    """Solve (I + mu E E') y = x in place, with products of sparse rows: most rows of D have few entries."""
+    bounds, first = sets[3], sets[4][i]
+    root = np.empty((free.size, free.size))
+    row = np.zeros(d)
+    for a in range(free.size):
+        add_row(sets, first + free[a], 1.0, row)
+        for b in range(a + 1):
+            total = product(sets, first + free[b], row)
+            total += active * bounds[first + free[a]] * bounds[first + free[b]]
+            root[a, b] = mu * total
+        add_row(sets, first + free[a], -1.0, row)
+        root[a, a] += 1.0
+    factor(root)
+    substitute(root, x)
+
+
+@helper
+def factor_shifted(E, mu, root):
+    """Set the lower half of root to the Cholesky factor of I + mu E E', in a fixed order of sums."""
+    for a in range(E.shape[0]):
+        for b in range(a + 1):
+            total = 0.0
+            for k in range(E.shape[1]):
+                total += E[a, k] * E[b, k]
+            root[a, b] = mu * total
+        root[a, a] += 1.0
+    factor(root)
+
+
+@helper
+def factor(root):
+    """Replace the lower half of a matrix by its Cholesky factor."""
+    for a in range(root.shape[0]):
+        for b in range(a + 1):
+            total = root[a, b]
+            for k in range(b):
+                total -= root[a, k] * root[b, k]
+            root[a, b] = np.sqrt(total) if a == b else total / root[b, b]
+
+
+@helper
+def substitute(root, x):
+    """Solve R R'y = x in place, where R is the lower half of root."""
+    for a in range(x.size):
+        total = x[a]
+        for k in range(a):
+            total -= root[a, k] * x[k]
+        x[a] = total / root[a, a]
+    for a in range(x.size - 1, -1, -1):
+        total = x[a]
+        for k in range(a + 1, x.size):
+            total -= root[k, a] * x[k]
+        x[a] = total / root[a, a]

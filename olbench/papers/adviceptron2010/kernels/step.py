@@ -1,0 +1,123 @@
+"""Passes that take advice: a weight vector w and, for every advice set, a vector u >= 0 of its inequalities.
+
+A round moves w towards the example and towards r, the mean of what the sets say about w, and then each u
+towards the new w. How u moves is the step, a first-class function of one signature; everything else is here.
+Sweeps over w and r, d each, and over the inequalities of all sets bound a round; the example costs nnz.
+"""
+
+import numpy as np
+from numba import float64
+
+from olbench.kernels.compile import (
+    ADVICE_STEP,
+    READ_1D,
+    READ_2D,
+    SETS,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_INT64,
+    kernel,
+    pass_kernel,
+)
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
+from olbench.kernels.helpers import helper
+from olbench.kernels.losses import excess
+from olbench.kernels.margins import count_breakdown, count_round, is_unlearned
+from olbench.kernels.rows import dot, locate, open_rows
+from olbench.papers.adviceptron2010.kernels.cone import factor_shifted, substitute
+from olbench.papers.adviceptron2010.kernels.sets import add_row
+
+
+@helper
+def summarise(sets, u, r):
+    """Set r to the mean of -z D'u over the sets: what the advice says about w."""
+    starts, signs = sets[4], sets[5]
+    r[:] = 0.0
+    for i in range(signs.size):
+        factor = -signs[i] / signs.size
+        for j in range(starts[i], starts[i + 1]):
+            # most inequalities of a rule with many do not bind
+            if u[j] != 0.0:
+                add_row(sets, j, factor * u[j], r)
+
+
+@helper
+def mix(w, r, nu):
+    """Set w to nu w + (1 - nu) r and return whether that changed it."""
+    changed = False
+    for j in range(w.size):
+        moved = nu * w[j] + (1.0 - nu) * r[j]
+        changed |= moved != w[j]
+        w[j] = moved
+    return changed
+
+
+@helper
+def consult(step, p, w, r, u, sets, room):
+    """Move the u of every set towards w, sum them up in r, and return whether a u changed."""
+    old = room[room.size - u.size :]
+    old[:] = u
+    for i in range(sets[5].size):
+        step(i, sets, p, w, u, room)
+    changed = False
+    for j in range(u.size):
+        changed |= u[j] != old[j]
+    if changed:
+        summarise(sets, u, r)
+    return changed
+
+
+@kernel(float64(READ_2D, READ_1D, float64, WRITE_2D, WRITE_1D))
+def prepare(D, d, mu, inverse, direction):
+    """Set `inverse` to B = (I + mu D D')^-1 and `direction` to B d; return mu / (1 + mu d'B d).
+
+    Compiled for its fixed order of sums: the bits of a pass must not depend on a BLAS.
+    """
+    root = np.empty((d.size, d.size))
+    factor_shifted(D, mu, root)
+    for j in range(d.size):
+        direction[:] = 0.0
+        direction[j] = 1.0
+        substitute(root, direction)
+        inverse[:, j] = direction
+    direction[:] = d
+    substitute(root, direction)
+    total = 0.0
+    for j in range(d.size):
+        total += d[j] * direction[j]
+    return mu / (1.0 + mu * total)
+
+
+@pass_kernel(ADVICE_STEP, WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64)
+def run(step, p, rows, y, order, w, r, u, sets, room, counters, margins):
+    """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
+    advised = sets[5].size > 0
+    nu = 1.0 / (1.0 + sets[5].size * p[1])
+    for entry in order:
+        i = entry & ROW
+        n, at, o = locate(storage, i)
+        f = dot(w, columns, at, values, o, n)
+        count_round(counters, margins, entry, f, y[i])
+        if is_unlearned(entry):
+            continue
+        s = norms[i]
+        # the margin of nu w + (1 - nu) r, to which w would move without the example
+        m = y[i] * f
+        if advised:
+            m = nu * m + (1.0 - nu) * y[i] * dot(r, columns, at, values, o, n)
+        if not np.isfinite(m) or (n > 0 and not 0.0 < s < np.inf):
+            count_breakdown(counters, entry, counters[ROUNDS])
+            continue
+        loss = excess(1.0, m)
+        counters[UPDATES] += loss > 0.0
+        alpha = loss / (1.0 / p[0] + nu * s)
+        changed = alpha > 0.0 and n > 0
+        if changed:
+            for k in range(n):
+                w[columns[at + k]] += alpha * y[i] * values[o + k]
+        if advised:
+            changed |= mix(w, r, nu)
+            changed |= consult(step, p, w, r, u, sets, room)
+        counters[EFFECTIVE] += changed

@@ -1,0 +1,315 @@
+"""Learn few examples and rules, and test on the rest after every example (adviceptron2010, section 5.3)."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.algorithm import Algorithm
+from olbench.algorithms.definition import Definition
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.data.duplicates import duplicate_groups
+from olbench.data.source import Source
+from olbench.data.spec import DatasetSpec
+from olbench.errors import UserError
+from olbench.learners.contestants import BatchLearner
+from olbench.learners.examples import Floats, Ints, as_examples
+from olbench.learners.learners import Learner
+from olbench.learners.passes import StoppedError
+from olbench.learners.start import start, start_batch
+from olbench.papers.adviceptron2010.curve import follow
+from olbench.papers.adviceptron2010.rules import (
+    Plain,
+    compile_for,
+    describe,
+    find_rules,
+    plain_names,
+    read_advice,
+)
+from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
+from olbench.papers.adviceptron2010.sets import Advice
+from olbench.protocols import tuning
+from olbench.protocols.definition import Cell, Key, Protocol, Stopped, choice, protocol, whole
+from olbench.protocols.keys import by_dataset, refuse_unknown
+from olbench.protocols.scores import Scores, accuracy_series
+from olbench.protocols.specs import Config
+from olbench.protocols.tuning import Choice
+from olbench.records.quantities import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    EARLY_ACCURACY,
+    EARLY_BALANCED_ACCURACY,
+    EARLY_RIGHT,
+    RIGHT,
+    ROUNDS,
+    SECONDS,
+    TUNED,
+)
+from olbench.records.trial import Outcome, Trial
+from olbench.structs import flag
+
+SCALINGS = ("standardise", "none")
+SCORES = ("accuracy", "balanced_accuracy")
+#: Fewer training rows of a class than this cannot be held out and learnt as well.
+FEWEST = 2
+
+
+@protocol
+class AdviceProtocol(Protocol):
+    """Draw training sets, learn them with and without rules, and test on the rest after every example."""
+
+    id = "advice"
+    keys = (
+        Key("splits", by_dataset(whole(1)), 20, "random training sets, the same for every algorithm"),
+        Key("train", by_dataset(whole(2)), 200, "rows of a training set; all others are tested"),
+        Key("early", by_dataset(whole(1)), 10, "examples after which early accuracies are measured"),
+        Key(
+            "scaling", by_dataset(choice(*SCALINGS)), "standardise", "z-scores by the training rows, or none"
+        ),
+        Key("advice", read_advice, None, "rules, a rule file, or either for each data set"),
+        Key("domain", by_dataset(flag), None, "whether rules also say 0 <= x <= 1 for features of 0 and 1"),
+        Key("missing", by_dataset(choice("refuse", "drop")), None, "conditions on features that are missing"),
+    )
+    tuning_keys = (
+        Key("folds", by_dataset(whole(2)), 5, "parts of the training rows, each held out once"),
+        Key("score", by_dataset(choice(*SCORES)), "accuracy", "what is compared on the rows held out"),
+    )
+    order_free = (
+        "splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score",
+    )  # fmt: skip
+    searches = ("nested", "none")
+    tunes_inside = True
+    numbered = "split"
+    quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)
+    recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
+    timed_examples = ("points",)
+    series = accuracy_series("examples learnt")
+    curved = True
+    sections = (
+        "headline", "verdicts", "evidence", "results", "curves", "claims", "advice", "tuning",
+        "statistics", "costs", "algorithms", "datasets", "provenance",
+    )  # fmt: skip
+
+    def refuse_data(self, spec: DatasetSpec) -> str:
+        """Return why rules would not fit the data: they refer to features in the units of the file."""
+        if spec.reading.scale or spec.reading.bias:
+            return "rules refer to the features of the file; leave out scale and bias (see the key scaling)"
+        return super().refuse_data(spec)
+
+    def refuse(self, definition: Definition) -> str:
+        if definition.order != "object":
+            return ""
+        return (
+            f"{definition.id} is an object without weights, which protocol: advice tests after each example"
+        )
+
+    def refuse_source(self, config: Config, source: Source) -> str:
+        for setting in (*config.settings.values(), *config.tuning.settings.values()):
+            refuse_unknown(setting, [spec.name for spec in config.datasets])
+        rules = self._find_rules(config, source)
+        if rules is not None:
+            compile_for(source, rules)
+        if source.n > self.setting_of(config, "train", source.name):
+            return ""
+        return f"{source.name} has {source.n} rows, which leaves none for testing; lower 'train'"
+
+    def _find_rules(self, config: Config, source: Source) -> Plain | None:
+        advice, domain, missing = (self.setting_of(config, key) for key in ("advice", "domain", "missing"))
+        return find_rules(advice, source, domain, missing)
+
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+        if not get_definition(spec.id).takes_advice:
+            yield {}
+            return
+        rules = self._find_rules(config, source)
+        if rules is None:
+            raise UserError(
+                f"{spec.id} takes advice, and there are no rules for {source.name}; write them under the "
+                "key 'advice' of the config, or name a rule file there"
+            )
+        # Without their places: a rule may move to another line.
+        yield {"detail": {**rules, "places": [], "sources": []}}
+
+    def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
+        config, dataset, grid = cell.config, cell.source.name, cell.spec.grid
+        own = {name: self.setting_of(config, name, dataset) for name in ("train", "early", "scaling")}
+        if cell.detail is not None:
+            own["rules"] = dict(cell.detail)
+        if grid:
+            own |= {name: self.setting_of(config, f"tuning.{name}", dataset) for name in ("folds", "score")}
+            own["grid"] = {name: list(values) for name, values in grid.items()}
+            own["defaults"] = {name: cell.defaults[name] for name in grid}
+            own["ties"] = config.tuning.ties
+        return own
+
+    def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
+        return super().state_bytes(algorithm, d + 1, setting)
+
+    def facts(self, source: Source) -> Mapping[str, Any]:
+        return plain_names(source)
+
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
+        work = _Work(trial, source, stopped)
+        chosen, tuned = work.choose()
+        return work.test(chosen, tuned)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    X: Floats
+    y: Floats
+    X_test: Floats
+    y_test: Floats
+    counts: Floats | None
+    advice: Advice | None
+    scaling: Scaling
+
+
+@cache
+def _group_equal(source: Source) -> Ints:
+    """Each group of equal rows is scored once: 13,000 spoligotypes are some 2,000 different ones."""
+    data = source.open()
+    return duplicate_groups(np.column_stack([_dense(data.examples.matrix()), data.labels]))
+
+
+def _dense(X: Any) -> Floats:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+@cache
+def _unscaled_advice(advice: Advice) -> Advice:
+    """Return advice with a constant feature, one object for all splits: learners keep what they prepare."""
+    return advice.with_constant()
+
+
+@dataclass(frozen=True)
+class _Work:
+    trial: Trial
+    source: Source
+    stopped: Stopped
+
+    @cached_property
+    def order(self) -> Ints:
+        return self.trial.generator("advice split").permutation(self.source.n).astype(np.int64)
+
+    @property
+    def train(self) -> Ints:
+        return self.order[: self.trial.setting["train"]]
+
+    @cached_property
+    def labels(self) -> Floats:
+        return self.source.open().labels
+
+    def _fold(self, train: Ints, test: Ints, counts: Floats | None = None) -> _Fold:
+        standardise = self.trial.setting["scaling"] == "standardise"
+        X = self.source.open().examples.matrix()
+        zeros = describe(self.source)[1]
+        rows = _dense(X[train])
+        scaling = fit_scaling(rows, zeros, standardise)
+        advice = None
+        if "rules" in self.trial.setting:
+            natural = compile_for(self.source, self.trial.setting["rules"])
+            scaled = scaling.apply_to_advice(natural).with_constant() if standardise else None
+            advice = scaled or _unscaled_advice(natural)
+        learnt, tested = (
+            np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, _dense(X[test]))
+        )
+        return _Fold(learnt, self.labels[train], tested, self.labels[test], counts, advice, scaling)
+
+    def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
+        advice = {"advice": fold.advice} if self.trial.definition.takes_advice else {}
+        return self.trial.make_algorithm(**params, **advice)
+
+    def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[Scores, Floats]:
+        if self.stopped():
+            raise StoppedError
+        algorithm = self._algorithm(params, fold)
+        if self.trial.definition.online:
+            curve = follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
+            right = np.column_stack([curve.right_negatives, curve.right_positives])
+            return Scores(right, np.array([curve.negatives, curve.positives])), curve.weights
+        learner = start_batch(algorithm).fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
+        hits = learner.predict(as_examples(fold.X_test).rows()) == fold.y_test
+        weights = np.asarray(getattr(learner.model, "coef_", np.zeros(fold.X.shape[1])), dtype=np.float64)
+        once = Scores.count(hits, fold.y_test > 0, fold.counts)
+        return replace(once, right=once.right[np.newaxis]), weights
+
+    def choose(self) -> tuple[Choice, bool]:
+        setting = self.trial.setting
+        if "grid" not in setting:
+            return {}, False
+        positives = int(np.count_nonzero(self.labels[self.train] > 0))
+        if min(positives, self.train.size - positives) < FEWEST:
+            return dict(setting["defaults"]), False
+        folds = [self._fold(train, test) for train, test in self._divide()]
+        candidates = tuple(tuning.products(setting["grid"]))
+        best = tuning.best(candidates, lambda candidate: self._loss(candidate, folds), setting["ties"])
+        assert best is not None  # every candidate has a loss
+        return best, True
+
+    def _loss(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
+        found = [self._scores(candidate, fold)[0] for fold in folds]
+        pooled = reduce(add, (Scores(each.right[-1], each.total) for each in found))
+        wanted = pooled.accuracy if self.trial.setting["score"] == "accuracy" else pooled.balanced
+        return -round(float(wanted), 12)
+
+    def _divide(self) -> Iterator[tuple[Ints, Ints]]:
+        rows, random = self.train, self.trial.generator("advice folds")
+        parts = np.empty(rows.size, np.int64)
+        for sign in (-1.0, 1.0):
+            own = random.permutation(np.flatnonzero(self.labels[rows] == sign))
+            parts[own] = np.arange(own.size) % self.trial.setting["folds"]
+        for part in np.unique(parts):
+            yield rows[parts != part], rows[parts == part]
+
+    def test(self, chosen: Choice, tuned: bool) -> Outcome:
+        tested = _group_equal(self.source)[self.order[self.train.size :]]
+        first, counts = np.unique(tested, return_counts=True)
+        fold = self._fold(self.train, first, counts.astype(np.float64))
+        scores, weights = self._scores(chosen, fold)
+        early = min(int(self.trial.setting["early"]), self.train.size)
+        if self.trial.definition.online:
+            early_scores, place, times = scores, early, list(range(self.train.size + 1))
+        else:
+            early_scores, place, times = self._scores(chosen, fold, early)[0], 0, [self.train.size]
+        seconds, state = self._time(chosen, fold)
+        numbers = {
+            "n": int(scores.total.sum()),
+            "right": int(scores.right[-1].sum()),
+            "balanced_accuracy": round(float(scores.balanced[-1]), 12),
+            "early_right": int(early_scores.right[place].sum()),
+            "early_balanced_accuracy": round(float(early_scores.balanced[place]), 12),
+            "tuned": int(tuned),
+            "seconds": round(seconds, 9),
+        }
+        curve: dict[str, list[Any]] = {
+            "t": times,
+            "accuracy": [round(float(share), 6) for share in scores.accuracy[: len(times)]],
+            "balanced_accuracy": [
+                round(round(float(share), 12), 6) for share in scores.balanced[: len(times)]
+            ],
+        }
+        plane = {"plane": _in_own_units(weights, fold.scaling)} if self.trial.number == 0 else {}
+        return Outcome(numbers, {"curve": curve}, chosen, plane, state)
+
+    def _time(self, chosen: Choice, fold: _Fold) -> tuple[float, int | None]:
+        algorithm, rows = self._algorithm(chosen, fold), as_examples(fold.X).rows()
+        started = time.perf_counter()
+        learner: Learner | BatchLearner
+        if self.trial.definition.online:
+            learner = start(algorithm, fold.X.shape[1])
+            learner.run(rows, fold.y, np.arange(fold.y.size))
+        else:
+            learner = start_batch(algorithm).fit(rows, fold.y)
+        return time.perf_counter() - started, learner.state_bytes
+
+
+def _in_own_units(weights: Floats, scaling: Scaling) -> Floats:
+    """Return w and b of the plane w.x + b = 0 in the units of the data."""
+    w = weights[:-1] / scaling.scale
+    return np.append(w, weights[-1] - w @ scaling.mean)

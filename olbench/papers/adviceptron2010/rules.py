@@ -1,0 +1,77 @@
+"""The rules of a config under the protocol `advice`: read from it or from files, kept as plain values."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from olbench.data.catalog import catalog
+from olbench.data.named import load_named
+from olbench.data.names import Names, default_features
+from olbench.data.source import Source
+from olbench.errors import UserError, expand_home, is_file
+from olbench.papers.adviceptron2010.files import RuleFile, parse_rules, read_rules, shipped_rules
+from olbench.papers.adviceptron2010.sets import Advice
+from olbench.protocols.keys import by_dataset, value_for
+from olbench.structs import Node
+
+Plain = Mapping[str, Any]
+
+
+def read_advice(node: Node, name: str) -> dict[str, Plain]:
+    if isinstance(node.value, dict) and "rules" not in node.value:
+        rules: dict[str, Plain] = by_dataset(_read_rules)(node, name)
+        return rules
+    return {"*": _read_rules(node, name)}
+
+
+def _read_rules(node: Node, name: str) -> Plain:
+    if not isinstance(node.value, str):
+        return parse_rules(node).plain()
+    path = Path(node.place.rpartition(":")[0]).parent / expand_home(node.value)
+    try:
+        return read_rules(path if is_file(path) else node.value).plain()
+    except UserError as error:
+        if is_file(path):
+            raise
+        raise node.fail(str(error)) from None
+
+
+def find_rules(advice: Any, source: Source, domain: Any, missing: Any) -> Plain | None:
+    plain = value_for(advice, source.name, None)
+    if plain is None and source.spec.name in shipped_rules():
+        plain = read_rules(source.spec.name).plain()
+    if plain is None:
+        return None
+    added = value_for(domain, source.name, plain["domain"])
+    return {**plain, "domain": added, "missing": value_for(missing, source.name, plain["missing"])}
+
+
+@cache
+def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
+    spec = source.spec
+    if source.facts:
+        told = Names(tuple(source.facts["features"]), source.facts["classes"])
+        zeros = tuple(source.facts["missing_zeros"])
+        return told.with_values(source.open().examples.matrix()), zeros
+    if spec.path or spec.name in catalog():
+        place, labels = spec.path or spec.name, (spec.positive, spec.negative)
+        named = load_named(place, *labels, reading=spec.reading, download=False)
+        return named.names, named.missing_zeros
+    names = Names(default_features(source.d), {"1": 1, "-1": -1})
+    return names.with_values(source.open().examples.matrix()), ()
+
+
+def plain_names(source: Source) -> dict[str, Any]:
+    names, zeros = describe(source)
+    return {"features": names.features, "classes": dict(names.classes), "missing_zeros": zeros}
+
+
+def compile_for(source: Source, plain: Plain) -> Advice:
+    return _compile(source, json.dumps(plain, sort_keys=True))
+
+
+@cache
+def _compile(source: Source, text: str) -> Advice:
+    return RuleFile.from_plain(json.loads(text)).compile(describe(source)[0])

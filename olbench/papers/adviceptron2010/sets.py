@@ -1,0 +1,128 @@
+"""Advice as the learners take it: sets of inequalities D x <= d that imply a sign z."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from olbench.errors import UserError
+from olbench.learners.examples import Floats
+
+#: A row of the data within this share of an inequality's own size of it counts as inside.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class AdviceSet:
+    """One rule: every x with D x <= d has the sign z (adviceptron2010, eq. 1).
+
+    `dropped` lists conditions on features that the data lacks; the first `written` rows are the rule's own.
+    """
+
+    D: Floats
+    d: Floats
+    z: int
+    text: str = ""
+    place: str = ""
+    source: str = ""
+    written: int = -1
+    dropped: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        D = np.ascontiguousarray(np.atleast_2d(np.asarray(self.D, dtype=np.float64)))
+        d = np.ascontiguousarray(np.atleast_1d(np.asarray(self.d, dtype=np.float64)))
+        if D.ndim != 2 or d.shape != (D.shape[0],):
+            raise UserError(
+                f"D has the shape {D.shape} and d the shape {d.shape}; one entry of d per row of D is needed"
+            )
+        if not (np.isfinite(D).all() and np.isfinite(d).all()):
+            raise UserError("advice must be finite: D or d holds NaN or infinity")
+        if self.z not in (-1, 1):
+            raise UserError(f"the sign z of advice must be -1 or +1, not {self.z!r}")
+        object.__setattr__(self, "D", D)
+        object.__setattr__(self, "d", d)
+        if self.written < 0:
+            object.__setattr__(self, "written", d.size)
+
+    def covers(self, X: Any) -> Any:
+        """Return a mask of the rows of X that satisfy every inequality, up to rounding.
+
+        >>> AdviceSet([[-1.0, 0.0]], [-30.0], 1).covers(np.array([[30.0, 5.0], [29.0, 5.0]])).tolist()
+        [True, False]
+        """
+        products = np.asarray(X @ self.D.T)
+        sizes = np.asarray(abs(X) @ np.abs(self.D).T) + np.abs(self.d)
+        return (products <= self.d + ROUNDING * sizes).all(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """Sets over the same n features; `constant` is the column of a feature that is one in every example."""
+
+    sets: tuple[AdviceSet, ...]
+    n: int
+    constant: int | None = None
+
+    def __post_init__(self) -> None:
+        for each in self.sets:
+            if each.D.shape[1] != self.n:
+                raise UserError(f"advice over {each.D.shape[1]} features cannot be given for {self.n}")
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __iter__(self) -> Iterator[AdviceSet]:
+        return iter(self.sets)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of every D, d and z: what decides how a learner takes it."""
+        digest = hashlib.sha256(str((self.n, self.constant)).encode())
+        for each in self.sets:
+            digest.update(str((each.D.shape, each.z)).encode())
+            digest.update((each.D + 0.0).tobytes())
+            digest.update((each.d + 0.0).tobytes())
+        return digest.hexdigest()[:32]
+
+    @cached_property
+    def positive(self) -> "Advice":
+        """The sets whose sign is +1; one object, since learners keep what they prepare."""
+        return replace(self, sets=tuple(each for each in self.sets if each.z > 0))
+
+    def transform(self, mean: ArrayLike, scale: ArrayLike) -> "Advice":
+        """For x = mean + S x', (D, d) becomes (D S, d - D mean); `scale` is S or its diagonal."""
+        m, S = np.asarray(mean, dtype=np.float64), np.asarray(scale, dtype=np.float64)
+        sets = tuple(
+            replace(each, D=each.D @ S if S.ndim == 2 else each.D * S, d=each.d - each.D @ m)
+            for each in self.sets
+        )
+        n = S.shape[1] if S.ndim == 2 else self.n
+        return replace(self, sets=sets, n=n)
+
+    def with_constant(self) -> "Advice":
+        """Return the advice for examples with one more feature that is always one; every set then says so."""
+        if self.constant is not None:
+            return self
+        rows = np.zeros((2, self.n + 1))
+        rows[:, -1] = 1.0, -1.0
+        sets = tuple(
+            replace(
+                each, D=np.vstack([np.pad(each.D, ((0, 0), (0, 1))), rows]), d=np.append(each.d, [1.0, -1.0])
+            )
+            for each in self.sets
+        )
+        return Advice(sets, self.n + 1, constant=self.n)
+
+    def with_domain(self, binary: frozenset[int] | None) -> "Advice":
+        """Return the advice with 0 <= x_j <= 1 in every set, for the columns j that hold only 0 and 1."""
+        columns = sorted(binary or ())
+        upper = np.eye(self.n)[columns]
+        rows, bounds = np.vstack([upper, -upper]), np.repeat([1.0, 0.0], len(columns))
+        sets = tuple(
+            replace(each, D=np.vstack([each.D, rows]), d=np.append(each.d, bounds)) for each in self.sets
+        )
+        return replace(self, sets=sets)

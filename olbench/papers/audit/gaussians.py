@@ -1,0 +1,205 @@
+"""The papers' problems over Gaussians, solved by a general-purpose optimiser, never by a closed form."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import minimize
+
+from olbench.learners.examples import Floats
+from olbench.papers.audit.definition import Instance, Instances
+
+Constraint = Literal["deviation", "variance"]
+#: How far a closed form may be from what the optimiser finds.
+NEAR = (1e-5, "(largest difference)")
+
+
+def inverse_of(matrix: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+
+
+def divergence(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> float:
+    inverse = np.linalg.inv(other_covariance)
+    log_ratio = np.linalg.slogdet(other_covariance)[1] - np.linalg.slogdet(covariance)[1]
+    shift = other_mean - mean
+    return 0.5 * float(log_ratio + np.trace(inverse @ covariance) + shift @ inverse @ shift - len(mean))
+
+
+@dataclass(frozen=True)
+class Example:
+    mean: Floats
+    covariance: Floats
+    x: Floats
+    y: float
+
+    @property
+    def m(self) -> float:
+        return self.y * float(self.mean @ self.x)
+
+    @property
+    def v(self) -> float:
+        return float(self.x @ self.covariance @ self.x)
+
+    def step(self, alpha: float, beta: float) -> tuple[Floats, Floats]:
+        """Return the Gaussian after mu += alpha y Sigma x, Sigma -= beta Sigma x x' Sigma."""
+        z = self.covariance @ self.x
+        return self.mean + alpha * self.y * z, self.covariance - beta * np.outer(z, z)
+
+
+@dataclass(frozen=True)
+class Problem(Example):
+    """Stay as near as possible to N(mean, covariance) and reach phi sqrt(x' Sigma x) <= y mu.x.
+
+    `constraint` "variance" drops the root. `price` "linear" adds C xi (scw2012, eq. 4), "squared" C xi^2.
+    """
+
+    phi: float
+    constraint: Constraint = "deviation"
+    price: Literal["none", "linear", "squared"] = "none"
+    C: float = 0.0
+    diagonal: bool = False
+
+    @property
+    def shown(self) -> dict[str, float]:
+        return {"m": self.m, "v": self.v, "phi": self.phi, **({} if self.price == "none" else {"C": self.C})}
+
+    def shortfall(self, mean: Floats, covariance: Floats) -> float:
+        variance = float(self.x @ covariance @ self.x)
+        wanted = variance if self.constraint == "variance" else math.sqrt(variance)
+        return self.phi * wanted - self.y * float(mean @ self.x)
+
+    def value(self, mean: Floats, covariance: Floats) -> float:
+        cost, _ = self.cost(max(0.0, self.shortfall(mean, covariance)))
+        return divergence(mean, covariance, self.mean, self.covariance) + cost
+
+    def cost(self, slack: float) -> tuple[float, float]:
+        if self.price == "none":
+            return 0.0, 0.0
+        if self.price == "linear":
+            return self.C * slack, self.C
+        return self.C * slack * slack, 2.0 * self.C * slack
+
+    def solve(self) -> tuple[Floats, Floats]:
+        """Quadratic programming over a step and a triangular factor, where the old Gaussian is standard."""
+        root = np.linalg.cholesky(self.covariance)
+        d, x = len(self.x), root.T @ self.x
+        where = np.diag_indices(d) if self.diagonal else np.tril_indices(d)
+        slack = [] if self.price == "none" else [max(0.0, self.shortfall(self.mean, self.covariance))]
+        start = np.concatenate([np.zeros(d), np.eye(d)[where], slack])
+        functions = _Functions(self, x, where)
+        answer = minimize(
+            functions.objective,
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=functions.bounds,
+            constraints={"type": "ineq", "fun": functions.margin, "jac": functions.margin_slope},
+            options={"ftol": 1e-15, "maxiter": 500},
+        )
+        step, factor, _ = functions.unpack(answer.x)
+        return self.mean + root @ step, root @ factor @ factor.T @ root.T
+
+
+class _Functions:
+    def __init__(self, problem: Problem, x: Floats, where: tuple[Any, ...]):
+        self.problem, self.x, self.where, self.d = problem, x, where, len(x)
+
+    @property
+    def bounds(self) -> list[tuple[float | None, float | None]]:
+        limits: list[tuple[float | None, float | None]] = [(None, None)] * self.d
+        limits += [(1e-9 if row == column else None, None) for row, column in zip(*self.where, strict=True)]
+        return limits if self.problem.price == "none" else [*limits, (0.0, None)]
+
+    def unpack(self, variables: Floats) -> tuple[Floats, Floats, float]:
+        factor = np.zeros((self.d, self.d))
+        count = len(self.where[0])
+        factor[self.where] = variables[self.d : self.d + count]
+        slack = 0.0 if self.problem.price == "none" else float(variables[-1])
+        return variables[: self.d], factor, slack
+
+    def objective(self, variables: Floats) -> tuple[float, Floats]:
+        step, factor, slack = self.unpack(variables)
+        diagonal = np.maximum(np.diag(factor), 1e-12)
+        value = 0.5 * float(step @ step + (factor * factor).sum() - self.d) - float(np.log(diagonal).sum())
+        slope = factor - np.diag(1.0 / diagonal)
+        cost, rise = self.problem.cost(slack)
+        last = [] if self.problem.price == "none" else [rise]
+        return value + cost, np.concatenate([step, slope[self.where], last])
+
+    def margin(self, variables: Floats) -> float:
+        """Return the slack of the constraint; it must not be negative."""
+        step, factor, slack = self.unpack(variables)
+        deviation = float(np.linalg.norm(factor.T @ self.x))
+        wanted = deviation**2 if self.problem.constraint == "variance" else deviation
+        return self.problem.m + self.problem.y * float(step @ self.x) + slack - self.problem.phi * wanted
+
+    def margin_slope(self, variables: Floats) -> Floats:
+        _, factor, _ = self.unpack(variables)
+        image = factor.T @ self.x
+        size = max(float(np.linalg.norm(image)), 1e-150)
+        scale = 2.0 if self.problem.constraint == "variance" else 1.0 / size
+        slope = -self.problem.phi * scale * np.outer(self.x, image)
+        slack = [] if self.problem.price == "none" else [1.0]
+        return np.concatenate([self.problem.y * self.x, slope[self.where], slack])
+
+
+def random_gaussian(rng: np.random.Generator, d: int, diagonal: bool = False) -> tuple[Floats, Floats]:
+    factor = np.diag(rng.lognormal(sigma=0.5, size=d))
+    if not diagonal:
+        factor = factor + 0.5 * np.tril(rng.normal(size=(d, d)), -1)
+    return rng.normal(size=d), factor @ factor.T
+
+
+def draw_problem(
+    rng: np.random.Generator, constraint: Constraint = "deviation", diagonal: bool = False
+) -> Problem:
+    d = int(rng.integers(1, 4))
+    mean, covariance = random_gaussian(rng, d, diagonal)
+    x, y = rng.normal(size=d) * rng.lognormal(sigma=0.7), float(rng.choice([-1.0, 1.0]))
+    return Problem(mean, covariance, x, y, rng.uniform(0.1, 3.0), constraint, diagonal=diagonal)
+
+
+def violated_problems(draw: Callable[[], Problem], count: int) -> Iterator[Problem]:
+    while count:
+        problem = draw()
+        if problem.shortfall(problem.mean, problem.covariance) > 0.05 * math.sqrt(problem.v):
+            count -= 1
+            yield problem
+
+
+def compare_optimum(
+    problems: Iterable[Problem], update: Callable[[Problem], tuple[Floats, Floats]]
+) -> Instances:
+    for problem in problems:
+        yield Instance(distance(problem, *update(problem), problem.solve()), **problem.shown)
+
+
+def distance(problem: Problem, mean: Floats, covariance: Floats, best: tuple[Floats, Floats]) -> float:
+    """Return how far a Gaussian is from another, in coordinates where the problem's old one is standard."""
+    inverse = np.linalg.inv(np.linalg.cholesky(problem.covariance))
+    shift = inverse @ (mean - best[0])
+    change = inverse @ (covariance - best[1]) @ inverse.T
+    return float(max(np.abs(shift).max(), np.abs(change).max()))
+
+
+def largest_slope(
+    objective: Callable[[Floats, Floats], float], mean: Floats, covariance: Floats, rng: np.random.Generator
+) -> float:
+    """Return the largest of a few central differences of an objective, relative to the precision."""
+    h, slopes = 1e-5 * float(np.linalg.eigvalsh(covariance)[0]), []
+    for _ in range(4):
+        shift, turn = rng.normal(size=len(mean)), rng.normal(size=covariance.shape)
+        turn = h * (turn + turn.T)
+        ends = [objective(mean + sign * h * shift, covariance + sign * turn) for sign in (1.0, -1.0)]
+        slopes.append(abs(ends[0] - ends[1]) / (2.0 * h))
+    return max(slopes) / (1.0 + float(np.abs(np.linalg.inv(covariance)).max()))
+
+
+def matched_draws(rng: np.random.Generator, mean: Floats, covariance: Floats, count: int) -> Floats:
+    """Return draws from a Gaussian, shifted and scaled so that their mean and covariance are those of it."""
+    draws = rng.normal(size=(count, len(mean)))
+    draws -= draws.mean(axis=0)
+    spread = np.linalg.cholesky(draws.T @ draws / count)
+    return np.asarray(mean + np.linalg.solve(spread, draws.T).T @ np.linalg.cholesky(covariance).T)

@@ -1,0 +1,206 @@
+"""Runs of olbench's learners, round by round, and the comparators that the mistake bounds speak about."""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from scipy.optimize import linprog, minimize, nnls
+
+from olbench.algorithms.algorithm import Algorithm, make_algorithm
+from olbench.learners.examples import Floats, as_examples
+from olbench.learners.learners import SecondOrderLearner
+from olbench.learners.start import start
+from olbench.papers.audit.gaussians import inverse_of
+
+#: Relative slacks that keep a comparator inside its constraints in spite of rounding; the first that does is
+#: taken, since slack makes a bound larger than it need be.
+SLACKS = (1e-9, 1e-7, 1e-5, 1e-3)
+#: The confidences at which theorems are tried: from far below to far above what the papers tune.
+PHIS = (0.3, 1.0, 3.0)
+
+
+class NotSeparableError(ValueError):
+    """No comparator satisfies the conditions of the theorem, which then says nothing about the run."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """A round that changed the state: z = y x, margin m and variance v before, step alpha, and what is left.
+
+    `gain` is zeta = alpha phi / sqrt(u), `margin` y mu_{i+1}.x and `variance` u = x' Sigma_{i+1} x.
+    """
+
+    z: Floats
+    m: float
+    v: float
+    alpha: float
+    gain: float
+    margin: float
+    variance: float
+
+    @property
+    def square(self) -> float:
+        return self.alpha * self.alpha * self.v
+
+
+@dataclass(frozen=True)
+class Replay:
+    means: list[Floats]
+    covariances: list[Floats]
+    updates: list[Update]
+    mistakes: int
+    effective_updates: int
+
+    @property
+    def squares(self) -> float:
+        return math.fsum(update.square for update in self.updates)
+
+    @property
+    def rows(self) -> Floats:
+        return np.array([update.z for update in self.updates])
+
+    @property
+    def precision(self) -> Floats:
+        """Sigma_{n+1}^-1, from the updates, so that nothing is inverted."""
+        total = inverse_of(self.covariances[0])
+        for update in self.updates:
+            total = total + update.gain * np.outer(update.z, update.z)
+        return total
+
+
+def confident(id: str, phi: float, **settings: float | str) -> Algorithm:
+    return make_algorithm(id, eta=NormalDist().cdf(phi), **settings)
+
+
+def replay(algorithm: Algorithm, X: Floats, y: Floats) -> Replay:
+    examples = as_examples(X)
+    learner = start(algorithm, examples.d)
+    assert isinstance(learner, SecondOrderLearner)
+    labels = np.asarray(y, dtype=np.float64)
+    means, covariances, updates = [learner.weights], [learner.covariance], list[Update]()
+    for row in range(examples.n):
+        learner.run(examples.rows(), labels, np.array([row]))
+        mean = np.ldexp(learner.weights, -learner.scale_exponent)
+        covariance = np.ldexp(learner.covariance, -2 * learner.scale_exponent)
+        if learner.effective_updates > len(updates):
+            z = labels[row] * X[row]
+            updates.append(_update(z, means[-1], covariances[-1], mean, covariance))
+        means.append(mean)
+        covariances.append(covariance)
+    return Replay(means, covariances, updates, learner.mistakes, learner.effective_updates)
+
+
+def _update(
+    z: Floats, mean: Floats, covariance: Floats, next_mean: Floats, next_covariance: Floats
+) -> Update:
+    v, u = float(z @ covariance @ z), float(z @ next_covariance @ z)
+    alpha = float(z @ (next_mean - mean)) / v
+    return Update(z, float(mean @ z), v, alpha, (v - u) / (u * v), float(next_mean @ z), u)
+
+
+def separable(rng: np.random.Generator, n: int, d: int) -> tuple[Floats, Floats]:
+    X = rng.normal(size=(n, d)) * rng.lognormal(sigma=0.5, size=(n, 1))
+    return X, np.where(X @ rng.normal(size=d) >= 0.0, 1.0, -1.0)
+
+
+def is_separable(z: Floats) -> bool:
+    return _is_feasible(_unit(z), np.ones(len(z)))
+
+
+def _unit(z: Floats) -> Floats:
+    return np.asarray(z / np.linalg.norm(z, axis=1, keepdims=True))
+
+
+def _is_feasible(A: Floats, b: Floats) -> bool:
+    answer = linprog(np.zeros(A.shape[1]), A_ub=-A, b_ub=-b, bounds=(None, None), method="highs")
+    return bool(answer.status == 0)
+
+
+def nearest_point(precision: Floats, A: Floats, b: Floats) -> Floats:
+    for slack in SLACKS:
+        point = _least_distance(precision, A, b + slack * np.abs(b))
+        if np.all(A @ point >= b):
+            return point
+    raise ArithmeticError("the examples are so hard to separate that rounding hides the comparator")
+
+
+def _least_distance(precision: Floats, A: Floats, b: Floats) -> Floats:
+    """Solve the problem of `nearest_point` as Lawson & Hanson do, by non-negative least squares."""
+    root = np.linalg.cholesky(precision)
+    G = np.linalg.solve(root, A.T).T
+    size = np.linalg.norm(G, axis=1)
+    E = np.vstack([(G / size[:, None]).T, b / size])
+    target = np.zeros(len(E))
+    target[-1] = 1.0
+    weights, _ = nnls(E, target, maxiter=100 * len(A))
+    residual = E @ weights - target
+    return np.asarray(np.linalg.solve(root.T, -residual[:-1] / residual[-1]))
+
+
+def nearest_covariance(z: Floats, limits: Floats) -> Floats:
+    """The Sigma of least -log det Sigma + Tr Sigma with z' Sigma z <= limit for every row.
+
+    The dual has Sigma = (I + sum lambda z z')^-1; scaling Sigma down makes it feasible.
+    """
+    rows = z / np.sqrt(limits)[:, None]
+
+    def covariance(multipliers: Floats) -> Floats:
+        return inverse_of(np.eye(z.shape[1]) + (rows.T * multipliers) @ rows)
+
+    def lagrangian(multipliers: Floats) -> tuple[float, Floats]:
+        sigma = covariance(multipliers)
+        value = float(np.linalg.slogdet(sigma)[1] + multipliers.sum())
+        return value, 1.0 - np.einsum("ij,jk,ik->i", rows, sigma, rows)
+
+    start = np.full(len(z), 1.0 / len(z))
+    answer = minimize(lagrangian, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(z))
+    sigma = covariance(answer.x)
+    excess = float(np.einsum("ij,jk,ik->i", rows, sigma, rows).max())
+    return sigma / max(1.0, excess * (1.0 + SLACKS[0]))
+
+
+@dataclass(frozen=True)
+class Comparator:
+    """Satisfies cw2008, eq. (18), on a run; `cost` is the bracket of (19)."""
+
+    mean: Floats
+    covariance: Floats
+    cost: float
+
+
+def tightest_comparator(run: Replay) -> Comparator:
+    """The bound on this run is smallest: mu* and Sigma* are solutions of two convex problems.
+
+    A run so ill-conditioned that rounding hides them raises an ArithmeticError.
+    """
+    margins = np.array([update.margin for update in run.updates])
+    sizes = np.linalg.norm(run.rows, axis=1)
+    if not _is_feasible(_unit(run.rows), margins / sizes):
+        raise NotSeparableError(
+            "no mu* has y mu*.x >= y mu_{i+1}.x on every update: the updated examples are not linearly "
+            "separable, and the theorem says nothing about such a run"
+        )
+    mean = nearest_point(run.precision, run.rows, margins)
+    covariance = nearest_covariance(run.rows, np.array([update.variance for update in run.updates]))
+    spread = np.trace(covariance) - float(np.linalg.slogdet(covariance)[1])
+    comparator = Comparator(mean, covariance, float(spread + mean @ run.precision @ mean - len(mean)))
+    if not satisfies_conditions(comparator, run):
+        raise ArithmeticError("rounding pushed the comparator out of its conditions")
+    return comparator
+
+
+def find_comparator(run: Replay) -> Comparator | None:
+    try:
+        return tightest_comparator(run)
+    except (NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
+        return None
+
+
+def satisfies_conditions(comparator: Comparator, run: Replay) -> bool:
+    """Whether eq. (18) holds for a comparator on every update of a run."""
+    return all(
+        comparator.mean @ update.z >= update.margin
+        and update.z @ comparator.covariance @ update.z <= update.variance
+        for update in run.updates
+    )

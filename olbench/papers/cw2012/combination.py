@@ -1,0 +1,100 @@
+"""Combining models that were trained apart (cw2012, section 7.10).
+
+What is carried are sums over models, by feature, which add up in any order. Features that a model's data
+lacks have mean 0 and precision 1/a in it: they count in every combination, and cost no memory.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.learners.examples import Floats, Ints
+
+#: The columns of the sums. A precision is carried as its excess over 1/a, which is 0 where a model lacks the
+#: feature.
+EXCESS, WEIGHTED, MEAN, COUNTED, COUNT = range(5)
+Columns = NDArray[np.uint32]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over `n` models with the initial variance `a`, one row for each feature, sorted by feature."""
+
+    columns: Columns
+    values: Floats
+    n: int
+    a: float
+
+    @classmethod
+    def of(
+        cls, columns: Columns, means: Floats, variances: Floats | None, counts: Ints | None, a: float = 1.0
+    ) -> "Sums":
+        """Without variances all have the variance a; without counts there is no combination by counts."""
+        values = np.empty((columns.size, 3 if counts is None else 5))
+        values[:, EXCESS] = 0.0 if variances is None else 1.0 / variances - 1.0 / a
+        values[:, WEIGHTED] = means / (a if variances is None else variances)
+        values[:, MEAN] = means
+        if counts is not None:
+            values[:, COUNTED] = counts * means
+            values[:, COUNT] = counts
+        return cls(columns, values, 1, a)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.columns.nbytes + self.values.nbytes)
+
+    def add(self, other: "Sums") -> "Sums":
+        from olbench.kernels.sparse import merge_sums  # numba, which a report does not need
+
+        if self.a != other.a:
+            raise ValueError(f"models that start with the variances {self.a} and {other.a} have no sum")
+        most = self.columns.size + other.columns.size
+        columns, values = np.empty(most, np.uint32), np.empty((most, self.values.shape[1]))
+        size = merge_sums(self.columns, self.values, other.columns, other.values, columns, values)
+        # Shrinking in place gives the unused room back without a copy.
+        columns.resize(size, refcheck=False)
+        values.resize((size, values.shape[1]), refcheck=False)
+        return Sums(columns, values, self.n + other.n, self.a)
+
+    def means(self, way: str) -> Floats:
+        if way == "kl":
+            return np.asarray(self.values[:, WEIGHTED] / (self.n / self.a + self.values[:, EXCESS]))
+        if way == "l2":
+            return np.asarray(self.values[:, MEAN] / self.n)
+        if way == "counts" and self.values.shape[1] > COUNT:
+            return np.asarray(self.values[:, COUNTED] / self.values[:, COUNT])
+        raise ValueError(f"these sums have no combination '{way}'")
+
+    @property
+    def variances(self) -> Floats:
+        """The mean precision; cw2012 prints the sum, which does not minimise its objective."""
+        return np.asarray(1.0 / (1.0 / self.a + self.values[:, EXCESS] / self.n))
+
+    def weights(self, way: str, wanted: Columns) -> Floats:
+        places = np.searchsorted(self.columns, wanted)
+        places[places == self.columns.size] = 0
+        present = self.columns[places] == wanted if self.columns.size else np.zeros(wanted.size, bool)
+        weights = np.zeros(wanted.size)
+        weights[present] = self.means(way)[places[present]]
+        return weights
+
+
+def fold(leaves: Iterable[T], join: Callable[[T, T], T]) -> T:
+    """A binary tree whose shape depends on the number of leaves alone; at most log2(n) subtrees are held."""
+    trees: list[tuple[int, T]] = []
+    for leaf in leaves:
+        height, tree = 0, leaf
+        while trees and trees[-1][0] == height:
+            tree = join(trees.pop()[1], tree)
+            height += 1
+        trees.append((height, tree))
+    if not trees:
+        raise ValueError("there are no models to combine")
+    _, total = trees.pop()
+    while trees:
+        total = join(trees.pop()[1], total)
+    return total

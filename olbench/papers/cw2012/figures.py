@@ -1,0 +1,191 @@
+"""Models of shards beside one model of all the data (cw2012, Figures 6 and 7)."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter
+
+from olbench.analysis.results import Entry, Floats, Results
+from olbench.protocols.definition import Series
+from olbench.records.quantities import Quantity
+from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_titles, set_ticks
+from olbench.report.figures.curves import draw_bands, late_range
+from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, display_name, styles
+
+TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
+COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
+MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
+COLUMNS = 3
+
+
+@dataclass(frozen=True)
+class Family:
+    dataset: str
+    single: Entry
+    combined: Mapping[tuple[int, str], Entry]
+
+    @property
+    def label(self) -> str:
+        return self.single.label
+
+    @property
+    def shards(self) -> list[int]:
+        return list(dict.fromkeys(shards for shards, _ in self.combined))
+
+    @property
+    def ways(self) -> list[str]:
+        return list(dict.fromkeys(way for _, way in self.combined))
+
+    def best(self, shards: int) -> Entry:
+        """Return the combination that uses most of what the models know: KL, or else L2."""
+        ways = [way for way in ("kl", "l2", "counts", "average") if (shards, way) in self.combined]
+        return self.combined[shards, ways[0]]
+
+
+def families(results: Results) -> list[Family]:
+    found: dict[tuple[str, str], dict[tuple[int, str], Entry]] = {}
+    singles: dict[tuple[str, str], Entry] = {}
+    for entry in results.entries:
+        if not entry.done or "combination" not in entry.setting:
+            continue
+        place = entry.dataset, str(entry.spec)
+        if entry.setting["shards"] == 1:
+            singles[place] = entry
+        else:
+            found.setdefault(place, {})[entry.setting["shards"], entry.setting["combination"]] = entry
+    return [Family(place[0], single, found.get(place, {})) for place, single in singles.items()]
+
+
+def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | None:
+    """Return the share of the examples after which a curve first reaches an accuracy; None if it never does.
+
+    Between points the curve is taken to be straight.
+
+    >>> find_worth(np.array([10.0, 20.0, 40.0]), np.array([0.5, 0.7, 0.8]), 0.6)
+    0.375
+    """
+    best = np.maximum.accumulate(accuracies)
+    if not best.size or reached > best[-1]:
+        return None
+    place = int(np.argmax(best >= reached))
+    if place == 0 or best[place] == best[place - 1]:
+        return float(points[place] / points[-1])
+    part = (reached - best[place - 1]) / (best[place] - best[place - 1])
+    return float((points[place - 1] + part * (points[place] - points[place - 1])) / points[-1])
+
+
+def points_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Quantity) -> Figure:
+    """cw2012, Figure 6, whose bars mean nothing unless they begin at zero."""
+    look = styles(dict.fromkeys(family.label for family in singles))
+    ways = [way for way in TITLES if any(way in family.ways for family in found)]
+    points = [Line2D([], [], linestyle="none", label=TITLES[way], **_point_look(way)) for way in ways]
+    lines = [
+        Line2D(
+            [], [], color=style.colour, linestyle=DASHES[style.dash], label=f"{display_name(label)}, single"
+        )
+        for label, style in look.items()
+    ]
+    name = display_name(found[0].label)
+    heading = f"{name} in shards: test {quantity.title}, mean and deviation over the splits"
+    caption = (
+        f"{heading}. Points: the models of n shards by themselves (average) and combined. Lines: one model "
+        "of all training examples. All panels have the same axis."
+    )
+    names, reaches = [family.dataset for family in found], []
+    with _grid(heading, [*points, *lines], caption, names) as (figure, panels):
+        for panel, family in zip(panels, found, strict=True):
+            reaches += _draw_points(panel, family, ways, quantity)
+            for each in (each for each in singles if each.dataset == family.dataset):
+                mean, style = _scaled(quantity, each.single.mean(quantity)), look[each.label]
+                dashes = DASHES[style.dash]
+                panel.axhline(mean, color=style.colour, linestyle=dashes, linewidth=1.1, zorder=4)
+                reaches.append(mean)
+            panel.set_xlabel("shards")
+        low, high = min(reaches), max(reaches)
+        margin = 0.04 * (high - low) or 0.5
+        for panel in panels:
+            panel.set_ylim(max(0.0, low - margin), min(high + margin, quantity.top))
+            set_ticks(panel.yaxis, 6)
+    return figure
+
+
+def _point_look(way: str) -> dict[str, Any]:
+    return {"color": COLOURS[way], "marker": MARKERS[way], "markersize": 4}
+
+
+def _grid(
+    heading: str, samples: Sequence[Artist], caption: str, names: Sequence[str]
+) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
+    rows, columns = ceil(len(names) / COLUMNS), min(len(names), COLUMNS)
+    titles = panel_titles(names, columns)
+    return new_page(heading, 0.8 + 2.0 * rows, samples, caption, rows, columns, titles)
+
+
+def _scaled(quantity: Quantity, value: float) -> float:
+    return 100 * value if quantity.percent else value
+
+
+def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Quantity) -> list[float]:
+    width, reaches = 0.7 / len(ways), []
+    for place, shards in enumerate(family.shards):
+        for k, way in enumerate(ways):
+            entry = family.combined.get((shards, way))
+            if entry is None:
+                continue
+            mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
+            below, above = min(deviation, mean), min(deviation, quantity.top - mean)
+            panel.errorbar(
+                [place + (k - (len(ways) - 1) / 2) * width],
+                [mean],
+                yerr=[[below], [above]],
+                elinewidth=0.8,
+                capsize=1.6,
+                capthick=0.8,
+                zorder=5,
+                **_point_look(way),
+            )
+            reaches += [mean - below, mean + above]
+    panel.set_xticks(range(len(family.shards)), [f"{shards:,}" for shards in family.shards])
+    panel.set_xlim(-0.6, len(family.shards) - 0.4)
+    panel.tick_params(axis="x", length=0)
+    return reaches
+
+
+def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Figure:
+    """cw2012, Figure 7; a grey line is the combination of the fewest shards of the first algorithm."""
+    look = styles(dict.fromkeys(family.label for each in found.values() for family in each))
+    samples = line_samples(list(look), look)
+    first = next((each[0] for each in found.values() if each[0].shards), None)
+    if first is not None:
+        name = f"{display_name(first.label)}, {min(first.shards)} shards"
+        samples.append(Line2D([], [], color=GREY, linestyle=DASHES["dot"], label=name))
+    heading = "Test accuracy (%) by the number of training examples"
+    caption = f"{heading}, one pass of one model. A band is one deviation over the splits either way."
+    with _grid(heading, samples, caption, list(found)) as (figure, panels):
+        for panel, own in zip(panels, found.values(), strict=True):
+            _draw_curves(panel, own, series)
+            panel.set_xlabel(series.along_title)
+    return figure
+
+
+def _draw_curves(panel: Axes, own: Sequence[Family], series: Series) -> None:
+    look = styles(family.label for family in own)
+    bands = draw_bands(panel, [family.single for family in own], series, look, 0.12)
+    low, high = late_range(bands)
+    if own[0].shards:
+        mean = 100 * own[0].best(min(own[0].shards)).mean(series.quantity)
+        panel.axhline(mean, color=GREY, linestyle=DASHES["dot"], linewidth=0.9)
+        low, high = min(low, mean), max(high, mean)
+    margin = 0.05 * (high - low) or 0.5
+    panel.set_ylim(low - margin, high + margin)
+    panel.set_xlim(left=0)
+    set_ticks(panel.xaxis, 4, format=EngFormatter(sep=""))
+    set_ticks(panel.yaxis, 5)

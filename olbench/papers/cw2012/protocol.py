@@ -1,0 +1,367 @@
+"""The protocol `shards`: models of disjoint parts of the stream, combined (cw2012, sections 7.9 and 7.10).
+
+Parameters are tuned on rows that no split trains or tests on.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from threading import local
+from typing import Any
+
+import numpy as np
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.data.source import Source
+from olbench.errors import UserError
+from olbench.learners.examples import Floats, Ints, as_examples
+from olbench.learners.learners import DiagonalLearner, FirstOrderLearner
+from olbench.learners.passes import SLICE_ROWS, StoppedError
+from olbench.learners.start import start
+from olbench.papers.cw2012.combination import Columns, Sums, fold
+from olbench.protocols.definition import Cell, Key, Protocol, Stopped, protocol, whole, wholes
+from olbench.protocols.keys import by_dataset
+from olbench.protocols.online import Online
+from olbench.protocols.scores import Scores, accuracy_series
+from olbench.protocols.specs import Config
+from olbench.protocols.tuning import Choice
+from olbench.records.quantities import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    BREAKDOWNS,
+    MODEL_BYTES,
+    RIGHT,
+    ROUNDS,
+    SECONDS,
+    TRAINING_ROUNDS,
+)
+from olbench.records.trial import Outcome, Record, Trial
+from olbench.structs import choice, one_or_many
+
+AVERAGE, L2, KL, COUNTS = "average", "l2", "kl", "counts"
+COMBINATIONS = (AVERAGE, L2, KL, COUNTS)
+TITLES = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
+SINGLE = "single"
+NUMBERS = ("right", "balanced_accuracy")
+_local = local()
+
+
+@protocol
+class Shards(Protocol):
+    """Train models on disjoint parts of the training rows, and test them apart, combined, and as one."""
+
+    id = "shards"
+    keys = (
+        Key("splits", whole(1), 4, "random splits into training and test rows, the same for every algorithm"),
+        Key("test", by_dataset(whole(1)), 10_000, "rows of a test set; all others are trained on"),
+        Key("shards", wholes(2), (10, 50, 100), "numbers of parts to train on apart"),
+        Key(
+            "combinations",
+            one_or_many(choice(*COMBINATIONS)),
+            (AVERAGE, L2, KL),
+            "what is reported of the parts",
+        ),
+        Key("every", by_dataset(whole(1)), 10_000, "training rows between two tests of the single model"),
+    )
+    tuning_keys = (
+        Key("rows", by_dataset(whole(2)), 5000, "rows for tuning, which no split trains or tests on"),
+        Key("folds", whole(2), 5, "parts of the tuning rows, each held out once"),
+    )
+    order_free = ("splits", "shards", "combinations", "every", "tuning.folds")
+    searches = ("grid", "coordinate", "none")
+    numbered = "split"
+    same_n = True
+    quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
+    recorded = (ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
+    timed_examples = (TRAINING_ROUNDS.name,)
+    series = accuracy_series("training examples")
+    sections = (
+        "headline", "verdicts", "evidence", "results", "shards", "claims", "tuning", "statistics", "costs",
+        "algorithms", "datasets", "provenance",
+    )  # fmt: skip
+
+    def refuse(self, definition: Definition) -> str:
+        if definition.order not in ("first", "second"):
+            return f"{definition.id} has no weight vector, and protocol: shards combines weight vectors"
+        if definition.product:
+            return (
+                f"{definition.id} predicts with more than a weight vector, and protocol: shards combines "
+                "weight vectors"
+            )
+        return ""
+
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+        """One model of all the data, then the combinations, which share the trials of their shards."""
+        ways = self._ways(config, spec)
+        for shards, way in [(1, SINGLE), *product(self.setting_of(config, "shards"), ways)]:
+            yield {
+                "suffix": "" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
+                "setting": {"shards": shards, "combination": way},
+                "is_view": way not in (SINGLE, *ways[:1]),
+            }
+
+    def refuse_source(self, config: Config, source: Source) -> str:
+        test = self.setting_of(config, "test", source.name)
+        tuned = self.setting_of(config, "tuning.rows", source.name)
+        folds = self.setting_of(config, "tuning.folds")
+        most = max(self.setting_of(config, "shards"), default=1)
+        if source.n - test - tuned < most:
+            return (
+                f"{source.name} has {source.n:,} rows: {test:,} for testing and {tuned:,} for tuning leave "
+                f"none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
+            )
+        if config.tuning.search != "none" and folds > tuned:
+            return (
+                f"{tuned:,} tuning rows of {source.name} cannot be divided into {folds:,} folds; lower "
+                "'folds' of the tuning, or raise its 'rows'"
+            )
+        return ""
+
+    def _ways(self, config: Config, spec: AlgorithmSpec) -> list[str]:
+        second = get_definition(spec.id).order == "second"
+        if second and spec.options.get("covariance") != "diag":
+            raise UserError(
+                f"{spec.id}: protocol: shards combines models by feature, which needs covariance: diag"
+            )
+        # Without variances all features weigh the same, and KL is L2.
+        return [way for way in self.setting_of(config, "combinations") if second or way != KL]
+
+    def tuning_passes(self, cell: Cell) -> int:
+        """Return how many trials tune; all cells of an algorithm share those of its first."""
+        return super().tuning_passes(cell) if cell.setting["shards"] == 1 else 0
+
+    def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
+        """Return the rows of a trial. What distinguishes the cells that share a trial is not part of it."""
+        config, dataset, shards = cell.config, cell.source.name, cell.setting["shards"]
+        own = {"tuning_rows": self.setting_of(config, "tuning.rows", dataset)}
+        if role == "tune":
+            return {**own, "folds": self.setting_of(config, "tuning.folds")}
+        own |= {"test": self.setting_of(config, "test", dataset), "shards": shards}
+        if shards == 1:
+            return {**own, "every": self.setting_of(config, "every", dataset)}
+        return {**own, "combinations": self._ways(config, cell.spec)}
+
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        return bool(setting.get("shards") == 1)
+
+    def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
+        way = setting.get("combination", SINGLE)
+        own = {name: record.get(f"{name}_{way}") for name in NUMBERS}
+        return record if way == SINGLE or None in own.values() else {**record, **own}
+
+    def probe_seconds(self, cell: Cell) -> float:
+        return 0.0 if cell.is_view else Online().probe_seconds(cell)
+
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
+        work = _Work(trial, source, stopped)
+        if trial.role == "tune":
+            return work.score()
+        if trial.setting["shards"] == 1:
+            return work.train_single()
+        parts = (work.train_part(part) for part in range(self.parts(trial)))
+        return work.finish(fold(parts, Part.join))
+
+    def parts(self, trial: Trial) -> int:
+        return int(trial.setting["shards"]) if trial.role != "tune" and trial.setting["shards"] > 1 else 0
+
+    def run_part(self, trial: Trial, part: int, stopped: Stopped) -> "Part":
+        """Return the model of one shard. A thread keeps its learner for the next shard."""
+        work, _local.work = getattr(_local, "work", None), None
+        if work is None or work.trial != trial or work.source is not trial.source:
+            work = _Work(trial, trial.source, stopped)
+        work.stopped = stopped
+        model = work.train_part(part)
+        _local.work = work  # not if it failed: the learner has seen something then
+        return model
+
+    def finish(self, trial: Trial, joined: "Part", stopped: Stopped) -> Outcome:
+        return _Work(trial, trial.source, stopped).finish(joined)
+
+
+class _Test:
+    """The test rows over their own features: a small copy, whatever d is."""
+
+    def __init__(self, work: "_Work", rows: Ints):
+        X = work.source.open().examples.matrix()[rows]
+        if isinstance(X, np.ndarray):
+            self.features: Columns = np.arange(X.shape[1], dtype=np.uint32)
+        else:
+            found, places = np.unique(X.indices, return_inverse=True)
+            self.features = found.astype(np.uint32)
+            X = type(X)((X.data, places.astype(np.int32), X.indptr), (X.shape[0], max(1, found.size)))
+        self.examples = as_examples(X)
+        self.order = np.arange(rows.size)
+        self.positive = work.labels[rows] > 0
+
+    def score(self, weights: Floats) -> Scores:
+        from olbench.kernels.rows import score_rows
+
+        vector = weights if weights.size else np.zeros(self.examples.d)
+        scores = np.empty(self.order.size)
+        score_rows(self.examples.rows(), self.order, vector, scores)
+        # sign(0) = +1
+        return Scores.count((scores >= 0.0) == self.positive, self.positive)
+
+
+@dataclass(eq=False)
+class _Work:
+    """What one trial does with the data. It has one learner, which forgets a shard before the next."""
+
+    trial: Trial
+    source: Source
+    stopped: Stopped
+
+    @cached_property
+    def labels(self) -> Floats:
+        return self.source.open().labels
+
+    @cached_property
+    def learner(self) -> FirstOrderLearner | DiagonalLearner:
+        learner = start(self.trial.make_algorithm(), self.source.d)
+        assert isinstance(learner, FirstOrderLearner | DiagonalLearner)
+        return learner
+
+    @cached_property
+    def test(self) -> _Test:
+        return _Test(self, self.split[1])
+
+    @cached_property
+    def features(self) -> "_Features":
+        return _Features(self.source)
+
+    def _rows(self) -> tuple[Ints, Ints]:
+        order = self.trial.generator("shards tuning", 0).permutation(self.source.n).astype(np.int64)
+        first, others = np.split(order, [self.trial.setting["tuning_rows"]])
+        return first, others
+
+    @cached_property
+    def split(self) -> tuple[Ints, Ints]:
+        others = self._rows()[1]
+        order = others[self.trial.generator("shards split").permutation(others.size)]
+        test, train = np.split(order, [self.trial.setting["test"]])
+        return train, test
+
+    def _learn(self, order: Ints) -> float:
+        rows, seconds = self.source.open().examples.rows(), 0.0
+        for begin in range(0, order.size, SLICE_ROWS):
+            if self.stopped():
+                raise StoppedError
+            part = order[begin : begin + SLICE_ROWS]
+            seconds += float(self.learner.trace(rows, self.labels, part, np.array([part.size]))[1][-1])
+        return seconds
+
+    def score(self) -> Outcome:
+        rows, total = self._rows()[0], Scores(np.zeros(2), np.zeros(2))
+        folds = np.array_split(rows, self.trial.setting["folds"])
+        seconds, breakdowns = 0.0, 0
+        for number, held in enumerate(folds):
+            train = np.concatenate([part for other, part in enumerate(folds) if other != number])
+            seconds += self._learn(train)
+            breakdowns += self.learner.breakdowns
+            test = _Test(self, held)
+            total += test.score(self.learner.moments_at(test.features)[0])
+            self.learner.forget(self.features.find(train)[0])
+        return self._outcome(total, rows.size, seconds, breakdowns, 0, {})
+
+    def train_single(self) -> Outcome:
+        (train, _), test, seconds = self.split, self.test, 0.0
+        every = self.trial.setting["every"]
+        ends = [*range(every, train.size, every), train.size]
+        curve: dict[str, list[Any]] = {"t": ends, "accuracy": [], "balanced_accuracy": []}
+        score = Scores(np.zeros(2), np.ones(2))
+        for begin, end in zip([0, *ends], ends, strict=False):
+            seconds += self._learn(train[begin:end])
+            score = test.score(self.learner.moments_at(test.features)[0])
+            curve["accuracy"].append(round(float(score.accuracy), 6))
+            curve["balanced_accuracy"].append(round(float(score.balanced), 6))
+        outcome = self._outcome(score, train.size, seconds, self.learner.breakdowns, 0, {}, curve)
+        return replace(outcome, state_bytes=self.learner.state_bytes)
+
+    def train_part(self, part: int) -> "Part":
+        started = time.perf_counter()
+        rows = np.array_split(self.split[0], self.trial.setting["shards"])[part]
+        seconds = self._learn(rows)
+        score = self.test.score(self.learner.moments_at(self.test.features)[0])
+        columns, counts = self.features.find(rows)
+        a = self.learner.algorithm.a if isinstance(self.learner, DiagonalLearner) else 1.0
+        wanted = counts if COUNTS in self.trial.setting["combinations"] else None
+        model = Sums.of(columns, *self.learner.moments_at(columns), wanted, a)
+        breakdowns = self.learner.breakdowns
+        self.learner.forget(columns)
+        return Part(model, score, seconds, time.perf_counter() - started - seconds, breakdowns, model.bytes)
+
+    def finish(self, joined: "Part") -> Outcome:
+        n, test, sums = self.trial.setting["shards"], self.test, joined.sums
+        mean = Scores(joined.score.right / n, joined.score.total / n)
+        scores = {AVERAGE: mean}
+        for way in self.trial.setting["combinations"]:
+            if way != AVERAGE:
+                scores[way] = test.score(sums.weights(way, test.features))
+        numbers = {
+            f"{name}_{way}": value for way, score in scores.items() for name, value in score.numbers.items()
+        }
+        best = next((scores[way] for way in (KL, L2, COUNTS) if way in scores), mean)
+        others = {"combine_seconds": round(joined.combine_seconds, 9), "combined_bytes": sums.bytes}
+        return self._outcome(
+            best, self.split[0].size, joined.seconds, joined.breakdowns, joined.bytes // n, numbers | others
+        )
+
+    @staticmethod
+    def _outcome(
+        score: Scores, learnt: int, seconds: float, breakdowns: int, size: int,
+        others: Mapping[str, float | int], curve: Mapping[str, list[Any]] | None = None,
+    ) -> Outcome:  # fmt: skip
+        numbers = {
+            "n": int(score.total.sum()),
+            **score.numbers,
+            "training_n": learnt,
+            "breakdowns": breakdowns,
+            "model_bytes": size,
+            "seconds": round(seconds, 9),
+        }
+        empty: dict[str, list[Any]] = {"t": [], "accuracy": [], "balanced_accuracy": []}
+        return Outcome({**numbers, **others}, {"curve": curve or empty})
+
+
+@dataclass(frozen=True)
+class Part:
+    sums: Sums
+    score: Scores
+    seconds: float
+    combine_seconds: float
+    breakdowns: int
+    bytes: int
+
+    def join(self, other: "Part") -> "Part":
+        started = time.perf_counter()
+        sums = self.sums.add(other.sums)
+        return Part(
+            sums,
+            self.score + other.score,
+            self.seconds + other.seconds,
+            self.combine_seconds + other.combine_seconds + time.perf_counter() - started,
+            self.breakdowns + other.breakdowns,
+            self.bytes + other.bytes,
+        )
+
+
+class _Features:
+    """Counts how many rows have a feature, in one buffer that is cleared feature by feature."""
+
+    def __init__(self, source: Source):
+        self.rows = source.open().examples.rows()
+        self.counts = np.zeros(source.d, dtype=np.int64)
+        self.touched: Columns = np.empty(source.d, dtype=np.uint32)
+
+    def find(self, order: Ints) -> tuple[Columns, Ints]:
+        from olbench.kernels.sparse import count_features
+
+        new = count_features(self.rows, order, self.counts, self.touched)
+        columns = np.sort(self.touched[:new])
+        counts = self.counts[columns]
+        self.counts[columns] = 0
+        return columns, counts

@@ -1,0 +1,118 @@
+"""Models of shards, apart and combined, beside one model of all the data (cw2012, Figures 6 and 7)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from olbench.protocols.definition import Series
+from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, capitalise, left, right
+from olbench.report.model import Report
+from olbench.report.sections import Figures, Section, register
+
+if TYPE_CHECKING:
+    from olbench.papers.cw2012.figures import Family
+
+
+def _families(report: Report) -> "list[Family]":
+    from olbench.papers.cw2012.figures import families
+
+    return families(report.results)
+
+
+def applies(report: Report) -> bool:
+    return any(family.combined for family in _families(report))
+
+
+def _series(report: Report) -> Series | None:
+    return next((each for each in report.protocol.series if each.quantity == report.headline), None)
+
+
+def parts(report: Report) -> Iterator[Part]:
+    from olbench.papers.cw2012.figures import TITLES
+
+    found = [family for family in _families(report) if family.combined]
+    ways = [way for way in TITLES if any(way in family.ways for family in found)]
+    rows = [row for family in found for row in _rows(report, family, ways)]
+    columns = (*left("data set", "algorithm"), *right("shards", "single", *(TITLES[way] for way in ways)))
+    columns += right("loss", "worth") + right("MB of a model", drop=DETAIL)
+    yield Grid(
+        f"{capitalise(report.headline.title)} of shards",
+        columns,
+        rows,
+        "Means over the splits. * or bold: the best of a row. Loss: single minus the combination by KL or, "
+        "without variances, L2. Worth: the share of the training examples after which the single model first "
+        "is as good as that combination. MB of a model: what one shard sends.",
+    )
+    if report.paper and report.paper.unavailable and report.paper.shapes:
+        yield _corpora(report)
+
+
+def _rows(report: Report, family: "Family", ways: list[str]) -> Iterator[tuple[Box, ...]]:
+    from olbench.papers.cw2012.figures import find_worth
+
+    quantity, series = report.headline, _series(report)
+    single = family.single.mean(quantity)
+    for shards in family.shards:
+        combined = {way: family.combined.get((shards, way)) for way in ways}
+        means = {way: each.mean(quantity) for way, each in combined.items() if each}
+        best = family.best(shards)
+        reached = best.mean(quantity)
+        worth = None
+        if series is not None:
+            curve = family.single.curves[series.name].mean(axis=0)
+            worth = find_worth(family.single.points.astype(float), curve, reached)
+        size = float(best.columns["model_bytes"].mean()) / 1e6 if "model_bytes" in best.columns else 0.0
+        top = max((single, *means.values()), key=lambda value: -quantity.loss(value))
+        yield boxes(
+            family.dataset,
+            family.label,
+            f"{shards:,}",
+            Box(quantity.text(single), single == top),
+            *(Box(quantity.text(means[way]), means[way] == top) if way in means else "" for way in ways),
+            quantity.text(single - reached, sign="+"),
+            _describe_worth(worth, family.single.points),
+            f"{size:,.2f}",
+        )
+
+
+def _describe_worth(worth: float | None, points: Any) -> str:
+    if worth is None:
+        return "over 100%"
+    return f"{'at most ' if worth <= points[0] / points[-1] else ''}{worth:.0%}"
+
+
+def _corpora(report: Report) -> Grid:
+    assert report.paper is not None
+    rows = []
+    for name, shape in report.paper.shapes.items():
+        reason = report.paper.unavailable.get(name, "")
+        counts = [f"{shape[key]:,}" if key in shape else "" for key in ("rows", "features")]
+        ratio = f"{shape['features'] / shape['rows']:.2f}" if {"rows", "features"} <= set(shape) else ""
+        rows.append(boxes(name, *counts, ratio, f"not comparable: {reason}" if reason else ""))
+    return Grid(
+        f"{report.paper.shapes_where}: the paper's data sets",
+        (*left("data set"), *right("rows", "features", "ratio"), *left("verdict")),
+        rows,
+        "Numbers of the paper are about these, and are not compared with ours. Its claims are.",
+    )
+
+
+def figures(report: Report) -> Figures:
+    from olbench.papers.cw2012.figures import examples_figure, points_figure
+    from olbench.report.figures.curves import file_names
+
+    everything = _families(report)
+    found = {}
+    names = file_names(list(dict.fromkeys(each.label for each in everything if each.combined)))
+    for label, stem in names.items():
+        own = [family for family in everything if family.label == label and family.combined]
+        found[f"shards-{stem}"] = partial(points_figure, own, everything, report.headline)
+    series = _series(report)
+    if series is not None:
+        datasets = dict.fromkeys(family.dataset for family in everything)
+        by_dataset = {name: [each for each in everything if each.dataset == name] for name in datasets}
+        found["examples"] = partial(examples_figure, by_dataset, series)
+    return found
+
+
+register(Section("shards", "Shards", parts, applies, figures=figures))

@@ -1,0 +1,201 @@
+"""Finds what extends olbench, by three doors: a user's file, an installed package, a folder of `papers/`.
+
+All three register through the decorators of the rooms. A registry imports what ships and what is installed
+when it is first asked; a user's file is run by `load_file`.
+"""
+
+import importlib
+import importlib.machinery
+import importlib.util
+import pkgutil
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, NoReturn, TypeVar
+
+from olbench.errors import UserError, describe_error, find_line, is_file
+
+Item = TypeVar("Item")
+#: Modules made from a user's files; the name depends on the path alone, so that numba finds what another
+#: process has compiled.
+PREFIX = "olbench_plugin_"
+PAPERS = "olbench.papers"
+#: A folder below olbench/papers is a paper if it has this file.
+NUMBERS = "numbers.yaml"
+
+
+class PackageWarning(UserWarning):
+    """An installed package offers what cannot be used; the command line shows the sentence alone."""
+
+
+class Registry(dict[str, Item], Generic[Item]):
+    """What is registered, by id; `listed` and `load` import what ships and what is installed.
+
+    The files of a room come first, `first` before its others, then the parts of papers, which are modules or
+    packages with the name `part` in their folders, then the entry points of `group`.
+    """
+
+    def __init__(
+        self, what: str, *, room: str = "", part: str = "", group: str = "", first: Sequence[str] = ()
+    ):
+        super().__init__()
+        self.what, self.room, self.part, self.group, self.first = what, room, part, group, first
+        self.homes: dict[str, str] = {}
+        self._places: dict[str, int] | None = None
+        REGISTRIES.append(self)
+
+    def add(self, id: str, item: Item, module: str, place: str = "") -> None:
+        """Register an item; only the file that did so before, or a notebook, may do so again."""
+        if LOADS and (self.what, id) in LOADS[-1]:
+            raise UserError(f"{place}this file defines {self.what} '{id}' a second time; give it another id")
+        if LOADS:
+            LOADS[-1].add((self.what, id))
+        if id in self and file_of(self.homes[id]) not in (file_of(module), "__main__"):
+            kind = self.what.removeprefix("the ")
+            article = "an" if kind[0] in "aeiou" else "a"
+            raise UserError(
+                f"{article} {kind} named '{id}' already exists ({file_of(self.homes[id])}); choose another id"
+            )
+        self[id], self.homes[id] = item, module
+
+    def load(self) -> dict[str, int]:
+        if self._places is None:
+            self._places = {}
+            modules = import_all(self.room, self.first) if self.room else []
+            parts = [name for id in paper_folders() if self.part and (name := find_part(id, self.part))]
+            for name in parts:
+                importlib.import_module(name)
+            if self.group:
+                load_entry_points(self.group, self.what)
+            self._places |= {module: place for place, module in enumerate([*modules, *parts])}
+        return self._places
+
+    def listed(self) -> list[Item]:
+        """Return all items: what ships in one order, whatever was imported before, then the others."""
+        places = self.load()
+
+        def place(id: str) -> int:
+            return next((at for module, at in places.items() if _is_in(self.homes[id], module)), len(places))
+
+        return [self[id] for id in sorted(self, key=place)]
+
+    def drop(self, module: str) -> None:
+        for id in [id for id, home in self.homes.items() if home == module]:
+            del self[id], self.homes[id]
+
+
+REGISTRIES: list[Registry[Any]] = []
+#: What each plugin that is being loaded has defined so far; one may load another.
+LOADS: list[set[tuple[str, str]]] = []
+
+
+def file_of(module: str) -> str:
+    return str(getattr(sys.modules.get(module), "__file__", None) or module)
+
+
+def _is_in(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
+    folder = importlib.import_module(package).__path__
+    found = sorted(each.name for each in pkgutil.iter_modules(folder))
+    names = [f"{package}.{name}" for name in [*first, *(name for name in found if name not in first)]]
+    for name in names:
+        importlib.import_module(name)
+    return names
+
+
+@cache
+def paper_folders() -> dict[str, Path]:
+    """Return the folders of the papers that ship, by id."""
+    found = sorted(Path(__file__).parent.glob(f"papers/*/{NUMBERS}"))
+    return {path.parent.name: path.parent for path in found}
+
+
+def find_part(id: str, part: str) -> str:
+    """Return the name of a module in the folder of a paper that ships, or an empty text."""
+    folder = paper_folders()[id]
+    there = (folder / f"{part}.py").is_file() or (folder / part / "__init__.py").is_file()
+    return f"{PAPERS}.{id}.{part}" if there else ""
+
+
+def load_entry_points(
+    group: str, what: str, take: Callable[[str, Any], None] = lambda name, loaded: None
+) -> None:
+    """`take` gets the name of each entry point and what it has loaded; it may refuse it with a UserError."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=group):
+        try:
+            take(point.name, point.load())
+        except (Exception, SystemExit) as error:
+            owner = f"the package {point.dist.name}" if point.dist else point.value
+            reason = str(error) if isinstance(error, UserError) else describe_error(error)
+            warnings.warn(
+                f"{what} of {owner} ({point.value}) cannot be loaded: {reason}", PackageWarning, stacklevel=3
+            )
+
+
+def folder_of(module: Any) -> Path:
+    file = getattr(module, "__file__", None)
+    place = Path(file).parent if file else next(iter(getattr(module, "__path__", ())), None)
+    if place is None:
+        raise UserError("it must name a module, and its folder must have the file")
+    return Path(place)
+
+
+def load_file(path: str | Path) -> str:
+    """Run a user's file once, and return the name of its module."""
+    if not is_file(Path(path)):
+        raise UserError(f"there is no plugin file {path}")
+    file = Path(path).resolve()
+    name = f"{PREFIX}{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
+    if name not in sys.modules:
+        _execute(name, file, str(path))
+    return name
+
+
+class FreshLoader(importlib.machinery.SourceFileLoader):
+    """Runs the source as it is: Python's bytecode misses an edit that keeps the size within a second.
+
+    It leaves no __pycache__ beside the user's file either.
+    """
+
+    def path_stats(self, path: str) -> NoReturn:
+        """Have no date, without which bytecode is neither read nor written."""
+        raise OSError
+
+
+def make_module(name: str, file: Path) -> tuple[FreshLoader, ModuleType]:
+    loader = FreshLoader(name, str(file))
+    spec = importlib.machinery.ModuleSpec(name, loader, origin=str(file))
+    spec.has_location = True
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    return loader, sys.modules[name]
+
+
+def _execute(name: str, file: Path, given: str) -> None:
+    if file.suffix != ".py":
+        raise UserError(f"the plugin {given} must be a Python file (.py)")
+    loader, module = make_module(name, file)
+    LOADS.append(set())
+    try:
+        loader.exec_module(module)
+    # sys.exit in a plugin would end the command as if all were well.
+    except BaseException as error:
+        # Leave nothing behind: the user may correct the file and load it again.
+        sys.modules.pop(name, None)
+        for registry in REGISTRIES:
+            registry.drop(name)
+        if isinstance(error, UserError):
+            raise
+        line = find_line(error, str(file))
+        place = f"{given}:{line}" if line else given
+        raise UserError(f"{place}: the plugin failed: {describe_error(error)}") from error
+    finally:
+        LOADS.pop()

@@ -1,0 +1,68 @@
+"""Arrays of trials, in one file beside the ledger; each is on the disk before the record that has it."""
+
+import io
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.errors import UserError, shorten
+from olbench.records.container import read_piece
+from olbench.records.growing import GrowingFile
+
+NAME = "arrays.bin"
+#: No array has more; one in a bundle may say so.
+MOST_BYTES = 1 << 30
+#: Smaller arrays are not compressed: alone they hardly shrink, but together they do, in a wheel.
+SMALL = 1024
+#: Where an array is: offset, bytes, checksum and, for bits, how many there are.
+Reference = dict[str, int]
+
+
+class ArrayFile(GrowingFile):
+    def __init__(self, folder: Path):
+        super().__init__(folder / NAME, "the whole array")
+
+    def append_all(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Reference]:
+        pieces = {name: _encode(array) for name, array in arrays.items()}
+        offset = self.append(b"".join(piece for piece, _ in pieces.values()))
+        references = {}
+        for name, (piece, bits) in pieces.items():
+            references[name] = {"offset": offset, "bytes": len(piece), "crc32": zlib.crc32(piece), **bits}
+            offset += len(piece)
+        return references
+
+
+def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
+    path = folder / NAME
+    place = [reference.get(name) for name in ("offset", "bytes", "crc32")]
+    if not all(isinstance(number, int) and number >= 0 for number in place):
+        raise UserError(f"{path}: a record says that an array is at {shorten(str(reference))}")
+    try:
+        piece = read_piece(folder, NAME, reference["offset"], reference["bytes"])
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    if zlib.crc32(piece) != reference["crc32"]:
+        raise UserError(f"{path} is damaged: an array does not match its checksum; run the trial again")
+    try:
+        is_plain = piece.startswith(np.lib.format.MAGIC_PREFIX)
+        content = piece if is_plain else zlib.decompressobj().decompress(piece, MOST_BYTES)
+        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+        if "bits" in reference:
+            return np.unpackbits(array, count=reference["bits"]).astype(bool)
+    except (ValueError, TypeError, EOFError, zlib.error, SyntaxError):
+        raise UserError(f"{path} has an array that no trial can have written") from None
+    return array
+
+
+def _encode(array: NDArray[Any]) -> tuple[bytes, dict[str, int]]:
+    """Return an array as .npy, compressed unless it is small; truth values take a bit each."""
+    bits = {"bits": array.size} if array.dtype == np.bool_ else {}
+    stored = np.packbits(array) if bits else array
+    text = io.BytesIO()
+    np.lib.format.write_array(text, np.ascontiguousarray(stored), allow_pickle=False)
+    content = text.getvalue()
+    return content if len(content) < SMALL else zlib.compress(content, 6), bits

@@ -1,0 +1,160 @@
+"""Records: the JSON lines of a ledger, each with a version, and a checksum of the text before it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from olbench.errors import describe_error, shorten
+from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS, STATE_BYTES
+from olbench.records.trial import Outcome, Record, Trial
+from olbench.structs import is_number, is_whole
+
+VERSION = 2
+#: Fields of a record that are mappings and no curves; a run keeps them in memory.
+MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
+
+
+_KINDS: dict[str, type] = {
+    "key": str,
+    "protocol": str,
+    "dataset": str,
+    "fingerprint": str,
+    "algorithm": str,
+    "role": str,
+    "code": str,
+    "status": str,
+    "number": int,
+    "seed": int,
+    "params": dict,
+    "options": dict,
+    "setting": dict,
+}
+_NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
+TIMES = (SECONDS.name, CPU_SECONDS.name)
+_CHECKSUM_DIGITS, _CHECKSUM_END = 16, len('"}\n')
+#: Made once: `json.dumps` would make one for every line.
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
+
+class RecordError(ValueError):
+    """A line that is no record, or not the record that was written."""
+
+
+def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Record:
+    """The seconds are those of the whole trial, unless the protocol measures a more telling part of it."""
+    measured: Record = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
+    if outcome.choice:
+        measured["choice"] = dict(outcome.choice)
+    if outcome.state_bytes is not None:
+        measured[STATE_BYTES.name] = outcome.state_bytes
+    told = {"timing": "shared", "status": "ok", "error": None}
+    arrays = {"arrays": dict(outcome.arrays)} if outcome.arrays else {}
+    return {**_head(trial, numbered), **measured, **told, **arrays}
+
+
+def failure(trial: Trial, error: BaseException, numbered: str, fields: Sequence[str]) -> Record:
+    """Return the record of a trial that failed: every field that it would have measured is null."""
+    empty = dict.fromkeys((*fields, "seconds"))
+    told = {"timing": "shared", "status": "failed", "error": describe_error(error)}
+    return {**_head(trial, numbered), **empty, **told}
+
+
+def _head(trial: Trial, numbered: str) -> Record:
+    return {"key": trial.key, "version": VERSION, **trial.identity(), numbered: trial.number}
+
+
+def write_line(record: Mapping[str, Any]) -> bytes:
+    content = {name: value for name, value in record.items() if name != "checksum"}
+    text = _ENCODER.encode(content)
+    return f'{text[:-1]},"checksum":"{_checksum(text.encode())}"}}\n'.encode()
+
+
+def checksum_of(line: bytes) -> str:
+    return line[-_CHECKSUM_END - _CHECKSUM_DIGITS : -_CHECKSUM_END].decode()
+
+
+def read_line(line: bytes) -> Record:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        raise RecordError("this line is not a trial") from None
+    if not isinstance(record, dict) or not {"key", "status"} <= record.keys():
+        raise RecordError("this line is not a trial")
+    if record.get("version") != VERSION:
+        found = _show(record.get("version"))
+        raise BrokenRecordError(f"its version is {found}, and this olbench reads version {VERSION}")
+    body, mark, rest = line.rstrip(b"\n").rpartition(b',"checksum":"')
+    if not mark or rest != f'{_checksum(body + b"}")}"}}'.encode():
+        raise ChecksumError("this record does not match its checksum: it was changed after it was written")
+    check_fields(record)
+    return record
+
+
+def check_fields(record: Mapping[str, Any]) -> None:
+    for name, kind in _KINDS.items():
+        value = record.get(name)
+        # Not isinstance, which takes true for a number.
+        if type(value) is not kind:
+            raise BrokenRecordError(f"its {name} is {_show(value)}")
+    if record.get("timing", "shared") not in ("shared", "exclusive"):
+        raise BrokenRecordError(f"its timing is {_show(record['timing'])}")
+    if not isinstance(record.get("error"), str | None):
+        raise BrokenRecordError(f"its error is {_show(record['error'])}")
+    if record["status"] not in ("ok", "failed"):
+        raise BrokenRecordError(f"its status is {_show(record['status'])}")
+    if not is_whole(record["number"]):
+        raise BrokenRecordError(f"its number is {_show(record['number'])}")
+    if record["status"] == "ok":
+        _check_measured(record)
+
+
+def _check_measured(record: Mapping[str, Any]) -> None:
+    most = record.get("n")
+    # With one learner per class, updates are sums over the classes; a stream may learn more than it predicts.
+    several, lessons = record["setting"].get("classes", 1), record.get(LABELS.name)
+    times = several if is_whole(several, 1) else 1
+    for name, value in record.items():
+        if name in _NO_NUMBERS:
+            continue
+        if name in COUNTS:
+            whole = is_whole(value)
+            limit = COUNTS[name].at_most_n
+            bound = most
+            if limit == "per class" and isinstance(most, int):
+                bound = times * (max(most, int(lessons or 0)) if is_whole(lessons) else most)
+            if not whole or (limit and isinstance(bound, int) and value > bound):
+                raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
+        elif name in TIMES:
+            if not is_number(value) or value < 0:
+                raise BrokenRecordError(f"its {name} is {_show(value)}")
+        elif type(value) in (int, float) and not is_number(value):
+            raise BrokenRecordError(f"its {name} is {_show(value)}")
+        elif isinstance(value, dict) and name not in MAPPINGS:
+            lengths = {len(column) if isinstance(column, list) else -1 for column in value.values()}
+            if len(lengths) != 1 or min(lengths) < 0:
+                raise BrokenRecordError(f"the columns of its {name} are not lists of one length")
+
+
+def _show(value: Any) -> str:
+    return "missing" if value is None else shorten(repr(value))
+
+
+class BrokenRecordError(RecordError):
+    """A whole record that no trial can have written."""
+
+
+class ChecksumError(BrokenRecordError):
+    """A whole record that is not as it was written."""
+
+
+def _checksum(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:_CHECKSUM_DIGITS]
+
+
+def without_series(record: Record) -> Record:
+    """Return a record without its curves: a run of many trials keeps all records in memory."""
+    return {
+        name: None if isinstance(value, dict) and name not in MAPPINGS else value
+        for name, value in record.items()
+    }

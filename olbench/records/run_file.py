@@ -1,0 +1,330 @@
+"""run.json: the config, the versions, the machine, the times, and which trials report each cell."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from olbench.algorithms import get_definition, load_plugin, title_of
+from olbench.algorithms.registry import RECORDED
+from olbench.errors import UserError, shorten, show_name
+from olbench.files import write_text
+from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols.behaviour import source_hash
+from olbench.protocols.definition import Cell, Known
+from olbench.protocols.specs import Config
+from olbench.records import ledger, provenance
+from olbench.records.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
+from olbench.records.seeds import STREAMS
+from olbench.structs import (
+    Node,
+    any_text,
+    anything,
+    from_plain,
+    from_struct,
+    line,
+    many,
+    mapping,
+    name_text,
+    read_plain,
+    whole,
+)
+
+NAME = "run.json"
+VERSION = 2
+REFERENCE = "reference"
+
+
+def read_machine(node: Node, name: str) -> dict[str, Any]:
+    content = node.mapping(name)
+    for key, read in {"processor": any_text, "cores": whole(0), "system": any_text}.items():
+        if key in content:
+            read(content[key], key)
+    return dict(anything(node, name))
+
+
+AnyText = Annotated[str, any_text]
+Name = Annotated[str, name_text]
+Texts = Annotated[Mapping[str, str], mapping(any_text)]
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    fingerprint: AnyText
+    rows: int
+    features: int
+    majority: int | None = None
+    prepared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CellFacts:
+    dataset: Name
+    algorithm: Name
+    entry: int
+    label: Name
+    params: Mapping[str, Any] | None
+    setting: Mapping[str, Any]
+    options: Mapping[str, Any]
+    tuning_passes: int
+    planned: int
+    keys: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.label, self.algorithm, title_of(self.algorithm)
+
+
+@dataclass(frozen=True)
+class RunFile:
+    config: Config
+    data: Mapping[str, DataFacts] = field(default_factory=dict)
+    cells: tuple[CellFacts, ...] = ()
+    sources: Texts = field(default_factory=dict)
+    versions: Texts = field(default_factory=dict)
+    commit: AnyText | None = None
+    dirty: bool | None = None
+    machine: Annotated[Mapping[str, Any], read_machine] = field(default_factory=dict)
+    start: AnyText = ""
+    end: AnyText | None = None
+    #: What the runs that trials were copied from say about themselves: machine, versions, start and end.
+    reused: Annotated[tuple[Mapping[str, Any], ...], many(mapping(anything), 0)] = ()
+    deaths: Annotated[tuple[str, ...], many(any_text, 0)] = ()
+    #: The titles of algorithms that do not ship, by id, where they have one besides.
+    titles: Annotated[Mapping[str, str], mapping(line)] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, Any]:
+        own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
+        for name in ("reused", "deaths", "titles"):  # most runs have none of them
+            if values := own.pop(name):
+                own[name] = dict(values) if isinstance(values, Mapping) else list(values)
+        return {
+            "version": VERSION,
+            "config": json.loads(json.dumps(self.config.plain())),
+            "data": {name: from_struct(facts) for name, facts in self.data.items()},
+            "cells": [{**vars(cell), "keys": list(cell.keys)} for cell in self.cells],
+            "seeds": {"seed": self.config.seed, "streams": list(STREAMS)},
+            **own,
+        }
+
+    @classmethod
+    def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
+        known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
+        # There are tens of thousands of keys, which are checked apart.
+        run = read_plain(cls, {**known, "cells": [{**cell, "keys": []} for cell in content["cells"]]}, NAME)
+        _check_settings(run.config)
+        cells = []
+        for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True)):
+            if cell.entry >= len(run.config.algorithms):
+                raise UserError(f"{NAME}.cells.{place}.entry is beyond the algorithms of the config")
+            keys = _read_keys(stored["keys"], f"{NAME}.cells.{place}.keys")
+            cells.append(replace(cell, keys=keys))
+        return replace(run, cells=tuple(cells))
+
+
+def _read_keys(keys: Any, place: str) -> Any:
+    if isinstance(keys, LineKeys):
+        return keys
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        raise UserError(f"{place} is not a list of trials")
+    if len(set(keys)) < len(keys):
+        raise UserError(f"{place} has a trial twice; run its config again")
+    return tuple(keys)
+
+
+def _check_settings(config: Config) -> None:
+    """Check what the protocol adds to a config; that of a plugin is not loaded for it."""
+    protocol = next((known for known in protocols() if known.id == config.protocol), None)
+    if protocol is None:
+        return
+    added = [("config", key, config.settings) for key in protocol.keys]
+    added += [("config.tuning", key, config.tuning.settings) for key in protocol.tuning_keys]
+    for place, key, settings in added:
+        # What a config names, such as a file of rules, is recorded as its content; it has no default.
+        if key.default is not None and key.name in settings:
+            key.read(from_plain(settings[key.name], f"{NAME}.{place}.{key.name}", paths=True), key.name)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, end: str | None) -> RunFile:
+    sources = {cell.source.name: cell.source for cell in cells}
+    return RunFile(
+        config=config,
+        data={
+            name: DataFacts(source.fingerprint, source.n, source.d, source.majority, tuple(source.prepared))
+            for name, source in sources.items()
+        },
+        cells=tuple(_describe_cell(cell, known) for cell in cells),
+        sources={id: source_hash(id) for id in dict.fromkeys(cell.spec.id for cell in cells)},
+        versions=provenance.versions(),
+        **provenance.commit(),
+        machine=provenance.machine(),
+        start=start,
+        end=end,
+        titles=_find_titles(cell.spec.id for cell in cells),
+    )
+
+
+def _find_titles(ids: Iterable[str]) -> dict[str, str]:
+    own = (get_definition(id) for id in dict.fromkeys(ids))
+    return {each.id: each.title for each in own if each.is_own and each.title != each.id}
+
+
+def _describe_cell(cell: Cell, known: Known) -> CellFacts:
+    chosen = cell.step(known).chosen
+    return CellFacts(
+        dataset=cell.source.name,
+        algorithm=cell.spec.id,
+        entry=cell.entry,
+        label=cell.label,
+        params=None if chosen is None else cell.params_of(chosen),
+        setting={} if chosen is None else cell.setting_of(chosen),
+        options=dict(cell.spec.options),
+        tuning_passes=cell.tuning_passes,
+        planned=cell.repeats,
+        keys=tuple(trial.key for trial in cell.reported(known)),
+    )
+
+
+def read(folder: Path) -> RunFile:
+    path = folder / NAME
+    try:
+        content = _find_keys(folder, json.loads(read_member(folder, NAME).decode()))
+        run = RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
+    except FileNotFoundError:
+        shipped = folder / REFERENCE
+        hint = f"; did you mean {shipped}?" if shipped.is_dir() else ""
+        raise UserError(f"no run in '{folder}' (expected {path}){hint}") from None
+    except NotADirectoryError:
+        raise UserError(
+            f"{folder} is a file; name the folder of a run, such as results/quick, or a bundle (.olb)"
+        ) from None
+    except UserError as error:
+        if is_bundle(folder) and str(folder) in str(error):  # what is wrong is the bundle
+            raise
+        raise UserError(f"{path} is not the record of a run: {shorten(str(error), 200)}") from None
+    except (KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):
+        raise UserError(f"{path} is not the record of a run") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from None
+    RECORDED.update(run.titles)
+    return run
+
+
+def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """Paths of the config are in the bundle; the user's own data is looked for in the current folder."""
+    config = dict(content["config"])
+    if plugins := config.get("plugins"):
+        for name in plugins:
+            if not name.startswith(PLUGINS) or not has_member(folder, name):
+                raise UserError(f"{folder}: its plugin {show_name(name)} is not in it")
+        config["plugins"] = [locate_plugin(folder, name) for name in plugins]
+    paper = config.get("paper", "")
+    if paper == PAPER and has_member(folder, PAPER):
+        config["paper"] = str(folder / PAPER)
+    elif "." in paper or "/" in paper:
+        raise UserError(f"{folder}: its paper {show_name(paper)} is not in it")
+    for spec in config["datasets"]:
+        if Path(path := spec.get("path", "")).name != path:
+            raise UserError(f"{folder}: its data set {show_name(path)} is in a folder of another machine")
+    return {**content, "config": config}
+
+
+class LineKeys(Sequence[str]):
+    """The keys of some lines of a ledger, which is read once one of them is asked for."""
+
+    def __init__(self, folder: Path, spans: Sequence[Sequence[int]]):
+        self.folder, self.spans = folder, [(int(first), int(last)) for first, last in spans]
+        before = 0
+        for first, last in sorted(self.spans):
+            if not before < first <= last:
+                raise UserError("the lines that it names are none, or one of them is named twice")
+            before = last
+
+    @cached_property
+    def _found(self) -> tuple[str, ...]:
+        keys = ledger.keys(self.folder)
+        if any(last > len(keys) for _, last in self.spans):
+            raise UserError(f"{self.folder / NAME} names lines that the ledger does not have")
+        return tuple(key for first, last in self.spans for key in keys[first - 1 : last])
+
+    def __len__(self) -> int:
+        return sum(last - first + 1 for first, last in self.spans)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._found[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | LineKeys) and self._found == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _find_keys(folder: Path, content: Any) -> Any:
+    cells = [
+        {**cell, "keys": LineKeys(folder, cell["keys"]["lines"])} if isinstance(cell["keys"], dict) else cell
+        for cell in content["cells"]
+    ]
+    return {**content, "cells": cells}
+
+
+def refer_to_lines(content: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Keys do not compress; {"lines": [[1, 20]]} is the keys of the first twenty lines."""
+    lines = {key: number for number, key in enumerate(keys, 1)}
+    cells = []
+    for cell in content["cells"]:
+        if cell["keys"] and all(key in lines for key in cell["keys"]):
+            spans: list[list[int]] = []
+            for number in (lines[key] for key in cell["keys"]):
+                if spans and spans[-1][1] + 1 == number:
+                    spans[-1][1] = number
+                else:
+                    spans.append([number, number])
+            cell = {**cell, "keys": {"lines": spans}}
+        cells.append(cell)
+    return {**content, "cells": cells}
+
+
+def read_config(folder: Path) -> Config:
+    config = read(folder).config
+    load_plugins(config)
+    return config
+
+
+def load_plugins(config: Config) -> None:
+    for path in config.plugins:
+        for bundle in Path(path).parents:
+            if is_bundle(bundle):
+                raise UserError(
+                    f"{bundle} brings Python code of its own ({Path(path).name}), which is not run unless "
+                    "you trust it; read it, then add --trust-plugins"
+                )
+        load_plugin(path)
+
+
+def protocol_of(config: Config) -> Protocol:
+    if config.protocol not in {protocol.id for protocol in protocols()}:
+        load_plugins(config)
+    return get_protocol(config.protocol).configured(config)
+
+
+def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
+    write_text(folder / name, json.dumps(content, indent=1) + "\n", durable=True)
+
+
+def is_current(folder: Path, wanted: RunFile) -> bool:
+    try:
+        recorded, current = read(folder).plain(), wanted.plain()
+    except UserError:
+        return False
+    for facts in (*recorded["data"].values(), *current["data"].values()):
+        facts.pop("majority", None)  # older records lack it, and the fingerprint covers it
+    return bool(recorded["end"]) and all(
+        recorded[name] == current[name] for name in ("config", "data", "cells")
+    )

@@ -1,0 +1,100 @@
+"""A trial: one run of one algorithm on one data set, and everything that determines its result."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.algorithm import Algorithm, make_algorithm
+from olbench.algorithms.definition import Definition, Value
+from olbench.data.source import Source
+from olbench.records import seeds
+
+#: Made once: `json.dumps` would make one for every key.
+_ENCODER = json.JSONEncoder(sort_keys=True)
+#: A line of the ledger; before it is written, with the arrays themselves in place of where they are.
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Everything that determines a result; the ledger keeps the fields under the same names."""
+
+    protocol: str
+    dataset: str
+    fingerprint: str
+    algorithm: str
+    params: Mapping[str, Value]
+    #: How the learner is stored or approximated, such as covariance, projection, form and a.
+    options: Mapping[str, Any]
+    seed: int
+    role: str
+    number: int
+    #: What else the protocol has to know, such as the rows, the points of a curve or the number of epochs.
+    setting: Mapping[str, Any]
+    #: A hash of how the code behaves; see `behaviour`.
+    code: str
+    #: The data that it runs on, which is no part of its record; None for a trial from a ledger.
+    source: Source = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+    #: Which numbers its record must have besides the usual ones; they do not change what it does.
+    wanted: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def of(cls, record: Record) -> "Trial":
+        return cls(**{name: record[name] for name in FIELDS})
+
+    def identity(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in FIELDS}
+
+    def message(self) -> dict[str, Any]:
+        return {**self.identity(), "wanted": self.wanted}
+
+    @cached_property
+    def key(self) -> str:
+        return key_of(self.identity())
+
+    @property
+    def definition(self) -> Definition:
+        return get_definition(self.algorithm)
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the learner is a Python object, which holds the GIL while it runs."""
+        return self.definition.rule is None
+
+    def make_algorithm(self, **params: Any) -> Algorithm:
+        return make_algorithm(self.algorithm, **{**self.params, **params}, **self.options)
+
+    def generator(self, stream: str, number: int | None = None) -> np.random.Generator:
+        """Return the random numbers of a stream for this trial, or for all trials with another number."""
+        return seeds.generator(self.seed, self.dataset, stream, self.number if number is None else number)
+
+
+FIELDS = tuple(each.name for each in fields(Trial) if each.name not in ("source", "wanted"))
+
+
+def key_of(record: Mapping[str, Any]) -> str:
+    text = _ENCODER.encode({name: record[name] for name in FIELDS})
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a trial measured: numbers by name, series (columns of equal length) by name, arrays by name.
+
+    Numbers and series are fields of the record. Arrays, such as the prediction for every example, go to a
+    file of their own; the record says where.
+    """
+
+    measured: Mapping[str, float | int | None]
+    series: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+    choice: Mapping[str, Value] = field(default_factory=dict)
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    #: The bytes of the learner after the trial, if they are known; a protocol need not tell.
+    state_bytes: int | None = None
