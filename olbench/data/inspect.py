@@ -73,7 +73,7 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     if not is_table(format):
         return _look_at_libsvm(path, reading, positive)
     table = read_table_file(path, format, reading.delimiter)
-    label = table.find_label(reading.label or _guess_label(table))
+    label = table.find_label(_guess_label(table) if reading.label == "" else reading.label)
     given = read_times(table, reading, label)
     time, is_sorted = (given.columns["time"], True) if given else _guess_time(table, label)
     others = {label, *(given.columns.values() if given else [time] if is_sorted else [])}

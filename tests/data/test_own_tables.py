@@ -103,7 +103,7 @@ REFUSED = [
     (SHOP, {}, ":3: column 'size' has no value; say what to do with missing values: --missing drop"),
     (SHOP, {"missing": "zero", "label": "sold"}, ":2: column 'colour' has the text 'red', where"),
     (SHOP, {"label": "sale"}, "no column with the heading 'sale'; the headings are 'sold', 'size'"),
-    (SHOP, {"label": 9}, "there is no column 9; it has 4; correct --label"),
+    (SHOP, {"label": 0}, "no column 0; columns are numbered 1 to 4, or -1 to -4 from the end; correct --"),
     ("a,a,b\n1,2,3\n", {"label": "a"}, "2 columns have the heading 'a'; give the number"),
     ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),
     ("a,b\n1,0\nx,1\n", {"categorical": "onehot"}, ":3: column 'a' has numbers and the text 'x'"),
@@ -115,7 +115,7 @@ REFUSED = [
     (MANY, {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000"),
     ('y,c\n1,a\n0,b\n1,"a\n0,b\n1,a\n', {"label": "y"}, "shop.csv:4: a quote is opened here or later"),
     ('a,y\n"1"2,0\n3,1\n', {}, "shop.csv:2: not a CSV file"),
-    ("1,2,0\n3,4,1\n", {"label": "9" * 5000}, "; it has 3; correct --label"),
+    ("1,2,0\n3,4,1\n", {"label": "9" * 5000}, "1 to 3, or -1 to -3 from the end; correct --label"),
 ]
 #: Files of other kinds, by name.
 KINDS = [
@@ -179,6 +179,7 @@ def test_frames_pairs_and_bunches(table):
     with pytest.raises(UserError, match="say which column is the label, as in label='weight'"):
         load_dataset(frame)
     with pytest.raises(UserError, match=r"load_dataset takes .* not int"):
+    assert load_dataset(pd.DataFrame({0: [3, 4], 1: [7, 8]}), label=0).X.tolist() == [[7], [8]]
         load_dataset(3)
     truths = load_dataset((np.eye(2), [True, False]))
     assert truths.y.tolist() == [1, -1]

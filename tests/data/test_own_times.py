@@ -140,7 +140,7 @@ REFUSED = [
     (DAYS, {"arrival": "size"}, "column 'date' has dates without an offset and column 'size' numbers"),
     (DAYS, {"time": "dat"}, "there is no column with the heading 'dat'; the headings are 'date'"),
     (DAYS, {"time": "dat"}, "with --time (did you mean 'date'?)"),
-    (DAYS, {"time": 9}, "there is no column 9; it has 4; correct --time"),
+    (DAYS, {"time": 9}, "1 to 4, or -1 to -4 from the end; correct --time"),
     (DAYS, {"time": "sold"}, "my.csv: label and time are both column 'sold'; name another"),
     (DAYS, {"arrival": 1}, "my.csv: time and arrival are both column 'date'; name another"),
     (DAYS.replace("known", "date"), {"arrival": ""},

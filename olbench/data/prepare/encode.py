@@ -45,7 +45,7 @@ def prepare_table(
 
 
 def encode(table: Table, reading: Reading) -> Encoded:
-    label = table.find_label(reading.label or "last")
+    label = table.find_label("last" if reading.label == "" else reading.label)
     times = read_times(table, reading, label)
     keys = {column: key for key, column in times.columns.items()} if times else {}
     specs = match_columns(table, reading.columns, {**keys, label: "label"})

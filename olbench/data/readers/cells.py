@@ -90,7 +90,8 @@ class Table:
             if 1 <= number <= width or -width <= number <= -1:
                 return number - 1 if number > 0 else width + number
             raise UserError(
-                f"{self.where}: there is no column {shorten(text)}; it has {width}; correct {option}"
+                f"{self.where}: there is no column {shorten(text)}; columns are numbered 1 to {width}, or "
+                f"-1 to -{width} from the end; correct {option}"
             )
         shown = ", ".join(quote(name) for name in self.names[:10]) + (", ..." if width > 10 else "")
         known = (

@@ -21,12 +21,12 @@ def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
     if reading.delimiter:
         raise UserError("a frame has no delimiter; leave it out")
     if is_frame(data):
-        if not reading.label:
+        if reading.label == "":
             raise UserError(f"say which column is the label, as in label={str(data.columns[-1])!r}")
         table = table_of(data, "the frame")
     else:
         X, labels = _as_pair(data)
-        if reading.label:
+        if reading.label != "":
             raise UserError("X and y come apart here, so leave out label")
         if sp.issparse(X):
             return _read_sparse(X, labels, spec)
