@@ -221,6 +221,7 @@ def test_running_scaling_knows_the_rows_so_far_and_no_others(storage, monkeypatc
     with pytest.raises(UserError, match="feature 1 has values too large or too small to scale by running"):
         scale_running(np.array([[1e300], [-1e300]]))
 
+    assert np.array_equal(scale_running(storage(rows * 2.0**-900)), ours)
 
 def test_rows_with_tiny_and_huge_values_are_scaled_to_length_one():
     X = np.array(

@@ -19,6 +19,8 @@ VALUES_AT_ONCE = 1 << 20
 ARRAYS = 5
 #: A square of a length outside loses digits.
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
+#: Brings values whose squares vanish into range, without rounding.
+MAGNIFIED = 2.0**800
 
 
 @dataclass(frozen=True)
@@ -156,14 +158,22 @@ def scale_running(X: Any) -> Floats:
         block = scaled[:, begin : begin + step]
         with np.errstate(over="ignore", invalid="ignore"):
             values = block - block[0]  # sums of small numbers are more precise
-            means = np.cumsum(values, axis=0) / counts
-            before = np.vstack([np.zeros((1, values.shape[1])), means[:-1]])
-            squares = np.cumsum((values - before) * (values - means), axis=0)
-        bad = ~np.isfinite(squares).all(axis=0)
-        if bad.any():
-            _refuse_values(begin + int(np.argmax(bad)), RUNNING)
-        block[:] = (values - means) * _invert(np.sqrt(squares / counts)) * (squares > 0)
+            block[:], squares = _scale_differences(values, counts)
+            bad = ~np.isfinite(squares).all(axis=0)
+            if bad.any():
+                _refuse_values(begin + int(np.argmax(bad)), RUNNING)
+            small = squares < SMALLEST_SQUARE
+            for k in np.flatnonzero((small & (values != 0)).any(axis=0)):
+                precise, _ = _scale_differences(MAGNIFIED * values[:, [k]], counts)
+                block[:, k] = np.where(small[:, k], precise[:, 0], block[:, k])
     return scaled
+
+
+def _scale_differences(values: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    means = np.cumsum(values, axis=0) / counts
+    before = np.vstack([np.zeros((1, values.shape[1])), means[:-1]])
+    squares = np.cumsum((values - before) * (values - means), axis=0)
+    return (values - means) * _invert(np.sqrt(squares / counts)) * (squares > 0), squares
 
 
 def add_bias(X: Any) -> Any:
