@@ -31,6 +31,11 @@ class About:
 UNKNOWN = About()
 
 
+def about_indices(first: int, is_own: bool) -> About:
+    """Of a user's LIBSVM file, say from which number on its indices count."""
+    return About(steps=(f"indices start at {first}",)) if is_own else UNKNOWN
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Labelled examples. X is an array or a CSR matrix of doubles, y holds -1.0 and +1.0.

@@ -9,7 +9,7 @@ import numpy as np
 
 from olbench.data.cache import CHUNK, Draft
 from olbench.data.catalog import CatalogEntry
-from olbench.data.dataset import Dataset
+from olbench.data.dataset import Dataset, about_indices
 from olbench.data.prepare.labels import as_targets
 from olbench.data.readers.compressed import open_content, show_path
 from olbench.data.readers.libsvm import BlockReader
@@ -89,7 +89,8 @@ class _Conversion:
             kind = np.int32 if entries < np.iinfo(np.int32).max else np.int64
             X = csr(data, indices, draft.add("indptr", offsets, kind), d)
         draft.drop("offsets")
-        return Dataset.make(entry.name, X, y, self.last_start if entry.split else None)
+        about = about_indices(first, entry.is_own)
+        return Dataset.make(entry.name, X, y, self.last_start if entry.split else None, about)
 
     def _write_targets(self, labels: Floats, targets: Floats) -> Any:
         found = self.draft.finish("labels")

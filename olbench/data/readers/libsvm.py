@@ -115,6 +115,7 @@ class BlockReader:
     def finish(self) -> tuple[Rows, int]:
         if self.first:
             self.rows.indices[: self.rows.entries] -= 1
+        self.rows.first = self.first
         # A matrix has at least one column even if no example has a feature, as in scikit-learn.
         return self.rows, max(1, self.highest + 1 - self.first)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.catalog import CatalogEntry, find
-from olbench.data.dataset import UNKNOWN, Dataset
+from olbench.data.dataset import UNKNOWN, About, Dataset, about_indices
 from olbench.data.prepare.encode import encode, prepare_table
 from olbench.data.prepare.labels import as_targets
 from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
@@ -16,6 +16,9 @@ from olbench.data.readers.rows import choose_storage
 from olbench.data.readers.tables import is_table, read_table_file
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError
+
+#: X, y, the first row for testing, and what is known of the file.
+Targets = tuple[Any, Any, int, About]
 
 
 def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "", run: int = 0) -> Dataset:
@@ -27,7 +30,7 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "", r
             table, entry.positive, entry.negative, entry.reading, entry.multiclass
         )
         return Dataset.make(entry.name, X, y, about=about, arrivals=arrivals)
-    X, y, boundary = _read_targets(entry, paths, where, run)
+    X, y, boundary, about = _read_targets(entry, paths, where, run)
     for step in entry.preprocess:
         if step in ROW_STEPS:
             kept = ROW_STEPS[step](X)
@@ -35,22 +38,21 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "", r
         else:
             X = STEPS[step](X)
     if entry.reading != USUAL:
-        X, about = scale_as_read(X, UNKNOWN, entry.reading)
-        return Dataset.make(entry.name, X, y, about=about)
-    if entry.format != "libsvm" or entry.preprocess:
+        X, about = scale_as_read(X, about, entry.reading)
+    elif entry.format != "libsvm" or entry.preprocess:
         X = choose_storage(X)
-    return Dataset.make(entry.name, X, y, boundary if entry.split else None)
+    return Dataset.make(entry.name, X, y, boundary if entry.split else None, about)
 
 
-def _read_targets(entry: CatalogEntry, paths: Sequence[Path], where: str, run: int) -> tuple[Any, Any, int]:
+def _read_targets(entry: CatalogEntry, paths: Sequence[Path], where: str, run: int) -> Targets:
     if entry.format == "libsvm":
         return _read_libsvm_examples(entry, paths, where)
     X, labels, boundary = _read_table(entry, paths, run)
     y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
-    return (X if mask.all() else X[mask]), y, int(np.count_nonzero(mask[:boundary]))
+    return (X if mask.all() else X[mask]), y, int(np.count_nonzero(mask[:boundary])), UNKNOWN
 
 
-def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, int]:
+def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Targets:
     from olbench.data.readers.libsvm import read_libsvm
 
     rows, d = read_libsvm(paths, entry.max_bytes or None)
@@ -60,7 +62,7 @@ def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str
     rows.keep(mask)
     # A file need not mention its last features; the catalogue has their number, unless a step changes it.
     declared = 0 if WIDENING_STEPS.intersection(entry.preprocess) else entry.features
-    return rows.matrix(max(d, declared)), y, boundary
+    return rows.matrix(max(d, declared)), y, boundary, about_indices(rows.first, entry.is_own)
 
 
 def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[Any, Any, int]:

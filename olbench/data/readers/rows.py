@@ -21,6 +21,8 @@ class Rows:
         self.n = 0
         self.entries = 0
         self.starts: list[int] = []
+        #: The smallest index that the file may have: 0 or 1.
+        self.first = 1
         self.labels = np.empty(FIRST_ROWS, dtype=np.float64)
         self.indptr = np.empty(FIRST_ROWS, dtype=np.int64)
         self.indptr[0] = 0
