@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from olbench.data.prepare.labels import label_text
+from olbench.config.columns import OTHERS, ColumnSpec
+from olbench.data.prepare.labels import LARGEST_WHOLE, label_text
 from olbench.data.prepare.times import read_dates
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
@@ -113,6 +115,12 @@ def read_texts(table: Table, place: int) -> TextColumn:
     is_number = ~np.isnan(numbers)
     if not is_number.any():
         return TextColumn(values, codes)
+    large = np.abs(numbers) > LARGEST_WHOLE
+    if large.any():
+        raise UserError(
+            f"{table.place(int(np.argmax(large)))}: {table.column_name(place)} has a number of 2^53 or "
+            "more, too large to represent exactly; put a letter before such numbers, or drop the column"
+        )
     distinct, places = np.unique(numbers[is_number], return_inverse=True)
     codes = codes.copy()
     codes[is_number] = len(values) + places

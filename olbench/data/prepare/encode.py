@@ -117,8 +117,8 @@ def _refuse_long(table: Table, numbers: Floats, text: TextColumn | None) -> None
     if large.any():
         row = int(np.argmax(large))
         raise UserError(
-            f"{table.place(row)}: label {quote(f'{numbers[row]:.0f}')} is too large to be told from its "
-            "neighbours; number the classes otherwise"
+            f"{table.place(row)}: label {quote(f'{numbers[row]:.0f}')} is too large to represent exactly; "
+            "renumber the classes"
         )
     for code, word in enumerate(text.values if text is not None else ()):
         if len(word) > LONGEST_LABEL:

@@ -16,8 +16,8 @@ Labels = float | str | Sequence[float | str] | None
 #: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
 NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
 
-#: Of larger whole numbers, not every one is a floating-point number.
-LARGEST_WHOLE = 2**53
+#: A larger floating-point number may stand for several whole numbers.
+LARGEST_WHOLE = 2**53 - 1
 
 
 def is_number(text: str) -> bool:
