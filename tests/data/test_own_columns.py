@@ -78,6 +78,22 @@ def test_numbers_and_words_of_one_column_can_be_categories(shop):
     assert X.tolist() == [[1, 0], [0, 1], [0, 0]]
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet", ""])
+def test_a_cell_has_the_same_type_in_every_file_and_frame(form, tmp_path):
+    table = pd.DataFrame({"a": ["1", "2"], "b": ["x", "3"], "id": [2**53, 2**53 + 1], "sold": ["no", "yes"]})
+    if form:
+        pytest.importorskip("pyarrow")
+        path, frame = tmp_path / f"t.{form}", table
+        table = (frame.to_csv(path, index=False) if form == "csv" else frame.to_parquet(path)) or path
+    data, X = load(table, columns={"b": "onehot", "id": "drop"})
+    assert (data.about.features, X.tolist()) == (("a", "b=3", "b=x"), [[1, 0, 1], [2, 1, 0]])
+    for how in ({}, {"categorical": "onehot"}):
+        with pytest.raises(UserError, match="column 'b' has numbers and the text 'x'; correct the cell, or"):
+            load(table, **how)
+    with pytest.raises(UserError, match=r"(:2|row 0): column 'id' has a number of 2.53 or more, too large"):
+        load(table, columns={"b": "drop", "id": "onehot"})
+
+
 def test_months_and_hours_are_indicators_and_gaps_stay_gaps(shop):
     frame = pd.DataFrame({"at": pd.to_datetime(["2024-12-31T23:00", None]), "sold": ["no", "yes"]})
     columns = {"at": {"encode": "date", "parts": ["month", "hour", "days"]}}

@@ -166,22 +166,17 @@ def _refuse_text(table: Table, place: int, spec: ColumnSpec, categorical: str) -
     text = table.texts[place]
     row = int(np.argmax(text.codes != NO_TEXT))
     first = text.values[text.codes[row]]
-    shown, name = quote(first), table.column_name(place)
+    shown, name = f"the text {quote(first)}, where a number is expected", table.column_name(place)
     if spec.encode == "number":
-        raise UserError(
-            f"{table.place(row)}: {name} has the text {shown}, where a number is expected{_hint(first)}; "
-            "correct the cell, or encode the column otherwise under columns"
-        )
-    if not categorical:
-        raise UserError(
-            f"{table.place(row)}: {name} has the text {shown}, where a number is expected{_hint(first)}; "
-            "encode columns of text with --categorical onehot, or leave them out with --categorical drop"
-        )
-    if not np.isnan(table.numbers[:, place]).all():
-        raise UserError(
-            f"{table.place(row)}: {name} has numbers and the text {shown}; correct the cell, or leave out "
-            "columns with text with --categorical drop, or this one alone under columns in a config"
-        )
+        remedy = "correct the cell, or encode the column otherwise under columns"
+    elif not np.isnan(table.numbers[:, place]).all():
+        shown = f"numbers and the text {quote(first)}"
+        remedy = "correct the cell, or say under columns what the column is: onehot, ordinal or drop"
+    elif not categorical:
+        remedy = "encode columns of text with --categorical onehot, or leave them out with --categorical drop"
+    else:
+        return
+    raise UserError(f"{table.place(row)}: {name} has {shown}{_hint(first)}; {remedy}")
 
 
 def _distinct_texts(table: Table, column: int) -> list[str]:

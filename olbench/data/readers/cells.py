@@ -149,7 +149,7 @@ class TableBuilder:
             self._known.update((column, {}) for column in others)
         texts: Any = _read_frame(text, separator, list(self._known), object) if self._known else None
         for column in self._known:
-            numbers[:, column], codes[column] = self._read_texts(column, texts[column])
+            numbers[:, column], codes[column] = read_cells(texts[column], self._known[column])
         if (infinite := np.argwhere(np.isinf(numbers))).size:
             row, column = infinite[0].tolist()
             cell = quote(texts[column][row].strip())
@@ -175,21 +175,6 @@ class TableBuilder:
         # The word "inf" is text.
         return [numeric[k] for k in np.flatnonzero(np.isinf(values).any(axis=0))]
 
-    def _read_texts(self, column: int, cells: Any) -> tuple[Floats, NDArray[np.int32]]:
-        import pandas as pd
-
-        places, distinct = pd.factorize(cells)
-        known = self._known[column]
-        # A gap has the place -1, which is the last.
-        numbers, codes = np.full(len(distinct) + 1, np.nan), np.full(len(distinct) + 1, NO_TEXT, np.int32)
-        for place, cell in enumerate(distinct):
-            text = cell.strip()
-            if is_number(text):
-                numbers[place] = float(text)
-            elif text not in GAPS:
-                codes[place] = known.setdefault(text, len(known))
-        return numbers[places], codes[places]
-
     def finish(self) -> Table:
         self.read_pending()
         if not self._lines:
@@ -207,6 +192,22 @@ class TableBuilder:
         return np.concatenate(
             [codes.get(column, np.full(lines.size, NO_TEXT, np.int32)) for codes, lines in blocks]
         )
+
+
+def read_cells(cells: Any, known: dict[str, int]) -> tuple[Floats, NDArray[np.int32]]:
+    """Return cells as numbers, and as codes of texts, which are added to `known`."""
+    import pandas as pd
+
+    places, distinct = pd.factorize(cells)
+    # A gap has the place -1, which is the last.
+    numbers, codes = np.full(len(distinct) + 1, np.nan), np.full(len(distinct) + 1, NO_TEXT, np.int32)
+    for place, cell in enumerate(distinct):
+        text = str(cell).strip()
+        if is_number(text):
+            numbers[place] = float(text)
+        elif text not in GAPS:
+            codes[place] = known.setdefault(text, len(known))
+    return numbers[places], codes[places]
 
 
 def _read_frame(text: bytes, separator: str, columns: list[int], kind: Any = None) -> Any:

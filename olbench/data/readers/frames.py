@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,9 @@ from olbench.data.prepare.encode import encode, encode_targets, prepare_table
 from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.readers.cells import GAPS, NO_TEXT, Table, TextColumn
 from olbench.data.spec import DatasetSpec
+from olbench.data.readers.cells import Table, TextColumn, read_cells
 from olbench.errors import UserError
+from olbench.learn.examples import Floats
 
 
 def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
@@ -54,24 +55,25 @@ def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
 
 
 def table_of(frame: Any, where: str) -> Table:
-    """Return a pandas frame as a table: numbers and truth values as numbers, everything else as text."""
+    """Return a pandas frame as a table: truth values are numbers, and other objects what their text is."""
     n, width = frame.shape
     if not n:
         raise UserError(f"{where} contains no examples; it has no rows")
     numbers = np.full((n, width), np.nan)
     texts: dict[int, TextColumn] = {}
     for column in range(width):
-        values = _as_numbers(frame.iloc[:, column])
+        values = frame.iloc[:, column]
         place = f"{where}: column '{frame.columns[column]}'"
         if _is_numeric(values):
             numbers[:, column] = values.to_numpy(dtype=np.float64, na_value=np.nan)
-            if (infinite := np.flatnonzero(np.isinf(numbers[:, column]))).size:
-                raise UserError(
-                    f"{place} has an infinite value in row {infinite[0]}; every value must be finite: "
-                    "correct it"
-                )
-        elif (text := _text_column(values, place)).values:
-            texts[column] = text
+        else:
+            known: dict[str, int] = {}
+            numbers[:, column], codes = _read_objects(values, known, place)
+            texts |= {column: TextColumn(tuple(known), codes)} if known else {}
+        if (infinite := np.flatnonzero(np.isinf(numbers[:, column]))).size:
+            raise UserError(
+                f"{place} has an infinite value in row {infinite[0]}; every value must be finite: correct it"
+            )
     return Table(where, tuple(str(name) for name in frame.columns), numbers, texts)
 
 
@@ -85,32 +87,14 @@ def _is_numeric(values: Any) -> bool:
     )
 
 
-def _as_numbers(values: Any) -> Any:
-    """Return a column of decimal numbers, which pandas keeps as objects, as numbers; any other as it is."""
-    known = values.dropna() if values.dtype == object else ()
-    is_decimal = len(known) > 0 and all(isinstance(value, Decimal) for value in known)
-    return values.astype("float64") if is_decimal else values
-
-
-def _text_column(values: Any, where: str) -> TextColumn:
-    import pandas as pd
-
+def _read_objects(values: Any, known: dict[str, int], where: str) -> tuple[Floats, Any]:
     try:
-        codes, distinct = pd.factorize(values, use_na_sentinel=True)
+        return read_cells(values, known)
     except TypeError:
         kind = type(values.dropna().iloc[0]).__name__
         raise UserError(
             f"{where} has values of type {kind}, neither numbers nor text; leave it out"
         ) from None
-    words = [str(value) for value in distinct]
-    # Different objects may have the same text, and a text may stand for a missing value.
-    known: dict[str, int] = {}
-    places = np.array(
-        [NO_TEXT if word.strip() in GAPS else known.setdefault(word.strip(), len(known)) for word in words]
-        + [NO_TEXT],
-        dtype=np.int32,
-    )
-    return TextColumn(tuple(known), places[codes])
 
 
 def _as_pair(data: Any) -> tuple[Any, Any]:
