@@ -59,10 +59,10 @@ def test_values_whose_sum_overflows_are_fine():
 
 
 @for_each(("y", "message"), [
-        ([0, 1, 1], "y must hold only -1 and +1, but 1 labels are something else, such as 0; "
+        ([0, 1, 1], "y must hold only -1 and +1, but it has 1 other label, such as 0; "
                     "load_dataset and the estimators map other labels, and labels='all' takes any number "
                     "of classes"),
-        ([1, np.nan, 1], "y must hold only -1 and +1, but 1 labels are something else, such as nan; "
+        ([1, np.nan, 1], "y must hold only -1 and +1, but it has 1 other label, such as nan; "
                          "load_dataset and the estimators map other labels, and labels='all' takes any "
                          "number of classes"),
         (["a", "b", "c"], "y must hold the labels -1 and +1 as numbers"),

@@ -187,7 +187,7 @@ BROKEN = {
     HEAD + TABLE: "5: a table needs the key 'numbers'",
     HEAD + TABLE.replace("mistake_rate", "rate") + NONE: "6: the protocol online measures no 'rate'",
     HEAD + TABLE + "    numbers: {splice: {cw: 0.294}}\n": "7: '0.294' is not a printed number",
-    HEAD + TABLE + '    numbers: {splice: {cw: ["0.1", "0.2"]}}\n': "7: 2 numbers where 1 are needed",
+    HEAD + TABLE + '    numbers: {splice: {cw: ["0.1", "0.2"]}}\n': "7: 2 numbers instead of 1",
     HEAD + TABLE + "    numbers: {splice: 3}\n": "7: there must be a mapping here, not 3",
     HEAD + TABLE + '    numbers: {splice: {cw: "†0.10"}}\n': "7: the mark '†' needs its level",
     MARKED + '    numbers: {splice: {cw: "†0.10"}}\n': "9: the mark '†' needs its level",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.errors import UserError, describe_error, find_line
+from olbench.errors import UserError, count, describe_error, find_line
 
 TAKES = {
     "first": ("m", "s", "mistake", "q", "t", "k", "p"),
@@ -161,5 +161,5 @@ def _as_plain(found: Any) -> Any:
 
 def _describe(found: Any) -> str:
     if isinstance(found, tuple):
-        return f"{len(found)} values" if all(isinstance(x, int | float) for x in found) else repr(found)
+        return count(len(found), "value") if all(isinstance(x, int | float) for x in found) else repr(found)
     return "nothing" if found is None else f"one value, {found!r}"

@@ -144,10 +144,10 @@ class _Comparer:
                 seen.setdefault(old["dataset"], []).append((old, new))
         for dataset, pairs in sorted(seen.items()):
             old, new = pairs[0]
-            sizes = [f"{row['n']:,} examples" for row in (old, new) if "n" in row]
+            sizes = [count(row["n"], "example") for row in (old, new) if "n" in row]
             grown = f"{' -> '.join(sizes)}, " if len(set(sizes)) == 2 else ""
             prints = f"{old['fingerprint'][:12]} -> {new['fingerprint'][:12]}"
-            results = f"{len(pairs)} result{'s' if len(pairs) > 1 else ''}"
+            results = count(len(pairs), "result")
             changed = f"{dataset}: the data changed ({grown}fingerprint {prints})"
             yield Remark("data", f"{changed}; {results} not compared", dataset)
 

@@ -412,7 +412,7 @@ def _not_better(numbers: Numbers, statement: Statement) -> Observation:
 def _mostly_better(numbers: Numbers, statement: Statement) -> Observation:
     pairs = _pairs(statement)
     better = sum(numbers.is_better(a, b) for a, b in pairs)
-    shown = f"{better} of {len(pairs)} pairs"
+    shown = f"{better} of {count(len(pairs), 'pair')}"
     return Observation(2 * better > len(pairs), shown, is_reversed=_is_opposed(numbers, pairs))
 
 

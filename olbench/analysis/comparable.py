@@ -10,6 +10,9 @@ from olbench.analysis.published import Paper, Reported, Requirements, RowSpec
 from olbench.analysis.results import Entry, Floats, Results
 from olbench.data.catalog import catalog
 from olbench.errors import plural
+from olbench.errors import count, plural
+from olbench.papers import Paper, Reported, Requirements
+from olbench.papers.definition import RowSpec
 from olbench.protocols import get_protocol
 from olbench.records.quantities import Quantity
 from olbench.report.grid import short
@@ -164,7 +167,7 @@ def _check_trials(entry: Entry, printed: Iterable[Reported]) -> str:
     if entry.params is None:
         return "its tuning is not finished"
     if entry.failures:
-        return f"{len(entry.failures)} of {entry.planned} trials failed"
+        return f"{len(entry.failures)} of {count(entry.planned, 'trial')} failed"
     if entry.done < needed:
         numbered = entry.protocol.numbered
         return f"no {numbered} is done" if needed == 1 else f"fewer than {needed} {plural(numbered)} are done"

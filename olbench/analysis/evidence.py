@@ -13,6 +13,12 @@ from olbench.analysis.results import Entry, Results
 from olbench.analysis.stats import assign, derangements
 from olbench.analysis.verdicts import VERDICTS, Judgement, own_error, verdict
 from olbench.records.quantities import REPRODUCED, Quantity
+from olbench.errors import count
+from olbench.papers import Reported, standard_error
+from olbench.quantities import REPRODUCED, Quantity
+from olbench.report.results import Entry, Results
+from olbench.report.verdicts import VERDICTS, Judgement, own_error, verdict
+from olbench.stats import assign, derangements
 
 #: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
 #: number then costs a learner a bounded amount of likelihood, however far away it is.
@@ -275,4 +281,4 @@ def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantit
     if len(quantities) < 2 or not joint:
         return ""
     every = "both" if len(quantities) == 2 else "every quantity"
-    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {every}"
+    return f"{joint.count(REPRODUCED)} of {count(len(joint), 'cell')} reproduced in {every}"

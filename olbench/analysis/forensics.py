@@ -267,6 +267,7 @@ def summary(inquiries: list[Inquiry]) -> str:
     variants = sum(inquiry.only_variant for inquiry in inquiries)
     wide = sum(inquiry.only_wide for inquiry in inquiries)
     return (
-        f"{reached} of {len(inquiries)} pairs are reached by some setting ({variants} only by a variant, "
-        f"{wide} only by our spread); {tuned} by the tuner's pick; {len(inquiries) - reached} by none"
+        f"{reached} of {count(len(inquiries), 'pair')} reached by some setting ({variants} only by a "
+        f"variant, {wide} only by our spread); {tuned} by the tuner's pick; "
+        f"{len(inquiries) - reached} by none"
     )

@@ -232,7 +232,7 @@ class PaperFile:
             at = dict(zip(by, place, strict=True))
             cells = leaf.items("the numbers of a cell") if isinstance(leaf.value, list) else [leaf]
             if len(cells) != len(names):
-                raise leaf.fail(f"{len(cells)} numbers where {len(names)} are needed: {', '.join(names)}")
+                raise leaf.fail(f"{count(len(cells), 'number')} instead of {len(names)}: {', '.join(names)}")
             where = ", ".join((table["where"], *place))
             for name, cell in zip(names, cells, strict=True):
                 if cell.value is not None:

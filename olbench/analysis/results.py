@@ -32,6 +32,21 @@ from olbench.records.run_file import CellFacts, RunFile
 from olbench.records.shipped import find_run
 from olbench.records.trial import Record
 from olbench.report.grid import count
+from olbench.config.specs import AlgorithmSpec, Config
+from olbench.errors import UserError, count, find_names, plural, suggest
+from olbench.quantities import COUNTS, STATE_BYTES, Quantity, mean_and_deviation
+from olbench.report import kept
+from olbench.report.costs import Costs, find_costs
+from olbench.report.kept import Columns
+from olbench.report.single import TEST, array_for, compare_streams
+from olbench.shipped import find_run
+from olbench.stats import LEVEL, Difference, not_worse, within
+from olbench.trials import ledger, remembered, run_file
+from olbench.trials.arrays import read_array
+from olbench.trials.container import is_bundle, name_of, trust
+from olbench.trials.run_file import CellFacts, RunFile
+from olbench.trials.trial import Record
+from olbench.trials.verify import Recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,14 +156,14 @@ class Entry(CellFacts):
 
     @property
     def gap(self) -> str:
-        name = f"{self.label} on {self.dataset}"
+        name, planned = f"{self.label} on {self.dataset}", count(self.planned, "trial")
         if self.params is None and self.failures:
             return f"{name}: its tuning failed ({self.failures[0]})"
         if self.failures:
-            return f"{name}: {len(self.failures)} of {self.planned} trials failed ({self.failures[0]})"
+            return f"{name}: {len(self.failures)} of {planned} failed ({self.failures[0]})"
         if self.params is None:
             return f"{name}: its tuning is not finished"
-        return "" if self.done >= self.planned else f"{name}: {self.done} of {self.planned} trials are done"
+        return "" if self.done >= self.planned else f"{name}: {self.done} of {planned} done"
 
 
 @dataclass(frozen=True)

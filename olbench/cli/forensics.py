@@ -88,7 +88,7 @@ def plan_line(candidates: "list[Suspect]") -> str:
     settings = count(sum(len(suspect.settings) for suspect in candidates), "setting")
     return (
         f"{pairs}, {count(len(candidates), 'candidate')}: {settings} to screen with one pass each, then "
-        f"{candidates[0].repeats} permutations of every setting near its pair"
+        f"{count(candidates[0].repeats, 'permutation')} of every setting near its pair"
     )
 
 

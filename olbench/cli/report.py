@@ -14,6 +14,8 @@ from olbench.cli.output import choose_run, deliver, render, say, screen_size
 from olbench.engine.display import can_redraw
 from olbench.errors import UserError
 from olbench.report.grid import count
+from olbench.display import can_redraw
+from olbench.errors import UserError, count
 from olbench.report.renderers import format_names, get_format
 
 if TYPE_CHECKING:
@@ -143,7 +145,7 @@ def command(
         say(f"{count(draw(report, figures), 'figure')} in {figures}", err=True)
     if report.results.missing and (output or everything):
         rows, missing = len(report.results.entries), len(report.results.missing)
-        say(f"incomplete: {missing} of {rows} rows are not finished; the report says which", err=True)
+        say(f"incomplete: {missing} of {count(rows, 'row')} not finished; the report says which", err=True)
     if write_expected:
         deliver(expected_text(report.judgements, report.claims), write_expected, "list of verdicts")
     if strict:

@@ -7,7 +7,7 @@ import click
 
 from olbench.cli.flags import OUTPUT, format_flag, own_data
 from olbench.cli.output import deliver, screen_size
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 
 if TYPE_CHECKING:
     from olbench.learners.tracing import Trace, TracedRound
@@ -79,7 +79,7 @@ def command(
         **read_numbers(read_pairs(settings, "--set")),
     )  # fmt: skip
     if not len(traced):
-        raise UserError(f"{data} has {found.y.size:,} rows; there is no round after --skip {skip}")
+        raise UserError(f"{data} has {count(found.y.size, 'row')}; there is no round after --skip {skip}")
     deliver(render(traced, found.name, form, output), output, "trace")
 
 

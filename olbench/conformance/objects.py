@@ -16,6 +16,8 @@ from olbench.conformance.replica import Replica
 from olbench.conformance.subjects import Recording, Sighting, Subject
 from olbench.errors import UserError, show_name
 from olbench.learners.examples import Floats
+from olbench.errors import UserError, count, show_name
+from olbench.learn.examples import Floats
 
 NAMES = {
     "weights": (
@@ -45,7 +47,7 @@ def expose(holder: Any, d: int, exposed: Mapping[str, str], fields: Mapping[str,
                 found[quantity] = array
                 break
         if given and quantity not in found and value is not None:
-            raise UserError(f"{show_name(given)} is no {quantity} of {d} features")
+            raise UserError(f"{show_name(given)} is no {quantity} of {count(d, 'feature')}")
     if "weights" not in found and "weights" not in exposed:
         arrays = [value for value in fields.values() if isinstance(value, np.ndarray) and value.shape == (d,)]
         known = [each for each in (_as_array(value, d, "weights") for value in arrays) if each is not None]

@@ -12,7 +12,7 @@ import numpy as np
 
 from olbench.conformance import subjects
 from olbench.conformance.subjects import DOUBLE, Recording, Sighting, Subject, SubjectError
-from olbench.errors import UserError, show_name
+from olbench.errors import UserError, count, show_name
 
 
 class ProcessSubject(Subject):
@@ -96,8 +96,8 @@ def read_answer(answer: str, d: int) -> Sighting:
         raise SubjectError(f"it answers {show_name(answer)}, where numbers should be") from None
     if numbers.size not in (1, 1 + d, 1 + d + d * d):
         raise SubjectError(
-            f"it answers {numbers.size} numbers; they must be the margin, then {d} weights, then {d * d} "
-            "covariances, or fewer of these"
+            f"it answers {count(numbers.size, 'number')}; expected the margin, then the weights ("
+            f"{d}), then the covariances ({d * d}), or fewer of these"
         )
     return Sighting(
         margin=float(numbers[0]),

@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, expand_home, suggest
 from olbench.plugins import folder_of, load_entry_points
+from olbench.config.specs import USUAL, Reading
+from olbench.discovery import folder_of, load_entry_points
+from olbench.errors import UserError, count, expand_home, suggest
 from olbench.structs import (
     LOADER,
     SHIPPED_LOADER,
@@ -201,7 +204,7 @@ def _find_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
     if set(entry.labels) != {-1, 1}:
         yield "labels", "'labels' must give the number of examples for -1 and for 1"
     if (total := sum(entry.labels.values())) != entry.rows:
-        yield "labels", f"the labels add up to {total}, but there are {entry.rows} rows"
+        yield "labels", f"the labels add up to {total}, not to {count(entry.rows, 'row')}"
     if bool(files) != (format in FILES):
         yield "files", f"the format '{format}' {'needs no' if files else 'needs'} 'files'"
     if files and not entry.upstream and not entry.page and not entry.folder:
@@ -247,7 +250,8 @@ def _find_split_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
     if entry.split and len(entry.files) < fewest:
         yield "split", "a given split needs a file for training and another for testing"
     if entry.test_rows >= entry.rows:
-        yield "test_rows", f"{entry.test_rows} of {entry.rows} rows for testing leave none for training"
+        rows = count(entry.rows, "row")
+        yield "test_rows", f"{entry.test_rows} of {rows} for testing leave none for training"
     if entry.sample == "per-run" and entry.format != "synthetic":
         yield "sample", "only a synthetic set can draw a sample per run"
 

@@ -12,6 +12,7 @@ from olbench.data.folders import parsed_folder
 from olbench.data.readers.registry import read_examples
 from olbench.data.spec import USUAL
 from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.memory import memory_limit, show_size
 
 #: Increase it whenever a reader returns different arrays for the same file: the cache depends on it.
@@ -86,16 +87,16 @@ def problems(entry: CatalogEntry, data: Dataset) -> list[str]:
     n, d = data.X.shape
     differences = []
     if n != entry.rows:
-        differences.append(f"{n:,} rows instead of {entry.rows:,}")
+        differences.append(f"{count(n, 'row')} instead of {entry.rows:,}")
     if d != entry.features:
-        differences.append(f"{d:,} features instead of {entry.features:,}")
+        differences.append(f"{count(d, 'feature')} instead of {entry.features:,}")
     if differences:
         return differences
     positives = int(np.count_nonzero(np.asarray(data.y) > 0))
     if positives != entry.labels[1]:
-        return [f"{positives:,} positive examples instead of {entry.labels[1]:,}"]
+        return [f"{count(positives, 'positive example')} instead of {entry.labels[1]:,}"]
     if data.test_from is not None and n - data.test_from != entry.test_rows:
-        return [f"{n - data.test_from:,} rows for testing instead of {entry.test_rows:,}"]
+        return [f"{count(n - data.test_from, 'row')} for testing instead of {entry.test_rows:,}"]
     if entry.fingerprint and data.fingerprint != entry.fingerprint:
         return [f"the fingerprint {data.fingerprint} instead of {entry.fingerprint}"]
     return []

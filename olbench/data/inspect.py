@@ -16,6 +16,8 @@ from olbench.data.readers.tables import format_of, is_table, read_table_file, re
 from olbench.data.spec import OTHERS, ColumnSpec, Reading
 from olbench.errors import UserError, escape_controls
 from olbench.learners.examples import Floats
+from olbench.errors import UserError, count, escape_controls
+from olbench.learn.examples import Floats
 
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
@@ -50,15 +52,16 @@ class Look:
         return float(min(share, 1 - share))
 
     def lines(self) -> list[str]:
-        shown = ", ".join(f"{show_label(label)} {count:,} times" for label, count in self.labels[:10])
+        shown = ", ".join(f"{show_label(label)} {count(n, 'time')}" for label, n in self.labels[:10])
         more = f", and {len(self.labels) - 10:,} more" if len(self.labels) > 10 else ""
-        lines = [f"{self.rows:,} rows, {self.columns:,} features", f"labels: {self.label}: {shown}{more}"]
+        sizes = f"{count(self.rows, 'row')}, {count(self.columns, 'feature')}"
+        lines = [sizes, f"labels: {self.label}: {shown}{more}"]
         if self.time:
             lines.append(f"time: {self.time}, {'in order' if self.is_sorted else 'not in order'}")
         if self.gaps:
-            lines.append(f"missing: {self.gaps:,} values in {self.rows_with_gaps:,} rows")
+            lines.append(f"missing: {count(self.gaps, 'value')} in {count(self.rows_with_gaps, 'row')}")
         if self.texts:
-            texts = ", ".join(f"{name} ({count:,} different)" for name, count in self.texts[:10])
+            texts = ", ".join(f"{name} ({n:,} different)" for name, n in self.texts[:10])
             lines.append(f"text: {texts}{', ...' if len(self.texts) > 10 else ''}")
         if self.mixed:
             lines.append(f"numbers and text in one column: {', '.join(self.mixed[:10])}")
@@ -167,20 +170,9 @@ def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
     deviations = _deviations(values) if is_dense else _sparse_deviations(values)
     uneven = deviations[1] > UNEVEN * deviations[0]
     guess = Reading(scale=("standard" if is_dense else "unit") if uneven else "", bias=True)
-    return Look(
-        n,
-        d,
-        d + 1,
-        "the first word of each line",
-        labels,
-        0,
-        0,
-        (),
-        (),
-        deviations,
-        positive or _choose_positive(labels),
-        _add(reading, guess),
-    )
+    reading, chosen = _add(reading, guess), positive or _choose_positive(labels)
+    place = "the first word of each line"
+    return Look(n, d, d + 1, place, labels, 0, 0, (), (), deviations, chosen, reading)
 
 
 def _guess_label(table: Table) -> str | int:

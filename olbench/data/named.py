@@ -12,6 +12,7 @@ from olbench.data.names import Names, default_features, expand_names
 from olbench.data.prepare.labels import Labels, number_text
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError
+from olbench.errors import UserError, count
 
 #: Every feature has a name, and every inequality of a rule a number for it.
 MOST_FEATURES = 1_000_000
@@ -58,7 +59,7 @@ def load_named(
         known, classes, zeros = _entry_names(entry, d), _entry_classes(entry, positive), entry.missing_zeros
     listed = expand_names(features) or known
     if len(listed) != d:
-        raise UserError(f"{data.name}: {len(listed)} features are named, but the data has {d}")
+        raise UserError(f"{data.name} has {count(d, 'feature')}, but {len(listed)} are named")
     names = Names(listed, classes).with_values(data.X)
     return NamedDataset(data, names, tuple(listed.index(name) for name in zeros if name in listed))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 
 #: More features than this fill the memory when they are written as a range.
 MOST_FEATURES = 1_000_000
@@ -79,7 +79,7 @@ class Names:
 
         columns = sp.csc_matrix(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
         if columns.shape[1] != len(self.features):
-            raise UserError(f"{len(self.features)} features are named, but the data has {columns.shape[1]}")
+            raise UserError(f"X has {count(columns.shape[1], 'feature')}, but {len(self.features)} are named")
         whole, binary = set(), set()
         for j in range(columns.shape[1]):
             values: Any = columns[:, [j]].data if sp.issparse(columns) else columns[:, j]

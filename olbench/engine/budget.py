@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from olbench.engine.executors.local import refuse_many_jobs
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.memory import memory_limit, show_size
 from olbench.protocols.definition import Cell
 from olbench.records import ledger
@@ -53,6 +53,6 @@ def _describe_excess(cell: Cell, jobs: int, limit: int) -> str:
         remedies.append("use --jobs 1")
     return (
         f"{cell.label} on {cell.source.name} needs {needed} of memory{times}, most of it for "
-        f"{what} of {cell.source.d:,} features, and {show_size(limit)} may be used; "
+        f"{what} of {count(cell.source.d, 'feature')}, and {show_size(limit)} may be used; "
         + ", or ".join([*remedies, "set another limit with --memory"])
     )

@@ -109,7 +109,7 @@ class Lines(Progress):
             return
         self.last = now
         done, total = self.done.total(), self.totals.total()
-        self._print(f"{done:,} of {total:,} trials, {self.pace}; {dataset}: {self.best(dataset)}")
+        self._print(f"{done:,} of {count(total, 'trial')}, {self.pace}; {dataset}: {self.best(dataset)}")
 
     def say(self, text: str) -> None:
         now = time.monotonic()
@@ -184,7 +184,7 @@ class NotebookBar(Progress):
         self.last = now
         done, total = self.done.total(), self.totals.total()
         bar = f'<progress value="{done}" max="{total}"></progress>'
-        self.place.write(f"{bar} {done:,} of {total:,} trials, {escape(note)}")
+        self.place.write(f"{bar} {done:,} of {count(total, 'trial')}, {escape(note)}")
 
     def close(self) -> None:
         self.place.write(count(self.done.total(), "trial"))

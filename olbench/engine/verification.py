@@ -114,8 +114,8 @@ class VerifiedRun:
         if not self.compared:
             return f"None of {count(self.recorded, 'trial')} ran again, so nothing was shown."
         left = self.recorded - self.population
-        of = f"{self.recorded:,} trials" if not left else f"the {self.population:,} trials that can run here"
-        ran = f"{self.compared:,} of {of} ran again"
+        trials = count(self.population, "trial")
+        ran = f"{self.compared:,} of {f'the {trials} that can run here' if left else trials} ran again"
         if self.different:
             return f"{ran}; {self.different:,} of them {'differ' if self.different > 1 else 'differs'}."
         if self.wrong_cells:
@@ -124,7 +124,7 @@ class VerifiedRun:
                 f"{ran}, all the same to the digit; but {count(number, 'result')} of the run "
                 f"{'does' if number == 1 else 'do'} not follow from its trials."
             )
-        among = "the trials" if not left else f"these {self.population:,} trials"
+        among = "the trials" if not left else f"these {trials}"
         chance = "for certain" if self.probability >= 1 else f"with probability {_show(self.probability)}"
         found = f"If {100 * self.share:g}% of {among} had been altered, this would have been found {chance}."
         rest = f" Nothing was shown about the other {left:,}." if left else ""

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 
 Floats = NDArray[np.float64]
@@ -94,7 +94,7 @@ class SingleRow:
         converted = as_examples(x) if sp.issparse(x) else _as_reals(x)
         shape = (converted.n, converted.d) if isinstance(converted, Examples) else converted.shape
         if shape not in ((d,), (1, d)):
-            raise UserError(f"x must be one row of {d} numbers, but its shape is {shape}")
+            raise UserError(f"x must be one row of {count(d, 'number')}, but its shape is {shape}")
         return converted
 
     def put_label(self, y: float) -> None:
@@ -185,12 +185,12 @@ def as_labels(y: ArrayLike, n: int) -> Floats:
     if labels.ndim != 1:
         raise UserError(f"y must have one dimension, not {labels.ndim}")
     if labels.size != n:
-        raise UserError(f"X has {n} rows but y has {labels.size} labels")
+        raise UserError(f"X has {count(n, 'row')} but y has {count(labels.size, 'label')}")
     wrong = labels[np.abs(labels) != 1.0]
     if wrong.size:
         raise UserError(
-            f"y must hold only -1 and +1, but {wrong.size} labels are something else, such as {wrong[0]:g}; "
-            "load_dataset and the estimators map other labels, and labels='all' takes any number of classes"
+            f"y must hold only -1 and +1, but it has {count(wrong.size, 'other label')}, such as {wrong[0]:g}"
+            "; load_dataset and the estimators map other labels, and labels='all' takes any number of classes"
         )
     return labels
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.kernels.counters import (
     BREAKDOWNS,
     BROKEN_ENTRY,
@@ -139,7 +140,7 @@ def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
     if labels.ndim != 1:
         raise UserError(f"y must have one dimension, not {labels.ndim}")
     if labels.size != n:
-        raise UserError(f"X has {n} rows but y has {labels.size} labels")
+        raise UserError(f"X has {count(n, 'row')} but y has {count(labels.size, 'label')}")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise UserError("y holds NaN or infinity, which are no labels")
     try:

@@ -263,8 +263,8 @@ def _refuse_large_states(learner: Learner, rounds: int) -> None:
     needed = 8 * numbers * (rounds + 1)
     if needed > MOST_BYTES or needed > USABLE * available_memory():
         raise UserError(
-            f"the states of {count(rounds, 'round')} with {d:,} features take {needed / 2**30:,.1f} GiB; "
-            "trace fewer rounds, or pass states=False"
+            f"the states of {count(rounds, 'round')} with {count(d, 'feature')} take {needed / 2**30:,.1f} "
+            "GiB; trace fewer rounds, or pass states=False"
         )
 
 

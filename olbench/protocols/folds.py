@@ -9,6 +9,9 @@ from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
 from olbench.learners.examples import Floats, Ints
 from olbench.records import seeds
+from olbench.errors import count
+from olbench.learn.examples import Floats, Ints
+from olbench.trials import seeds
 
 DUPLICATES = ("refuse", "remove", "keep")
 
@@ -34,8 +37,8 @@ def refuse_duplicates(source: Source) -> str:
     if not repeated:
         return ""
     return (
-        f"{source.name}: {repeated} rows are exact duplicates of others and would be in the training "
-        "and the test rows at once; add `duplicates: remove` to the config, or `duplicates: keep`"
+        f"{source.name} has {count(repeated, 'exact duplicate')} of other rows, which would be in the "
+        "training and the test rows at once; add `duplicates: remove` to the config, or `duplicates: keep`"
     )
 
 

@@ -26,6 +26,12 @@ from olbench.learners.schedules import make_schedule
 from olbench.learners.start import start
 from olbench.protocols import measures
 from olbench.protocols.blocks import BLOCKS, PLACES, count_pairs
+from olbench.errors import count
+from olbench.learn.algorithm import make_algorithm
+from olbench.learn.breakdowns import Breakdown, find_breakdown
+from olbench.learn.examples import Floats, Ints
+from olbench.learn.passes import PassResult, curve_points, kept_bytes, run_learner
+from olbench.learn.schedules import make_schedule
 from olbench.protocols.definition import Key, Series, Stopped, protocol, whole
 from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
 from olbench.protocols.keys import by_dataset
@@ -170,26 +176,25 @@ class Stream(Measuring):
 
     def refuse_source(self, config: Config, source: Source) -> str:
         setting, name = self.source_setting(config, source), source.name
+        rows = count(source.n, "row")
         start = max(setting.get("prefix", 0), setting.get("warm", 0))
         if source.classes:
             return f"{name} has {source.classes} classes, and a stream has two; leave out labels: all"
         if setting.get("delay", 0) >= source.n:
-            return (
-                f"{name} has {source.n:,} rows, so no label would come with a delay of {setting['delay']:,}"
-            )
+            return f"{name} has {rows}, so no label would come with a delay of {setting['delay']:,}"
         arrivals = source.arrivals
         if arrivals is not None and (reason := _refuse_arrivals(name, arrivals, setting)):
             return reason
         if start >= source.n:
-            return f"{name} has {source.n:,} rows, and none is left to score after the first {start:,}"
+            return f"{name} has {rows}, and none is left to score after the first {start:,}"
         if config.tuning.search != "none" and setting.get("warm", 0) >= setting["prefix"]:
             return (
-                f"{name}: a warm start of {setting['warm']:,} rows leaves none of the {setting['prefix']:,} "
-                "that tune; lower warm, or raise the prefix of tuning"
+                f"{name}: a warm start of {count(setting['warm'], 'row')} leaves none of the "
+                f"{setting['prefix']:,} that tune; lower warm, or raise the prefix of tuning"
             )
-        rows = setting.get("drifts", ())
-        if not isinstance(rows, str) and any(not 0 < row < source.n for row in rows):
-            return f"{name} has {source.n:,} rows, so a drift must be between 0 and that, and one is not"
+        drifts = setting.get("drifts", ())
+        if not isinstance(drifts, str) and any(not 0 < row < source.n for row in drifts):
+            return f"{name} has {rows}, so a drift must be between 0 and that, and one is not"
         return super().refuse_source(config, source)
 
     def wanted(self, config: Config, role: str) -> tuple[str, ...]:

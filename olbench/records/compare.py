@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, shorten
+from olbench.errors import UserError, count, shorten
 from olbench.protocols import Protocol
 from olbench.records import ledger, run_file
 from olbench.records.run_file import CellFacts, RunFile
@@ -41,7 +41,7 @@ class Mismatch:
             pairs = list(zip(before, now, strict=False))
             place = next((number for number, (one, other) in enumerate(pairs) if one != other), None)
             if place is None:
-                return f"{len(before):,} values", f"{len(now):,} values"
+                return count(len(before), "value"), count(len(now), "value")
             before, now = before[place], now[place]
         return shorten(str(before)), shorten(str(now))
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from olbench.errors import UserError, show_name
+from olbench.errors import UserError, count, show_name
 from olbench.files import cache_folder, is_special, write_whole
 
 SUFFIX = ".olb"
@@ -208,7 +208,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile, listed: int) -> dict[st
     entries = archive.infolist()
     members = {entry.orig_filename: entry for entry in entries}
     if len(entries) != listed:
-        raise UserError(f"{path} is not a bundle: it has {len(entries):,} members and says {listed:,}")
+        raise UserError(f"{path} is not a bundle: it has {count(len(entries), 'member')} and says {listed:,}")
     if sum(entry.file_size for entry in entries) > MOST_BYTES:
         raise UserError(f"{path} would unpack to more than {MOST_BYTES / 1e9:g} GB, which no bundle does")
     for entry in entries:

@@ -34,8 +34,8 @@ rule  class    covers  of all rows  right  precision
    2  not ill       1        20.0%      1    100.00%
    3  not ill       2        40.0%      2    100.00%
 
-1 of 5 rows are covered by no rule
-1 rows are covered by rules of both classes
+1 of 5 rows covered by no rule
+1 row covered by rules of both classes
 where rules of one class only apply, 100.0% of 3 rows have that class
 
 warning: rules 1 and 3 contradict each other: their conditions can hold together, and one says ill, the \

@@ -146,5 +146,5 @@ def test_files_without_a_header_are_numbered_and_keep_their_labels(tmp_path):
     assert names.features == ("size",)
     assert names.sign("3", False) == 1
     assert names.sign("7", False) == -1
-    with pytest.raises(UserError, match="2 features are named, but the data has 1"):
+    with pytest.raises(UserError, match="many has 1 feature, but 2 are named"):
         load_named(many, positive=3, features=("a", "b"))

@@ -144,5 +144,5 @@ def test_advice_that_is_none_is_refused():
     ):
         with pytest.raises(UserError, match=message):
             AdviceSet(*arguments)
-    with pytest.raises(UserError, match="over 1 features cannot be given for 2"):
+    with pytest.raises(UserError, match="advice for 2 features cannot be over 1"):
         Advice((AdviceSet([[1.0]], [1.0], 1),), 2)

@@ -156,7 +156,7 @@ def test_a_process_that_speaks_lines_is_a_subject(process):
 def test_a_process_that_fails_gives_one_sentence(process, monkeypatch):
     for answer, sentence in (
         ("'nonsense'", "it answers 'nonsense', where numbers should be"),
-        ("1, 2, 3", "it answers 3 numbers; they must be the margin, then"),
+        ("1, 2, 3", "it answers 3 numbers; expected the margin, then"),
         ("f, sys.exit(4)", "the process ends (exit code 4) before it has answered every line"),
         ("'nan'", "what it shows is not a number, in round 1"),
     ):

@@ -30,8 +30,8 @@ def read_reference(path, separator):
             place = f"{path}:{records.line_num}"
             if len(fields) != len(names):
                 raise UserError(
-                    f"{place}: {len(fields)} fields, but the first line has {len(names)}; correct the line, "
-                    "or give the separator with --delimiter"
+                    f"{place}: {len(fields)} field{'s' * (len(fields) > 1)}, but the first line has "
+                    f"{len(names)}; correct the line, or give the separator with --delimiter"
                 )
             rows.append([_read_cell(place, number, field) for number, field in enumerate(fields, 1)])
             lines.append(records.line_num)

@@ -143,8 +143,9 @@ def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
         load_dataset(path, label="y")
     np.testing.assert_allclose(load_dataset(path, scale="unit", bias=True).X, [[0.6, 0.8, 1], [1, 0, 1]])
     assert load_dataset(path).about.steps == ("indices start at 1",)
-    zero = load_dataset(table("0 0:3\n1 1:2\n", "zero.libsvm"), scale="unit")
-    assert zero.about.steps == ("indices start at 0", "every row scaled to length 1")
+    zero = table("0 0:3\n1 0:2\n", "zero.libsvm")
+    assert load_dataset(zero, bias=True).about.steps[0] == "indices start at 0"
+    assert look_at(zero, Reading()).lines()[0] == "2 rows, 1 feature"
     with pytest.raises(UserError, match="breast-cancer is read as the catalogue says; scale is for your own"):
         load_dataset("breast-cancer", scale="unit")
 

@@ -51,7 +51,7 @@ def test_a_label_is_known_from_the_first_later_row_not_before_its_arrival(table)
     assert data.about.steps[2:] == (
         "time: column 'date'",
         "arrival: column 'known'",
-        "2 of 6 labels arrive after the last row or never",
+        "labels that arrive after the last row or never: 2 of 6",
     )
     again = load_dataset(table(DAYS), time="date", arrival="known")  # from the cache
     assert cache.is_mapped(again.arrivals)

@@ -86,7 +86,7 @@ def test_duplicates_across_folds_are_caught():
     X[40:45] = X[3]
     source = make_source("twins", X, y)
     reason = refuse_duplicates(source)
-    assert re.match(r"twins: 5 rows are exact duplicates of others .* `duplicates: remove`", reason)
+    assert re.match(r"twins has 5 exact duplicates of other rows, .* `duplicates: remove`", reason)
     usable = find_usable(source, "remove")
     assert usable.tolist() == [*range(40), *range(45, 60)]
     for number in range(10):
@@ -100,7 +100,7 @@ def test_a_config_must_say_what_becomes_of_duplicates(here, config):  # noqa: F8
     text = SMALL.replace("duplicates: remove\n", "").replace("[breast-cancer]", "[twins.libsvm]")
     code, _, err = here("run", config(text), "--out", "out")
     assert code == 2
-    assert "twins.libsvm: 17 rows are exact duplicates of others" in err
+    assert "twins.libsvm has 17 exact duplicates of other rows" in err
     assert not Path("out").exists()
 
 

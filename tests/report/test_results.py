@@ -69,7 +69,7 @@ def test_a_half_finished_run_is_read_and_says_what_is_missing(copy: Path):
 
     edit(copy, forget_the_choice)
     missing = load_results(copy).missing
-    assert "arow on svmguide3: 1 of 5 trials are done" in missing
+    assert "arow on svmguide3: 1 of 5 trials done" in missing
     assert "scw1 on svmguide3: its tuning is not finished" in missing
     assert len(missing) == 4
 

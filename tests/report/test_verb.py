@@ -77,13 +77,13 @@ def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
     (run / "trials.jsonl").write_text("".join(line for line in lines if '"dataset":"splice"' not in line))
     code, out, _ = here("report", run, "--full")
     assert code == 0
-    assert "INCOMPLETE: 5 of 15 rows are not finished:" in out
-    assert "  cw on splice: 0 of 5 trials are done" in out
+    assert "INCOMPLETE: 5 of 15 rows not finished:" in out
+    assert "  cw on splice: 0 of 5 trials done" in out
     assert "Table 3: svmguide3" in out
     assert "Table 3: splice" not in out
     code, _, err = here("report", run, "--output", "r.txt")
     assert code == 0
-    assert err.endswith("incomplete: 5 of 15 rows are not finished; the report says which\n")
+    assert err.endswith("incomplete: 5 of 15 rows not finished; the report says which\n")
 
 
 def test_all_writes_every_format_and_the_figures(here, run):
@@ -146,11 +146,11 @@ def test_much_that_is_missing_is_told_by_data_set(here, run):
     lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
     (run / "trials.jsonl").write_text("".join(line for line in lines if '"algorithm":"cw"' in line))
     _, out, _ = here("report", run, "--full")
-    assert "INCOMPLETE: 12 of 15 rows are not finished:" in out
+    assert "INCOMPLETE: 12 of 15 rows not finished:" in out
     kept = [line for line in lines if '"algorithm":"cw"' in line and "splice" in line]
     (run / "trials.jsonl").write_text("".join(kept))
     _, out, _ = here("report", run, "--full")
-    assert "  splice: 1 of 5 rows are finished" in out
+    assert "  splice: 1 of 5 rows finished" in out
 
 
 def rewrite(run, change):

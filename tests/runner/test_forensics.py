@@ -178,7 +178,7 @@ def test_every_true_setting_is_found_and_the_impossible_is_not(investigate):
     assert TRUTH["scw2"][1] in [s["params"] for s in variant["settings"] if s["consistent"]]
     assert not found["arow"]["reached"]
     assert len(found["arow"]["findings"][0]["settings"]) >= inquiry.NEAREST
-    assert sentence.startswith("4 of 5 pairs are reached by some setting (1 only by a variant, ")
+    assert sentence.startswith("4 of 5 pairs reached by some setting (1 only by a variant, ")
     assert sentence.endswith("; 1 by none")
 
 
@@ -192,7 +192,7 @@ def test_the_table_says_who_reaches_a_row(paper, config, here):
     assert "nearest: r=" in lines["arow"]
     assert " plain (" in lines["cw"]
     assert "…" not in out
-    assert out.splitlines()[-1].startswith("2 of 3 pairs are reached by some setting (1 only by a variant, ")
+    assert out.splitlines()[-1].startswith("2 of 3 pairs reached by some setting (1 only by a variant, ")
 
 
 def test_a_variant_of_the_data_is_named(investigate):
@@ -201,7 +201,7 @@ def test_a_variant_of_the_data_is_named(investigate):
     assert (plain["data"], plain["consistent"]) == ("synthetic", 0)
     assert variant["variant"] == "on synthetic-noise"
     assert variant["consistent"]
-    assert sentence.startswith("1 of 1 pairs are reached by some setting (1 only by a variant, ")
+    assert sentence.startswith("1 of 1 pair reached by some setting (1 only by a variant, ")
 
 
 def test_options_make_a_variant_where_the_paper_names_them():

@@ -68,7 +68,7 @@ def test_an_unfinished_run_is_reported_as_far_as_it_is(look, here):
     stop_halfway(folder)
     code, out, _ = here("report", folder)
     assert code == 0
-    assert "INCOMPLETE: 2 of 2 rows are not finished" in out
+    assert "INCOMPLETE: 2 of 2 rows not finished" in out
     code, out, _ = here("report", folder, "--format", "json")
     rows = {row["algorithm"]: row for row in json.loads(out)["rows"]}
     assert code == 0

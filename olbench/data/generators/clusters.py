@@ -6,6 +6,8 @@ import numpy as np
 
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
+from olbench.errors import UserError, count
+from olbench.learn.examples import Floats
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Clusters:
 
     def __post_init__(self) -> None:
         if self.rows < 4 or self.rows % 4:
-            raise UserError(f"{self.rows} rows cannot be halved twice; ask for a multiple of four")
+            raise UserError(f"{count(self.rows, 'row')} cannot be halved twice; ask for a multiple of four")
 
     def draw(self) -> tuple[Floats, Floats]:
         random = np.random.default_rng(self.seed)

@@ -6,6 +6,8 @@ import numpy as np
 
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
+from olbench.errors import UserError, count
+from olbench.learn.examples import Floats
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class RotatedGaussian:
     def __post_init__(self) -> None:
         if self.rows < 1 or self.features < 2:
             raise UserError(
-                f"cannot generate {self.rows} rows with {self.features} features; the minimum is 1 row and "
-                "2 features"
+                f"cannot generate {count(self.rows, 'row')} with {count(self.features, 'feature')}; the "
+                "minimum is 1 row and 2 features"
             )
         if not 0 <= self.flips < 1:
             raise UserError(f"flips is a share and must be in [0, 1), not {self.flips}")

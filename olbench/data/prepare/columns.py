@@ -15,6 +15,8 @@ from olbench.data.readers.quoting import quote
 from olbench.data.spec import OTHERS, ColumnSpec
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
+from olbench.errors import UserError, count
+from olbench.learn.examples import Floats
 
 #: The code of a text that a table does not have.
 UNSEEN = -2
@@ -61,7 +63,7 @@ class TableColumn:
             return ""
         if self.encode == "ordinal":
             return f"0 to {len(self.texts) - 1}, in the order {', '.join(map(quote, self.texts))}"
-        return f"{len(self.texts):,} indicators"
+        return count(len(self.texts), "indicator")
 
 
 def match_columns(

@@ -16,6 +16,8 @@ from olbench.data.readers.quoting import quote
 from olbench.data.spec import DATE_PARTS, ColumnSpec, Reading
 from olbench.errors import UserError
 from olbench.learners.examples import Floats, Ints
+from olbench.errors import UserError, count
+from olbench.learn.examples import Floats, Ints
 
 #: A column with more distinct texts is a name or a number rather than a category.
 MOST_CATEGORIES = 1000
@@ -39,7 +41,7 @@ def prepare_table(
     X, about = scale_as_read(X, about, reading)
     arrivals = times.keep(kept).arrivals() if times else None
     if arrivals is not None and (never := np.count_nonzero(arrivals == NEVER)):
-        steps = (*about.steps, f"{never:,} of {len(y):,} labels arrive after the last row or never")
+        steps = (*about.steps, f"labels that arrive after the last row or never: {never:,} of {len(y):,}")
         about = replace(about, steps=steps)
     return X, y, about, arrivals
 
@@ -202,16 +204,16 @@ def _hint(text: str) -> str:
 
 def _fill(X: Floats, missing: str) -> list[str]:
     gaps = np.isnan(X)
-    count = int(np.count_nonzero(gaps))
-    if not count:
+    if not gaps.any():
         return []
+    found = count(int(np.count_nonzero(gaps)), "missing value")
     if missing == "zero":
         X[gaps] = 0.0
-        return [f"{count:,} missing values replaced by 0"]
-    empty = np.count_nonzero(gaps.all(axis=0))
+        return [f"{found} replaced by 0"]
+    empty = int(np.count_nonzero(gaps.all(axis=0)))
     X[gaps] = _column_means(X)[np.nonzero(gaps)[1]]
-    words = f"{count:,} missing values replaced by the mean of their column over all rows"
-    return [words + (f" (0 in {empty:,} columns without values)" if empty else "")]
+    words = f"{found} replaced by the mean of their column over all rows"
+    return [words + (f" (0 in {count(empty, 'column')} without values)" if empty else "")]
 
 
 def _column_means(X: Floats) -> Floats:
@@ -234,20 +236,20 @@ def encode_targets(
     classes = tuple((label_text(label), sign) for label, sign, _ in counts)
     targets = f"{len(counts)} classes: {_list(counts)}" if multiclass else _describe_signs(counts, positive)
     dropped = int(np.count_nonzero(~mask))
-    rest = [f"{dropped:,} rows with other labels left out"] if dropped else []
+    rest = [f"{count(dropped, 'row')} with other labels left out"] if dropped else []
     steps = (about.steps[0], targets, *about.steps[1:], *rest)
     return X[mask] if dropped else X, y, replace(about, classes=classes, steps=steps), mask
 
 
 def _list(counts: list[tuple[Any, int, int]]) -> str:
-    listed = [f"{show_label(label)} ({count:,} rows)" for label, _, count in counts[:MOST_LISTED]]
+    listed = [f"{show_label(label)} ({count(n, 'row')})" for label, _, n in counts[:MOST_LISTED]]
     return ", ".join(listed) + (", ..." if len(counts) > MOST_LISTED else "")
 
 
 def _describe_signs(counts: list[tuple[Any, int, int]], positive: Any) -> str:
     shown = []
     for sign in (1, -1):
-        same = [count for count in counts if count[1] == sign]
+        same = [each for each in counts if each[1] == sign]
         shown.append(f"{_list(same)} {'is' if len(same) == 1 else 'are'} {sign:+d}")
     rule = "the later in the alphabet" if isinstance(counts[0][0], str) else "the larger"
     return "; ".join(shown) + ("" if positive is not None else f" (of two labels, {rule} is +1)")

@@ -163,9 +163,8 @@ def scale_running(X: Any) -> Floats:
             if bad.any():
                 _refuse_values(begin + int(np.argmax(bad)), RUNNING)
             small = squares < SMALLEST_SQUARE
-            for k in np.flatnonzero((small & (values != 0)).any(axis=0)):
-                precise, _ = _scale_differences(MAGNIFIED * values[:, [k]], counts)
-                block[:, k] = np.where(small[:, k], precise[:, 0], block[:, k])
+            if (small & (values != 0)).any():
+                block[small] = _scale_differences(MAGNIFIED * values, counts)[0][small]
     return scaled
 
 

@@ -14,6 +14,8 @@ from olbench.data.prepare.labels import is_number
 from olbench.data.readers.quoting import quote
 from olbench.errors import UserError, shorten, suggest
 from olbench.learners.examples import Floats, Ints
+from olbench.errors import UserError, count, shorten, suggest
+from olbench.learn.examples import Floats, Ints
 
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 #: How many cells of rows that come one by one are read at a time.
@@ -117,8 +119,8 @@ class TableBuilder:
         if len(fields) != len(self.names):
             self.read_pending()  # an error in an earlier row comes first
             raise UserError(
-                f"{self.where}:{line}: {len(fields)} fields, but the first line has {len(self.names)}; "
-                "correct the line, or give the separator with --delimiter"
+                f"{self.where}:{line}: {count(len(fields), 'field')}, but the first line has "
+                f"{len(self.names)}; correct the line, or give the separator with --delimiter"
             )
         if "\0" in "".join(fields):
             self._refuse_nul(line, fields)

@@ -13,7 +13,7 @@ from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.readers.cells import GAPS, NO_TEXT, Table, TextColumn
 from olbench.data.spec import DatasetSpec
 from olbench.data.readers.cells import Table, TextColumn, read_cells
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.learn.examples import Floats
 
 
@@ -129,7 +129,7 @@ def _pair_table(X: Any, y: Any) -> Table:
         frame = pd.DataFrame(matrix, columns=[f"x{k + 1}" for k in range(matrix.shape[1])])
     labels = np.asarray(y.iloc[:, 0] if is_frame(y) and y.shape[1] == 1 else y, dtype=object)
     if labels.ndim != 1 or len(labels) != len(frame):
-        raise UserError(f"the data: X has {len(frame)} rows, and y must have one label for each")
+        raise UserError(f"the data: X has {count(len(frame), 'row')}, and y must have one label for each")
     label = "label"
     while label in frame.columns:
         label += "_"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.readers.compressed import read_content
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 
 _KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
@@ -23,7 +23,7 @@ def read_idx(path: str | Path, limit: int | None = None) -> Any:
         raise UserError(f"{path} announces {size:,} bytes, more than the limit of {limit:,} for this file")
     values = np.frombuffer(_take(content, begin, size, path), kind).reshape(shape)
     if len(content) > begin + size:
-        raise UserError(f"{path} continues after the {size:,} bytes that its header announces")
+        raise UserError(f"{path} continues after the {count(size, 'byte')} that its header announces")
     return values
 
 
@@ -39,5 +39,5 @@ def read_images(images: str | Path, labels: str | Path, limit: int | None = None
 def _take(content: bytes, begin: int, size: int, path: str | Path) -> bytes:
     piece = content[begin : begin + size]
     if len(piece) < size:
-        raise UserError(f"{path} is truncated: {size - len(piece):,} of {size:,} bytes are missing")
+        raise UserError(f"{path} is truncated: {size - len(piece):,} of {count(size, 'byte')} missing")
     return piece

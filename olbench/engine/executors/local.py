@@ -62,8 +62,8 @@ def refuse_many_jobs(jobs: int) -> None:
     most = JOBS_PER_CORE * count_cores()
     if jobs > most:
         raise UserError(
-            f"{jobs:,} jobs are too many for {count_cores()} cores; use at most {most}; as many as there are "
-            "cores is fastest"
+            f"{jobs:,} jobs are too many for {count(count_cores(), 'core')}; use at most {most}; as many as "
+            "there are cores is fastest"
         )
 
 

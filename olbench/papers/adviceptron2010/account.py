@@ -125,9 +125,9 @@ def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
     # Of no rows, any is False in every column.
     yes, no = (masks[z == sign].any(axis=0) for sign in (1, -1))
     one, both = yes ^ no, int((yes & no).sum())
-    lines = [f"{int((~yes & ~no).sum()):,} of {y.size:,} rows are covered by no rule"]
+    lines = [f"{int((~yes & ~no).sum()):,} of {count(y.size, 'row')} covered by no rule"]
     if both:
-        lines.append(f"{both:,} rows are covered by rules of both classes")
+        lines.append(f"{count(both, 'row')} covered by rules of both classes")
     if one.any():
         share = (np.where(yes, 1, -1)[one] == y[one]).mean()
         lines.append(

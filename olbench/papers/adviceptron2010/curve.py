@@ -13,6 +13,12 @@ from olbench.learners.examples import Floats, as_examples, as_labels, as_order
 from olbench.learners.learners import FirstOrderLearner, Learner
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.learner import AdviceLearner
+from olbench.advice.learner import AdviceLearner
+from olbench.errors import UserError, count
+from olbench.learn.algorithm import Algorithm
+from olbench.learn.contestants import ObjectLearner
+from olbench.learn.examples import Floats, as_examples, as_labels, as_order
+from olbench.learn.learners import FirstOrderLearner, Learner
 
 _ONE = np.ones(1)
 _Labelled = tuple[Any, Floats, Any]
@@ -70,7 +76,7 @@ def follow(
     labels, test_labels = as_labels(y, examples.n), as_labels(y_test, tests.n)
     rows_in_order = as_order(order, examples.n)
     if tests.d != examples.d:
-        raise UserError(f"the test examples have {tests.d} features, the others {examples.d}")
+        raise UserError(f"the test examples have {count(tests.d, 'feature')}, the others {examples.d}")
     occurrences = np.ones(tests.n) if counts is None else np.ascontiguousarray(counts, dtype=np.float64)
     if not tests.n or occurrences.shape != (tests.n,) or not (occurrences > 0).all():
         raise UserError("there must be test examples, and a count above zero for each")

@@ -17,6 +17,14 @@ from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.feasibility import unsatisfiable
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
 from olbench.papers.adviceptron2010.sets import Advice
+from olbench.advice.compile import compile_texts
+from olbench.advice.feasibility import unsatisfiable
+from olbench.advice.files import RuleFile, read_rules
+from olbench.advice.names import Names, default_features, expand_names
+from olbench.advice.sets import Advice
+from olbench.errors import UserError, count
+from olbench.learn.algorithm import make_algorithm
+from olbench.learn.classifiers import OnlineClassifier
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -82,7 +90,7 @@ class TakesAdvice(OnlineClassifier):
             given = getattr(self, "feature_names_in_", default_features(d))
         names = expand_names([str(name) for name in given])
         if len(names) != d:
-            raise UserError(f"feature_names has {len(names)} names, but X has {d} features")
+            raise UserError(f"feature_names has {count(len(names), 'name')}, but X has {count(d, 'feature')}")
         return names
 
     def _read_rules(self) -> RuleFile | list[str]:

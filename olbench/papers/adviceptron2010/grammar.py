@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 
 from olbench.errors import UserError, shorten
 from olbench.papers.adviceptron2010.tokens import RuleText, Token, split
+from olbench.advice.tokens import RuleText, Token, split
+from olbench.errors import UserError, count, shorten
 
 COMPARISONS = ("<=", ">=", "=", "<", ">")
 #: The largest number of a feature, and how deep parentheses may be nested.
@@ -253,10 +255,11 @@ class _Parser:
         if quantity is None:
             return n, n
         kind, k, start = quantity
+        features = count(n, "feature")
         if k > n:
-            raise self.fail(f"{k} of {n} features is impossible; name more features or ask for fewer", start)
+            raise self.fail(f"{k} of {features} is impossible; name more features or ask for fewer", start)
         if (kind, k) == ("least", 0) or (kind, k) == ("most", n):
-            raise self.fail(f"at {kind} {k} of {n} features is always true; leave the condition out", start)
+            raise self.fail(f"at {kind} {k} of {features} is always true; leave the condition out", start)
         return (0 if kind == "most" else k), (n if kind == "least" else k)
 
     def features(self) -> tuple[Feature, ...]:

@@ -19,6 +19,9 @@ from numpy.typing import ArrayLike
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.sets import Advice
+from olbench.advice.sets import Advice
+from olbench.errors import UserError, count
+from olbench.learn.examples import Floats
 
 Loss = Literal["quadratic", "linear", "hinge"]
 
@@ -60,7 +63,7 @@ def solve_kbsvm(
     rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     labels = np.asarray(y, dtype=np.float64)
     if rows.ndim != 2 or rows.shape != (labels.size, advice.n):
-        raise UserError(f"X must have one row per label and {advice.n} features, as the advice has")
+        raise UserError(f"X must have one row per label and {count(advice.n, 'feature')}, as the advice has")
     problem = _Problem(rows, labels, advice)
     solve = {"quadratic": _solve_quadratic, "linear": _solve_linear, "hinge": _solve_hinge}[loss]
     return problem.solution(*solve(problem, lam, mu))

@@ -10,6 +10,10 @@ from olbench.errors import UserError
 from olbench.learners.examples import Floats
 from olbench.learners.learners import KernelLearner
 from olbench.papers.adviceptron2010.sets import Advice
+from olbench.advice.sets import Advice
+from olbench.errors import UserError, count
+from olbench.learn.examples import Floats
+from olbench.learn.learners import KernelLearner
 
 if TYPE_CHECKING:
     from olbench.algorithms.algorithm import Algorithm
@@ -23,8 +27,8 @@ class AdviceLearner(KernelLearner):
         advice = algorithm.advice or Advice((), d)
         if advice.n != d:
             raise UserError(
-                f"the advice is about {advice.n} features, but the examples have {d}; a constant feature "
-                "needs advice.with_constant()"
+                f"the advice is about {count(advice.n, 'feature')}, but the examples have {d}; a constant "
+                "feature needs advice.with_constant()"
             )
         self.advice = advice = advice.positive if algorithm.params["heads"] == "positive" else advice
         self.sets = pack(advice, float(self.p[1]))

@@ -116,7 +116,7 @@ class AdviceProtocol(Protocol):
             compile_for(source, rules)
         if source.n > self.setting_of(config, "train", source.name):
             return ""
-        return f"{source.name} has {source.n} rows, which leaves none for testing; lower 'train'"
+        return f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; lower 'train'"
 
     def _find_rules(self, config: Config, source: Source) -> Plain | None:
         advice, domain, missing = (self.setting_of(config, key) for key in ("advice", "domain", "missing"))

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
+from olbench.errors import UserError, count
+from olbench.learn.examples import Floats
 
 #: A row of the data within this share of an inequality's own size of it counts as inside.
 ROUNDING = 1e-9
@@ -70,7 +72,7 @@ class Advice:
     def __post_init__(self) -> None:
         for each in self.sets:
             if each.D.shape[1] != self.n:
-                raise UserError(f"advice over {each.D.shape[1]} features cannot be given for {self.n}")
+                raise UserError(f"advice for {count(self.n, 'feature')} cannot be over {each.D.shape[1]}")
 
     def __len__(self) -> int:
         return len(self.sets)

@@ -23,6 +23,11 @@ from olbench.learners.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learners.passes import SLICE_ROWS, StoppedError
 from olbench.learners.start import start
 from olbench.papers.cw2012.combination import Columns, Sums, fold
+from olbench.errors import UserError, count
+from olbench.learn.examples import Floats, Ints, as_examples
+from olbench.learn.learners import DiagonalLearner, FirstOrderLearner
+from olbench.learn.passes import SLICE_ROWS, StoppedError
+from olbench.protocols.combination import Columns, Sums, fold
 from olbench.protocols.definition import Cell, Key, Protocol, Stopped, protocol, whole, wholes
 from olbench.protocols.keys import by_dataset
 from olbench.protocols.online import Online
@@ -111,13 +116,13 @@ class Shards(Protocol):
         most = max(self.setting_of(config, "shards"), default=1)
         if source.n - test - tuned < most:
             return (
-                f"{source.name} has {source.n:,} rows: {test:,} for testing and {tuned:,} for tuning leave "
-                f"none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
+                f"{source.name} has {count(source.n, 'row')}: {test:,} for testing and {tuned:,} for tuning "
+                f"leave none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
             )
         if config.tuning.search != "none" and folds > tuned:
             return (
-                f"{tuned:,} tuning rows of {source.name} cannot be divided into {folds:,} folds; lower "
-                "'folds' of the tuning, or raise its 'rows'"
+                f"{count(tuned, 'tuning row')} of {source.name} cannot be divided into {folds:,} folds; "
+                "lower 'folds' of the tuning, or raise its 'rows'"
             )
         return ""
 

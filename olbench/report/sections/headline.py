@@ -37,13 +37,13 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
 
 def list_gaps(report: Report, few: int) -> list[str]:
     missing, results = report.results.missing, report.results
-    lines = [f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:"]
+    lines = [f"INCOMPLETE: {len(missing)} of {count(len(results.entries), 'row')} not finished:"]
     if len(missing) <= few:
         return [*lines, *(f"  {sentence}" for sentence in missing)]
     for dataset in results.datasets:
         own = [entry for entry in results.entries if entry.dataset == dataset]
         done = sum(entry.done == entry.planned for entry in own)
-        lines.append(f"  {dataset}: {done} of {len(own)} rows are finished")
+        lines.append(f"  {dataset}: {done} of {count(len(own), 'row')} finished")
     return lines
 
 
