@@ -1,8 +1,6 @@
 """More than two classes: one learner per class, multi-class mistakes, from a pass to a report."""
 
 import json
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -247,50 +245,6 @@ def test_a_config_runs_resumes_checks_and_reports_all_classes(folder, tmp_path, 
     baseline = tmp_path / "base.json"
     assert here("check", path, "--against", baseline, "--update")[0] == 0
     assert here("check", path, "--against", baseline)[0] == 0
-
-
-READ_ONLY = """
-import numpy as np
-from joblib import Parallel, delayed
-from sklearn.datasets import load_digits
-from olbench.estimators import AROW, PA1
-from olbench.algorithms.algorithm import make_algorithm
-from olbench.learners.classes import start_classes
-from olbench.learners.examples import as_examples
-
-X, y = load_digits(return_X_y=True)
-X, y = np.tile(X[:400], (1, 3)), y[:400].astype(float)
-
-
-def go_on(learner):
-    rows = as_examples(X).rows()
-    learner.run(rows, y, np.arange(200, 400))
-    return learner.mistakes, learner.confusion, learner.predict(rows, np.arange(400))
-
-
-def fit_more(model):
-    before = model.predict(X)
-    return before, model.partial_fit(X[200:], y[200:]).predict(X), model.margins(X)
-
-
-learners = []
-for id, options in (("arow", {}), ("arow", {"covariance": "diag"}), ("pa1", {})):
-    for multiclass in ("native", "one-vs-rest"):
-        learners.append(start_classes(make_algorithm(id, multiclass=multiclass, **options), 192, 10))
-        learners[-1].run(as_examples(X).rows(), y, np.arange(200))
-models = [AROW(multiclass="native"), AROW(multiclass="native", covariance="shared"), PA1(multiclass="native")]
-models = [model.fit(X[:200], y[:200]) for model in models]
-calls = [(go_on, each) for each in learners] + [(fit_more, each) for each in models]
-there = Parallel(n_jobs=2, max_nbytes=1)(delayed(function)(each) for function, each in calls)
-for (function, each), found in zip(calls, there, strict=True):
-    for one, other in zip(found, function(each), strict=True):
-        np.testing.assert_array_equal(one, other)
-"""
-
-
-def test_learners_go_on_in_a_worker_that_maps_their_arrays_read_only():
-    done = subprocess.run([sys.executable, "-c", READ_ONLY], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 @for_each("measure", ["accuracy", "balanced_accuracy", "kappa", "macro_f1"])

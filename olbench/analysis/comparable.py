@@ -9,10 +9,7 @@ from olbench.algorithms import get_definition
 from olbench.analysis.published import Paper, Reported, Requirements, RowSpec
 from olbench.analysis.results import Entry, Floats, Results
 from olbench.data.catalog import catalog
-from olbench.errors import plural
 from olbench.errors import count, plural
-from olbench.papers import Paper, Reported, Requirements
-from olbench.papers.definition import RowSpec
 from olbench.protocols import get_protocol
 from olbench.records.quantities import Quantity
 from olbench.report.grid import short

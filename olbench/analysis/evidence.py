@@ -12,13 +12,8 @@ from olbench.analysis.published import Reported, standard_error
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.stats import assign, derangements
 from olbench.analysis.verdicts import VERDICTS, Judgement, own_error, verdict
-from olbench.records.quantities import REPRODUCED, Quantity
 from olbench.errors import count
-from olbench.papers import Reported, standard_error
-from olbench.quantities import REPRODUCED, Quantity
-from olbench.report.results import Entry, Results
-from olbench.report.verdicts import VERDICTS, Judgement, own_error, verdict
-from olbench.stats import assign, derangements
+from olbench.records.quantities import REPRODUCED, Quantity
 
 #: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
 #: number then costs a learner a bounded amount of likelihood, however far away it is.

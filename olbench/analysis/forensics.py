@@ -25,6 +25,7 @@ from olbench.analysis.paper_file import load_paper
 from olbench.analysis.published import Paper
 from olbench.data.catalog import catalog
 from olbench.data.source import Source
+from olbench.errors import count
 from olbench.protocols import get_protocol, tuning
 from olbench.protocols.definition import Cell, Known
 from olbench.protocols.specs import Config

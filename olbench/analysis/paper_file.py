@@ -24,7 +24,7 @@ from olbench.analysis.published import (
     RowSpec,
     Statement,
 )
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, count, suggest
 from olbench.plugins import NUMBERS, PAPERS, folder_of, load_entry_points, paper_folders
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.records.container import is_bundle, read_member

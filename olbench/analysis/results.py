@@ -18,7 +18,7 @@ from olbench.analysis.costs import Costs, find_costs
 from olbench.analysis.kept import Columns
 from olbench.analysis.single import TEST, array_for, compare_streams
 from olbench.analysis.stats import LEVEL, Difference, not_worse, within
-from olbench.errors import UserError, find_names, plural, suggest
+from olbench.errors import UserError, count, find_names, plural, suggest
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
@@ -31,22 +31,6 @@ from olbench.records.quantities import COUNTS, STATE_BYTES, Quantity, mean_and_d
 from olbench.records.run_file import CellFacts, RunFile
 from olbench.records.shipped import find_run
 from olbench.records.trial import Record
-from olbench.report.grid import count
-from olbench.config.specs import AlgorithmSpec, Config
-from olbench.errors import UserError, count, find_names, plural, suggest
-from olbench.quantities import COUNTS, STATE_BYTES, Quantity, mean_and_deviation
-from olbench.report import kept
-from olbench.report.costs import Costs, find_costs
-from olbench.report.kept import Columns
-from olbench.report.single import TEST, array_for, compare_streams
-from olbench.shipped import find_run
-from olbench.stats import LEVEL, Difference, not_worse, within
-from olbench.trials import ledger, remembered, run_file
-from olbench.trials.arrays import read_array
-from olbench.trials.container import is_bundle, name_of, trust
-from olbench.trials.run_file import CellFacts, RunFile
-from olbench.trials.trial import Record
-from olbench.trials.verify import Recorded
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,9 +12,6 @@ import click
 from olbench.cli.flags import OUTPUT, TRUST
 from olbench.cli.output import choose_run, deliver, render, say, screen_size
 from olbench.engine.display import can_redraw
-from olbench.errors import UserError
-from olbench.report.grid import count
-from olbench.display import can_redraw
 from olbench.errors import UserError, count
 from olbench.report.renderers import format_names, get_format
 

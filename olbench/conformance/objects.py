@@ -14,10 +14,8 @@ import numpy as np
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.replica import Replica
 from olbench.conformance.subjects import Recording, Sighting, Subject
-from olbench.errors import UserError, show_name
-from olbench.learners.examples import Floats
 from olbench.errors import UserError, count, show_name
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 NAMES = {
     "weights": (

@@ -9,11 +9,8 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from olbench.data.spec import USUAL, Reading
-from olbench.errors import UserError, expand_home, suggest
-from olbench.plugins import folder_of, load_entry_points
-from olbench.config.specs import USUAL, Reading
-from olbench.discovery import folder_of, load_entry_points
 from olbench.errors import UserError, count, expand_home, suggest
+from olbench.plugins import folder_of, load_entry_points
 from olbench.structs import (
     LOADER,
     SHIPPED_LOADER,

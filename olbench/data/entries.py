@@ -11,7 +11,6 @@ from olbench.data.dataset import Dataset
 from olbench.data.folders import parsed_folder
 from olbench.data.readers.registry import read_examples
 from olbench.data.spec import USUAL
-from olbench.errors import UserError
 from olbench.errors import UserError, count
 from olbench.memory import memory_limit, show_size
 

@@ -14,10 +14,8 @@ from olbench.data.readers.cells import Table
 from olbench.data.readers.compressed import base_name
 from olbench.data.readers.tables import format_of, is_table, read_table_file, refuse_reading
 from olbench.data.spec import OTHERS, ColumnSpec, Reading
-from olbench.errors import UserError, escape_controls
-from olbench.learners.examples import Floats
 from olbench.errors import UserError, count, escape_controls
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")

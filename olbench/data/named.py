@@ -11,7 +11,6 @@ from olbench.data.load import load_dataset
 from olbench.data.names import Names, default_features, expand_names
 from olbench.data.prepare.labels import Labels, number_text
 from olbench.data.spec import USUAL, Reading
-from olbench.errors import UserError
 from olbench.errors import UserError, count
 
 #: Every feature has a name, and every inequality of a rule a number for it.

@@ -119,8 +119,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             chosen = learner.predict(rows, order).astype(int)
         else:
             chosen = predict_classes(self.learners_, rows, order)
-        predicted: NDArray[Any] = self.classes_[chosen]
-        return predicted
+        return np.asarray(self.classes_[chosen])
 
     @property
     def coef_(self) -> Floats:
@@ -330,8 +329,7 @@ class SecondOrderClassifier(OnlineClassifier):
         # so that scaling down those of a row leaves its probabilities as they are.
         size = np.maximum(np.abs(scores).max(axis=1, keepdims=True), LARGE_SCORE)
         scores = scores * (LARGE_SCORE / size)
-        probabilities: Floats = softmax(log_ndtr(scores) - log_ndtr(-scores), axis=1)
-        return probabilities
+        return np.asarray(softmax(log_ndtr(scores) - log_ndtr(-scores), axis=1))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

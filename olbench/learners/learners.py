@@ -3,6 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,9 +92,6 @@ def _refuse_beyond_memory(needed: int, what: str, purpose: str, remedy: str) -> 
 class Learner(ABC):
     """The state that a pass carries from slice to slice, and its counters."""
 
-    #: Where `step` and `score` put an example.
-    _room: SingleRow | None = None
-
     def __init__(self, algorithm: "Algorithm", d: int):
         self.algorithm = algorithm
         self.d = d
@@ -102,6 +100,9 @@ class Learner(ABC):
         self.p: Floats = definition.rule_constants(algorithm.params) if definition.rule else np.empty(0)
         #: A ring of the margins of the last rounds, with the exponents of their scales; see `keep_margins`.
         self.margins: Floats = np.empty((0, 2))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_single_row"}
 
     def keep_margins(self, ring: Floats) -> None:
         """Keep the margin f of each round t from now on in a ring, and e if f is scaled by 2 ** e.
@@ -144,18 +145,16 @@ class Learner(ABC):
         score = self.scores(room.fill(x), room.order)[0]
         return float(np.ldexp(score, -getattr(self, "scale_exponent", 0)))
 
-    @property
+    @cached_property
     def _single_row(self) -> SingleRow:
-        if self._room is None:
-            self._room = SingleRow(self.d)
-        return self._room
+        return SingleRow(self.d)
 
     def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         """Run, and return CURVE_COUNTS and the elapsed seconds after each of `ends` examples."""
         for name, value in vars(self).items():
-            # joblib passes large arrays to its processes as read-only memory maps.
-            if isinstance(value, np.ndarray) and not value.flags.writeable:
-                setattr(self, name, value.copy())
+            # joblib maps large arrays into its processes: read-only, or shared with other copies.
+            if isinstance(value, np.memmap) or (isinstance(value, np.ndarray) and not value.flags.writeable):
+                setattr(self, name, np.array(value, order="C"))
         counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
         definition = self.algorithm.definition
         with raise_errors(definition) if definition.is_own else nullcontext():
@@ -334,8 +333,7 @@ class FirstOrderLearner(KernelLearner):
 
     @property
     def weights(self) -> Floats:
-        weights: Floats = self.scalars[0] * self.w
-        return weights
+        return np.asarray(self.scalars[0] * self.w)
 
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
         """Return the weights of some features, and no variances: a weight vector has none."""
@@ -369,12 +367,10 @@ class AveragedLearner(FirstOrderLearner):
     @property
     def weights(self) -> Floats:
         """The mean of w after each round so far; it predicts unseen examples."""
-        mean: Floats = (self.scalars[2] * self.w - self.deficit) / max(1, self.learnt)
-        return mean
+        return np.asarray((self.scalars[2] * self.w - self.deficit) / max(1, self.learnt))
 
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
-        mean: Floats = (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.learnt)
-        return mean, None
+        return (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.learnt), None
 
     def forget(self, columns: Any) -> None:
         super().forget(columns)
@@ -501,8 +497,7 @@ class RootLearner(SecondOrderLearner):
     @property
     def _scaled_root(self) -> Floats:
         """D R."""
-        scaled: Floats = self.scales[:, None] * self.root
-        return scaled
+        return np.asarray(self.scales[:, None] * self.root)
 
     @property
     def scale_exponent(self) -> int:
@@ -517,8 +512,7 @@ class RootLearner(SecondOrderLearner):
     def covariance(self) -> NDArray[np.float64]:
         """Sigma, times 4 ** scale_exponent."""
         root = self._scaled_root
-        sigma: NDArray[np.float64] = root @ root.T
-        return sigma
+        return np.asarray(root @ root.T)
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
@@ -615,8 +609,7 @@ class ProductLearner(DiagonalLearner):
     @property
     def weights(self) -> Floats:
         """The mean Sigma w. Predictions also count the row itself: see `scores`."""
-        mean: Floats = self.moments[:, 1] * self.moments[:, 0]
-        return mean
+        return np.asarray(self.moments[:, 1] * self.moments[:, 0])
 
 
 class LabelledRoot(RootLearner):
@@ -713,8 +706,7 @@ class DualLearner(SecondOrderLearner):
         # c = 0 leaves an infinite diagonal, and no trace in Sigma
         kept = np.flatnonzero(np.isfinite(np.diag(lower)))
         scaled = solve_triangular(lower[np.ix_(kept, kept)], a * self.support[kept].toarray(), lower=True)
-        sigma: NDArray[np.float64] = a * np.eye(self.d) - scaled.T @ scaled
-        return sigma
+        return np.asarray(a * np.eye(self.d) - scaled.T @ scaled)
 
     def margin_variance(self, X: Any) -> Floats:
         from olbench.kernels.dual import measure_variances

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from olbench.algorithms.algorithm import Algorithm
-from olbench.errors import UserError
 from olbench.errors import UserError, count
 from olbench.kernels.counters import (
     BREAKDOWNS,

@@ -7,11 +7,9 @@ import numpy as np
 
 from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
+from olbench.errors import count
 from olbench.learners.examples import Floats, Ints
 from olbench.records import seeds
-from olbench.errors import count
-from olbench.learn.examples import Floats, Ints
-from olbench.trials import seeds
 
 DUPLICATES = ("refuse", "remove", "keep")
 

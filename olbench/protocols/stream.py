@@ -19,6 +19,7 @@ from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.data.spec import PAST_ROWS
+from olbench.errors import count
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Floats, Ints
 from olbench.learners.passes import PassResult, curve_points, kept_bytes, run_learner
@@ -26,12 +27,6 @@ from olbench.learners.schedules import make_schedule
 from olbench.learners.start import start
 from olbench.protocols import measures
 from olbench.protocols.blocks import BLOCKS, PLACES, count_pairs
-from olbench.errors import count
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.breakdowns import Breakdown, find_breakdown
-from olbench.learn.examples import Floats, Ints
-from olbench.learn.passes import PassResult, curve_points, kept_bytes, run_learner
-from olbench.learn.schedules import make_schedule
 from olbench.protocols.definition import Key, Series, Stopped, protocol, whole
 from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
 from olbench.protocols.keys import by_dataset

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olbench.errors import UserError
-from olbench.learners.examples import Floats
 from olbench.errors import UserError, count
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 
 @dataclass(frozen=True)

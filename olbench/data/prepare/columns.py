@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.prepare.labels import label_text
-from olbench.config.columns import OTHERS, ColumnSpec
 from olbench.data.prepare.labels import LARGEST_WHOLE, label_text
 from olbench.data.prepare.times import read_dates
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
 from olbench.data.spec import OTHERS, ColumnSpec
-from olbench.errors import UserError
-from olbench.learners.examples import Floats
 from olbench.errors import UserError, count
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 #: The code of a text that a table does not have.
 UNSEEN = -2

@@ -14,10 +14,8 @@ from olbench.data.prepare.times import NEVER, Times, read_times
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
 from olbench.data.spec import DATE_PARTS, ColumnSpec, Reading
-from olbench.errors import UserError
-from olbench.learners.examples import Floats, Ints
 from olbench.errors import UserError, count
-from olbench.learn.examples import Floats, Ints
+from olbench.learners.examples import Floats, Ints
 
 #: A column with more distinct texts is a name or a number rather than a category.
 MOST_CATEGORIES = 1000

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from olbench.data.prepare.labels import is_number
 from olbench.data.readers.quoting import quote
-from olbench.errors import UserError, shorten, suggest
-from olbench.learners.examples import Floats, Ints
 from olbench.errors import UserError, count, shorten, suggest
-from olbench.learn.examples import Floats, Ints
+from olbench.learners.examples import Floats, Ints
 
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 #: How many cells of rows that come one by one are read at a time.

@@ -10,11 +10,10 @@ import scipy.sparse as sp
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.encode import encode, encode_targets, prepare_table
 from olbench.data.prepare.scaling import scale_as_read
-from olbench.data.readers.cells import GAPS, NO_TEXT, Table, TextColumn
-from olbench.data.spec import DatasetSpec
 from olbench.data.readers.cells import Table, TextColumn, read_cells
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError, count
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 
 def read_frame(data: Any, spec: DatasetSpec) -> Dataset:

@@ -7,18 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from olbench.algorithms.algorithm import Algorithm
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.learners.contestants import ObjectLearner
 from olbench.learners.examples import Floats, as_examples, as_labels, as_order
 from olbench.learners.learners import FirstOrderLearner, Learner
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.learner import AdviceLearner
-from olbench.advice.learner import AdviceLearner
-from olbench.errors import UserError, count
-from olbench.learn.algorithm import Algorithm
-from olbench.learn.contestants import ObjectLearner
-from olbench.learn.examples import Floats, as_examples, as_labels, as_order
-from olbench.learn.learners import FirstOrderLearner, Learner
 
 _ONE = np.ones(1)
 _Labelled = tuple[Any, Floats, Any]

@@ -10,21 +10,13 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.names import Names, default_features, expand_names
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.learners.classifiers import OnlineClassifier
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.feasibility import unsatisfiable
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
 from olbench.papers.adviceptron2010.sets import Advice
-from olbench.advice.compile import compile_texts
-from olbench.advice.feasibility import unsatisfiable
-from olbench.advice.files import RuleFile, read_rules
-from olbench.advice.names import Names, default_features, expand_names
-from olbench.advice.sets import Advice
-from olbench.errors import UserError, count
-from olbench.learn.algorithm import make_algorithm
-from olbench.learn.classifiers import OnlineClassifier
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -17,10 +17,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from olbench.errors import UserError, shorten
-from olbench.papers.adviceptron2010.tokens import RuleText, Token, split
-from olbench.advice.tokens import RuleText, Token, split
 from olbench.errors import UserError, count, shorten
+from olbench.papers.adviceptron2010.tokens import RuleText, Token, split
 
 COMPARISONS = ("<=", ">=", "=", "<", ">")
 #: The largest number of a feature, and how deep parentheses may be nested.

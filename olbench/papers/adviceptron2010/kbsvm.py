@@ -16,12 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.sets import Advice
-from olbench.advice.sets import Advice
-from olbench.errors import UserError, count
-from olbench.learn.examples import Floats
 
 Loss = Literal["quadratic", "linear", "hinge"]
 

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.learners.learners import KernelLearner
 from olbench.papers.adviceptron2010.sets import Advice
-from olbench.advice.sets import Advice
-from olbench.errors import UserError, count
-from olbench.learn.examples import Floats
-from olbench.learn.learners import KernelLearner
 
 if TYPE_CHECKING:
     from olbench.algorithms.algorithm import Algorithm

@@ -16,7 +16,7 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
 from olbench.data.spec import DatasetSpec
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.learners import Learner

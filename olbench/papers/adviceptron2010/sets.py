@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from olbench.errors import UserError
-from olbench.learners.examples import Floats
 from olbench.errors import UserError, count
-from olbench.learn.examples import Floats
+from olbench.learners.examples import Floats
 
 #: A row of the data within this share of an inequality's own size of it counts as inside.
 ROUNDING = 1e-9

@@ -17,17 +17,12 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learners.passes import SLICE_ROWS, StoppedError
 from olbench.learners.start import start
 from olbench.papers.cw2012.combination import Columns, Sums, fold
-from olbench.errors import UserError, count
-from olbench.learn.examples import Floats, Ints, as_examples
-from olbench.learn.learners import DiagonalLearner, FirstOrderLearner
-from olbench.learn.passes import SLICE_ROWS, StoppedError
-from olbench.protocols.combination import Columns, Sums, fold
 from olbench.protocols.definition import Cell, Key, Protocol, Stopped, protocol, whole, wholes
 from olbench.protocols.keys import by_dataset
 from olbench.protocols.online import Online
