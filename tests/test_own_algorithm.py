@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import zlib
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from joblib import Parallel, delayed
 from sklearn.linear_model import SGDClassifier
 
-from olbench import UserError, load_plugin, make_algorithm, online_pass, second_order, wrap
+from olbench import UserError, load_plugin, make_algorithm, online_pass, run, second_order, wrap
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.definition import REGISTRY
 from tests.examples import noisy
@@ -155,6 +156,15 @@ def test_contestants_from_elsewhere_learn(examples):
     assert theirs.updates == 300
     assert abs(theirs.mistakes - ours.mistakes) <= 1
     np.testing.assert_allclose(theirs.weights, ours.weights, rtol=1e-9)
+
+
+def test_run_json_has_the_versions_of_the_libraries_of_its_learners(tmp_path):
+    pytest.importorskip("river", reason="River is not installed")
+    batch = [each.id for each in definitions() if not each.online and each.module.startswith("olbench.")]
+    for protocol, ids in ("online", ["my-river-pa1"]), ("online", ["my-sgd-logistic"]), ("crossval", batch):
+        config = {"protocol": protocol, "plugins": [str(CONTESTANTS)], "datasets": ["digits-1-vs-7"]}
+        versions = run({**config, "algorithms": ids}, tmp_path / ids[0], jobs=1).run.versions
+        assert {name: version(name) for name in ("river", "scikit-learn")}.items() <= versions.items()
 
 
 class Counter:
