@@ -113,11 +113,8 @@ def best_on_each(report: Report, rows: list[Entry], room: int, again: str) -> Gr
 
 def describe_flags(report: Report) -> str:
     found = notes(report)
-    more = (
-        f" And on {count(len(found) - NAMED, 'more data set')}: --full has them."
-        if len(found) > NAMED
-        else ""
-    )
+    hidden = len(found) - NAMED
+    more = f" And on {count(hidden, 'more data set')}: --full has them." if hidden > 0 else ""
     return f"{FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
 
 

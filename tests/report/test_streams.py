@@ -15,6 +15,8 @@ from olbench.report.model import make_report
 from olbench.report.renderers import Screen, get_format
 from olbench.report.sections.comparison import comparison_document
 from olbench.report.sections.curves import page
+from olbench.report.sections.provenance import changed_settings
+from olbench.shipped import find_run
 
 FORGETFUL = {"id": "arow", "forgetting": 0.99, "name": "forgetful"}
 
@@ -26,6 +28,7 @@ def folder(tmp_path_factory):
     config = {
         "protocol": "stream",
         "window": 500,
+        "delay": 10,
         "measures": ["balanced_accuracy", "auc"],
         "datasets": ["sea", "breast-cancer"],
         "algorithms": ["perceptron", "arow", FORGETFUL],
@@ -133,3 +136,9 @@ def test_the_measure_that_ranks_decides_the_ranks(folder):
         assert np.isfinite(sea).all()
     frame = make_report(folder, ["kappa"]).results.to_frame()
     assert np.isfinite(frame.kappa).all()
+
+
+def test_settings_that_differ_from_the_defaults_are_in_every_report(folder):
+    for form in ("text", "md", "latex", "html"):
+        assert "stream, window: 500, delay: 10, measures: " in written(form, make_report(folder))
+    assert changed_settings(make_report(find_run("scw"))) == ""

@@ -11,6 +11,7 @@ from olbench.records.quantities import Quantity
 from olbench.report.grid import capitalise, count
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
+from olbench.report.sections.provenance import changed_settings
 from olbench.report.sections.results import spread_page
 
 FEW = 12
@@ -29,10 +30,12 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     first, *others = results.tunings
     tuning = f"{first} (also {', '.join(others)})" if others else first
     run = f"{results.name}: {report.size}, {count(most, results.numbered)}, tuning: {tuning}; {made}"
+    settings = changed_settings(report)
+    protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
     gaps = list_gaps(report, few) if results.missing else []
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
     notes = (marked, *gaps, capitalise(results.lacking), results.twins_text)
-    return list(filter(None, [run, *notes, *report.verdict_lines]))
+    return list(filter(None, [run, protocol, *notes, *report.verdict_lines]))
 
 
 def list_gaps(report: Report, few: int) -> list[str]:

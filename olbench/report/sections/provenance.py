@@ -10,6 +10,7 @@ import yaml
 from olbench.records.run_file import RunFile
 from olbench.records.seeds import STREAMS
 from olbench.report.grid import count
+from olbench.errors import count, plural, shorten
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
@@ -43,6 +44,7 @@ def page(report: Report) -> Mapping[str, Any]:
         "Started": run.start,
         "Ended": run.end or "not finished",
         "Machine": machine_text(run),
+        "Protocol": ", ".join(filter(None, (report.protocol.id, changed_settings(report)))),
         "Seed": f"{run.config.seed}, streams {', '.join(STREAMS)}",
         "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
         "During the run": "; ".join(run.deaths),
@@ -54,6 +56,19 @@ def page(report: Report) -> Mapping[str, Any]:
     }
 
 
+def changed_settings(report: Report) -> str:
+    """Return the settings that differ from the protocol's defaults, except the number of trials."""
+    protocol, config = report.protocol, report.results.config
+    keys = {k.name: k for k in protocol.keys} | {f"tuning.{k.name}": k for k in protocol.tuning_keys}
+    usual = {name: (key.default, key.schema.get("default")) for name, key in keys.items()}
+    given = {name: protocol.setting_of(config, name) for name in keys}
+    trials = plural(protocol.numbered), protocol.repeats(config)
+    changed = {
+        name: each for name, each in given.items() if each not in usual[name] and (name, each) != trials
+    }
+    return shorten(json.dumps(changed, ensure_ascii=False).replace('"', "")[1:-1], 300)
+
+
 def config_yaml(report: Report) -> str:
     plain = json.loads(json.dumps(report.results.config.plain()))
     return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
@@ -63,12 +78,8 @@ def commands(report: Report) -> list[str]:
     name = report.results.name
     config, folder, page = (shlex.quote(each) for each in (f"{name}.yaml", f"results/{name}", f"{name}.html"))
     run = f"olbench run {config} --out {folder}"
-    alone = all(entry.exclusive for entry in report.results.entries if entry.done)
-    return [
-        run,
-        *([f"{run} --timing exclusive"] if alone else []),
-        f"olbench report {folder} --format html --output {page}",
-    ]
+    timed = [f"{run} --timing exclusive"] if report.results.exclusive else []
+    return [run, *timed, f"olbench report {folder} --format html --output {page}"]
 
 
 register(Section("provenance", "Provenance", parts, data=data, page=page))
