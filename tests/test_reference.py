@@ -133,3 +133,6 @@ def test_the_page_is_that_of_the_record():
     assert page.PAGE.read_text(encoding="utf-8") == page.render(head, lines)
     reasons = {page.find_reason(line) for line in lines if line["outcome"] == "differs"}
     assert page.OURS not in reasons
+    readme, outcomes = page.PAGE.parents[1] / "README.md", [line["outcome"] for line in lines]
+    numbers = len(lines), *np.unique(outcomes, return_counts=True)[1]
+    assert all(f" {number:,} " in readme.read_text(encoding="utf-8") for number in numbers)
