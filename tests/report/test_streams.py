@@ -10,13 +10,13 @@ import pytest
 
 import olbench
 from olbench.analysis.results import load_results
+from olbench.records.shipped import find_run
 from olbench.report.document import report_document
 from olbench.report.model import make_report
 from olbench.report.renderers import Screen, get_format
 from olbench.report.sections.comparison import comparison_document
 from olbench.report.sections.curves import page
 from olbench.report.sections.provenance import changed_settings
-from olbench.shipped import find_run
 
 FORGETFUL = {"id": "arow", "forgetting": 0.99, "name": "forgetful"}
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import yaml
 
+from olbench.errors import count, plural, shorten
 from olbench.records.run_file import RunFile
 from olbench.records.seeds import STREAMS
-from olbench.report.grid import count
-from olbench.errors import count, plural, shorten
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
