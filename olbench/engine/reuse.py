@@ -16,6 +16,13 @@ from olbench.records.compare import check_record, compare_arrays, compare_record
 from olbench.records.container import name_of
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
+from olbench.trials import ledger, run_file
+from olbench.trials.arrays import read_arrays
+from olbench.trials.bundle import digest_records
+from olbench.trials.container import name_of
+from olbench.trials.run_file import RunFile
+from olbench.trials.trial import Record, Trial
+from olbench.trials.verify import check_record, compare_records
 
 #: A record must agree in these fields to be compared; the other fields may explain why it does not fit.
 SAME = ("protocol", "dataset", "algorithm", "role", "number")
@@ -34,7 +41,7 @@ class OtherRun:
 
     def read(self, key: str) -> Record:
         record = self.records[key]
-        return {**record, "arrays": _read_arrays(self.folder, record)} if record.get("arrays") else record
+        return {**record, "arrays": read_arrays(self.folder, record)} if record.get("arrays") else record
 
     def describe(self) -> list[Mapping[str, Any]]:
         """Return where its records come from: this run, and those that it reused itself."""
@@ -43,10 +50,6 @@ class OtherRun:
         digest = digest_records(self.records.values())
         own = {"name": name_of(self.folder), "run": digest, "trials": len(self.records), **said}
         return [own, *self.run.reused]
-
-
-def _read_arrays(folder: Path, record: Record) -> dict[str, Any]:
-    return {name: read_array(folder, reference) for name, reference in record["arrays"].items()}
 
 
 def open_runs(folders: Sequence[Path], own: Sequence[Path], protocol: Protocol) -> list[OtherRun]:
@@ -69,10 +72,8 @@ def _find_conflicts(runs: Sequence[OtherRun], own: Sequence[Path], protocol: Pro
             place, known = first.setdefault(key, (folder, record))
             if place == folder:
                 continue
-            found = list(compare_records(protocol, known, record))
-            if known.get("arrays") and record.get("arrays"):
-                found += compare_arrays(known, _read_arrays(place, known), _read_arrays(folder, record))
-            for each in found:
+            both = ({**each, "arrays": read_arrays(at, each)} for at, each in ((place, known), (folder, record)))
+            for each in compare_records(protocol, *both):
                 before, now = each.values
                 yield f"{each.place}: {each.name} is {before} in {place} and {now} in {folder}"
 

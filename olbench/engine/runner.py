@@ -19,6 +19,13 @@ from olbench.records import run_file
 from olbench.records.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
+from olbench.trials import run_file
+from olbench.trials.arrays import read_arrays
+from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
+from olbench.trials.record import without_series
+from olbench.trials.run_file import RunFile
+from olbench.trials.trial import Record, Trial
+from olbench.trials.verify import compare_records
 
 
 @contextmanager
@@ -212,11 +219,12 @@ class Run:
     def _time_exclusively(self, record: Record) -> Record:
         """Mark a time as exclusive; if a count differs from the shared run, the trial fails."""
         before = self.known[record["key"]]
-        exact = [quantity.name for quantity in self.cells[0].protocol.exact]
-        changed = [name for name in exact if record[name] != before[name]]
-        if record["status"] == "ok" and changed:
-            error = f"measured alone, {changed[0]} is {record[changed[0]]}, not {before[changed[0]]}"
-            record = {**record, "status": "failed", "error": error}
+        before = {**before, "arrays": read_arrays(self.folder, before)}
+        if record["status"] == "ok":
+            for changed in compare_records(self.cells[0].protocol, before, without_series(record)):
+                was, now = changed.values
+                error = f"measured alone, {changed.name} is {now}, not {was}"
+                return {**record, "status": "failed", "error": error, "timing": "exclusive"}
         return {**record, "timing": "exclusive"}
 
 

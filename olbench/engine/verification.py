@@ -30,6 +30,13 @@ from olbench.records.bundle import digest_records
 from olbench.records.compare import Mismatch, Recorded, compare_arrays, compare_records
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
+from olbench.trials import ledger, run_file
+from olbench.trials.arrays import read_arrays
+from olbench.trials.behaviour import behaviour
+from olbench.trials.bundle import digest_records
+from olbench.trials.run_file import RunFile
+from olbench.trials.trial import Record, Trial
+from olbench.trials.verify import Mismatch, Recorded, compare_records
 
 TRIALS, SHARE = 20, 0.05
 NO_DATA, OTHER_DATA = "data not available", "other data of the same name"
@@ -230,12 +237,8 @@ class Verifier:
         return replace(Trial.of(record), source=source, wanted=wanted)
 
     def compare(self, record: Record, again: Record) -> Iterator[Mismatch]:
-        if record["status"] != again["status"]:
-            yield Mismatch(record, "status", record["status"], again["status"])
-        yield from compare_records(self.protocol, record, again)
-        if references := record.get("arrays"):
-            before = {name: read_array(self.folder, each) for name, each in references.items()}
-            yield from compare_arrays(record, before, again.get("arrays", {}))
+        before = {**record, "arrays": read_arrays(self.folder, record)}
+        return compare_records(self.protocol, before, again)
 
     def plan_cells(self) -> list[Cell]:
         sources = [

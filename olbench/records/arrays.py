@@ -58,6 +58,11 @@ def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
     return array
 
 
+def read_arrays(folder: Path, record: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    references: Mapping[str, Reference] = record.get("arrays") or {}
+    return {name: read_array(folder, each) for name, each in references.items()}
+
+
 def _encode(array: NDArray[Any]) -> tuple[bytes, dict[str, int]]:
     """Return an array as .npy, compressed unless it is small; truth values take a bit each."""
     bits = {"bits": array.size} if array.dtype == np.bool_ else {}

@@ -19,7 +19,7 @@ from olbench.records.trial import FIELDS, Record, key_of
 
 SHARED = ("seed", "fingerprint", "options", "role", "code")
 
-_ABOUT = {*FIELDS, "key", "version", "status", "error", "timing", "worker", "checksum", "arrays"}
+_ABOUT = {*FIELDS, "key", "version", "error", "timing", "worker", "checksum", "arrays"}
 _TIME = "seconds"
 
 
@@ -54,6 +54,7 @@ def name_trial(record: Record) -> str:
 
 
 def compare_records(protocol: Protocol, before: Record, now: Record) -> Iterator[Mismatch]:
+    """Yield what differs between two records of one trial; both hold their arrays, not references to them."""
     ignored = _ABOUT | {each.name for each in protocol.numbers if not each.exact}
     exact = {each.name for each in protocol.exact}
     plain = json.loads(json.dumps({name: value for name, value in now.items() if name != "arrays"}))
@@ -62,6 +63,7 @@ def compare_records(protocol: Protocol, before: Record, now: Record) -> Iterator
         if name not in ignored and (name in plain or name in exact):
             for path, one, other in _compare(name, value, plain.get(name)):
                 yield Mismatch(before, path, one, other)
+    yield from _compare_arrays(before, before.get("arrays") or {}, now.get("arrays") or {})
 
 
 def _compare(name: str, before: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -77,7 +79,7 @@ def _compare(name: str, before: Any, now: Any) -> Iterator[tuple[str, Any, Any]]
         yield name, before, now
 
 
-def compare_arrays(
+def _compare_arrays(
     record: Record, before: Mapping[str, NDArray[Any]], now: Mapping[str, NDArray[Any]]
 ) -> Iterator[Mismatch]:
     for name in before.keys() & now.keys():
