@@ -172,7 +172,8 @@ class Stream(Measuring):
     def refuse_source(self, config: Config, source: Source) -> str:
         setting, name = self.source_setting(config, source), source.name
         rows = count(source.n, "row")
-        start = max(setting.get("prefix", 0), setting.get("warm", 0))
+        prefix, warm = setting.get("prefix", 0), setting.get("warm", 0)
+        start = max(prefix, warm)
         if source.classes:
             return f"{name} has {source.classes} classes, and a stream has two; leave out labels: all"
         if setting.get("delay", 0) >= source.n:
@@ -182,10 +183,10 @@ class Stream(Measuring):
             return reason
         if start >= source.n:
             return f"{name} has {rows}, and none is left to score after the first {start:,}"
-        if config.tuning.search != "none" and setting.get("warm", 0) >= setting["prefix"]:
+        if "prefix" in setting and warm >= prefix:
+            remedy = f", and warm is {warm:,}; lower warm, or raise the prefix" if warm else "; raise it"
             return (
-                f"{name}: a warm start of {count(setting['warm'], 'row')} leaves none of the "
-                f"{setting['prefix']:,} that tune; lower warm, or raise the prefix of tuning"
+                f"{name}: no row to tune on is left: the prefix of tuning has {prefix:,} of {rows}{remedy}"
             )
         drifts = setting.get("drifts", ())
         if not isinstance(drifts, str) and any(not 0 < row < source.n for row in drifts):

@@ -207,6 +207,8 @@ def test_a_measure_can_be_added_later_and_only_its_trials_run_again(tmp_path):
 
 def test_a_wrong_setting_is_one_sentence(tmp_path):
     (tmp_path / "one.libsvm").write_text("+1 1:1\n+1 1:2\n")
+    (tmp_path / "four.libsvm").write_text("+1 1:1\n-1 1:2\n" * 2)
+    four = {"datasets": [str(tmp_path / "four.libsvm")], "tuning": {"search": "grid"}, "algorithms": ["pa1"]}
     prefix = {"tuning": {"search": "grid", "prefix": 0.1}, "warm": 100, "algorithms": ["pa1"]}
     cases = [
         ({"delay": N}, "so no label would come with a delay of 569"),
@@ -216,7 +218,8 @@ def test_a_wrong_setting_is_one_sentence(tmp_path):
         ({"drifts": [10_000]}, "a drift must be between 0 and that"),
         ({"measures": ["aucc"]}, "measures must be"),
         ({"measures": ["macro_f1"]}, "use f1 instead of macro_f1"),
-        (prefix, "leaves none of the"),
+        (prefix, "no row to tune on is left: the prefix of tuning has 57 of 569 rows, and warm is 100; "),
+        (four, "no row to tune on is left: the prefix of tuning has 0 of 4 rows; raise it"),
         ({"permutations": 3}, "unknown key 'permutations'"),
         ({"datasets": [str(tmp_path / "one.libsvm")]}, "two distinct labels"),
     ]
