@@ -43,7 +43,7 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
         spreads = [_spread(each, [each.of(record) for record in good]) for each in quantities]
         if not good:
             spreads[0] = "failed" if records else "not run"
-        warning = _warning(cell, good, len(records) - len(good))
+        warning = _warning(cell, good, len(records) - len(good), cell.is_undecided(known))
         warnings += [f"{FLAG.strip()} {cell.label} on {cell.source.name}: {warning}."] if warning else []
         label = cell.label + (FLAG if warning else "")
         rows.append(boxes(cell.source.name, label, *spreads, _notes(cell, good)))
@@ -72,7 +72,7 @@ def _notes(cell: Cell, records: list[dict[str, Any]]) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def _warning(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
+def _warning(cell: Cell, records: list[dict[str, Any]], failed: int, is_undecided: bool) -> str:
     recorded = cell.protocol.recorded
     flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}
     found = [
@@ -83,6 +83,9 @@ def _warning(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
     if found:
         flagged = next(r for r in records if any(each.of(r) > 0 for each in recorded if each.flag))
         found.append(f"`olbench verify RUN --trial {flagged['key']}` says why")
+    if is_undecided:
+        title, ties = cell.protocol.score.title, cell.config.tuning.ties
+        found.append(f"{title} is undefined in every tuning trial, so `ties: {ties}` chose")
     return "; ".join([*found, *([f"{count(failed, 'trial')} failed"] if failed else [])])
 
 

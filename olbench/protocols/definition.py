@@ -532,16 +532,20 @@ class Cell:
         return self.protocol.step(self, known)
 
     def score(self, choice: Choice, known: Known) -> float | None:
-        """Return the score of a candidate, lower is better: None while unknown, infinite if it failed."""
         records = [known.get(trial.key) for trial in self.tuning_trials(choice)]
         found = [record for record in records if record is not None]
         if len(found) < len(records):
             return None
+        if any(record["status"] != "ok" for record in found):
+            return math.inf
         quantity = self.protocol.score
-        return sum(
-            float(quantity.loss(quantity.of(record))) if record["status"] == "ok" else math.inf
-            for record in found
-        )
+        loss = sum(float(quantity.loss(quantity.of(record))) for record in found)
+        return tuning.UNDEFINED if math.isnan(loss) else loss
+
+    def is_undecided(self, known: Known) -> bool:
+        """Return whether the measure is undefined for every candidate, so that `ties` chose."""
+        chosen = self.step(known).chosen
+        return chosen is not None and self.tuning_passes > 0 and self.score(chosen, known) == tuning.UNDEFINED
 
     def trials(self, known: Known) -> Iterator[Trial]:
         """Yield every trial that is determined by what is known: of the tuning, then of the report."""

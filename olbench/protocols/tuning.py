@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,6 +14,8 @@ Choice = Mapping[str, Value]
 Grid = Mapping[str, Sequence[Value]]
 #: The score of a candidate, lower is better: None while unknown, infinite if it failed.
 Score = Callable[[Choice], float | None]
+#: The score of a candidate whose measure is undefined: it loses to any other that did not fail.
+UNDEFINED = sys.float_info.max
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ import pytest
 
 from olbench.protocols.tuning import best, count_candidates, search
 from olbench.records.ledger import Ledger
+from olbench.protocols.tuning import UNDEFINED, best, count_candidates, search
+from olbench.trials.ledger import Ledger
 
 GRID = {"C": (1.0, 2.0, 4.0), "eta": (0.6, 0.9)}
 
@@ -47,6 +49,8 @@ def test_a_failed_candidate_cannot_win_and_if_all_fail_none_does():
     candidates = ({"C": 1.0}, {"C": 2.0})
     assert best(candidates, lambda p: float("inf") if p["C"] == 1 else 7, "last") == {"C": 2.0}
     assert best(candidates, lambda p: float("inf"), "last") is None
+    assert best(candidates, lambda p: float("inf") if p["C"] == 2 else UNDEFINED, "last") == {"C": 1.0}
+    assert best(candidates, lambda p: UNDEFINED if p["C"] == 2 else 7, "last") == {"C": 1.0}
 
 
 def test_a_single_candidate_needs_no_pass():
@@ -71,6 +75,17 @@ def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, her
         fewest = min(record["mistakes"] for record in tune)
         assert cell["params"] in [record["params"] for record in tune if record["mistakes"] == fewest]
         assert {record["n"] for record in tune} == {180 if kind == "holdout" else 361}
+
+
+def test_where_no_candidate_has_a_score_ties_choose_and_the_run_and_its_report_say_so(here, config, records):
+    rows = [f"{'+1' if i > 20 and i % 3 == 0 else '-1'} 1:{i % 7} 2:1" for i in range(100)]
+    Path("rare.libsvm").write_text("\n".join(rows))
+    text = "protocol: stream\ndatasets: [rare.libsvm]\nmeasures: [auc]\ntuning: {search: grid, ties: first}\n"
+    code, out, err = here("run", config(text + "algorithms: [{id: pa1, grid: {C: [1, 2]}}]\n"), "--out", "out")
+    assert (code, [r["auc"] for r in records("out") if r["role"] == "tune"]) == (0, [None, None]), err
+    assert "pa1 on rare.libsvm: AUC is undefined in every tuning trial, so `ties: first` chose." in out
+    assert [r["params"] for r in records("out") if r["algorithm"] == "pa1"][-1] == {"C": 1}
+    assert "AUC is undefined in every tuning trial of pa1 on rare.libsvm" in here("report", "out", "--full")[1]
 
 
 def test_params_fix_and_the_papers_grid_fills_the_rest():
