@@ -72,7 +72,9 @@ def _find_conflicts(runs: Sequence[OtherRun], own: Sequence[Path], protocol: Pro
             place, known = first.setdefault(key, (folder, record))
             if place == folder:
                 continue
-            both = ({**each, "arrays": read_arrays(at, each)} for at, each in ((place, known), (folder, record)))
+            both = (
+                {**each, "arrays": read_arrays(at, each)} for at, each in ((place, known), (folder, record))
+            )
             for each in compare_records(protocol, *both):
                 before, now = each.values
                 yield f"{each.place}: {each.name} is {before} in {place} and {now} in {folder}"
