@@ -1,5 +1,6 @@
 """Progress: bars on a terminal or in a notebook, otherwise a line every few seconds, or nothing."""
 
+import math
 import sys
 import time
 from collections import Counter, defaultdict
@@ -59,11 +60,16 @@ class Progress:
 
     def best(self, dataset: str) -> str:
         means = [(sum(values) / len(values), id) for (id, _), values in self.values[dataset].items()]
+        means = [each for each in means if not math.isnan(each[0])]
         if not means or self.quantity is None:
             return ""
         quantity = self.quantity
         mean, id = min(means, key=lambda pair: float(quantity.loss(pair[0])))
         return f"best {id} {quantity.text(mean)}"
+
+    def describe(self, dataset: str) -> str:
+        best = self.best(dataset)
+        return f"{self.pace}; {dataset}: {best}" if best else self.pace
 
     @property
     def seconds_left(self) -> float:
@@ -109,7 +115,7 @@ class Lines(Progress):
             return
         self.last = now
         done, total = self.done.total(), self.totals.total()
-        self._print(f"{done:,} of {count(total, 'trial')}, {self.pace}; {dataset}: {self.best(dataset)}")
+        self._print(f"{done:,} of {count(total, 'trial')}, {self.describe(dataset)}")
 
     def say(self, text: str) -> None:
         now = time.monotonic()
@@ -172,7 +178,7 @@ class NotebookBar(Progress):
         self.last = 0.0
 
     def show(self, dataset: str) -> None:
-        self._draw(f"{self.pace}; {dataset}: {self.best(dataset)}")
+        self._draw(self.describe(dataset))
 
     def say(self, text: str) -> None:
         self._draw(text)

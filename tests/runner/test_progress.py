@@ -69,6 +69,17 @@ def test_lines_tell_the_best_so_far_and_the_time_left(capsys, monkeypatch):
     assert last.endswith(" trials/min, about 2 min left; digits: best scw1 0.1000")
 
 
+def test_a_line_names_the_data_set_only_with_a_best_which_has_a_value(capsys, monkeypatch):
+    monkeypatch.setattr(Lines, "PAUSE", 0.0)
+    progress, pa = Lines(Quantity("auc", "AUC", 4, better="higher")), ("digits", "pa", "{}")
+    progress.start({SHORT: Share(3, 1.0), pa: Share(1, 1.0)}, jobs=1)
+    for kind, role, value in ((SHORT, "tune", 0.5), (SHORT, "tune", 0.5), (SHORT, "report", None)):
+        progress.add(record(kind, role=role, auc=value))
+    assert all(line.endswith(" left") for line in capsys.readouterr().err.splitlines())
+    progress.add(record(pa, auc=0.75))
+    assert capsys.readouterr().err == "4 of 4 trials, almost done; digits: best pa 0.7500\n"
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_rate_and_the_time_left_agree_however_unequal_the_trials(jobs, monkeypatch):
     clock = [0.0]

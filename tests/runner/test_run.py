@@ -231,7 +231,7 @@ def test_exclusive_times_follow_the_counts(here, config, records):
     "text",
     [
         "protocol: stream\ndatasets: [breast-cancer]\n",
-        "protocol: stream\ndatasets: [breast-cancer]\nmeasures: [kappa_m, auc, log_loss]\nkeep: predictions\n",
+        "protocol: stream\ndatasets: [breast-cancer]\nmeasures: [kappa_m, auc]\nkeep: predictions\n",
         "permutations: 2\ndatasets: [breast-cancer]\nmeasures: [auc, g_mean, log_loss]\n",
         "permutations: 2\ndatasets: [{name: digits-1-vs-7, labels: all}]\nmeasures: [macro_f1]\n",
     ],

@@ -27,9 +27,8 @@ def parts(report: Report) -> Iterator[Part]:
             "This is the error of reporting the tuning trials instead of new ones.",
         )
     if undefined:
-        ties = report.results.config.tuning.ties
-        where = ", ".join(undefined)
-        yield f"{quantity.title} is undefined in every tuning trial of {where}; `ties: {ties}` chose the parameters."
+        where, ties = ", ".join(undefined), report.results.config.tuning.ties
+        yield f"{quantity.title} is undefined in every tuning trial of {where}, so `ties: {ties}` chose."
 
 
 register(Section("tuning", "Tuning", parts, lambda report: any(e.tuned is not None for e in report.rows)))
