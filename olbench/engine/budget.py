@@ -44,15 +44,26 @@ def _keep_unfinished(cells: Sequence[Cell], folders: Sequence[Path]) -> Sequence
 def _describe_excess(cell: Cell, jobs: int, limit: int) -> str:
     needed = show_size(_bytes_of(cell, jobs))
     times = f" with {jobs} jobs" if jobs > 1 else ""
-    what, remedies = "the learner", ["give features smaller numbers"]
-    if cell.spec.options.get("covariance", "diag") != "diag" and "kernel" not in cell.spec.options:
-        what, remedies = "a full covariance", [f"leave out {cell.label} or some features"]
-        if cell.definition.diagonal:
-            remedies = ["use covariance: diag"]
+    what, remedies = _find_largest(cell, jobs)
     if _bytes_of(cell, 1) <= limit:
         remedies.append("use --jobs 1")
     return (
         f"{cell.label} on {cell.source.name} needs {needed} of memory{times}, most of it for "
-        f"{what} of {count(cell.source.d, 'feature')}, and {show_size(limit)} may be used; "
+        f"{what}, and {show_size(limit)} may be used; "
         + ", or ".join([*remedies, "set another limit with --memory"])
     )
+
+
+def _find_largest(cell: Cell, jobs: int) -> tuple[str, list[str]]:
+    """Return what takes most of the memory, and how to need less of it."""
+    protocol, features = cell.protocol, f"of {count(cell.source.d, 'feature')}"
+    learner = protocol.learner_bytes(cell)
+    scratch, shared = cell.memory - learner, protocol.shared_memory(cell)
+    if shared > jobs * max(learner, scratch):
+        return f"{count(cell.source.n, 'row')} of data", []
+    if scratch > learner:
+        return f"the rows of a {protocol.name_order(cell.source_setting)}", []
+    if cell.spec.options.get("covariance", "diag") == "diag" or "kernel" in cell.spec.options:
+        return f"the learner {features}", ["give features smaller numbers"]
+    remedy = "use covariance: diag" if cell.definition.diagonal else f"leave out {cell.label} or some features"
+    return f"a full covariance {features}", [remedy]

@@ -318,14 +318,10 @@ class Protocol(ABC):
             return rounds * d * SLOW
         return rounds * d * (d if options.get("covariance") == "full" else 1)
 
-    def memory(self, cell: "Cell") -> int:
-        """Return roughly how many bytes a trial takes besides the examples: its learner and its order."""
+    def learner_bytes(self, cell: "Cell") -> int:
+        """Return roughly how many bytes the learner of a trial takes."""
         algorithm = make_algorithm(cell.spec.id, **cell.params_of(cell.start), **cell.spec.options)
-        setting = {**({"classes": cell.source.classes} if cell.source.classes else {}), **cell.source_setting}
-        d, classes = cell.source.d, setting.get("classes", 1)
-        return count_memory_bytes(algorithm, d, classes) + self.scratch_bytes(
-            cell.config, cell.source.n, setting
-        )
+        return count_memory_bytes(algorithm, cell.source.d, cell.source.classes or 1)
 
     def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
         """Return the bytes of the learner of a trial on data with d features, as far as its form tells."""
@@ -495,8 +491,9 @@ class Cell:
 
     @cached_property
     def memory(self) -> int:
-        """Roughly how many bytes a trial takes besides the examples."""
-        return self.protocol.memory(self)
+        """Roughly how many bytes a trial takes besides the examples: its learner and its order."""
+        scratch = self.protocol.scratch_bytes(self.config, self.source.n, self.source_setting)
+        return self.protocol.learner_bytes(self) + scratch
 
     @property
     def repeats(self) -> int:

@@ -50,9 +50,9 @@ def test_fewer_jobs_are_a_remedy_where_they_are_enough(olbench):
 
 
 @pytest.mark.parametrize("verb", ["run", "check"])
-def test_every_verb_that_runs_trials_looks_first(here, config, monkeypatch, verb):
-    path = config("datasets: [breast-cancer]\nalgorithms: [arow]\npermutations: 1\n")
-    monkeypatch.setattr("olbench.memory.available_memory", lambda: 1000)
+def test_every_verb_that_runs_trials_looks_first(here, config, monkeypatch, wide, verb):
+    path = config(f"datasets: [{wide}]\nalgorithms: [arow]\npermutations: 1\n")
+    monkeypatch.setattr("olbench.memory.available_memory", lambda: 10**8)
     words = ("--update", "--against", "new.json") if verb == "check" else ()
     code, _, err = here(verb, path, *words)
     assert (code, err.count("full covariance")) == (2, 1)
