@@ -8,6 +8,7 @@ Parameters and the number of epochs are tuned together, in one of three ways:
 - oracle: by the test errors themselves; a bound on what any tuning could reach, and no result.
 """
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -151,6 +152,11 @@ class CrossValidation(Protocol):
 
     def _most_epochs(self, cell: Cell) -> int:
         return int(self.setting_of(cell.config, "epochs")) if cell.definition.online else 1
+
+    def rounds(self, cell: Cell) -> float:
+        tuned = cell.repeats if cell.detail == "nested" else cell.tuning_passes
+        passes = cell.repeats + tuned * math.prod(map(len, cell.spec.grid.values()))
+        return super().rounds(cell) * self._most_epochs(cell) * passes / (cell.repeats + cell.tuning_passes)
 
     def tuned_settings(self, config: Config) -> Grid:
         return {"epochs": ()}

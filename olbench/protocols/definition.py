@@ -18,7 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from olbench.algorithms import get_definition
@@ -30,6 +30,8 @@ from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAIN
 from olbench.errors import UserError, plural, shorten
 from olbench.learners.state import count_memory_bytes, count_state_bytes
 from olbench.plugins import Registry, file_of
+from olbench.learn.algorithm import Algorithm, make_algorithm
+from olbench.learn.passes import online_pass
 from olbench.protocols import tuning
 from olbench.protocols.behaviour import behaviour
 from olbench.protocols.keys import value_for
@@ -43,6 +45,9 @@ from olbench.structs import is_number
 from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
 from olbench.structs import with_schema as with_schema
+from olbench.trials import seeds
+from olbench.trials.behaviour import behaviour
+from olbench.trials.trial import Outcome, Record, Trial
 
 if TYPE_CHECKING:
     from olbench.learners.breakdowns import Breakdown
@@ -339,9 +344,30 @@ class Protocol(ABC):
         """Return the bytes of examples that a trial reads in random order, and that must fit in memory."""
         return 0
 
+    def rounds(self, cell: "Cell") -> float:
+        """Return roughly how many examples a trial of a cell learns or tests, for the plan of a run."""
+        return float(cell.source.n)
+
+    def probed_data(self, cell: "Cell") -> Dataset:
+        """Return the examples that an estimate of the time may read."""
+        return cell.source.open()
+
     def probe_seconds(self, cell: "Cell") -> float:
-        """Return an estimate of the seconds that one trial of a cell takes, for the plan of a run."""
-        return 0.0
+        """Return an estimate of the seconds that one trial of a cell takes, from a few of its rounds."""
+        data, labels = self.probed_data(cell), "all" if cell.source.classes else "two"
+        first = {name: values[0] for name, values in {**cell.spec.grid, **cell.grid}.items() if values}
+        params = cell.params_of({**cell.start, **first})
+        algorithm = make_algorithm(cell.spec.id, **params, **cell.spec.options)
+        order = seeds.order(cell.config.seed, cell.source.name, "report", 0, seeds.ALL, data.examples.n)
+        learn = partial(online_pass, algorithm, data.examples, data.labels, curve=1, labels=labels)
+        learn(order[:1])  # the first round may take longer than the others
+        size = 1
+        while True:
+            size = min(4 * size, order.size)
+            taken = learn(order[:size]).seconds
+            # A busy machine disturbs few rounds; only where they are slow are they enough.
+            if taken >= (0.03 if size >= 64 else 1.0) or size == order.size:
+                return taken / size * self.rounds(cell)
 
     def cells(self, config: Config, sources: Sequence[Source]) -> "list[Cell]":
         """Return the cells of a config: every algorithm on every data set, in all of its variants."""

@@ -10,6 +10,11 @@ from olbench.data.spec import ALL_ROWS
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Ints
 from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
+from olbench.config.specs import ALL_ROWS, Config
+from olbench.data.dataset import Dataset
+from olbench.learn.breakdowns import Breakdown, find_breakdown
+from olbench.learn.examples import Ints
+from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
 from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass
 from olbench.protocols.specs import Config
@@ -135,21 +140,9 @@ class Online(Measuring):
         labels = trial.setting.get("labels", "two")
         return find_breakdown(trial.make_algorithm(), data.examples, data.labels, order, labels)
 
-    def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
-        source = cell.source
-        data = source.take([slice(0, PROBED_ROWS)]) if _is_windowed(cell.source_setting) else source.open()
-        labels = "all" if source.classes else "two"
-        first = {name: values[0] for name, values in cell.grid.items()}
-        algorithm = make_algorithm(cell.spec.id, **{**cell.start, **first}, **cell.spec.options)
-        order = seeds.order(cell.config.seed, source.name, "report", 0, seeds.ALL, data.examples.n)
-        size = min(64, order.size)
-        online_pass(algorithm, data.examples, data.labels, order[:1], 1, None, labels)
-        while True:
-            part = order[:size]
-            taken = online_pass(algorithm, data.examples, data.labels, part, 1, None, labels).seconds
-            if taken >= seconds or size == order.size:
-                return taken / size * source.n
-            size = min(4 * size, order.size)
+    def probed_data(self, cell: Cell) -> Dataset:
+        windowed = _is_windowed(cell.source_setting)
+        return cell.source.take([slice(0, PROBED_ROWS)]) if windowed else super().probed_data(cell)
 
 
 def _is_windowed(setting: Mapping[str, Any]) -> bool:

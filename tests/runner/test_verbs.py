@@ -1,6 +1,7 @@
 """check, init and the dry run say what they should, with the agreed exit codes."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -231,3 +232,32 @@ def test_verify_of_a_trial_that_fails_says_why(here, config, records):
     code, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run")
     assert code == 0
     assert "it failed before (RuntimeError: no) (1 trial)" in out
+
+
+SLOW = """
+import time
+from olbench import contestant
+
+
+@contestant("slow")
+class Slow:
+    def predict_one(self, x):
+        return True
+
+    def learn_one(self, x, y):
+        time.sleep(0.001)
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "rounds"),
+    [("protocol: online\npermutations: 2\n", 2 * 569), ("protocol: stream\n", 569),
+     ("protocol: crossval\nfolds: 2\nrepeats: 1\nepochs: 3\n", 2 * 3 * 569)],
+)  # fmt: skip
+def test_the_estimated_time_counts_python_objects_under_every_protocol(here, config, keys, rounds):
+    Path("slow.py").write_text(SLOW)
+    text = f"{keys}datasets: [breast-cancer]\nalgorithms: [slow]\nplugins: [slow.py]\n"
+    code, out, err = here("run", config(text), "--dry-run", "-j", "1")
+    assert code == 0, err
+    seconds = float(re.search(r"about ([0-9.]+) s", out)[1])
+    assert 0.001 * rounds - 0.1 <= seconds <= 0.01 * rounds

@@ -25,7 +25,6 @@ from olbench.learners.start import start
 from olbench.papers.cw2012.combination import Columns, Sums, fold
 from olbench.protocols.definition import Cell, Key, Protocol, Stopped, protocol, whole, wholes
 from olbench.protocols.keys import by_dataset
-from olbench.protocols.online import Online
 from olbench.protocols.scores import Scores, accuracy_series
 from olbench.protocols.specs import Config
 from olbench.protocols.tuning import Choice
@@ -154,7 +153,7 @@ class Shards(Protocol):
         return record if way == SINGLE or None in own.values() else {**record, **own}
 
     def probe_seconds(self, cell: Cell) -> float:
-        return 0.0 if cell.is_view else Online().probe_seconds(cell)
+        return 0.0 if cell.is_view else super().probe_seconds(cell)
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         work = _Work(trial, source, stopped)
