@@ -65,7 +65,5 @@ def _find_largest(cell: Cell, jobs: int) -> tuple[str, list[str]]:
         return f"the rows of a {protocol.name_order(cell.source_setting)}", []
     if cell.spec.options.get("covariance", "diag") == "diag" or "kernel" in cell.spec.options:
         return f"the learner {features}", ["give features smaller numbers"]
-    remedy = (
-        "use covariance: diag" if cell.definition.diagonal else f"leave out {cell.label} or some features"
-    )
-    return f"a full covariance {features}", [remedy]
+    hint = "use covariance: diag" if cell.definition.diagonal else f"leave out {cell.label} or some features"
+    return f"a full covariance {features}", [hint]

@@ -17,7 +17,7 @@ from olbench.records.container import name_of
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
 from olbench.trials import ledger, run_file
-from olbench.trials.arrays import read_arrays
+from olbench.trials.arrays import with_arrays
 from olbench.trials.bundle import digest_records
 from olbench.trials.container import name_of
 from olbench.trials.run_file import RunFile
@@ -40,8 +40,7 @@ class OtherRun:
     records: Mapping[str, Record]
 
     def read(self, key: str) -> Record:
-        record = self.records[key]
-        return {**record, "arrays": read_arrays(self.folder, record)} if record.get("arrays") else record
+        return with_arrays(self.folder, self.records[key])
 
     def describe(self) -> list[Mapping[str, Any]]:
         """Return where its records come from: this run, and those that it reused itself."""
@@ -72,9 +71,7 @@ def _find_conflicts(runs: Sequence[OtherRun], own: Sequence[Path], protocol: Pro
             place, known = first.setdefault(key, (folder, record))
             if place == folder:
                 continue
-            both = (
-                {**each, "arrays": read_arrays(at, each)} for at, each in ((place, known), (folder, record))
-            )
+            both = with_arrays(place, known), with_arrays(folder, record)
             for each in compare_records(protocol, *both):
                 before, now = each.values
                 yield f"{each.place}: {each.name} is {before} in {place} and {now} in {folder}"

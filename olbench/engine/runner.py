@@ -20,7 +20,7 @@ from olbench.records.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
 from olbench.trials import run_file
-from olbench.trials.arrays import read_arrays
+from olbench.trials.arrays import with_arrays
 from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.trials.record import without_series
 from olbench.trials.run_file import RunFile
@@ -218,8 +218,7 @@ class Run:
 
     def _time_exclusively(self, record: Record) -> Record:
         """Mark a time as exclusive; if a count differs from the shared run, the trial fails."""
-        before = self.known[record["key"]]
-        before = {**before, "arrays": read_arrays(self.folder, before)}
+        before = with_arrays(self.folder, self.known[record["key"]])
         if record["status"] == "ok":
             for changed in compare_records(self.cells[0].protocol, before, without_series(record)):
                 was, now = changed.values

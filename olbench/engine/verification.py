@@ -31,7 +31,7 @@ from olbench.records.compare import Mismatch, Recorded, compare_arrays, compare_
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
 from olbench.trials import ledger, run_file
-from olbench.trials.arrays import read_arrays
+from olbench.trials.arrays import with_arrays
 from olbench.trials.behaviour import behaviour
 from olbench.trials.bundle import digest_records
 from olbench.trials.run_file import RunFile
@@ -237,8 +237,7 @@ class Verifier:
         return replace(Trial.of(record), source=source, wanted=wanted)
 
     def compare(self, record: Record, again: Record) -> Iterator[Mismatch]:
-        before = {**record, "arrays": read_arrays(self.folder, record)}
-        return compare_records(self.protocol, before, again)
+        return compare_records(self.protocol, with_arrays(self.folder, record), again)
 
     def plan_cells(self) -> list[Cell]:
         sources = [
@@ -354,19 +353,17 @@ def verify_trial(
 def _repeat(
     verifier: Verifier, drawn: Sequence[Record], executor: Executor, stop: StopFlag
 ) -> tuple[list[Mismatch], list[Record]]:
-    trials = {trial.key: (trial, record) for record in drawn for trial in [verifier.trial(record)]}
     mismatches: list[Mismatch] = []
     failed: list[Record] = []
-    number = 0
-    verifier.say(f"running {count(len(trials), 'trial')}")
-    for again in executor.execute([trial for trial, _ in trials.values()], stop):
-        number += 1
-        verifier.say(f"running {count(len(trials), 'trial')}, {number} done")
-        _, record = trials[again["key"]]
-        if again["status"] != "ok":
+    work = f"running {count(len(drawn), 'trial')}"
+    verifier.say(work)
+    for number, again in enumerate(executor.execute(list(map(verifier.trial, drawn)), stop), start=1):
+        verifier.say(f"{work}, {number} done")
+        record = verifier.records[again["key"]]
+        if again["status"] == "ok":
+            mismatches += verifier.compare(record, again)
+        else:
             failed.append({**record, "error": again["error"]})
-            continue
-        mismatches += verifier.compare(record, again)
     if stop.is_set():
         raise KeyboardInterrupt
     return mismatches, failed

@@ -12,6 +12,7 @@ from olbench.learners.examples import Ints
 from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.dataset import Dataset
+from olbench.data.source import Source
 from olbench.learn.breakdowns import Breakdown, find_breakdown
 from olbench.learn.examples import Ints
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
@@ -38,8 +39,6 @@ from olbench.records.trial import Outcome, Trial
 BLOCK_BYTES, WINDOW_BLOCKS = 4 << 20, 8
 #: The memory for a window: its rows, what they are copied from, and their norms.
 WINDOW_BYTES = 3 * BLOCK_BYTES * WINDOW_BLOCKS
-#: The rows of data larger than memory that an estimate of the time may read.
-PROBED_ROWS = 20_000
 
 
 def refuse_batch(protocol: Protocol, definition: Definition) -> str:
@@ -139,10 +138,6 @@ class Online(Measuring):
         data, order = trial.source.open(), _draw_order(trial, trial.source)
         labels = trial.setting.get("labels", "two")
         return find_breakdown(trial.make_algorithm(), data.examples, data.labels, order, labels)
-
-    def probed_data(self, cell: Cell) -> Dataset:
-        windowed = _is_windowed(cell.source_setting)
-        return cell.source.take([slice(0, PROBED_ROWS)]) if windowed else super().probed_data(cell)
 
 
 def _is_windowed(setting: Mapping[str, Any]) -> bool:

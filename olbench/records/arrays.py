@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from olbench.errors import UserError, shorten
 from olbench.records.container import read_piece
 from olbench.records.growing import GrowingFile
+from olbench.trials.container import read_piece
+from olbench.trials.growing import GrowingFile
+from olbench.trials.trial import Record
 
 NAME = "arrays.bin"
 #: No array has more; one in a bundle may say so.
@@ -58,9 +61,10 @@ def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
     return array
 
 
-def read_arrays(folder: Path, record: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    references: Mapping[str, Reference] = record.get("arrays") or {}
-    return {name: read_array(folder, each) for name, each in references.items()}
+def with_arrays(folder: Path, record: Record) -> Record:
+    """Return a record with its arrays in place of their references."""
+    arrays = {name: read_array(folder, each) for name, each in (record.get("arrays") or {}).items()}
+    return {**record, "arrays": arrays} if arrays else record
 
 
 def _encode(array: NDArray[Any]) -> tuple[bytes, dict[str, int]]:

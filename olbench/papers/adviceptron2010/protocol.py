@@ -118,9 +118,6 @@ class AdviceProtocol(Protocol):
             return ""
         return f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; lower 'train'"
 
-    def rounds(self, cell: Cell) -> float:
-        return float(self.setting_of(cell.config, "train", cell.source.name))
-
     def _find_rules(self, config: Config, source: Source) -> Plain | None:
         advice, domain, missing = (self.setting_of(config, key) for key in ("advice", "domain", "missing"))
         return find_rules(advice, source, domain, missing)
