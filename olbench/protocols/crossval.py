@@ -70,6 +70,8 @@ from olbench.structs import checked, is_number, many
 
 MOST_EPOCHS = 10_000
 TUNINGS = ("nested", "paper", "oracle")
+#: Of so many rows, two have the same label, and one of them can be held out.
+FEWEST_SPLIT = 3
 #: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF as
 #: the training rows have it, and then scaled.
 WEIGHTS = ("none", "unit", "tfidf")
@@ -133,10 +135,13 @@ class CrossValidation(Protocol):
         return int(self.setting_of(config, "folds") * self.setting_of(config, "repeats"))
 
     def refuse_source(self, config: Config, source: Source) -> str:
-        folds = self.setting_of(config, "folds")
-        if source.test_from is None and source.n < folds:
-            return f"{source.name} has {count(source.n, 'row')} to divide into {folds} folds; lower folds"
-        return refuse_duplicates(source) if self.setting_of(config, "duplicates") == "refuse" else ""
+        folds, policy = (self.setting_of(config, name) for name in ("folds", "duplicates"))
+        rows = find_usable(source, policy).size
+        if source.test_from is None and rows < folds:
+            return f"{source.name} has {count(rows, 'row')} to divide into {folds} folds; lower folds"
+        if rows < FEWEST_SPLIT and "paper" in self.tunings(config):
+            return f"{source.name} has {count(rows, 'row')}, and search: paper needs {FEWEST_SPLIT}"
+        return refuse_duplicates(source) if policy == "refuse" else ""
 
     def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
         for way in self.tunings(config):

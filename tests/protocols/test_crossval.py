@@ -110,6 +110,14 @@ def test_fewer_rows_than_folds_are_refused():
         cell_of(make_source("few", X, y))
 
 
+def test_rows_that_duplicates_leave_too_few_are_refused(here, config):  # noqa: F811
+    Path("twins.libsvm").write_text("+1 1:1\n-1 1:2\n" * 5)
+    text = SMALL.replace("[breast-cancer]", "[twins.libsvm]")
+    for setting, words in (("folds=3", "2 rows to divide"), ("tuning.search=paper", "search: paper needs 3")):
+        code, _, err = here("run", config(text), "--set", "folds=2", "--set", setting, "--out", "out")
+        assert (code, words in err, Path("out").exists()) == (2, True, False), err
+
+
 def test_labels_without_meaning_give_one_half():
     """Only the oracle, which looks at the test rows, does better than guessing."""
     errors = {}
