@@ -10,19 +10,12 @@ from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell
 from olbench.records import ledger, run_file
-from olbench.records.arrays import read_array
+from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
-from olbench.records.compare import check_record, compare_arrays, compare_records
+from olbench.records.compare import check_record, compare_records
 from olbench.records.container import name_of
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
-from olbench.trials import ledger, run_file
-from olbench.trials.arrays import with_arrays
-from olbench.trials.bundle import digest_records
-from olbench.trials.container import name_of
-from olbench.trials.run_file import RunFile
-from olbench.trials.trial import Record, Trial
-from olbench.trials.verify import check_record, compare_records
 
 #: A record must agree in these fields to be compared; the other fields may explain why it does not fit.
 SAME = ("protocol", "dataset", "algorithm", "role", "number")

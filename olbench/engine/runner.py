@@ -16,16 +16,12 @@ from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural
 from olbench.protocols.definition import Cell, Kind
 from olbench.records import run_file
+from olbench.records.arrays import with_arrays
+from olbench.records.compare import compare_records
 from olbench.records.ledger import Ledger, LedgerFullError, open_ledger
+from olbench.records.record import without_series
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
-from olbench.trials import run_file
-from olbench.trials.arrays import with_arrays
-from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
-from olbench.trials.record import without_series
-from olbench.trials.run_file import RunFile
-from olbench.trials.trial import Record, Trial
-from olbench.trials.verify import compare_records
 
 
 @contextmanager

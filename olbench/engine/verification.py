@@ -25,18 +25,11 @@ from olbench.protocols.behaviour import behaviour
 from olbench.protocols.definition import Cell
 from olbench.protocols.specs import Config
 from olbench.records import ledger, run_file
-from olbench.records.arrays import read_array
+from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
-from olbench.records.compare import Mismatch, Recorded, compare_arrays, compare_records
+from olbench.records.compare import Mismatch, Recorded, compare_records
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
-from olbench.trials import ledger, run_file
-from olbench.trials.arrays import with_arrays
-from olbench.trials.behaviour import behaviour
-from olbench.trials.bundle import digest_records
-from olbench.trials.run_file import RunFile
-from olbench.trials.trial import Record, Trial
-from olbench.trials.verify import Mismatch, Recorded, compare_records
 
 TRIALS, SHARE = 20, 0.05
 NO_DATA, OTHER_DATA = "data not available", "other data of the same name"

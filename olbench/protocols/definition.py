@@ -28,15 +28,15 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAINING_ROWS, DatasetSpec
 from olbench.errors import UserError, plural, shorten
+from olbench.learners.passes import online_pass
 from olbench.learners.state import count_memory_bytes, count_state_bytes
 from olbench.plugins import Registry, file_of
-from olbench.learn.algorithm import Algorithm, make_algorithm
-from olbench.learn.passes import online_pass
 from olbench.protocols import tuning
 from olbench.protocols.behaviour import behaviour
 from olbench.protocols.keys import value_for
 from olbench.protocols.specs import Config
 from olbench.protocols.tuning import Choice, Grid
+from olbench.records import seeds
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import Key as Key
@@ -45,9 +45,6 @@ from olbench.structs import is_number
 from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
 from olbench.structs import with_schema as with_schema
-from olbench.trials import seeds
-from olbench.trials.behaviour import behaviour
-from olbench.trials.trial import Outcome, Record, Trial
 
 if TYPE_CHECKING:
     from olbench.learners.breakdowns import Breakdown

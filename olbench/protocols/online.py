@@ -3,19 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.definition import Definition
 from olbench.data.source import Source
 from olbench.data.spec import ALL_ROWS
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Ints
 from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
-from olbench.config.specs import ALL_ROWS, Config
-from olbench.data.dataset import Dataset
-from olbench.data.source import Source
-from olbench.learn.breakdowns import Breakdown, find_breakdown
-from olbench.learn.examples import Ints
-from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
 from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass
 from olbench.protocols.specs import Config

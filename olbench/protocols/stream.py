@@ -185,9 +185,7 @@ class Stream(Measuring):
             return f"{name} has {rows}, and none is left to score after the first {start:,}"
         if "prefix" in setting and warm >= prefix:
             remedy = f", and warm is {warm:,}; lower warm, or raise the prefix" if warm else "; raise it"
-            return (
-                f"{name}: no row to tune on is left: the prefix of tuning has {prefix:,} of {rows}{remedy}"
-            )
+            return f"{name}: no row to tune on is left: the prefix of tuning has {prefix:,} of {rows}{remedy}"
         drifts = setting.get("drifts", ())
         if not isinstance(drifts, str) and any(not 0 < row < source.n for row in drifts):
             return f"{name} has {rows}, so a drift must be between 0 and that, and one is not"

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from olbench.errors import UserError, shorten
 from olbench.records.container import read_piece
 from olbench.records.growing import GrowingFile
-from olbench.trials.container import read_piece
-from olbench.trials.growing import GrowingFile
-from olbench.trials.trial import Record
+from olbench.records.trial import Record
 
 NAME = "arrays.bin"
 #: No array has more; one in a bundle may say so.

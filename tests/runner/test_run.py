@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from olbench.trials.record import write_line
+from olbench.records.record import write_line
 from tests.cases import for_each
 from tests.runner.conftest import ROOT, SMALL, without_activity
 

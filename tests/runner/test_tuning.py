@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from olbench.protocols.tuning import best, count_candidates, search
-from olbench.records.ledger import Ledger
 from olbench.protocols.tuning import UNDEFINED, best, count_candidates, search
-from olbench.trials.ledger import Ledger
+from olbench.records.ledger import Ledger
 
 GRID = {"C": (1.0, 2.0, 4.0), "eta": (0.6, 0.9)}
 
