@@ -1,4 +1,8 @@
-"""What is learned: one short file per algorithm or family of algorithms, and the list of all of them."""
+"""What is learnt: one short file per algorithm or family, with its rule, parameters, grid and source.
+
+In: an id and settings, from a config or a caller.
+Out: an `Algorithm`, which is data; `registry` lists them, and `spec` reads entries of a config.
+"""
 
 from olbench.algorithms.plugins import load_plugin
 from olbench.algorithms.registry import definitions, get_definition, title_of

@@ -1,4 +1,8 @@
-"""The command line: one file per verb. Heavy imports happen inside the verb."""
+"""The command line: one file per verb, which parses options, calls `api` and prints.
+
+In: the words of a command.
+Out: text on standard output, one sentence on standard error, and an exit code.
+"""
 
 import atexit
 import errno

@@ -1,1 +1,5 @@
-"""How experiments run: one run context, executors, progress, provenance. It knows Protocol and Cell only."""
+"""Runs trials: plans what a folder lacks, executes it here or on a cluster, and appends the records.
+
+In: cells of an experiment, a folder, and an executor.
+Out: a complete ledger, progress on the way, and after a kill nothing that is lost.
+"""

@@ -1,1 +1,5 @@
-"""How learning runs: one compiled loop over examples per family. The caller owns every array."""
+"""Compiled loops over examples, one file per family; no names of algorithms or papers.
+
+In: the rows of a data set, an order, a compiled rule and the arrays of a learner.
+Out: the same arrays after a slice of the pass, and counters.
+"""

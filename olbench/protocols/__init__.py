@@ -1,4 +1,8 @@
-"""Protocols: a config in, trials out; a trial in, its outcome out. One file per protocol."""
+"""Protocols: how an experiment is carried out, one file each.
+
+In: an experiment (a typed config) and the sources of its data.
+Out: cells, which make trials; and the outcome of a trial.
+"""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,5 @@
-"""Every file of a run on disk: trials, records, arrays, the ledger, run.json, and baselines."""
+"""What a run leaves on disk: trials, records, arrays, the ledger, run.json and bundles.
+
+In: a trial (everything that decides a result, and its key) and what it measured.
+Out: one line of the ledger with a checksum, and back; a comparison of two records of one trial.
+"""
