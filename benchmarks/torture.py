@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = {
     "online": """\
 seed: 5
-permutations: 150
+permutations: 60
 curve: 20
 datasets: [synthetic]
 algorithms: [perceptron, arow, {id: scw1, grid: {C: [0.5, 1], eta: [0.75, 0.9]}}, cw]
@@ -39,20 +39,20 @@ delay: 20
 keep: predictions
 measures: [auc]
 datasets: [synthetic, synthetic-noise]
-algorithms: [perceptron, romma, pa, pa1, pa2, arow, nherd, scw1, scw2]
+algorithms: [perceptron, romma, pa1, arow, scw2]
 tuning: {search: grid, prefix: 0.2}
 """,
     "folds": """\
 protocol: crossval
 seed: 5
-folds: 10
+folds: 5
 datasets: [breast-cancer, digits-1-vs-7]
 algorithms: [perceptron, {id: arow, params: {r: 1.0}}, {id: pa1, params: {C: 1.0}}]
 """,
 }
 WORKERS = """\
 seed: 5
-permutations: 60
+permutations: 24
 datasets: [breast-cancer]
 algorithms: [slow]
 plugins: [slow.py]

@@ -20,7 +20,7 @@ from olbench.learners.classes import start_classes
 from olbench.learners.examples import as_examples
 from tests.cases import for_each
 
-STEPS, CLASSES, D = 200, 3, 3
+STEPS, CLASSES, D = 60, 3, 3
 GAUSSIANS = [
     ("arow", {"r": 0.7}),
     ("cw", {"eta": 0.8}),
