@@ -72,6 +72,9 @@ repeat-%: $(VENV)/.ready
 # fewest tests, which come last otherwise, are the slowest.
 JOBS ?= 3
 
+# One BLAS thread per process: the threads of several processes on two cores spin while they wait for each other.
+test coverage test-fast: export OMP_NUM_THREADS = 1
+
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m "not alone"
 	$(BIN)/python -m pytest -m alone

@@ -50,13 +50,14 @@ def counts_of(found):
     return {record["algorithm"]: [record[name] for name in names] for record in found}
 
 
-@pytest.mark.parametrize("labels", [(-1, 1), (0, 1), (1, 2)])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_standard_input_counts_as_a_stream_from_a_file_does(olbench, records, labels, pack):
+@pytest.mark.parametrize(
+    ("labels", "pack"), [((-1, 1), bytes), ((0, 1), bytes), ((1, 2), gzip.compress)], ids=["-1, 1", "0, 1", "1, 2 gzip"]
+)
+def test_standard_input_counts_as_a_stream_from_a_file_does(here, records, labels, pack):
     content = text(labels=labels)
     Path("file.libsvm").write_text(content)
     words = ("--algorithms", "perceptron,arow", "--covariance", "diag", "--delay", "3")
-    assert olbench("run", "file.libsvm", "--stream", *words).returncode == 0
+    assert here("run", "file.libsvm", "--stream", *words)[0] == 0
     command = [sys.executable, "-m", "olbench", "run", "-", *words]
     done = subprocess.run(command, input=pack(content.encode()), capture_output=True, text=False)
     assert done.returncode == 0, done.stderr
@@ -131,7 +132,7 @@ def test_ctrl_c_stops_the_wait_for_a_pipe():
     assert not list(Path(os.environ["OLBENCH_CACHE"]).glob("*/*"))
 
 
-def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(olbench, records, cache_entries):
+def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(here, records, cache_entries):
     content = text(500)
     Path("file.libsvm").write_text(content)
     words = ("--algorithms", "arow", "--covariance", "diag", "--set", "permutations=2")
@@ -141,10 +142,10 @@ def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(olbench, records, ca
     assert len(cache_entries()) == 1
     # The same content is the same entry, as a pipe and as a file.
     assert "nothing to do" in pipe(content, "/dev/stdin", *words)[1]
-    assert olbench("run", "file.libsvm", *words).returncode == 0
+    assert here("run", "file.libsvm", *words)[0] == 0
     assert len(cache_entries()) == 1
     assert records("results/stdin")[0]["fingerprint"] == records("results/file.libsvm")[0]["fingerprint"]
-    assert olbench("report", "results/stdin").returncode == 0
+    assert here("report", "results/stdin")[0] == 0
 
 
 @pytest.fixture
@@ -156,17 +157,17 @@ def cache_entries():
 SHOP = "size,colour,sold\n1,red,no\n2,blue,yes\n3,red,no\n5,red,yes\n"
 
 
-def test_a_table_on_standard_input_is_a_stream(olbench, records, monkeypatch):
+def test_a_table_on_standard_input_is_a_stream(here, records, monkeypatch):
     Path("shop.csv").write_text(SHOP)
     words = ("--algorithms", "perceptron", "--categorical", "onehot")
-    assert olbench("run", "shop.csv", "--stream", *words).returncode == 0
+    assert here("run", "shop.csv", "--stream", *words)[0] == 0
     code, out, err = pipe(SHOP, "-", *words)
     assert code == 0, err
     assert "the record is in results/stdin" in out
     assert counts_of(records("results/stdin")) == counts_of(records("results/shop.csv"))
     assert "nothing to do" in pipe(SHOP, "/dev/stdin", "--stream", *words)[1]
     key = records("results/stdin")[0]["key"]
-    assert olbench("verify", "results/stdin", "--trial", key).returncode == 0
+    assert here("verify", "results/stdin", "--trial", key)[0] == 0
     code, _, err = pipe(SHOP, "-", "--algorithms", "perceptron")
     assert code == 2
     assert "stdin:2: column 'colour' has the text 'red', where a number is expected" in err
