@@ -30,7 +30,7 @@ margins = st.lists(st.sampled_from([-2.0, -0.5, 0.0, 0.25, 1.0, 1.5]), min_size=
 
 
 @given(margins, st.randoms(use_true_random=False), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_measures_are_those_of_scikit_learn(f, random, share):
     f = np.array(f)
     y = np.array([1.0 if random.random() < share else -1.0 for _ in f])
@@ -67,7 +67,7 @@ def test_measures_are_those_of_scikit_learn(f, random, share):
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=80))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_measures_of_several_classes_are_those_of_scikit_learn(pairs):
     truth, predicted = np.array(pairs).T
     matrix = np.zeros((5, 5), int)

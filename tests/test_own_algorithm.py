@@ -161,8 +161,9 @@ def test_contestants_from_elsewhere_learn(examples):
 def test_run_json_has_the_versions_of_the_libraries_of_its_learners(tmp_path):
     pytest.importorskip("river", reason="River is not installed")
     batch = [each.id for each in definitions() if not each.online and each.module.startswith("olbench.")]
-    for protocol, ids in ("online", ["my-river-pa1"]), ("online", ["my-sgd-logistic"]), ("crossval", batch):
-        config = {"protocol": protocol, "plugins": [str(CONTESTANTS)], "datasets": ["digits-1-vs-7"]}
+    online, crossval = {"permutations": 1}, {"protocol": "crossval", "folds": 2}
+    for settings, ids in (online, ["my-river-pa1"]), (online, ["my-sgd-logistic"]), (crossval, batch):
+        config = {**settings, "plugins": [str(CONTESTANTS)], "datasets": ["digits-1-vs-7"]}
         versions = run({**config, "algorithms": ids}, tmp_path / ids[0], jobs=1).run.versions
         assert {name: version(name) for name in ("river", "scikit-learn")}.items() <= versions.items()
 

@@ -207,6 +207,8 @@ def test_after_ten_kills_of_workers_nothing_is_lost_or_doubled(nursery, start, h
 def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
     nursery, here, config, records, shared
 ):
+    import dask
+
     Path("killer.py").write_text(KILLER)
     config(
         "permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [perceptron, killer, arow]\n"
@@ -218,7 +220,9 @@ def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
     assert record["error"] == (
         "RuntimeError: the worker died 3 times with this trial alone on it; is there enough memory?"
     )
-    assert (shared / "kills").read_text() == "xxx"
+    # Dask itself runs a trial again, on any worker, until this run has heard of the first death.
+    again = dask.config.get("distributed.scheduler.allowed-failures")
+    assert 3 <= len((shared / "kills").read_text()) <= 3 + 1 + again
     assert here("run", "small.yaml", "--cluster", nursery.file, "--out", "all", "--quiet")[0] == 3
     ended = {(record["algorithm"], record["status"]) for record in records("all")}
     assert ended == {("perceptron", "ok"), ("killer", "failed"), ("arow", "ok")}
