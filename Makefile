@@ -77,7 +77,7 @@ test coverage test-fast: export OMP_NUM_THREADS = 1
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m "not alone"
-	$(BIN)/python -m pytest -m alone
+	$(BIN)/python -m pytest -m alone $$(grep -rl pytest.mark.alone tests)
 
 # Tracing makes tests in pure Python up to 1.7 times as slow, and CI has twenty minutes; run this before a release.
 coverage: $(VENV)/.ready

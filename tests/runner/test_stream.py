@@ -50,9 +50,7 @@ def counts_of(found):
     return {record["algorithm"]: [record[name] for name in names] for record in found}
 
 
-@pytest.mark.parametrize(
-    ("labels", "pack"), [((-1, 1), bytes), ((0, 1), bytes), ((1, 2), gzip.compress)], ids=["-1, 1", "0, 1", "1, 2 gzip"]
-)
+@pytest.mark.parametrize(("labels", "pack"), [((-1, 1), bytes), ((0, 1), bytes), ((1, 2), gzip.compress)])
 def test_standard_input_counts_as_a_stream_from_a_file_does(here, records, labels, pack):
     content = text(labels=labels)
     Path("file.libsvm").write_text(content)
