@@ -9,10 +9,11 @@ from typing import Any
 from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell
+from olbench.protocols.recorded import refuse_record
 from olbench.records import ledger, run_file
 from olbench.records.arrays import read_array
 from olbench.records.bundle import digest_records
-from olbench.records.compare import check_record, compare_arrays, compare_records
+from olbench.records.compare import compare_arrays, compare_records
 from olbench.records.container import name_of
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
@@ -69,7 +70,7 @@ def _find_conflicts(runs: Sequence[OtherRun], own: Sequence[Path], protocol: Pro
             place, known = first.setdefault(key, (folder, record))
             if place == folder:
                 continue
-            found = list(compare_records(protocol, known, record))
+            found = list(compare_records(protocol.numbers, known, record))
             if known.get("arrays") and record.get("arrays"):
                 found += compare_arrays(known, _read_arrays(place, known), _read_arrays(folder, record))
             for each in found:
@@ -82,7 +83,8 @@ def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str
     usable = {}
     for record in records:
         if record["status"] == "ok" and record["protocol"] == cell.protocol.id:
-            check_record(record, cell.protocol, path, "reused")
+            if defect := cell.protocol.find_defect(record):
+                raise refuse_record(record, path, "reused", defect)
             if not cell.protocol.list_missing(cell.config, record):
                 usable[record["key"]] = record
     return usable
