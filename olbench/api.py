@@ -31,7 +31,7 @@ from olbench.protocols.specs import Config
 from olbench.records import run_file
 from olbench.records.bundle import Bundled, write_bundle
 from olbench.records.container import SUFFIX, trust
-from olbench.records.shipped import find_config, find_run
+from olbench.records.shipped import REFERENCE, find_config, find_run
 from olbench.structs import from_plain
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def compare(
 def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
     """Write a run, a folder or one that ships, as one file; by default NAME.olb in the current folder."""
     folder = find_run(run)
-    name = folder.resolve().parent.name if folder.name == run_file.REFERENCE else folder.resolve().name
+    name = folder.resolve().parent.name if folder.name == REFERENCE else folder.resolve().name
     paper = run_file.read(folder).config.get("paper")
     return write_bundle(folder, Path(output or f"{name}{SUFFIX}"), find_paper(paper) if paper else None)
 

@@ -29,7 +29,7 @@ from olbench.records.arrays import read_array
 from olbench.records.container import is_bundle, name_of, trust
 from olbench.records.quantities import COUNTS, STATE_BYTES, Quantity, mean_and_deviation
 from olbench.records.run_file import CellFacts, RunFile
-from olbench.records.shipped import find_run
+from olbench.records.shipped import REFERENCE, find_run
 from olbench.records.trial import Record
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Results:
     def name(self) -> str:
         """The name of the folder or bundle, or of its parent for results that ship."""
         folder = self.folder.resolve()
-        name = folder.parent.name if folder.name == run_file.REFERENCE else name_of(folder)
+        name = folder.parent.name if folder.name == REFERENCE else name_of(folder)
         # The bytes of a file name need not be valid Unicode; those of a report must.
         return name.encode(errors="replace").decode()
 
@@ -383,7 +383,7 @@ class Results:
         if not absent:
             return ""
         listed = ", ".join(absent)
-        is_fixed = self.folder.resolve().name == run_file.REFERENCE or is_bundle(self.folder)
+        is_fixed = self.folder.resolve().name == REFERENCE or is_bundle(self.folder)
         place = f"results/{self.name}" if is_fixed else self.folder
         command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
         return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
@@ -749,7 +749,7 @@ def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> st
 
 def newest(root: Path) -> Path:
     """Return the folder below `root` whose run began last or, without one, results that ship."""
-    for pattern in (f"*/{run_file.NAME}", f"*/{run_file.REFERENCE}/{run_file.NAME}"):
+    for pattern in (f"*/{run_file.NAME}", f"*/{REFERENCE}/{run_file.NAME}"):
         starts: dict[Path, str] = {}
         for path in root.glob(pattern):
             with suppress(UserError):  # skip folders that are not runs

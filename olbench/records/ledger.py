@@ -185,7 +185,7 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locks.hold(folder / LOCK, locks.describe_process()))
+            stack.enter_context(locks.hold(folder / LOCK))
             stack.callback(_remove_unused, created)
         except OSError as error:
             raise UserError(

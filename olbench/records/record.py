@@ -14,21 +14,12 @@ VERSION = 2
 #: Fields of a record that are mappings and no curves; a run keeps them in memory.
 MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
-
 _KINDS: dict[str, type] = {
-    "key": str,
-    "protocol": str,
-    "dataset": str,
-    "fingerprint": str,
-    "algorithm": str,
-    "role": str,
-    "code": str,
-    "status": str,
-    "number": int,
-    "seed": int,
-    "params": dict,
-    "options": dict,
-    "setting": dict,
+    **dict.fromkeys(
+        ("key", "protocol", "dataset", "fingerprint", "algorithm", "role", "code", "status"), str
+    ),
+    **dict.fromkeys(("number", "seed"), int),
+    **dict.fromkeys(("params", "options", "setting"), dict),
 }
 _NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
 TIMES = (SECONDS.name, CPU_SECONDS.name)

@@ -16,6 +16,7 @@ from olbench.files import write_text
 from olbench.records import ledger
 from olbench.records.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
 from olbench.records.seeds import STREAMS
+from olbench.records.shipped import REFERENCE
 from olbench.structs import (
     Node,
     any_text,
@@ -31,7 +32,6 @@ from olbench.structs import (
 
 NAME = "run.json"
 VERSION = 2
-REFERENCE = "reference"
 
 
 def read_machine(node: Node, name: str) -> dict[str, Any]:
