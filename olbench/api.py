@@ -27,6 +27,7 @@ from olbench.errors import UserError
 from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
 from olbench.protocols.reading import apply_overrides, parse_config, read_config
+from olbench.protocols.recorded import read_run
 from olbench.protocols.specs import Config
 from olbench.records import run_file
 from olbench.records.bundle import Bundled, write_bundle
@@ -173,7 +174,7 @@ def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
     """Write a run, a folder or one that ships, as one file; by default NAME.olb in the current folder."""
     folder = find_run(run)
     name = folder.resolve().parent.name if folder.name == REFERENCE else folder.resolve().name
-    paper = run_file.read(folder).config.get("paper")
+    paper = read_run(folder).config.paper
     return write_bundle(folder, Path(output or f"{name}{SUFFIX}"), find_paper(paper) if paper else None)
 
 

@@ -753,7 +753,7 @@ def newest(root: Path) -> Path:
         starts: dict[Path, str] = {}
         for path in root.glob(pattern):
             with suppress(UserError):  # skip folders that are not runs
-                starts[path.parent] = run_file.read(path.parent).start
+                starts[path.parent] = read_run(path.parent).file.start
         if starts:
             return max(starts, key=lambda folder: starts[folder])
     raise UserError(f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder")

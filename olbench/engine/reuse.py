@@ -9,8 +9,8 @@ from typing import Any
 from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell
-from olbench.protocols.recorded import refuse_record
-from olbench.records import ledger, run_file
+from olbench.protocols.recorded import read_run, refuse_record
+from olbench.records import ledger
 from olbench.records.arrays import read_array
 from olbench.records.bundle import digest_records
 from olbench.records.compare import compare_arrays, compare_records
@@ -52,7 +52,7 @@ def _read_arrays(folder: Path, record: Record) -> dict[str, Any]:
 
 def open_runs(folders: Sequence[Path], own: Sequence[Path], protocol: Protocol) -> list[OtherRun]:
     """Return the runs in some folders; refuse trials that these and the own folder count differently."""
-    runs = [OtherRun(folder, run_file.read(folder), ledger.current(folder)) for folder in folders]
+    runs = [OtherRun(folder, read_run(folder).file, ledger.current(folder)) for folder in folders]
     conflicts = list(_find_conflicts(runs, own, protocol))
     if conflicts:
         more = f" (and {len(conflicts) - 1:,} more)" if len(conflicts) > 1 else ""
