@@ -32,6 +32,10 @@ class RecordError(ValueError):
     """A line that is no record, or not the record that was written."""
 
 
+class BrokenRecordError(RecordError):
+    """A whole record that no trial can have written, or that is not as it was written."""
+
+
 def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Record:
     """The seconds are those of the whole trial, unless the protocol measures a more telling part of it."""
     measured: Record = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
@@ -77,7 +81,9 @@ def read_line(line: bytes) -> Record:
         raise BrokenRecordError(f"its version is {found}, and this olbench reads version {VERSION}")
     body, mark, rest = line.rstrip(b"\n").rpartition(b',"checksum":"')
     if not mark or rest != f'{_checksum(body + b"}")}"}}'.encode():
-        raise ChecksumError("this record does not match its checksum: it was changed after it was written")
+        raise BrokenRecordError(
+            "this record does not match its checksum: it was changed after it was written"
+        )
     check_fields(record)
     return record
 
@@ -129,14 +135,6 @@ def _check_measured(record: Mapping[str, Any]) -> None:
 
 def _show(value: Any) -> str:
     return "missing" if value is None else shorten(repr(value))
-
-
-class BrokenRecordError(RecordError):
-    """A whole record that no trial can have written."""
-
-
-class ChecksumError(BrokenRecordError):
-    """A whole record that is not as it was written."""
 
 
 def _checksum(text: bytes) -> str:
