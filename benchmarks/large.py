@@ -34,7 +34,7 @@ def write_large(folder, datasets=100, algorithms=200, permutations=2, points=50,
                     file.write(record.write_line(record.success(trial, outcome, "permutation", 0.01)))
                 cells.append(_cell(name, spec, place, trials))
     facts = {name: DataFacts(name, EXAMPLES, 20) for name in names}
-    written = RunFile(config, facts, tuple(cells), start=run_file.now(), end=run_file.now())
+    written = RunFile(config.plain(), facts, tuple(cells), start=run_file.now(), end=run_file.now())
     (folder / run_file.NAME).write_text(json.dumps(written.plain()))
 
 

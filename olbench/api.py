@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from olbench.analysis import check as regression
 from olbench.analysis.baseline import Baseline, baseline_of
+from olbench.analysis.paper_file import find_paper
 from olbench.data.source import Source, find_sources
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
@@ -26,11 +27,12 @@ from olbench.errors import UserError
 from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
 from olbench.protocols.reading import apply_overrides, parse_config, read_config
+from olbench.protocols.recorded import read_run
 from olbench.protocols.specs import Config
 from olbench.records import run_file
 from olbench.records.bundle import Bundled, write_bundle
 from olbench.records.container import SUFFIX, trust
-from olbench.records.shipped import find_config, find_run
+from olbench.records.shipped import REFERENCE, find_config, find_run
 from olbench.structs import from_plain
 
 if TYPE_CHECKING:
@@ -123,9 +125,7 @@ def complete(
             compile_ahead(cells, jobs, started.stop, activity.say)
             activity.say("preparing the trials")
             started.copy_reused()
-            started.has_work = started.missing or not (
-                started.stop.is_set() or run_file.is_current(folder, started.describe(None))
-            )
+            started.has_work = started.missing or not (started.stop.is_set() or started.is_described)
         if started.has_work and not started.stop.is_set():  # the planning of many trials may be stopped too
             started.write()
             started.complete(record=True)
@@ -173,8 +173,9 @@ def compare(
 def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
     """Write a run, a folder or one that ships, as one file; by default NAME.olb in the current folder."""
     folder = find_run(run)
-    name = folder.resolve().parent.name if folder.name == run_file.REFERENCE else folder.resolve().name
-    return write_bundle(folder, Path(output or f"{name}{SUFFIX}"))
+    name = folder.resolve().parent.name if folder.name == REFERENCE else folder.resolve().name
+    paper = read_run(folder).config.paper
+    return write_bundle(folder, Path(output or f"{name}{SUFFIX}"), find_paper(paper) if paper else None)
 
 
 def verify(

@@ -11,10 +11,9 @@ from typing import Annotated, Any
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.errors import UserError, is_unicode, show_name
 from olbench.files import write_text
-from olbench.protocols import Protocol
+from olbench.protocols import Protocol, recorded
 from olbench.protocols.definition import Cell, Known
-from olbench.records import ledger, provenance, run_file
-from olbench.records.compare import Recorded
+from olbench.records import ledger, provenance
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Record
 from olbench.structs import (
@@ -146,15 +145,13 @@ def read(path: Path) -> Baseline:
 
 def read_run(folder: Path) -> Baseline:
     records = ledger.current(folder)
-    run = run_file.read(folder)
-    protocol = run_file.protocol_of(run.config)
-    recorded = Recorded(folder, run, protocol, records)
+    run = recorded.read_run(folder)
     rows = []
-    for cell in run.cells:
-        own = recorded.trials_of(cell)
+    for cell in run.file.cells:
+        own = run.trials_of(cell, records)
         if own and all(record["status"] == "ok" for record in own):
-            rows.append(_row(protocol, cell.dataset, cell.label, run.config.algorithms[cell.entry], own))
-    return Baseline(tuple(rows), run.config.protocol, run.config.seed, run.versions)
+            rows.append(_row(run.protocol, cell.dataset, cell.label, run.config.algorithms[cell.entry], own))
+    return Baseline(tuple(rows), run.config.protocol, run.config.seed, run.file.versions)
 
 
 def write(path: Path, baseline: Baseline) -> None:

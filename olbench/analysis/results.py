@@ -22,14 +22,14 @@ from olbench.errors import UserError, count, find_names, plural, suggest
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
+from olbench.protocols.recorded import RecordedRun, read_run
 from olbench.protocols.specs import Config
 from olbench.records import ledger, remembered, run_file
 from olbench.records.arrays import read_array
-from olbench.records.compare import Recorded
 from olbench.records.container import is_bundle, name_of, trust
 from olbench.records.quantities import COUNTS, STATE_BYTES, Quantity, mean_and_deviation
 from olbench.records.run_file import CellFacts, RunFile
-from olbench.records.shipped import find_run
+from olbench.records.shipped import REFERENCE, find_run
 from olbench.records.trial import Record
 
 if TYPE_CHECKING:
@@ -164,17 +164,21 @@ class Results:
     @property
     def config(self) -> Config:
         """The config of the run."""
-        return self.run.config
+        return self._recorded.config
+
+    @property
+    def protocol(self) -> Protocol:
+        return self._recorded.protocol
 
     @cached_property
-    def protocol(self) -> Protocol:
-        return run_file.protocol_of(self.config)
+    def _recorded(self) -> RecordedRun:
+        return RecordedRun(self.folder, self.run)
 
     @property
     def name(self) -> str:
         """The name of the folder or bundle, or of its parent for results that ship."""
         folder = self.folder.resolve()
-        name = folder.parent.name if folder.name == run_file.REFERENCE else name_of(folder)
+        name = folder.parent.name if folder.name == REFERENCE else name_of(folder)
         # The bytes of a file name need not be valid Unicode; those of a report must.
         return name.encode(errors="replace").decode()
 
@@ -379,7 +383,7 @@ class Results:
         if not absent:
             return ""
         listed = ", ".join(absent)
-        is_fixed = self.folder.resolve().name == run_file.REFERENCE or is_bundle(self.folder)
+        is_fixed = self.folder.resolve().name == REFERENCE or is_bundle(self.folder)
         place = f"results/{self.name}" if is_fixed else self.folder
         command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
         return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
@@ -516,45 +520,46 @@ def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plug
     folder = find_run(folder)
     if trust_plugins:
         trust(folder)
-    run = run_file.read(folder)
+    run = read_run(folder)
     if measures:
-        run = replace(run, config=_with_measures(run.config, measures))
-    protocol = run_file.protocol_of(run.config)
+        run = _with_measures(run, measures)
     with pause_collector():
-        columns = _read_columns(folder, run, protocol, is_kept=not measures)
+        columns = _read_columns(run, is_kept=not measures)
     specs = run.config.algorithms
     entries = (
-        Entry(**vars(cell), spec=specs[cell.entry], protocol=protocol, **own._asdict())
-        for cell, own in zip(run.cells, columns, strict=True)
+        Entry(**vars(cell), spec=specs[cell.entry], protocol=run.protocol, **own._asdict())
+        for cell, own in zip(run.file.cells, columns, strict=True)
     )
-    return Results(folder, run, tuple(entries))
+    return Results(folder, run.file, tuple(entries))
 
 
-def _read_columns(folder: Path, run: RunFile, protocol: Protocol, is_kept: bool) -> list[Columns]:
+def _read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:
     """Return the trials of each cell, from the cache folder if a long record is as it was last read."""
     # A run that goes on would be kept again and again, and a user's own protocol is not among our sources.
-    is_ours = type(protocol).__module__.startswith("olbench.")
-    is_long = sum(len(cell.keys) for cell in run.cells) >= remembered.FEWEST
-    is_kept = is_kept and is_ours and is_long and bool(run.end) and not is_bundle(folder)
+    folder = run.folder
+    is_ours = type(run.protocol).__module__.startswith("olbench.")
+    is_long = sum(len(cell.keys) for cell in run.file.cells) >= remembered.FEWEST
+    is_kept = is_kept and is_ours and is_long and bool(run.file.end) and not is_bundle(folder)
     mark = kept.hash_run(folder) if is_kept else ""
     if mark and (columns := kept.read(folder, mark)):
         return columns
-    records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
-    columns = list(_Reading(Recorded(folder, run, protocol, records)).columns())
+    records = ledger.latest(_pack_curves(record, run.protocol) for record in ledger.each(folder))
+    columns = list(_Reading(run, records).columns())
     if mark and kept.hash_run(folder) == mark:
         kept.write(folder, mark, columns)
     return columns
 
 
-def _with_measures(config: Config, names: Sequence[str]) -> Config:
-    protocol = run_file.protocol_of(config)
+def _with_measures(run: RecordedRun, names: Sequence[str]) -> RecordedRun:
+    protocol = run.protocol
     if not protocol.measures:
         raise UserError(f"the protocol {protocol.id} has no measures to choose from")
     for name in names:
         if name not in protocol.measures:
             hint = suggest(name, list(protocol.measures)) or f"; there are {', '.join(protocol.measures)}"
             raise UserError(f"there is no measure '{name}'{hint}")
-    return config.with_settings(measures=tuple(names))
+    config = {**run.file.config, "measures": list(names)}
+    return RecordedRun(run.folder, replace(run.file, config=config))
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:
@@ -589,20 +594,20 @@ def _as_numbers(values: Any) -> NDArray[Any]:
 
 
 class _Reading:
-    def __init__(self, recorded: Recorded):
-        self.recorded, self.run, self.protocol = recorded, recorded.run, recorded.protocol
+    def __init__(self, run: RecordedRun, records: Mapping[str, Record]):
+        self.run, self.protocol, self.records = run, run.protocol, records
         self.failed_tuning: list[Record] = []
-        config, quantity = self.run.config, self.protocol.headline
+        config, quantity = run.config, self.protocol.headline
         setting = self.protocol.setting(config, "tune")
         numbers = range(self.protocol.tuning_repeats(config))
         values: dict[str, list[float]] = {}
-        for record in recorded.records.values():
+        for record in records.values():
             if record["role"] != "tune" or record["protocol"] != self.protocol.id:
                 continue
             if record["status"] != "ok":
                 self.failed_tuning.append(record)
             elif setting.items() <= record["setting"].items() and record["number"] in numbers:
-                recorded.check(record)
+                run.check(record)
                 values.setdefault(_candidate(record, setting), []).append(quantity.of(record))
         #: The mean of each candidate over the tuning trials of this run, and of no other.
         self.scores = {candidate: sum(each) / len(each) for candidate, each in values.items()}
@@ -613,12 +618,12 @@ class _Reading:
         later = (*self.protocol.quantities, STATE_BYTES)
         absent = {name: math.nan for each in later for name in (each.name, *each.parts)}
         columns = measured_columns(self.protocol)
-        for cell in self.run.cells:
+        for cell in self.run.file.cells:
             records = self._records_of(cell)
             good = sorted((r for r in records if r["status"] == "ok"), key=lambda r: int(r["number"]))
             for record in good:
                 if record["number"] >= cell.planned:
-                    raise self.recorded.refuse(record, f"its number is {record['number']} of {cell.planned}")
+                    raise self.run.refuse(record, f"its number is {record['number']} of {cell.planned}")
             points, curves = self._curves(good)
             yield Columns(
                 columns={name: _column(good, name, absent.get(name, 0)) for name in columns},
@@ -631,7 +636,7 @@ class _Reading:
 
     def _records_of(self, cell: CellFacts) -> list[Record]:
         if cell.params is not None:
-            return self.recorded.trials_of(cell)
+            return self.run.trials_of(cell, self.records)
         names = ("dataset", "algorithm", "options")
         return [
             record
@@ -660,11 +665,11 @@ class _Reading:
         """Refuse points that do not grow, and none where there must be some; all records have the same."""
         name = self.protocol.series[0].of
         if not points.size and self.protocol.has_curve(first["setting"]):
-            raise self.recorded.refuse(first, f"its {name} is empty")
+            raise self.run.refuse(first, f"its {name} is empty")
         # A count per example needs an example.
         least = int(any(each.per_example for each in self.protocol.series))
         if points.size and (points[0] < least or (np.diff(points) <= 0).any()):
-            raise self.recorded.refuse(first, f"the points of its {name} do not grow from {least}")
+            raise self.run.refuse(first, f"the points of its {name} do not grow from {least}")
 
     def _check_curves(self, records: list[Record], series: Series, values: Floats) -> None:
         bad = np.isinf(values) if series.level else ~np.isfinite(values)
@@ -675,7 +680,7 @@ class _Reading:
         if bad.any():
             row, column = np.argwhere(bad)[0]
             number = f"{values[row, column]:g} at point {column + 1} of its {series.of}"
-            raise self.recorded.refuse(records[row], f"its {series.name} cannot be {number}")
+            raise self.run.refuse(records[row], f"its {series.name} cannot be {number}")
 
     def _check_series(self, record: Record, first: Record) -> None:
         name, along = self.protocol.series[0].of, self.protocol.series[0].along
@@ -683,9 +688,9 @@ class _Reading:
             curve = record.get(each.of)
             # A column is packed with its points, or neither is.
             if not isinstance(curve, dict) or not isinstance(curve.get(each.name), np.ndarray):
-                raise self.recorded.refuse(record, f"its {each.of} lacks numbers for {each.name}")
+                raise self.run.refuse(record, f"its {each.of} lacks numbers for {each.name}")
         if record[name][along].tobytes() != first[name][along].tobytes():
-            raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
+            raise self.run.refuse(record, f"its {name} has other points than the trial {first['key']}")
 
 
 def drift_rows(entries: Iterable[Entry]) -> list[int]:
@@ -744,11 +749,11 @@ def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> st
 
 def newest(root: Path) -> Path:
     """Return the folder below `root` whose run began last or, without one, results that ship."""
-    for pattern in (f"*/{run_file.NAME}", f"*/{run_file.REFERENCE}/{run_file.NAME}"):
+    for pattern in (f"*/{run_file.NAME}", f"*/{REFERENCE}/{run_file.NAME}"):
         starts: dict[Path, str] = {}
         for path in root.glob(pattern):
             with suppress(UserError):  # skip folders that are not runs
-                starts[path.parent] = run_file.read(path.parent).start
+                starts[path.parent] = read_run(path.parent).file.start
         if starts:
             return max(starts, key=lambda folder: starts[folder])
     raise UserError(f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder")

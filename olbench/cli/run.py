@@ -149,13 +149,15 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
     import json
     from dataclasses import replace
 
+    from olbench.protocols.recorded import read_run
     from olbench.protocols.specs import SELECTING
-    from olbench.records import run_file
 
     try:
-        earlier = run_file.read_config(folder)
+        recorded = read_run(folder)
+        recorded.load_plugins()
     except UserError:  # there is no earlier look, or its plugin is gone
         return config
+    earlier = recorded.config
     before, now = (json.loads(json.dumps(each.plain())) for each in (earlier, config))
     different = [
         name

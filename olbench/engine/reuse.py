@@ -9,10 +9,11 @@ from typing import Any
 from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell
-from olbench.records import ledger, run_file
+from olbench.protocols.recorded import read_run, refuse_record
+from olbench.records import ledger
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
-from olbench.records.compare import check_record, compare_records
+from olbench.records.compare import compare_records
 from olbench.records.container import name_of
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
@@ -46,7 +47,7 @@ class OtherRun:
 
 def open_runs(folders: Sequence[Path], own: Sequence[Path], protocol: Protocol) -> list[OtherRun]:
     """Return the runs in some folders; refuse trials that these and the own folder count differently."""
-    runs = [OtherRun(folder, run_file.read(folder), ledger.current(folder)) for folder in folders]
+    runs = [OtherRun(folder, read_run(folder).file, ledger.current(folder)) for folder in folders]
     conflicts = list(_find_conflicts(runs, own, protocol))
     if conflicts:
         more = f" (and {len(conflicts) - 1:,} more)" if len(conflicts) > 1 else ""
@@ -65,7 +66,7 @@ def _find_conflicts(runs: Sequence[OtherRun], own: Sequence[Path], protocol: Pro
             if place == folder:
                 continue
             both = with_arrays(place, known), with_arrays(folder, record)
-            for each in compare_records(protocol, *both):
+            for each in compare_records(protocol.numbers, *both):
                 before, now = each.values
                 yield f"{each.place}: {each.name} is {before} in {place} and {now} in {folder}"
 
@@ -75,7 +76,8 @@ def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str
     usable = {}
     for record in records:
         if record["status"] == "ok" and record["protocol"] == cell.protocol.id:
-            check_record(record, cell.protocol, path, "reused")
+            if defect := cell.protocol.find_defect(record):
+                raise refuse_record(record, path, "reused", defect)
             if not cell.protocol.list_missing(cell.config, record):
                 usable[record["key"]] = record
     return usable

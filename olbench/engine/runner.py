@@ -1,26 +1,31 @@
 """A run: the trials that the ledger lacks, in waves, until every cell is complete."""
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from olbench.algorithms import get_definition
 from olbench.engine.estimate import Share
 from olbench.engine.executors.local import Executor, LocalExecutor, attempt, warm_up
 from olbench.engine.progress import Progress, make_progress
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural
-from olbench.protocols.definition import Cell, Kind
-from olbench.records import run_file
+from olbench.protocols.behaviour import source_hash
+from olbench.protocols.definition import Cell, Kind, Known
+from olbench.protocols.recorded import read_run
+from olbench.protocols.specs import Config
+from olbench.records import provenance, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.compare import compare_records
 from olbench.records.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.records.record import without_series
-from olbench.records.run_file import RunFile
+from olbench.records.run_file import CellFacts, DataFacts, RunFile
 from olbench.records.trial import Record, Trial
 
 
@@ -119,11 +124,40 @@ class Run:
         return list({trial.key: trial for trial in needed if trial.key not in self.known}.values())
 
     def describe(self, end: str | None) -> RunFile:
-        now = run_file.describe(self.cells[0].config, self.cells, self.known, self.start, end)
-        return replace(now, reused=tuple(self.origins.values()), deaths=self.deaths)
+        sources = {cell.source.name: cell.source for cell in self.cells}
+        definitions = [get_definition(id) for id in dict.fromkeys(cell.spec.id for cell in self.cells)]
+        return RunFile(
+            config=_plain(self.cells[0].config),
+            data={
+                name: DataFacts(each.fingerprint, each.n, each.d, each.majority, tuple(each.prepared))
+                for name, each in sources.items()
+            },
+            cells=tuple(_describe_cell(cell, self.known) for cell in self.cells),
+            sources={each.id: source_hash(each.id) for each in definitions},
+            versions=provenance.versions(),
+            **provenance.commit(),
+            machine=provenance.machine(),
+            start=self.start,
+            end=end,
+            reused=tuple(self.origins.values()),
+            deaths=self.deaths,
+            titles={each.id: each.title for each in definitions if each.is_own and each.title != each.id},
+        )
 
     def write(self, end: str | None = None) -> None:
         run_file.write(self.folder, self.describe(end).plain())
+
+    @property
+    def is_described(self) -> bool:
+        try:
+            recorded = read_run(self.folder)
+        except UserError:
+            return False
+        before, now = recorded.file.plain(), self.describe(None).plain()
+        for facts in (*before["data"].values(), *now["data"].values()):
+            facts.pop("majority", None)  # older records lack it, and the fingerprint covers it
+        same = all(before[name] == now[name] for name in ("data", "cells"))
+        return bool(before["end"]) and same and _plain(recorded.config) == now["config"]
 
     def complete(self, record: bool = False) -> None:
         """Run the missing trials; then time the reported ones alone, if asked for.
@@ -216,11 +250,31 @@ class Run:
         """Mark a time as exclusive; if a count differs from the shared run, the trial fails."""
         before = with_arrays(self.folder, self.known[record["key"]])
         if record["status"] == "ok":
-            for changed in compare_records(self.cells[0].protocol, before, without_series(record)):
+            for changed in compare_records(self.cells[0].protocol.numbers, before, without_series(record)):
                 was, now = changed.values
                 error = f"measured alone, {changed.name} is {now}, not {was}"
                 return {**record, "status": "failed", "error": error, "timing": "exclusive"}
         return {**record, "timing": "exclusive"}
+
+
+def _plain(config: Config) -> Any:
+    return json.loads(json.dumps(config.plain()))
+
+
+def _describe_cell(cell: Cell, known: Known) -> CellFacts:
+    chosen = cell.step(known).chosen
+    return CellFacts(
+        dataset=cell.source.name,
+        algorithm=cell.spec.id,
+        entry=cell.entry,
+        label=cell.label,
+        params=None if chosen is None else cell.params_of(chosen),
+        setting={} if chosen is None else cell.setting_of(chosen),
+        options=dict(cell.spec.options),
+        tuning_passes=cell.tuning_passes,
+        planned=cell.repeats,
+        keys=tuple(trial.key for trial in cell.reported(known)),
+    )
 
 
 @contextmanager

@@ -20,15 +20,14 @@ from olbench.engine.executors.local import Executor, LocalExecutor, attempt
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, count
 from olbench.learners.breakdowns import Breakdown
-from olbench.protocols import Protocol, cells_of, get_protocol
+from olbench.protocols import cells_of, get_protocol
 from olbench.protocols.behaviour import behaviour
 from olbench.protocols.definition import Cell
-from olbench.protocols.specs import Config
+from olbench.protocols.recorded import read_run
 from olbench.records import ledger, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
-from olbench.records.compare import Mismatch, Recorded, compare_records
-from olbench.records.run_file import RunFile
+from olbench.records.compare import Mismatch, compare_records
 from olbench.records.trial import Record, Trial
 
 TRIALS, SHARE = 20, 0.05
@@ -147,21 +146,17 @@ def _show(probability: float) -> str:
 class Verifier:
     def __init__(self, folder: Path, say: Callable[[str], None] = lambda text: None):
         self.folder, self.say = folder, say
-        self.run: RunFile = run_file.read(folder)
-        self.protocol: Protocol = run_file.protocol_of(self.run.config)
+        self.run = read_run(folder)
+        self.config, self.protocol = self.run.config, self.run.protocol
         self.has_plugins = True
         try:
-            run_file.load_plugins(self.run.config)
+            self.run.load_plugins()
         except UserError:
             self.has_plugins = False
         self.records = ledger.current(folder)
         self._check()
         self.sources: dict[str, Source | str] = {}
         self.codes: dict[tuple[str, str, str], str] = {}
-
-    @property
-    def config(self) -> Config:
-        return self.run.config
 
     @property
     def good(self) -> list[Record]:
@@ -171,12 +166,11 @@ class Verifier:
         )
 
     def _check(self) -> None:
-        recorded = Recorded(self.folder, self.run, self.protocol, self.records)
-        for cell in self.run.cells:
-            recorded.trials_of(cell)
+        for cell in self.run.file.cells:
+            self.run.trials_of(cell, self.records)
         for record in self.good:
             if record["protocol"] == self.protocol.id:
-                recorded.check(record)
+                self.run.check(record)
 
     def why_not(self, record: Record) -> str:
         source = self._source(record["dataset"])
@@ -230,7 +224,7 @@ class Verifier:
         return replace(Trial.of(record), source=source, wanted=wanted)
 
     def compare(self, record: Record, again: Record) -> Iterator[Mismatch]:
-        return compare_records(self.protocol, with_arrays(self.folder, record), again)
+        return compare_records(self.protocol.numbers, with_arrays(self.folder, record), again)
 
     def plan_cells(self) -> list[Cell]:
         sources = [
@@ -243,13 +237,13 @@ class Verifier:
         return cells_of(self.config, sources)
 
     def _fingerprint(self, name: str) -> str:
-        facts = self.run.data.get(name)
+        facts = self.run.file.data.get(name)
         return facts.fingerprint if facts else ""
 
     def find_wrong_cells(self, cells: Sequence[Cell]) -> Iterator[str]:
         """Yield the results whose trials are not those that follow from the records of their tuning."""
         known = {record["key"]: record for record in self.good}
-        stated = {(each.dataset, each.entry, each.label): each for each in self.run.cells}
+        stated = {(each.dataset, each.entry, each.label): each for each in self.run.file.cells}
         for cell in cells:
             facts = stated.get((cell.source.name, cell.entry, cell.label))
             first = self.records.get(facts.keys[0]) if facts and facts.keys else None

@@ -160,24 +160,6 @@ class Protocol(ABC):
     def warm_up(self) -> None:  # noqa: B027
         """Compile what trials need besides their learners; most need nothing."""
 
-    def parts(self, trial: Trial) -> int:
-        """Return into how many parts a cluster may divide a trial; by default a trial is run as a whole.
-
-        A protocol that returns more than 0 has `run_part` and `finish`, and its `run` does the same.
-        """
-        return 0
-
-    def run_part(self, trial: Trial, part: int, stopped: Stopped) -> Any:
-        """Return the result of one part of a trial, in a form that can be sent to another machine.
-
-        Its method `join` takes that of another part. Parts are joined as `combination.fold` does.
-        """
-        raise NotImplementedError
-
-    def finish(self, trial: Trial, joined: Any, stopped: Stopped) -> Outcome:
-        """Return the outcome of a trial from the results of all its parts."""
-        raise NotImplementedError
-
     def extend(self, config: Config) -> Config:
         """Return a config with what every experiment of this protocol has, such as baselines."""
         return config

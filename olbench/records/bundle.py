@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from olbench.analysis.paper_file import find_paper
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError, show_name
 from olbench.plugins import paper_folders
 from olbench.records import arrays, container, ledger, run_file
@@ -72,7 +72,8 @@ def write_run(folder: Path, target: Path) -> None:
         (target / arrays.NAME).write_bytes(container.read_member(folder, arrays.NAME))
 
 
-def write_bundle(folder: Path, target: Path) -> Bundled:
+def write_bundle(folder: Path, target: Path, paper: Path | None) -> Bundled:
+    """`paper` is the file of the paper that the config names."""
     if container.is_bundle(folder):
         raise UserError(f"{folder} is a bundle already; name the folder of a run")
     run, records = run_file.read(folder), list(ledger.current(folder).values())
@@ -80,7 +81,7 @@ def write_bundle(folder: Path, target: Path) -> Bundled:
         raise UserError(f"{folder} has no trial yet, so there is nothing to bundle")
     members: dict[str, bytes | Path] = {}
     content = _without_paths(run)
-    content["config"] |= _add_files(run, members)
+    content["config"] |= _add_files(run, members, paper)
     members[run_file.NAME] = _json(content)
     members[CONFIG] = _yaml(content["config"], "The config of a run as olbench resolved it.")
     members[ledger.PACKED] = pack(records)
@@ -119,9 +120,9 @@ def _without_folders(value: Any) -> Any:
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
-def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]:
+def _add_files(run: RunFile, members: dict[str, bytes | Path], paper: Path | None) -> dict[str, Any]:
     changed: dict[str, Any] = {}
-    for number, path in enumerate(run.config.plugins):
+    for number, path in enumerate(run.config.get("plugins", ())):
         member = f"{container.PLUGINS}{number}/{Path(path).name}"
         if not container.MEMBERS.fullmatch(member):
             raise UserError(
@@ -132,12 +133,10 @@ def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]
         found = shipped if not Path(path).is_file() and shipped.is_file() else Path(path)
         members[member] = _read(found, "the plugin")
         changed.setdefault("plugins", []).append(member)
-    if paper := run.config.paper:
-        numbers = find_paper(paper)
-        members[container.PAPER] = _read(numbers, "the paper")
-        if (
-            numbers.parent not in paper_folders().values()
-        ):  # others may not have the file, or the package that it is from
+    if paper:
+        members[container.PAPER] = _read(paper, "the paper")
+        # Others may not have the file, or the package that it is from.
+        if paper.parent not in paper_folders().values():
             changed["paper"] = container.PAPER
     return changed
 
@@ -178,8 +177,8 @@ def _describe_data(run: RunFile, name: str, facts: DataFacts) -> dict[str, Any]:
     from olbench.data.catalog import catalog
     from olbench.data.fetch import fetch_command
 
-    specs = (each for each in run.config.datasets if name == each.name or name.startswith(f"{each.name}["))
-    spec = next(specs, None)
+    specs = map(DatasetSpec.from_plain, run.config["datasets"])
+    spec = next((each for each in specs if name == each.name or name.startswith(f"{each.name}[")), None)
     known = {"fingerprint": facts.fingerprint, "rows": facts.rows, "features": facts.features}
     steps = {"prepared": list(facts.prepared)} if facts.prepared else {}
     if spec is not None and spec.path:

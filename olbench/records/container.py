@@ -59,29 +59,16 @@ def trust(folder: Path) -> None:
     _trusted.add(folder.resolve())
 
 
-def is_trusted(folder: Path) -> bool:
-    return folder.resolve() in _trusted
-
-
 def has_member(folder: Path, name: str) -> bool:
     return name in _members(folder) if is_bundle(folder) else (folder / name).exists()
 
 
 def read_member(folder: Path, name: str) -> bytes:
-    with open_member(folder, name) as file:
-        return file.read()
-
-
-def open_member(folder: Path, name: str) -> IO[bytes]:
     if not is_bundle(folder):
-        return open(folder / name, "rb")
-    if name not in _members(folder):
-        raise FileNotFoundError(errno.ENOENT, "no such file", f"{folder}/{name}")
-    archive = zipfile.ZipFile(folder)
-    try:
-        return archive.open(name)
-    finally:
-        archive.close()  # the member keeps the file open until it is closed itself
+        return (folder / name).read_bytes()
+    entry = _find(folder, name)
+    with zipfile.ZipFile(folder) as archive:
+        return archive.read(entry)
 
 
 def read_piece(folder: Path, name: str, offset: int, size: int) -> bytes:
@@ -89,9 +76,7 @@ def read_piece(folder: Path, name: str, offset: int, size: int) -> bytes:
         with open(folder / name, "rb") as file:
             file.seek(offset)
             return file.read(size)
-    entry = _members(folder).get(name)
-    if entry is None:
-        raise FileNotFoundError(errno.ENOENT, "no such file", f"{folder}/{name}")
+    entry = _find(folder, name)
     with open(folder, "rb") as file:
         file.seek(entry.header_offset + LOCAL_LENGTHS)
         begin = entry.header_offset + LOCAL_BYTES + sum(struct.unpack("<2H", file.read(4)))
@@ -101,7 +86,7 @@ def read_piece(folder: Path, name: str, offset: int, size: int) -> bytes:
 
 def locate_plugin(folder: Path, name: str) -> str:
     """In the cache if it is trusted: no file can be opened or run at a path inside of a bundle."""
-    if not is_trusted(folder):
+    if folder.resolve() not in _trusted:
         return str(folder / name)
     content = read_member(folder, name)
     return str(keep_plugin(name.rpartition("/")[2], hashlib.sha256(content).hexdigest(), content))
@@ -170,6 +155,12 @@ def _members(folder: Path) -> Mapping[str, zipfile.ZipInfo]:
     """Return the members of a bundle, which is checked when it is first used and after it has changed."""
     found = folder.stat()
     return _check(folder, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+def _find(folder: Path, name: str) -> zipfile.ZipInfo:
+    if name not in (members := _members(folder)):
+        raise FileNotFoundError(errno.ENOENT, "no such file", f"{folder}/{name}")
+    return members[name]
 
 
 @lru_cache(maxsize=16)

@@ -38,19 +38,14 @@ def each(folder: Path) -> Iterator[Record]:
 
 
 def keys(folder: Path) -> list[str]:
-    if not is_bundle(folder) and (path := _find(folder)).name == PACKED:
-        return _packed_keys(path)
-    return [record["key"] for record in each(folder)]
-
-
-def _packed_keys(path: Path) -> list[str]:
+    if is_bundle(folder) or (path := _find(folder)).name != PACKED:
+        return [record["key"] for record in each(folder)]
     mark = remembered.hash_files(path)
-    known = remembered.recall(path.parent, "keys", mark)
-    if known is not None:
+    if (known := remembered.recall(folder, "keys", mark)) is not None:
         return known.decode().split()
     found = list(_unpacked(path, packed.unpack_keys))
     if len(found) >= remembered.FEWEST:
-        remembered.remember(path.parent, "keys", mark, "\n".join(found).encode())
+        remembered.remember(folder, "keys", mark, "\n".join(found).encode())
     return found
 
 
@@ -91,14 +86,10 @@ def _unpacked(path: Path, unpack: Callable[[bytes], Iterable[Item]]) -> Iterator
     try:
         yield from unpack(path.read_bytes())
     except packed.PackedError as error:
-        raise _damage(path, str(error)) from None
-
-
-def _damage(path: Path, problem: str) -> UserError:
-    return UserError(
-        f"{path} is damaged: {problem}; restore the file, or remove it, and the next run computes its trials "
-        "again"
-    )
+        raise UserError(
+            f"{path} is damaged: {error}; restore the file, or remove it, and the next run computes its "
+            "trials again"
+        ) from None
 
 
 def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:
@@ -185,7 +176,7 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locks.hold(folder / LOCK, locks.describe_process()))
+            stack.enter_context(locks.hold(folder / LOCK))
             stack.callback(_remove_unused, created)
         except OSError as error:
             raise UserError(

@@ -4,7 +4,7 @@ import fcntl
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -13,7 +13,7 @@ class LockedError(Exception):
 
 
 @contextmanager
-def hold(path: Path, note: str) -> Iterator[None]:
+def hold(path: Path) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
@@ -21,16 +21,12 @@ def hold(path: Path, note: str) -> Iterator[None]:
         except OSError:
             raise LockedError(_read(descriptor)) from None
         try:
-            _write(descriptor, note)
+            _write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n")
             yield
         finally:
             _write(descriptor, "")
     finally:
         os.close(descriptor)
-
-
-def describe_process() -> str:
-    return f"process {os.getpid()} on {socket.gethostname()}\n"
 
 
 def _read(descriptor: int) -> str:
@@ -39,10 +35,7 @@ def _read(descriptor: int) -> str:
 
 
 def _write(descriptor: int, note: str) -> None:
-    """Replace the note. The lock holds without it, so a full disk does no harm."""
-    try:
+    with suppress(OSError):  # the lock holds without the note, so a full disk does no harm
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
         os.write(descriptor, note.encode())
-    except OSError:
-        return

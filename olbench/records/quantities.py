@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Direction = Literal["lower", "higher", "neither"]
 Floats = NDArray[np.float64]
 #: The verdicts on a number that agrees with a reported one, from best to worst.
 REPRODUCED, CLOSE = "reproduced", "close"
@@ -43,7 +42,7 @@ class Quantity:
     title: str
     #: Digits after the decimal point.
     digits: int
-    better: Direction = "lower"
+    better: Literal["lower", "higher", "neither"] = "lower"
     #: Whether a verdict compares it with what a paper reports; times depend on the machine and are not.
     judged: bool = False
     #: Whether it must repeat to the last digit, on any machine and at any speed.
@@ -77,16 +76,12 @@ class Quantity:
         """The number that two runs are compared in: a count rather than its ratio."""
         return self.ratio[0] if self.ratio else self.name
 
-    def is_in(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a record has it, or all numbers that it is computed from."""
-        return self.name in record or all(name in record for name in self.fields)
-
     def of(self, record: Mapping[str, Any]) -> float:
         """Return its value in the record of a trial that succeeded, NaN where it is not recorded."""
         if self.ratio:
             count, total = (record[name] for name in self.ratio)
             return float(count / total) if total else math.nan
-        if self.formula and self.name not in record and self.is_in(record):
+        if self.formula and self.name not in record and all(name in record for name in self.fields):
             return float(self.formula(*(record[name] for name in self.parts)))
         value = record.get(self.name)
         return math.nan if value is None else float(value)

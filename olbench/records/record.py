@@ -14,21 +14,12 @@ VERSION = 2
 #: Fields of a record that are mappings and no curves; a run keeps them in memory.
 MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
-
 _KINDS: dict[str, type] = {
-    "key": str,
-    "protocol": str,
-    "dataset": str,
-    "fingerprint": str,
-    "algorithm": str,
-    "role": str,
-    "code": str,
-    "status": str,
-    "number": int,
-    "seed": int,
-    "params": dict,
-    "options": dict,
-    "setting": dict,
+    **dict.fromkeys(
+        ("key", "protocol", "dataset", "fingerprint", "algorithm", "role", "code", "status"), str
+    ),
+    **dict.fromkeys(("number", "seed"), int),
+    **dict.fromkeys(("params", "options", "setting"), dict),
 }
 _NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
 TIMES = (SECONDS.name, CPU_SECONDS.name)
@@ -39,6 +30,10 @@ _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 class RecordError(ValueError):
     """A line that is no record, or not the record that was written."""
+
+
+class BrokenRecordError(RecordError):
+    """A whole record that no trial can have written, or that is not as it was written."""
 
 
 def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Record:
@@ -86,7 +81,9 @@ def read_line(line: bytes) -> Record:
         raise BrokenRecordError(f"its version is {found}, and this olbench reads version {VERSION}")
     body, mark, rest = line.rstrip(b"\n").rpartition(b',"checksum":"')
     if not mark or rest != f'{_checksum(body + b"}")}"}}'.encode():
-        raise ChecksumError("this record does not match its checksum: it was changed after it was written")
+        raise BrokenRecordError(
+            "this record does not match its checksum: it was changed after it was written"
+        )
     check_fields(record)
     return record
 
@@ -138,14 +135,6 @@ def _check_measured(record: Mapping[str, Any]) -> None:
 
 def _show(value: Any) -> str:
     return "missing" if value is None else shorten(repr(value))
-
-
-class BrokenRecordError(RecordError):
-    """A whole record that no trial can have written."""
-
-
-class ChecksumError(BrokenRecordError):
-    """A whole record that is not as it was written."""
 
 
 def _checksum(text: bytes) -> str:

@@ -1,29 +1,26 @@
 """run.json: the config, the versions, the machine, the times, and which trials report each cell."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from olbench.algorithms import get_definition, load_plugin, title_of
+from olbench.algorithms import title_of
 from olbench.algorithms.registry import RECORDED
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
-from olbench.protocols import Protocol, get_protocol, protocols
-from olbench.protocols.behaviour import source_hash
-from olbench.protocols.definition import Cell, Known
-from olbench.protocols.specs import Config
-from olbench.records import ledger, provenance
+from olbench.records import ledger
 from olbench.records.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
 from olbench.records.seeds import STREAMS
+from olbench.records.shipped import REFERENCE
 from olbench.structs import (
     Node,
     any_text,
     anything,
-    from_plain,
     from_struct,
     line,
     many,
@@ -35,7 +32,6 @@ from olbench.structs import (
 
 NAME = "run.json"
 VERSION = 2
-REFERENCE = "reference"
 
 
 def read_machine(node: Node, name: str) -> dict[str, Any]:
@@ -80,7 +76,7 @@ class CellFacts:
 
 @dataclass(frozen=True)
 class RunFile:
-    config: Config
+    config: Mapping[str, Any]
     data: Mapping[str, DataFacts] = field(default_factory=dict)
     cells: tuple[CellFacts, ...] = ()
     sources: Texts = field(default_factory=dict)
@@ -103,10 +99,10 @@ class RunFile:
                 own[name] = dict(values) if isinstance(values, Mapping) else list(values)
         return {
             "version": VERSION,
-            "config": json.loads(json.dumps(self.config.plain())),
+            "config": self.config,
             "data": {name: from_struct(facts) for name, facts in self.data.items()},
             "cells": [{**vars(cell), "keys": list(cell.keys)} for cell in self.cells],
-            "seeds": {"seed": self.config.seed, "streams": list(STREAMS)},
+            "seeds": {"seed": self.config.get("seed", 0), "streams": list(STREAMS)},
             **own,
         }
 
@@ -115,13 +111,10 @@ class RunFile:
         known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
         # There are tens of thousands of keys, which are checked apart.
         run = read_plain(cls, {**known, "cells": [{**cell, "keys": []} for cell in content["cells"]]}, NAME)
-        _check_settings(run.config)
-        cells = []
-        for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True)):
-            if cell.entry >= len(run.config.algorithms):
-                raise UserError(f"{NAME}.cells.{place}.entry is beyond the algorithms of the config")
-            keys = _read_keys(stored["keys"], f"{NAME}.cells.{place}.keys")
-            cells.append(replace(cell, keys=keys))
+        cells = (
+            replace(cell, keys=_read_keys(stored["keys"], f"{NAME}.cells.{place}.keys"))
+            for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True))
+        )
         return replace(run, cells=tuple(cells))
 
 
@@ -135,68 +128,23 @@ def _read_keys(keys: Any, place: str) -> Any:
     return tuple(keys)
 
 
-def _check_settings(config: Config) -> None:
-    """Check what the protocol adds to a config; that of a plugin is not loaded for it."""
-    protocol = next((known for known in protocols() if known.id == config.protocol), None)
-    if protocol is None:
-        return
-    added = [("config", key, config.settings) for key in protocol.keys]
-    added += [("config.tuning", key, config.tuning.settings) for key in protocol.tuning_keys]
-    for place, key, settings in added:
-        # What a config names, such as a file of rules, is recorded as its content; it has no default.
-        if key.default is not None and key.name in settings:
-            key.read(from_plain(settings[key.name], f"{NAME}.{place}.{key.name}", paths=True), key.name)
-
-
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, end: str | None) -> RunFile:
-    sources = {cell.source.name: cell.source for cell in cells}
-    return RunFile(
-        config=config,
-        data={
-            name: DataFacts(source.fingerprint, source.n, source.d, source.majority, tuple(source.prepared))
-            for name, source in sources.items()
-        },
-        cells=tuple(_describe_cell(cell, known) for cell in cells),
-        sources={id: source_hash(id) for id in dict.fromkeys(cell.spec.id for cell in cells)},
-        versions=provenance.versions(),
-        **provenance.commit(),
-        machine=provenance.machine(),
-        start=start,
-        end=end,
-        titles=_find_titles(cell.spec.id for cell in cells),
-    )
-
-
-def _find_titles(ids: Iterable[str]) -> dict[str, str]:
-    own = (get_definition(id) for id in dict.fromkeys(ids))
-    return {each.id: each.title for each in own if each.is_own and each.title != each.id}
-
-
-def _describe_cell(cell: Cell, known: Known) -> CellFacts:
-    chosen = cell.step(known).chosen
-    return CellFacts(
-        dataset=cell.source.name,
-        algorithm=cell.spec.id,
-        entry=cell.entry,
-        label=cell.label,
-        params=None if chosen is None else cell.params_of(chosen),
-        setting={} if chosen is None else cell.setting_of(chosen),
-        options=dict(cell.spec.options),
-        tuning_passes=cell.tuning_passes,
-        planned=cell.repeats,
-        keys=tuple(trial.key for trial in cell.reported(known)),
-    )
-
-
 def read(folder: Path) -> RunFile:
-    path = folder / NAME
-    try:
+    with refusal(folder):
         content = _find_keys(folder, json.loads(read_member(folder, NAME).decode()))
         run = RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
+    RECORDED.update(run.titles)
+    return run
+
+
+@contextmanager
+def refusal(folder: Path) -> Iterator[None]:
+    path = folder / NAME
+    try:
+        yield
     except FileNotFoundError:
         shipped = folder / REFERENCE
         hint = f"; did you mean {shipped}?" if shipped.is_dir() else ""
@@ -213,8 +161,6 @@ def read(folder: Path) -> RunFile:
         raise UserError(f"{path} is not the record of a run") from None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from None
-    RECORDED.update(run.titles)
-    return run
 
 
 def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
@@ -291,40 +237,5 @@ def refer_to_lines(content: Mapping[str, Any], keys: Sequence[str]) -> dict[str,
     return {**content, "cells": cells}
 
 
-def read_config(folder: Path) -> Config:
-    config = read(folder).config
-    load_plugins(config)
-    return config
-
-
-def load_plugins(config: Config) -> None:
-    for path in config.plugins:
-        for bundle in Path(path).parents:
-            if is_bundle(bundle):
-                raise UserError(
-                    f"{bundle} brings Python code of its own ({Path(path).name}), which is not run unless "
-                    "you trust it; read it, then add --trust-plugins"
-                )
-        load_plugin(path)
-
-
-def protocol_of(config: Config) -> Protocol:
-    if config.protocol not in {protocol.id for protocol in protocols()}:
-        load_plugins(config)
-    return get_protocol(config.protocol).configured(config)
-
-
 def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
     write_text(folder / name, json.dumps(content, indent=1) + "\n", durable=True)
-
-
-def is_current(folder: Path, wanted: RunFile) -> bool:
-    try:
-        recorded, current = read(folder).plain(), wanted.plain()
-    except UserError:
-        return False
-    for facts in (*recorded["data"].values(), *current["data"].values()):
-        facts.pop("majority", None)  # older records lack it, and the fingerprint covers it
-    return bool(recorded["end"]) and all(
-        recorded[name] == current[name] for name in ("config", "data", "cells")
-    )

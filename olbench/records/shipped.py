@@ -58,13 +58,10 @@ def find_run(folder: str | Path) -> Path:
         )
     if str(path) not in shipped:
         known = [*shipped, *(each.parent.name for each in sorted(own.parent.glob("*/run.json")))]
+        hint = f"run {path}` makes one" if str(path) in configs() else "list` shows what ships"
         raise UserError(
             f"there is no run '{path}' here, in results or among those that ship{suggest(str(path), known)}; "
-            + (
-                f"`olbench run {path}` makes one"
-                if str(path) in configs()
-                else "`olbench list` shows what ships"
-            )
+            f"`olbench {hint}"
         )
     return shipped[str(path)]
 

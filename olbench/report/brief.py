@@ -10,8 +10,8 @@ from olbench.analysis.guessing import describe_guesses
 from olbench.analysis.results import Entry
 from olbench.analysis.standings import winners
 from olbench.errors import UserError
-from olbench.records import run_file
 from olbench.records.container import is_bundle
+from olbench.records.shipped import REFERENCE
 from olbench.report.grid import (
     DETAIL,
     FLAG,
@@ -129,7 +129,7 @@ def describe_ranks(report: Report) -> str:
 
 def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
     results, steps = report.results, []
-    if results.folder.resolve().name == run_file.REFERENCE or is_bundle(results.folder):
+    if results.folder.resolve().name == REFERENCE or is_bundle(results.folder):
         pass  # it shipped, or came as a bundle: the user has no run to repeat
     elif results.missing:
         steps.append(("olbench run ...", "the same command again finishes it"))

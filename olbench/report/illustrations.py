@@ -30,7 +30,9 @@ def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
     if paper not in papers:
         known = ", ".join(papers)
         if paper in paper_ids():
-            about = (name for name, folder in runs().items() if run_file.read(folder).config.paper == paper)
+            about = (
+                name for name, folder in runs().items() if run_file.read(folder).config.get("paper") == paper
+            )
             hint = f"papers with illustrations: {known}"
             if name := next(about, ""):
                 hint = f"`olbench report {name} --figures FOLDER` draws them from the run that ships"

@@ -14,9 +14,9 @@ from olbench.analysis.paper_file import load_paper
 from olbench.analysis.published import Paper
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
 from olbench.errors import UserError
+from olbench.protocols.recorded import RecordedRun, read_run
 from olbench.records import run_file
 from olbench.records.quantities import Quantity
-from olbench.records.run_file import RunFile
 from olbench.records.shipped import runs
 from olbench.report.document import Document
 from olbench.report.grid import Grid, boxes, left, right
@@ -107,22 +107,21 @@ def find_runs(root: Path) -> list[Path]:
     candidates += [(name, folder, False) for name, folder in runs().items()]
     for name, folder, is_own in candidates:
         try:
-            run = run_file.read(folder)
+            run = read_run(folder)
         except UserError:
             continue  # skip folders that are not runs
-        if run.config.paper and run.end and not _is_quick_look(run):
-            done = [len(cell.keys) for cell in run.cells if cell.params is not None]
+        if run.config.paper and run.file.end and not _is_quick_look(run):
+            done = [len(cell.keys) for cell in run.file.cells if cell.params is not None]
             standing = len(done), sum(done), is_own
             if name not in best or standing > best[name][0]:
                 best[name] = standing, folder
     return [folder for _, folder in best.values()]
 
 
-def _is_quick_look(run: RunFile) -> bool:
-    assert run.config.paper is not None
+def _is_quick_look(run: RecordedRun) -> bool:
     paper = load_paper(run.config.paper).under(run.config.protocol)
     needed = max((each.n or 0 for each in paper.numbers if each.deviation is not None), default=0)
-    return run_file.protocol_of(run.config).repeats(run.config) < needed
+    return run.protocol.repeats(run.config) < needed
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:

@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from olbench import make_algorithm
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
-from olbench.papers.cw2012.combination import Sums, fold
+from olbench.papers.cw2012.combination import Sums
+from olbench.protocols.parts import fold
 
 FEATURES = 12
 

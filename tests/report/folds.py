@@ -64,7 +64,7 @@ def results(entries: Sequence[Entry], protocol: str = "crossval") -> Results:
     config = Config(
         tuple(map(DatasetSpec, names)), tuple(specs.values()), protocol=protocol, tuning=Tuning("nested")
     )
-    return Results(Path("made"), RunFile(config), tuple(entries))
+    return Results(Path("made"), RunFile(config.plain()), tuple(entries))
 
 
 def many(datasets: Sequence[str], labels: Sequence[str], epochs: int = 10, folds: int = 4) -> Results:

@@ -83,7 +83,7 @@ def results(entries: list[Entry], datasets: tuple[str, ...] = (), search: str = 
     )
     present = dict.fromkeys(each.dataset for each in entries)
     data = {name: DataFacts(catalog()[name].fingerprint, N, 1) for name in present}
-    return Results(Path("made"), RunFile(config, data), tuple(entries))
+    return Results(Path("made"), RunFile(config.plain(), data), tuple(entries))
 
 
 def as_printed() -> Results:

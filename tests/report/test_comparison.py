@@ -73,7 +73,7 @@ def test_of_an_algorithm_that_only_one_config_lists_the_grid_is_not_a_difference
     flat = comparison.flatten(before.config.plain())
     assert flat["algorithm cw: grid.eta"].startswith("0.5, 0.55, ")
     config = replace(before.config, algorithms=before.config.algorithms[:1])
-    after = replace(before, run=replace(before.run, config=config))
+    after = replace(before, run=replace(before.run, config=config.plain()))
     found = dict(comparison.config_differences([before, after]))
     assert set(found) == {f"algorithm {id}" for id in ("cw", "arow", "scw1", "scw2")}
 

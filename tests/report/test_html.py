@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from olbench.protocols.reading import read_config
-from olbench.records.run_file import read_config as recorded_config
+from olbench.protocols.recorded import read_run
 from olbench.report.model import make_report
 from tests.report.editing import reseal
 from tests.report.pages import render, section_values
@@ -65,7 +65,7 @@ def test_the_config_of_the_page_is_the_config_of_the_run(tmp_path: Path):
     address = re.search(r'download="small.yaml" href="data:[^,]*,([^"]*)"', page)[1]
     (tmp_path / "again.yaml").write_bytes(base64.b64decode(address))
     # The run was recorded before there was the key `order`; it means the default.
-    recorded = {"order": "exact"} | recorded_config(SMALL).plain()
+    recorded = {"order": "exact"} | read_run(SMALL).config.plain()
     assert read_config(tmp_path / "again.yaml").plain() == recorded
     assert yaml.safe_load(base64.b64decode(address))["permutations"] == 5
 

@@ -12,7 +12,7 @@ import pytest
 from olbench.analysis import baseline
 from olbench.analysis.results import load_results, newest
 from olbench.errors import UserError
-from olbench.records.compare import _has_own_key
+from olbench.protocols.recorded import _has_own_key
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.records.record import read_line
 from olbench.records.trial import Trial

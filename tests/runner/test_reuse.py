@@ -9,8 +9,8 @@ import pytest
 
 import olbench
 from olbench import load_results
+from olbench.api import bundle as write_bundle
 from olbench.records import ledger
-from olbench.records.bundle import write_bundle
 from olbench.records.record import write_line
 
 WHOLE = {

@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import binomtest, hypergeom
 
 import olbench
+from olbench.api import bundle as write_bundle
 from olbench.engine.verification import altered_trials, detection, sample_size
 from olbench.records import container, ledger
-from olbench.records.bundle import write_bundle
 from olbench.records.packed import pack
 from olbench.records.trial import key_of
 from tests.trials.test_bundle import read_all

@@ -19,8 +19,9 @@ import pytest
 
 import olbench
 from olbench import UserError, load_results
+from olbench.api import bundle as write_bundle
 from olbench.records import container, ledger, run_file
-from olbench.records.bundle import digest_records, write_bundle
+from olbench.records.bundle import digest_records
 from tests.refusals import find_wrong
 from tests.runner.conftest import ROOT, own_folder  # noqa: F401
 
@@ -134,10 +135,10 @@ def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
     said = json.loads(members["data.json"])["own.libsvm"]
     assert (said["file"], said["rows"]) == ("own.libsvm", 60)
     config = run_file.read(path).config
-    assert config.paper == f"{path}/paper.yaml"
+    assert config["paper"] == f"{path}/paper.yaml"
     from olbench.analysis.paper_file import load_paper
 
-    assert load_paper(config.paper).algorithms == load_paper(str(paper)).algorithms
+    assert load_paper(config["paper"]).algorithms == load_paper(str(paper)).algorithms
 
 
 def test_a_run_that_ships_is_bundled_by_its_name(here, own_folder):  # noqa: F811

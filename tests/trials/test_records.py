@@ -10,7 +10,7 @@ from olbench.errors import UserError
 from olbench.records import ledger, packed
 from olbench.records.arrays import NAME as ARRAYS
 from olbench.records.arrays import ArrayFile, read_array
-from olbench.records.record import ChecksumError, RecordError, read_line, write_line
+from olbench.records.record import BrokenRecordError, RecordError, read_line, write_line
 from olbench.records.trial import Trial
 from tests.refusals import find_wrong
 
@@ -34,9 +34,9 @@ def test_a_changed_line_and_one_that_is_no_record_are_refused():
         (b'"}', b'" }'),
     ):
         assert before in line
-        with pytest.raises(ChecksumError, match="does not match its checksum"):
+        with pytest.raises(BrokenRecordError, match="does not match its checksum"):
             read_line(line.replace(before, after))
-    with pytest.raises(ChecksumError):
+    with pytest.raises(BrokenRecordError):
         read_line(json.dumps(RECORD).encode())
     for line in (b"", b"oops", b"[]", b'{"key": "12"}', b'{"key":' + b"[" * 100_000):
         with pytest.raises(RecordError, match="not a trial"):

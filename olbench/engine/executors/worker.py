@@ -33,10 +33,10 @@ from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.learners.passes import StoppedError
-from olbench.papers.cw2012.combination import fold
 from olbench.protocols import behaviour as behaviours
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
+from olbench.protocols.parts import InParts, fold
 from olbench.records import provenance
 from olbench.records.container import keep_plugin
 from olbench.records.trial import Outcome, Record, Trial
@@ -98,9 +98,9 @@ def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> A
         return {"worker": worker, "refused": str(error)}
     if trial is None:
         return {"worker": worker, "needs_data": True}
-    spread = None
-    if not alone and get_protocol(trial.protocol).parts(trial):
-        spread = partial(_spread, text, trial, stop)
+    protocol, spread = get_protocol(trial.protocol), None
+    if not alone and isinstance(protocol, InParts) and protocol.parts(trial):
+        spread = partial(_spread, protocol, text, trial, stop)
     record = attempt(trial, stop, spread)
     return {"worker": worker} if record is None else {"worker": worker, "record": record}
 
@@ -119,7 +119,7 @@ def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> Tr
     return trial
 
 
-def _spread(text: str, trial: Trial, stop: StopFlag) -> Outcome:
+def _spread(protocol: InParts, text: str, trial: Trial, stop: StopFlag) -> Outcome:
     """Run the parts of a trial on the workers that hold its data, and join them there as a tree.
 
     Dask runs what is lost with a worker again. If it gives up, or the cluster shrinks to this worker, the
@@ -129,7 +129,6 @@ def _spread(text: str, trial: Trial, stop: StopFlag) -> Outcome:
     from distributed.client import FutureCancelledError
     from distributed.scheduler import KilledWorker
 
-    protocol = get_protocol(trial.protocol)
     # The thread of this task is free for parts while it waits for them.
     with suppress(KilledWorker, FutureCancelledError), worker_client() as client:
         answers = client.run(can_run, text, on_error="return")
@@ -154,7 +153,7 @@ def _spread(text: str, trial: Trial, stop: StopFlag) -> Outcome:
                     raise StoppedError
                 time.sleep(PAUSE)
             return protocol.finish(trial, joined.result(), stop.is_set)
-    return protocol.run(trial, trial.source, stop.is_set)
+    return get_protocol(trial.protocol).run(trial, trial.source, stop.is_set)
 
 
 def can_run(text: str) -> bool:
@@ -167,7 +166,9 @@ def run_part(text: str, part: int) -> Any:
     trial = _make_ready(json.loads(text))
     if trial is None:
         raise RuntimeError("the worker has lost the data of the trial")
-    return get_protocol(trial.protocol).run_part(trial, part, stop.is_set)
+    protocol = get_protocol(trial.protocol)
+    assert isinstance(protocol, InParts)
+    return protocol.run_part(trial, part, stop.is_set)
 
 
 def join_parts(left: Any, right: Any) -> Any:

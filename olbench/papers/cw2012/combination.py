@@ -4,9 +4,7 @@ What is carried are sums over models, by feature, which add up in any order. Fea
 lacks have mean 0 and precision 1/a in it: they count in every combination, and cost no memory.
 """
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +15,6 @@ from olbench.learners.examples import Floats, Ints
 #: feature.
 EXCESS, WEIGHTED, MEAN, COUNTED, COUNT = range(5)
 Columns = NDArray[np.uint32]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,20 +78,3 @@ class Sums:
         weights = np.zeros(wanted.size)
         weights[present] = self.means(way)[places[present]]
         return weights
-
-
-def fold(leaves: Iterable[T], join: Callable[[T, T], T]) -> T:
-    """A binary tree whose shape depends on the number of leaves alone; at most log2(n) subtrees are held."""
-    trees: list[tuple[int, T]] = []
-    for leaf in leaves:
-        height, tree = 0, leaf
-        while trees and trees[-1][0] == height:
-            tree = join(trees.pop()[1], tree)
-            height += 1
-        trees.append((height, tree))
-    if not trees:
-        raise ValueError("there are no models to combine")
-    _, total = trees.pop()
-    while trees:
-        total = join(trees.pop()[1], total)
-    return total

@@ -22,9 +22,10 @@ from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learners.passes import SLICE_ROWS, StoppedError
 from olbench.learners.start import start
-from olbench.papers.cw2012.combination import Columns, Sums, fold
+from olbench.papers.cw2012.combination import Columns, Sums
 from olbench.protocols.definition import Cell, Key, Protocol, Stopped, protocol, whole, wholes
 from olbench.protocols.keys import by_dataset
+from olbench.protocols.parts import InParts, fold
 from olbench.protocols.scores import Scores, accuracy_series
 from olbench.protocols.specs import Config
 from olbench.protocols.tuning import Choice
@@ -50,7 +51,7 @@ _local = local()
 
 
 @protocol
-class Shards(Protocol):
+class Shards(InParts, Protocol):
     """Train models on disjoint parts of the training rows, and test them apart, combined, and as one."""
 
     id = "shards"

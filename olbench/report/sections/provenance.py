@@ -19,7 +19,7 @@ def parts(report: Report) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     changes = " with uncommitted changes" if run.dirty else ""
     commit = f"commit {run.commit[:12]}{changes}; " if run.commit else ""
-    yield f"{commit}seed {run.config.seed}; {versions}; {machine_text(run)}"
+    yield f"{commit}seed {report.results.config.seed}; {versions}; {machine_text(run)}"
     if run.deaths:
         yield f"During the run, {'; '.join(run.deaths)}."
 
@@ -44,7 +44,7 @@ def page(report: Report) -> Mapping[str, Any]:
         "Ended": run.end or "not finished",
         "Machine": machine_text(run),
         "Protocol": ", ".join(filter(None, (report.protocol.id, changed_settings(report)))),
-        "Seed": f"{run.config.seed}, streams {', '.join(STREAMS)}",
+        "Seed": f"{report.results.config.seed}, streams {', '.join(STREAMS)}",
         "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
         "During the run": "; ".join(run.deaths),
     }

@@ -94,7 +94,7 @@ class SiteRun:
             "dirty": run.dirty,
             "machine": machine_text(run),
             "versions": dict(run.versions),
-            "seed": run.config.seed,
+            "seed": results.config.seed,
             "numbered": results.numbered,
             "repeats": max((entry.planned for entry in results.entries), default=0),
             "timing": " and ".join(sorted({entry.timing for entry in self.entries})),

@@ -1,0 +1,155 @@
+"""A run on disk with its experiment: what run.json says about a cell must hold for the records it names."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from olbench.algorithms import load_plugin
+from olbench.errors import UserError, shorten
+from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols.specs import Config
+from olbench.records import ledger, run_file
+from olbench.records.container import is_bundle
+from olbench.records.run_file import CellFacts, RunFile
+from olbench.records.trial import Record, key_of
+from olbench.structs import from_plain, read_struct
+
+SHARED = ("seed", "fingerprint", "options", "role", "code")
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    folder: Path
+    file: RunFile
+
+    @cached_property
+    def config(self) -> Config:
+        return read_struct(Config, self._node(self.file.config, "config"), "config")
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        if self.config.protocol not in {protocol.id for protocol in protocols()}:
+            self.load_plugins()
+        return get_protocol(self.config.protocol).configured(self.config)
+
+    def load_plugins(self) -> None:
+        for path in self.config.plugins:
+            for bundle in Path(path).parents:
+                if is_bundle(bundle):
+                    raise UserError(
+                        f"{bundle} brings Python code of its own ({Path(path).name}), which is not run "
+                        "unless you trust it; read it, then add --trust-plugins"
+                    )
+            load_plugin(path)
+
+    def check_config(self) -> None:
+        """Check the keys of the protocol too; that of a plugin is not loaded for it."""
+        config = self.config
+        for place, cell in enumerate(self.file.cells):
+            if cell.entry >= len(config.algorithms):
+                raise UserError(f"{run_file.NAME}.cells.{place}.entry is beyond the algorithms of the config")
+        protocol = next((known for known in protocols() if known.id == config.protocol), None)
+        if protocol is None:
+            return
+        added = [("config", key, config.settings) for key in protocol.keys]
+        added += [("config.tuning", key, config.tuning.settings) for key in protocol.tuning_keys]
+        for where, key, settings in added:
+            # What a config names, such as a file of rules, is recorded as its content; it has no default.
+            if key.default is not None and key.name in settings:
+                key.read(self._node(settings[key.name], f"{where}.{key.name}"), key.name)
+
+    @staticmethod
+    def _node(content: Any, place: str) -> Any:
+        return from_plain(content, f"{run_file.NAME}.{place}", paths=True)
+
+    def trials_of(self, cell: CellFacts, records: Mapping[str, Record]) -> list[Record]:
+        found = [records[key] for key in cell.keys if key in records]
+        self._check_cell(cell, found)
+        viewed = [self.protocol.view(record, cell.setting) for record in found]
+        good = [record for record in viewed if record["status"] == "ok"]
+        for record in good:
+            self.check(record)
+        if self.protocol.same_n:
+            self._check_sizes(good)
+        return viewed
+
+    def check(self, record: Record) -> None:
+        """Refuse an edited record even if its checksum fits."""
+        if defect := self.protocol.find_defect(record):
+            raise self.refuse(record, defect)
+        if not _has_own_key(record):
+            raise self.refuse(record, "its key is not that of its fields")
+
+    def refuse(self, record: Record, reason: str) -> UserError:
+        return refuse_record(record, self.folder / ledger.NAME, "reported", reason)
+
+    def _check_cell(self, cell: CellFacts, records: Sequence[Record]) -> None:
+        stated = {"protocol": self.protocol.id, "dataset": cell.dataset, "algorithm": cell.algorithm}
+        numbers: dict[int, Record] = {}
+        for record in records:
+            for name, value in stated.items():
+                if record[name] != value:
+                    reason = f"the {name} of its trial {record['key']} is {shorten(repr(record[name]))}"
+                    raise self._refuse_cell(cell, f"{reason} and not {shorten(repr(value))}")
+            for name in SHARED:
+                if record[name] != records[0][name]:
+                    pair = f"its trials {records[0]['key']} and {record['key']}"
+                    raise self._refuse_cell(cell, f"{pair} differ in their {name}")
+            first = numbers.setdefault(record["number"], record)
+            if first is not record:
+                pair = f"its trials {first['key']} and {record['key']}"
+                raise self._refuse_cell(cell, f"{pair} have the same number, {record['number']}")
+
+    def _refuse_cell(self, cell: CellFacts, reason: str) -> UserError:
+        return UserError(
+            f"{self.folder / run_file.NAME}: {cell.label} on {cell.dataset} cannot be reported, because "
+            f"{reason}; run its config again, which rewrites this file"
+        )
+
+    def _check_sizes(self, records: Sequence[Record]) -> None:
+        sizes = Counter(record["n"] for record in records)
+        if len(sizes) < 2:
+            return
+        usual = sizes.most_common(1)[0][0]
+        one = next(record for record in records if record["n"] == usual)
+        other = next(record for record in records if record["n"] != usual)
+        raise UserError(
+            f"{self.folder / ledger.NAME}: the trials {one['key']} and {other['key']} cannot be reported "
+            f"together, because their n are {one['n']} and {other['n']}; remove both lines, and the next run "
+            "computes these trials again"
+        )
+
+
+def read_run(folder: Path) -> RecordedRun:
+    run = RecordedRun(folder, run_file.read(folder))
+    with run_file.refusal(folder):
+        run.check_config()
+    return run
+
+
+def refuse_record(record: Record, path: Path, use: str, reason: str) -> UserError:
+    return UserError(
+        f"{path}: the trial {record['key']} cannot be {use}, because {reason}; remove its line, and the next "
+        "run computes that trial again"
+    )
+
+
+def _has_own_key(record: Record) -> bool:
+    if key_of(record) == record["key"]:
+        return True
+    # A setting of a user's own protocol may have had numbers as keys, which JSON made text.
+    return bool(key_of({**record, "setting": _restore_numbers(record["setting"])}) == record["key"])
+
+
+def _restore_numbers(value: Any) -> Any:
+    """Return plain values in which keys that look like whole numbers are numbers."""
+    if isinstance(value, list):
+        return [_restore_numbers(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    numbers = all(re.fullmatch("-?[0-9]{1,18}", key) for key in value)
+    return {int(key) if numbers else key: _restore_numbers(item) for key, item in value.items()}
