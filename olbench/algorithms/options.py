@@ -1,4 +1,4 @@
-"""Options that algorithms take besides their own parameters: of covariances, of several classes, advice."""
+"""Options that algorithms take besides their parameters: of covariances, of several classes, their own."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -56,12 +56,11 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
     # A contestant may have a parameter of such a name, and a rule one that kernels have too.
     names, reserved = NATIVE - own, RESERVED - own
     several = read_native(definition, {name: settings[name] for name in settings if name in reserved | names})
-    settings = {name: value for name, value in settings.items() if name not in names}
-    if definition.takes_advice:
-        rest = {name: value for name, value in settings.items() if name != "advice"}
-        return {"advice": settings.get("advice")}, rest
+    taken = {name: settings[name] for name in definition.takes if settings.get(name) is not None}
+    extras = {"extras": taken} if taken else {}
+    settings = {name: value for name, value in settings.items() if name not in names.union(definition.takes)}
     if definition.order != "second":
-        return several, settings
+        return several | extras, settings
     given = {name: value for name, value in settings.items() if name in reserved and value is not None}
     rest = {name: value for name, value in settings.items() if name not in reserved}
     if "kernel" in given and (both := sorted(KERNEL & own)):
@@ -76,7 +75,7 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
         options["covariance"] = "diag"
     if several:
         options["covariance"] = default_covariance(definition)
-    options |= {name: given[name] for name in PLAIN if name in given}
+    options |= extras | {name: given[name] for name in PLAIN if name in given}
     if "kernel" in given:
         options["kernel"] = _read_kernel(definition.id, given)
     return options, rest

@@ -79,12 +79,12 @@ def conform(id: str | None, other: str) -> int:
 def show_rules(
     definition: "Definition | None", rules: str | None, data: str | None, positive: tuple[float, ...]
 ) -> None:
-    from olbench.papers.adviceptron2010.account import make_account, render
-
     if rules is None or data is None:
         raise UserError("--rules and --data go together: the rules name features of the data")
-    if definition is None or not definition.takes_advice:
+    if definition is None or "advice" not in definition.takes:
         raise UserError("--rules goes with an algorithm that takes advice, such as adviceptron")
+    from olbench.papers.adviceptron2010.account import make_account, render
+
     click.echo(render(make_account(rules, data, list(positive) or None)), nl=False)
 
 

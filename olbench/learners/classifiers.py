@@ -1,5 +1,6 @@
 """The bases of the scikit-learn estimators, which `olbench.estimators` makes from the definitions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -51,6 +52,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     algorithm_id: ClassVar[str]
+    #: What the docstrings of estimators over another family say besides: by name, the kind and the meaning.
+    own_parameters: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    own_attributes: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    own_example: ClassVar[str] = ""
 
     epochs: int = 1
     shuffle: bool = True

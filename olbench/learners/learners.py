@@ -382,6 +382,10 @@ class AveragedLearner(FirstOrderLearner):
         return super().weights
 
 
+def start_first_order(algorithm: "Algorithm", d: int) -> FirstOrderLearner:
+    return (AveragedLearner if algorithm.definition.averaged else FirstOrderLearner)(algorithm, d)
+
+
 class SecondOrderLearner(KernelLearner):
     """A Gaussian over weight vectors: mean and covariance."""
 
@@ -775,6 +779,25 @@ class DualLearner(SecondOrderLearner):
             room = max(entries, 3 * self.support_data.size // 2)
             self.support_data = _extend(self.support_data, room)
             self.support_columns = _extend(self.support_columns, room)
+
+
+def start_second_order(algorithm: "Algorithm", d: int) -> SecondOrderLearner:
+    if algorithm.kernel is not None:
+        return DualLearner(algorithm, d, algorithm.kernel)
+    return _choose_class(algorithm)(algorithm, d)
+
+
+def _choose_class(algorithm: "Algorithm") -> type[SecondOrderLearner]:
+    definition = algorithm.definition
+    if algorithm.covariance != "diag":
+        if definition.sees_label:
+            return LabelledRoot
+        return RootLearner if algorithm.form == "root" else CovarianceLearner
+    if definition.sees_label:
+        return LabelledDiagonal
+    if definition.product:
+        return ProductLearner
+    return ExactLearner if algorithm.projection == "exact" else DiagonalLearner
 
 
 def aligned_zeros(rows: int, columns: int) -> Floats:

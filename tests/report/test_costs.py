@@ -85,7 +85,7 @@ def _unknown(results):
     from olbench.algorithms import get_definition
 
     ids = {entry.algorithm for entry in results.entries}
-    return {id for id in ids if get_definition(id).takes_advice or not get_definition(id).online}
+    return {id for id in ids if get_definition(id).takes or not get_definition(id).online}
 
 
 def test_an_algorithm_that_nobody_knows_any_more_has_no_bytes():
