@@ -1,6 +1,10 @@
-"""What is learned: one short file per algorithm or family of algorithms, and the list of all of them."""
+"""What is learned: an Algorithm is data, a rule with its parameters and options set.
 
-from olbench.algorithms.plugins import load_plugin
-from olbench.algorithms.registry import definitions, get_definition, title_of
+One short file per algorithm or family declares the rule, its grid and its source with a decorator of
+`definition`; a user's file, an installed package and the papers do the same. In come an id and settings
+(`make_algorithm`), out goes an Algorithm, from which `learners.start` makes a learner.
+"""
+
+from olbench.algorithms.registry import definitions, get_definition, load_plugin, title_of
 
 __all__ = ["definitions", "get_definition", "load_plugin", "title_of"]

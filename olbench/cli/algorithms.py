@@ -49,8 +49,7 @@ def command(
       olbench algorithms --plugin my_rule.py my-rule --conform-to arow
       olbench algorithms adviceptron --rules pima --data pima
     """
-    from olbench.algorithms import definitions, get_definition
-    from olbench.algorithms.plugins import load_plugin
+    from olbench.algorithms import definitions, get_definition, load_plugin
 
     for path in plugins:
         for definition in load_plugin(path):

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition
-from olbench.algorithms.unraised import raise_errors
 from olbench.errors import UserError
 from olbench.kernels.counters import (
     BREAKDOWNS,
@@ -28,6 +27,7 @@ from olbench.kernels.counters import (
 )
 from olbench.kernels.sizes import BLOCKED_FROM, LINE, TILE, choose_depth, count_blocks, spread_rows
 from olbench.learners.examples import Floats, Ints, SingleRow, as_examples
+from olbench.learners.own_rules import raise_errors
 from olbench.learners.state import count_memory_bytes
 from olbench.memory import USABLE, available_memory
 

@@ -20,18 +20,18 @@ from scipy.sparse import csr_matrix
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.definition import Definition
-from olbench.algorithms.plugins import run_rule
 from olbench.errors import UserError
 from olbench.files import cache_folder, write_text
 from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import Examples, Floats, as_examples
+from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import online_pass
 from olbench.records import seeds
 
 PACKAGE = Path(__file__).resolve().parent.parent
 #: What can change the result of a pass; everything else only plans, stores or prints.
 DECIDING = (
-    "kernels", "algorithms", "papers/adviceptron2010", "learners", "records/seeds.py",
+    "kernels", "algorithms", "papers/adviceptron2010", "papers/libol2013", "learners", "records/seeds.py",
     "protocols/behaviour.py",
 )  # fmt: skip
 COMPILERS = ("numpy", "numba", "llvmlite")
