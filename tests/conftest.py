@@ -19,6 +19,7 @@ COMPILED = (
     "data/generators",
     "papers/adviceptron2010",
     "papers/cw2012",
+    "papers/libol2013",
 )
 SOURCES = sorted(path for name in COMPILED for path in PACKAGE.joinpath(name).rglob("*.py"))
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]

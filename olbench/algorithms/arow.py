@@ -13,6 +13,7 @@ from olbench.algorithms.definition import (
 from olbench.kernels.losses import excess
 
 TRAITS = Traits(True, True, True, False)
+R = Parameter("r", 1.0, "regularisation: a larger r gives each example less weight", grid=POWERS_OF_TWO)
 B = Parameter("b", 1.0, "inverse of the variance v above which the covariance shrinks", grid=POWERS_OF_TWO)
 
 
@@ -20,9 +21,7 @@ B = Parameter("b", 1.0, "inverse of the variance v above which the covariance sh
     "arow",
     title="AROW",
     source="Crammer, Kulesza & Dredze, NIPS 2009; scw2012, section 2.4",
-    parameters=(
-        Parameter("r", 1.0, "regularisation: a larger r gives each example less weight", grid=POWERS_OF_TWO),
-    ),
+    parameters=(R,),
     traits=TRAITS,
     monotone=True,
     passive_above=lambda r: 1.0,
@@ -34,28 +33,6 @@ def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     if loss == 0.0:
         return 0.0, 0.0, 0.0
     return loss, loss / (v + r), 1.0 / r
-
-
-@second_order(
-    "arow-libol",
-    title="AROW (LIBOL)",
-    source="LIBOL 0.3.0 (2013); not the optimum",
-    parameters=(
-        Parameter("r", 1.0, "regularisation: a larger r gives each example less weight", grid=POWERS_OF_TWO),
-    ),
-    traits=TRAITS,
-    monotone=True,
-    only_native=True,
-)
-def arow_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Learn several classes with one Sigma and x' Sigma x, half of the variance, in place of the variance.
-
-    The step is up to twice that of AROW.
-    """
-    loss, r = excess(1.0, m), p[0]
-    if loss == 0.0:
-        return 0.0, 0.0, 0.0
-    return loss, loss / (0.5 * v + r), 1.0 / r
 
 
 @second_order(
