@@ -83,10 +83,6 @@ class SOP(SecondOrderClassifier):
     """The second-order perceptron."""
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SOPLibol(SecondOrderClassifier):
-    """The second-order perceptron as LIBOL runs it."""
-
-@dataclass(eq=False, repr=False, kw_only=True)
 class IELLIP(EllipsoidClassifier):
     """The improved ellipsoid method. Its ellipsoid is not a Gaussian, so there are no probabilities."""
 
@@ -146,13 +142,6 @@ class SCW2(SecondOrderClassifier):
     eta: float = ...
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SCW2Libol(SecondOrderClassifier):
-    """SCW-II with the formula of the LIBOL toolbox, which is not the optimum."""
-
-    C: float = ...
-    eta: float = ...
-
-@dataclass(eq=False, repr=False, kw_only=True)
 class Adviceptron(TakesAdvice):
     """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."""
 
@@ -178,3 +167,14 @@ class AdviceptronExact(TakesAdvice):
     mu: float = ...
     start: str = ...
     heads: str = ...
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SOPLibol(SecondOrderClassifier):
+    """The second-order perceptron as LIBOL runs it."""
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SCW2Libol(SecondOrderClassifier):
+    """SCW-II with the formula of the LIBOL toolbox, which is not the optimum."""
+
+    C: float = ...
+    eta: float = ...

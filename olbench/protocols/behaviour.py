@@ -253,7 +253,7 @@ def _own_file(definition: Definition) -> tuple[Path, ...]:
 
 @cache
 def _deciding_files() -> tuple[Path, ...]:
-    roots = [PACKAGE / name for name in DECIDING]
+    roots = [path for name in DECIDING if (path := PACKAGE / name).exists()]
     return tuple(path for root in roots for path in (sorted(root.rglob("*.py")) if root.is_dir() else [root]))
 
 
