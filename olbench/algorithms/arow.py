@@ -13,7 +13,6 @@ from olbench.algorithms.definition import (
 from olbench.kernels.losses import excess
 
 TRAITS = Traits(True, True, True, False)
-R = Parameter("r", 1.0, "regularisation: a larger r gives each example less weight", grid=POWERS_OF_TWO)
 B = Parameter("b", 1.0, "inverse of the variance v above which the covariance shrinks", grid=POWERS_OF_TWO)
 
 
@@ -21,7 +20,9 @@ B = Parameter("b", 1.0, "inverse of the variance v above which the covariance sh
     "arow",
     title="AROW",
     source="Crammer, Kulesza & Dredze, NIPS 2009; scw2012, section 2.4",
-    parameters=(R,),
+    parameters=(
+        Parameter("r", 1.0, "regularisation: a larger r gives each example less weight", grid=POWERS_OF_TWO),
+    ),
     traits=TRAITS,
     monotone=True,
     passive_above=lambda r: 1.0,

@@ -7,79 +7,44 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from olbench.algorithms.arow import TRAITS as SOFT
-from olbench.algorithms.arow import R
-from olbench.algorithms.cw import ETA, PHI, confidence, precision_gain
-from olbench.algorithms.cw import TRAITS as CONFIDENT
-from olbench.algorithms.definition import KEEPS_PRODUCT, Estimator, Traits, first_order, second_order
-from olbench.algorithms.perceptron import OWN
-from olbench.algorithms.romma import TRAITS as RELAXED
-from olbench.algorithms.romma import relaxed_step
-from olbench.algorithms.scw import C, soft_learner
-from olbench.algorithms.sop import TRAITS as SECOND
+from olbench.algorithms.arow import arow
+from olbench.algorithms.cw import cw, precision_gain
+from olbench.algorithms.definition import KEEPS_PRODUCT, Definition, Estimator, register, second_order
+from olbench.algorithms.perceptron import perceptron
+from olbench.algorithms.romma import aromma, romma
+from olbench.algorithms.scw import scw1, scw2, soft_learner
+from olbench.algorithms.sop import sop
 from olbench.kernels.helpers import helper
 from olbench.kernels.losses import excess
 
 TOOLBOX = "LIBOL 0.3.0 (2013)"
 
 
-@first_order(
-    "perceptron-libol",
-    title="Perceptron (LIBOL)",
-    source=f"{TOOLBOX}, its multi-class perceptrons",
-    traits=Traits(False, False, True, False, source=OWN),
-    passive_above=lambda: 0.0,
-    allocated=True,
-    only_native=True,
+def learn_several(definition: Definition, doc: str, source: str = TOOLBOX) -> None:
+    """Register the rule of an algorithm in the toolbox's way with several classes."""
+    id, title = f"{definition.id}-libol", f"{definition.title} (LIBOL)"
+    register(replace(definition, id=id, title=title, source=source, only_native=True, doc=doc))
+
+
+learn_several(
+    perceptron,
+    "Learn several classes on every mistake; only classes that score higher than the true one share a step."
+    "\n\nWith the allocations uniform and prop, a mistake among equal scores takes nothing from any class.",
+    f"{TOOLBOX}, its multi-class perceptrons",
 )
-def perceptron_libol(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Learn several classes on every mistake; only classes that score higher than the true one share a step.
-
-    With the allocations uniform and prop, a mistake among equal scores takes nothing from any class.
-    """
-    if mistake:
-        return 1.0, 1.0, 1.0
-    return 0.0, 1.0, 0.0
-
-
-@first_order(
-    "romma-libol",
-    title="ROMMA (LIBOL)",
-    source=TOOLBOX,
-    traits=RELAXED,
-    passive_above=lambda: 0.0,
-    only_native=True,
+learn_several(
+    romma, "Take ROMMA's step for several classes, but shrink only the means of the true class and its rival."
 )
-def romma_libol(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Take ROMMA's step for several classes, but shrink only the means of the true class and its rival."""
-    if not mistake:
-        return 0.0, 1.0, 0.0
-    shrink, tau = relaxed_step(m, s, q)
-    return 1.0, shrink, tau
-
-
-@first_order(
-    "aromma-libol",
-    title="agg-ROMMA (LIBOL)",
-    source=TOOLBOX,
-    traits=RELAXED,
-    passive_above=lambda: 1.0,
-    only_native=True,
+learn_several(
+    aromma, "Take agg-ROMMA's step for several classes, but shrink only two means, as romma-libol does."
 )
-def aromma_libol(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Take agg-ROMMA's step for several classes, but shrink only two means, as romma-libol does."""
-    loss = excess(1.0, m)
-    if loss == 0.0:
-        return 0.0, 1.0, 0.0
-    shrink, tau = relaxed_step(m, s, q)
-    return loss, shrink, tau
 
 
 @second_order(
     "sop-libol",
     title="SOP (LIBOL)",
     source="LIBOL (2012)",
-    traits=SECOND,
+    traits=sop.traits,
     no_diagonal=KEEPS_PRODUCT,
     monotone=True,
     estimator=Estimator("The second-order perceptron as LIBOL runs it.", accuracy=0.95, name="SOPLibol"),
@@ -95,8 +60,8 @@ def sop_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     "arow-libol",
     title="AROW (LIBOL)",
     source=f"{TOOLBOX}; not the optimum",
-    parameters=(R,),
-    traits=SOFT,
+    parameters=arow.parameters,
+    traits=arow.traits,
     monotone=True,
     only_native=True,
 )
@@ -131,9 +96,9 @@ def toolbox_gain(a: float, phi: float, v: float) -> float:
     "cw-libol",
     title="CW (LIBOL)",
     source=f"{TOOLBOX}; not the optimum",
-    parameters=(ETA, PHI),
-    traits=CONFIDENT,
-    constants=confidence,
+    parameters=cw.parameters,
+    traits=cw.traits,
+    constants=cw.constants,
     form="root",
     monotone=True,
     scale_free=True,
@@ -154,7 +119,7 @@ def cw_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     "scw2-libol",
     title="SCW-II (LIBOL)",
     source="LIBOL (2012); not the optimum of scw2012, eq. (5)",
-    parameters=(C, replace(ETA, default=0.9)),
+    parameters=scw2.parameters,
     estimator=Estimator(
         "SCW-II with the formula of the LIBOL toolbox, which is not the optimum.",
         accuracy=0.97,
@@ -181,7 +146,7 @@ def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     "scw1-libol",
     title="SCW-I (LIBOL)",
     source=f"{TOOLBOX}; not the optimum",
-    parameters=(C, replace(ETA, default=0.75)),
+    parameters=scw1.parameters,
     only_native=True,
 )
 def scw1_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
