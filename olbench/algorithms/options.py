@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -11,19 +11,13 @@ from olbench.algorithms.native import ALLOCATIONS, COVARIANCES, default_covarian
 from olbench.errors import UserError, shorten
 
 Covariance = Literal["full", "diag", "block", "shared"]
-Multiclass = Literal["one-vs-rest", "native"]
-Allocation = Literal["max", "uniform", "prop"]
 Projection = Literal["kl", "l2", "exact"]
 Form = Literal["covariance", "root"]
 KernelName = Literal["linear", "rbf", "poly"]
 
 #: The largest number that a double holds; a whole number may be larger, and is compared as it is.
 LARGEST = float(np.finfo(np.float64).max)
-_CHOICES = {
-    "covariance": ("full", "diag"),
-    "form": ("covariance", "root"),
-    "kernel": ("linear", "rbf", "poly"),
-}
+_CHOICES = {"covariance": ("full", "diag"), "form": get_args(Form), "kernel": get_args(KernelName)}
 KERNEL_PARAMETERS = (
     Parameter("gamma", 1.0, "factor of the squared distance (rbf) or of the inner product (poly)"),
     Parameter("degree", 3.0, "exponent (poly), a whole number", low=1.0, closed="left"),
