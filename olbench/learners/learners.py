@@ -179,7 +179,7 @@ class Learner(ABC):
     def state_bytes(self) -> int | None:
         """The bytes of the arrays that it carries from round to round; None where they are not known.
 
-        `Algorithm.state_bytes` tells the same before a learner has started.
+        `state.count_state_bytes` tells the same before a learner has started.
         """
         arrays = (value for name, value in vars(self).items() if name not in NO_STATE)
         return sum(each.nbytes for each in arrays if isinstance(each, np.ndarray))

@@ -101,6 +101,7 @@ from pathlib import Path
 from olbench import make_algorithm
 from olbench.learners.examples import as_examples
 from olbench.learners.passes import online_pass
+from olbench.learners.state import count_memory_bytes
 
 def resident(name):
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -115,7 +116,7 @@ online_pass(algorithm, examples, y, np.arange(10))
 Path("/proc/self/clear_refs").write_text("5")
 before = resident("VmRSS")
 result = online_pass(algorithm, examples, y, rng.permutation(n))
-print(resident("VmHWM") - before, algorithm.memory_bytes(d) + 8 * n)
+print(resident("VmHWM") - before, count_memory_bytes(algorithm, d) + 8 * n)
 """
 
 
