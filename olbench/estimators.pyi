@@ -19,6 +19,10 @@ class MarginPerceptron(OnlineClassifier):
     margin: float = ...
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPerceptron(OnlineClassifier):
+    """The perceptron whose mean over all rounds predicts."""
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class PA(OnlineClassifier):
     """Passive-aggressive learning with a hard margin."""
 
@@ -33,10 +37,6 @@ class PA2(OnlineClassifier):
     """Passive-aggressive learning with squared slack."""
 
     C: float = ...
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AveragedPerceptron(OnlineClassifier):
-    """The perceptron whose mean over all rounds predicts."""
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AveragedPA(OnlineClassifier):
