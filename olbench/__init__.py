@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from olbench import plot
+    from olbench.algorithms import load_plugin
     from olbench.algorithms.algorithm import make_algorithm
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
-    from olbench.algorithms.plugins import load_plugin
     from olbench.analysis.results import Results, load_results
     from olbench.api import bundle, run, verify
     from olbench.conformance.verdict import conform
@@ -44,7 +44,7 @@ _HOMES = {
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
     "load_results": "olbench.analysis.results",
-    "load_plugin": "olbench.algorithms.plugins",
+    "load_plugin": "olbench.algorithms",
     "make_algorithm": "olbench.algorithms.algorithm",
     "online_pass": "olbench.learners.passes",
     "protocol": "olbench.protocols.definition",

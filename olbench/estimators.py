@@ -11,6 +11,7 @@ editors.
 """
 
 from dataclasses import field, make_dataclass
+from pkgutil import resolve_name
 from typing import Any
 
 from olbench.algorithms import definitions
@@ -22,14 +23,13 @@ from olbench.learners.classifiers import (
     SecondOrderClassifier,
 )
 from olbench.learners.docstrings import describe_estimator
-from olbench.papers.adviceptron2010.estimator import TakesAdvice
 
 
 def _make_estimator(definition: Definition) -> type[OnlineClassifier]:
     estimator = make_dataclass(
         definition.estimator_name,
         [_make_field(definition, parameter) for parameter in definition.parameters],
-        bases=_choose_bases(definition),
+        bases=(_choose_base(definition),),
         namespace={"algorithm_id": definition.id, "__module__": __name__},
         eq=False,
         repr=False,
@@ -39,12 +39,12 @@ def _make_estimator(definition: Definition) -> type[OnlineClassifier]:
     return estimator
 
 
-def _choose_bases(definition: Definition) -> tuple[type[Any], ...]:
-    if definition.order == "advice":
-        return (TakesAdvice,)
+def _choose_base(definition: Definition) -> type[Any]:
+    if definition.estimator.base:
+        return resolve_name(definition.estimator.base)
     if definition.order == "first":
-        return (AllocatingClassifier if definition.allocated else OnlineClassifier,)
-    return (SecondOrderClassifier if definition.estimator.gaussian else EllipsoidClassifier,)
+        return AllocatingClassifier if definition.allocated else OnlineClassifier
+    return SecondOrderClassifier if definition.estimator.gaussian else EllipsoidClassifier
 
 
 def _make_field(definition: Definition, parameter: Parameter) -> tuple[str, Any, Any]:
@@ -59,7 +59,7 @@ def _make_field(definition: Definition, parameter: Parameter) -> tuple[str, Any,
 ESTIMATORS = {
     definition.estimator_name: _make_estimator(definition)
     for definition in definitions()
-    if definition.order in ("first", "second", "advice")
+    if definition.order in ("first", "second") or definition.estimator.base
     if not (definition.is_own or definition.only_native)
 }
 globals().update(ESTIMATORS)

@@ -19,6 +19,10 @@ class MarginPerceptron(OnlineClassifier):
     margin: float = ...
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPerceptron(OnlineClassifier):
+    """The perceptron whose mean over all rounds predicts."""
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class PA(OnlineClassifier):
     """Passive-aggressive learning with a hard margin."""
 
@@ -33,10 +37,6 @@ class PA2(OnlineClassifier):
     """Passive-aggressive learning with squared slack."""
 
     C: float = ...
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AveragedPerceptron(OnlineClassifier):
-    """The perceptron whose mean over all rounds predicts."""
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AveragedPA(OnlineClassifier):
@@ -81,10 +81,6 @@ class SGD(OnlineClassifier):
 @dataclass(eq=False, repr=False, kw_only=True)
 class SOP(SecondOrderClassifier):
     """The second-order perceptron."""
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SOPLibol(SecondOrderClassifier):
-    """The second-order perceptron as LIBOL runs it."""
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IELLIP(EllipsoidClassifier):
@@ -146,13 +142,6 @@ class SCW2(SecondOrderClassifier):
     eta: float = ...
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SCW2Libol(SecondOrderClassifier):
-    """SCW-II with the formula of the LIBOL toolbox, which is not the optimum."""
-
-    C: float = ...
-    eta: float = ...
-
-@dataclass(eq=False, repr=False, kw_only=True)
 class Adviceptron(TakesAdvice):
     """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."""
 
@@ -178,3 +167,14 @@ class AdviceptronExact(TakesAdvice):
     mu: float = ...
     start: str = ...
     heads: str = ...
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SOPLibol(SecondOrderClassifier):
+    """The second-order perceptron as LIBOL runs it."""
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SCW2Libol(SecondOrderClassifier):
+    """SCW-II with the formula of the LIBOL toolbox, which is not the optimum."""
+
+    C: float = ...
+    eta: float = ...

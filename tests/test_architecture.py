@@ -1,9 +1,15 @@
 """The architecture holds: packages in a line, and papers that nothing depends on."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "olbench"
 #: From the first to the last: a room imports itself and rooms before it. Modules of one line are equals.
@@ -93,3 +99,39 @@ def test_no_code_before_the_papers_depends_on_one():
         parts = (part for node in asked for part in ast.walk(node) if isinstance(part, ast.Constant))
         found = [part.value for part in parts if isinstance(part.value, str)]
         assert [each for each in found if re.fullmatch(rf"{ids}|advice|shards?", each)] == [], module
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """A copy of the package, beside what ships with it, and a place for what it compiles."""
+    root = tmp_path_factory.mktemp("copy")
+    shutil.copytree(PACKAGE, root / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("configs", "datasets", "results"):
+        (root / name).symlink_to(PACKAGE.parent / name)
+    return root
+
+
+QUICK = """
+import olbench
+from olbench.algorithms import definitions
+from olbench.estimators import AROW
+from olbench.data.catalog import catalog
+assert "scw1" in [each.id for each in definitions()] and "splice" in catalog()
+short = ["permutations=2", "algorithms=[perceptron, pa1]"]
+print(olbench.__file__, olbench.run("quick", "quick", set=short, jobs=1).labels)
+"""
+
+
+@pytest.mark.parametrize("paper", sorted(path.parent.name for path in PACKAGE.glob("papers/*/numbers.yaml")))
+def test_a_paper_can_be_removed(paper, copied, tmp_path):
+    folder = copied / "olbench/papers" / paper
+    places = {"PYTHONPATH": copied, "OLBENCH_CACHE": copied / "cache", "NUMBA_CACHE_DIR": copied / "numba"}
+    environment = os.environ | {name: str(path) for name, path in places.items()}
+    folder.rename(tmp_path / paper)
+    try:
+        words = [sys.executable, "-c", QUICK]
+        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    finally:
+        (tmp_path / paper).rename(folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{copied / 'olbench/__init__.py'} ['perceptron', 'pa1']\n"

@@ -13,7 +13,6 @@ from olbench.algorithms import definitions
 from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import as_examples
 from olbench.learners.passes import predict_signs, train
-from olbench.learners.start import start_batch
 from tests.cases import for_each
 from tests.examples import noisy
 
@@ -40,7 +39,7 @@ def test_the_batch_contestants_are_listed_with_grids():
 def test_they_fit_some_rows_and_predict_others(id, storage):
     X, y = counts()
     examples = as_examples(storage(X))
-    learner = start_batch(make_algorithm(id)).fit(examples.rows(), y, np.arange(150))
+    learner = BatchLearner(make_algorithm(id)).fit(examples.rows(), y, np.arange(150))
     predicted = learner.predict(examples.rows(), np.arange(150, 200))
     assert np.mean(predicted == y[150:]) > 0.8
     np.testing.assert_array_equal(predict_signs(learner, examples, np.arange(150, 200)), predicted)
@@ -57,7 +56,7 @@ def test_sparse_examples_stay_sparse(id, monkeypatch):
     y = np.where(np.arange(X.shape[0]) % 2, 1.0, -1.0)
     examples = as_examples(X)
     seen = []
-    learner = start_batch(make_algorithm(id))
+    learner = BatchLearner(make_algorithm(id))
     fit = learner.model.fit
     monkeypatch.setattr(learner.model, "fit", lambda X, y: seen.append(X) or fit(X, y))
     learner.fit(examples.rows(), y, np.arange(100))
@@ -82,7 +81,7 @@ def test_an_online_learner_is_no_batch_learner():
 def test_maxent_minimises_the_logistic_loss():
     """C is the variance of the prior: minimise sum log(1 + exp(-m)) + ||w||^2 / (2 C), w with the bias."""
     X, y = noisy(n=150, d=4)
-    learner = start_batch(make_algorithm("maxent", C=0.5)).fit(as_examples(X).rows(), y)
+    learner = BatchLearner(make_algorithm("maxent", C=0.5)).fit(as_examples(X).rows(), y)
 
     def objective(w):
         return np.logaddexp(0.0, -y * (X @ w[:4] + w[4])).sum() + w @ w
@@ -93,7 +92,7 @@ def test_maxent_minimises_the_logistic_loss():
 
 def test_svm_minimises_the_hinge_loss():
     X, y = noisy(n=150, d=4)
-    learner = start_batch(make_algorithm("svm", C=0.5)).fit(as_examples(X).rows(), y)
+    learner = BatchLearner(make_algorithm("svm", C=0.5)).fit(as_examples(X).rows(), y)
     rng = np.random.default_rng(0)
 
     def objective(w):
@@ -106,7 +105,7 @@ def test_svm_minimises_the_hinge_loss():
 
 def test_naive_bayes_is_the_ratio_of_smoothed_counts():
     X, y = counts()
-    learner = start_batch(make_algorithm("naive-bayes", alpha=0.1)).fit(as_examples(X).rows(), y)
+    learner = BatchLearner(make_algorithm("naive-bayes", alpha=0.1)).fit(as_examples(X).rows(), y)
     totals = [X[y == label].sum(axis=0) + 0.1 for label in (-1, 1)]
     ratios = np.log(totals[1] / totals[1].sum()) - np.log(totals[0] / totals[0].sum())
     prior = np.log(np.mean(y > 0) / np.mean(y < 0))
@@ -117,15 +116,15 @@ def test_naive_bayes_is_the_ratio_of_smoothed_counts():
 def test_negative_values_are_no_counts():
     X, y = noisy()
     with pytest.raises(UserError, match="naive-bayes cannot fit these examples: Negative values"):
-        start_batch(make_algorithm("naive-bayes")).fit(as_examples(X).rows(), y)
-    learner = start_batch(make_algorithm("naive-bayes", model="bernoulli")).fit(as_examples(X).rows(), y)
+        BatchLearner(make_algorithm("naive-bayes")).fit(as_examples(X).rows(), y)
+    learner = BatchLearner(make_algorithm("naive-bayes", model="bernoulli")).fit(as_examples(X).rows(), y)
     assert np.mean(learner.predict(as_examples(X).rows()) == y) > 0.6
 
 
 def test_a_solver_that_gives_up_says_so():
     X, y = load_breast_cancer(return_X_y=True)
     labels = np.where(y > 0, 1.0, -1.0)
-    learner = start_batch(make_algorithm("maxent", iterations=2)).fit(as_examples(X).rows(), labels)
+    learner = BatchLearner(make_algorithm("maxent", iterations=2)).fit(as_examples(X).rows(), labels)
     assert not learner.converged
 
 
@@ -142,6 +141,6 @@ def test_the_constant_contestants_predict_one_label_for_every_row(labels, majori
     """The more frequent one, or -1 if there is none; or -1 whatever the examples."""
     X, unseen = np.ones((len(labels), 2)), np.zeros((5, 2))
     for id, expected in (("majority", majority), ("always-no", -1.0)):
-        learner = start_batch(make_algorithm(id))
+        learner = BatchLearner(make_algorithm(id))
         learner.fit(as_examples(X).rows(), np.array(labels, float))
         np.testing.assert_array_equal(predict_signs(learner, unseen), np.full(5, expected))

@@ -32,10 +32,10 @@ STUB = Path(estimators.__file__).with_suffix(".pyi")
 STUB_HEAD = """# Made from the definitions of the algorithms by tests/test_estimators.py.
 from dataclasses import dataclass
 
-from olbench.papers.adviceptron2010.estimator import TakesAdvice
 from olbench.learners.classifiers import AllocatingClassifier, EllipsoidClassifier
 from olbench.learners.classifiers import OnlineClassifier as OnlineClassifier
 from olbench.learners.classifiers import SecondOrderClassifier as SecondOrderClassifier
+from olbench.papers.adviceptron2010.estimator import TakesAdvice
 
 ESTIMATORS: dict[str, type[OnlineClassifier]]
 """

@@ -41,7 +41,7 @@ def test_the_form_of_a_binary_learner_tells_its_bytes(definition, d):
 @for_each("definition", [*built_in(), *built_in_native()])
 def test_the_form_tells_the_bytes_for_several_classes(definition, classes):
     found = [*ways(definition, native=True)]
-    if not definition.only_native and not definition.takes_advice:
+    if not definition.only_native and not definition.takes:
         found += [*ways(definition, native=False)]
     for each, d in product((each for each in found if each.kernel is None), (7, 30)):
         assert start_classes(each, d, classes).state_bytes == count_state_bytes(each, d, classes), each

@@ -4,7 +4,6 @@ In: an id and settings, from a config or a caller.
 Out: an `Algorithm`, which is data; `registry` lists them, and `spec` reads entries of a config.
 """
 
-from olbench.algorithms.plugins import load_plugin
-from olbench.algorithms.registry import definitions, get_definition, title_of
+from olbench.algorithms.registry import definitions, get_definition, load_plugin, title_of
 
 __all__ = ["definitions", "get_definition", "load_plugin", "title_of"]

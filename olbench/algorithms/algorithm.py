@@ -1,19 +1,12 @@
 """Algorithms with their settings made, ready to start a learner."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.options import (
-    Allocation,
-    Covariance,
-    Form,
-    Kernel,
-    Multiclass,
-    Projection,
-    split_options,
-)
+from olbench.algorithms.native import Allocation, Multiclass
+from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.algorithms.registry import get_definition
 from olbench.errors import UserError
 
@@ -31,7 +24,8 @@ class Algorithm:
     #: Below 1, variances grow by its inverse between examples, up to a.
     forgetting: float = 1.0
     kernel: Kernel | None = None
-    advice: Any = None
+    #: The settings that the definition `takes`.
+    extras: Mapping[str, Any] = field(default_factory=dict)
     #: How several classes are learnt; two classes are always learnt by one binary learner.
     multiclass: Multiclass = "one-vs-rest"
     #: How a native perceptron's rivals share a step.
@@ -64,8 +58,8 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
     cw-var also have "exact"), form ("covariance" or "root" for full), the initial variance a, and forgetting
     (below 1, every variance grows by 1 / forgetting between examples, up to a). With kernel
-    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Algorithms
-    that take advice take `advice`.
+    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Definitions
+    may name further settings that they take.
 
     multiclass="native" learns several classes (labels="all") in one learner instead of one-vs-rest, where an
     algorithm has it. Its covariance is "block" (one per class), "shared" or "diag".

@@ -37,28 +37,6 @@ def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 
 
 @second_order(
-    "arow-libol",
-    title="AROW (LIBOL)",
-    source="LIBOL 0.3.0 (2013); not the optimum",
-    parameters=(
-        Parameter("r", 1.0, "regularisation: a larger r gives each example less weight", grid=POWERS_OF_TWO),
-    ),
-    traits=TRAITS,
-    monotone=True,
-    only_native=True,
-)
-def arow_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Learn several classes with one Sigma and x' Sigma x, half of the variance, in place of the variance.
-
-    The step is up to twice that of AROW.
-    """
-    loss, r = excess(1.0, m), p[0]
-    if loss == 0.0:
-        return 0.0, 0.0, 0.0
-    return loss, loss / (0.5 * v + r), 1.0 / r
-
-
-@second_order(
     "narow",
     title="NAROW",
     source="Orabona & Crammer, NIPS 2010, in the form that LIBOL runs",

@@ -4,60 +4,31 @@ Online they are the perceptron, PA and PA-I themselves: the mistakes of a pass a
 of `olbench.learners.passes.predict_signs` is that of the mean.
 """
 
-from functools import partial
-from typing import Any
+from dataclasses import replace
 
-from olbench.algorithms.definition import Estimator, Traits, first_order
-from olbench.algorithms.passive_aggressive import TRAITS, C
-from olbench.algorithms.perceptron import OWN
-from olbench.kernels.losses import excess
+from olbench.algorithms.definition import Definition, Estimator, register
+from olbench.algorithms.passive_aggressive import pa, pa1
+from olbench.algorithms.perceptron import perceptron
 
-averaged_learner = partial(
-    first_order, source="Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5", averaged=True
-)
+SOURCE = "Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5"
 
 
-@averaged_learner(
-    "averaged-perceptron",
-    title="Averaged perceptron",
-    traits=Traits(False, False, True, False, source=OWN),
-    estimator=Estimator("The perceptron whose mean over all rounds predicts.", accuracy=0.93),
-)
-def averaged_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Learn as the perceptron does; predict unseen examples with the mean of w over all rounds."""
-    if mistake:
-        return 1.0, 1.0, 1.0
-    return 0.0, 1.0, 0.0
+def average(definition: Definition, title: str, named: str, accuracy: float, summary: str) -> None:
+    register(
+        replace(
+            definition,
+            id=f"averaged-{definition.id}",
+            title=title,
+            source=SOURCE,
+            averaged=True,
+            allocated=False,
+            passive_above=None,
+            estimator=Estimator(f"{summary} whose mean over all rounds predicts.", accuracy),
+            doc=f"Learn as {named} does; predict unseen examples with the mean of w over all rounds.",
+        )
+    )
 
 
-@averaged_learner(
-    "averaged-pa",
-    title="Averaged PA",
-    traits=TRAITS,
-    estimator=Estimator(
-        "Passive-aggressive learning with a hard margin, whose mean over all rounds predicts.", accuracy=0.92
-    ),
-)
-def averaged_pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Learn as PA does; predict unseen examples with the mean of w over all rounds."""
-    loss = excess(1.0, m)
-    if loss == 0.0 or s == 0.0:
-        return loss, 1.0, 0.0
-    return loss, 1.0, loss / s
-
-
-@averaged_learner(
-    "averaged-pa1",
-    title="Averaged PA-I",
-    parameters=(C,),
-    traits=TRAITS,
-    estimator=Estimator(
-        "Passive-aggressive learning with linear slack, whose mean over all rounds predicts.", accuracy=0.92
-    ),
-)
-def averaged_pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Learn as PA-I does; predict unseen examples with the mean of w over all rounds."""
-    loss, C = excess(1.0, m), p[0]
-    if loss == 0.0 or s == 0.0:
-        return loss, 1.0, 0.0
-    return loss, 1.0, min(C, loss / s)
+average(perceptron, "Averaged perceptron", "the perceptron", 0.93, "The perceptron")
+average(pa, "Averaged PA", "PA", 0.92, "Passive-aggressive learning with a hard margin,")
+average(pa1, "Averaged PA-I", "PA-I", 0.92, "Passive-aggressive learning with linear slack,")

@@ -173,45 +173,6 @@ def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     return loss, a / deviation, precision_gain(a, phi, v)
 
 
-@helper
-def toolbox_step(r: float, phi: float) -> float:
-    """Return a = alpha sqrt(v) of LIBOL's CW for several classes, for r = m / sqrt(v) and v = x' Sigma x.
-
-    1 + phi^2 / 2 is where the root of its problem has 1 + phi^2, so this is not the optimum.
-    """
-    return max(0.0, 0.5 * (phi * math.sqrt((0.5 * r * r + 2.0) / (1.0 + 0.5 * phi * phi)) - r))
-
-
-@helper
-def toolbox_gain(a: float, phi: float, v: float) -> float:
-    """Return c = alpha phi / sqrt(2 u), where u is half of the variance that LIBOL's step leaves."""
-    k = a * phi
-    return 0.25 * k * (k + math.sqrt(k * k + 8.0)) / v
-
-
-@second_order(
-    "cw-libol",
-    title="CW (LIBOL)",
-    source="LIBOL 0.3.0 (2013); not the optimum",
-    parameters=(ETA, PHI),
-    traits=TRAITS,
-    constants=confidence,
-    form="root",
-    monotone=True,
-    scale_free=True,
-    only_native=True,
-)
-def cw_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Learn several classes with one Sigma and the step of the toolbox, which misses CW's constraint."""
-    phi, half = p[0], 0.5 * v
-    loss = excess(phi * math.sqrt(half), m)
-    if loss == 0.0 or v == 0.0:
-        return loss, 0.0, 0.0
-    deviation = math.sqrt(half)
-    a = toolbox_step(m / deviation, phi)
-    return loss, a / deviation, toolbox_gain(a, phi, half)
-
-
 @second_order(
     "cw-var",
     title="CW-var",

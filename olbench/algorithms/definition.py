@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +24,6 @@ Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
 PairRule = Callable[..., tuple[float, float]]
 ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
-Order = Literal["first", "second", "advice", "baseline", "object", "batch"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
@@ -101,6 +101,8 @@ class Estimator:
     name: str = ""
     #: Whether the Sigma of a second-order algorithm is the covariance of a Gaussian over weights.
     gaussian: bool = True
+    #: The base of the class as "module:name", for a family of its own.
+    base: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ class Definition:
 
     id: str
     title: str
-    order: Order
+    #: "first", "second", "baseline", "object", "batch", or a family whose learner registers by this name.
+    order: str
     source: str
     parameters: tuple[Parameter, ...] = ()
     traits: Traits | None = None
@@ -135,8 +138,12 @@ class Definition:
     factory: Callable[..., Any] | None = None
     #: Whether an object with learn_one gets the non-zero features only; None if its author does not say.
     sparse: bool | None = None
-    #: Whether the factory of a batch contestant takes advice, as the keyword `advice`.
-    advised: bool = False
+    #: The names of further settings that its learner or factory takes, which are not numbers or words.
+    takes: tuple[str, ...] = ()
+    #: The numba signature of its rule as "module:name", for a family of its own.
+    signature: str = ""
+    #: Whether a round takes many times as long as its margin.
+    slow: bool = False
     estimator: Estimator = Estimator()
     doc: str = field(default="", repr=False)
 
@@ -166,10 +173,6 @@ class Definition:
     @property
     def online(self) -> bool:
         return self.order != "batch"
-
-    @property
-    def takes_advice(self) -> bool:
-        return self.order == "advice" or self.advised
 
     @property
     def diagonal(self) -> bool:
@@ -283,6 +286,8 @@ class Definition:
         from olbench.kernels.compile import LABELLED_RULE, RULES
 
         self.check()
+        if self.signature:
+            return self._compile(resolve_name(self.signature), self.rule)
         return self._compile(LABELLED_RULE if self.sees_label else RULES.get(self.order), self.rule)
 
     def check(self) -> None:
@@ -417,7 +422,7 @@ def first_order(id: str, *, title: str = "", source: str = "", **declared: Any) 
     of w over all rounds) and passive_above (a function of the parameters that gives a margin above which loss
     and tau are 0 and shrink is 1, whatever the other arguments, so such rounds skip the rule).
     """
-    return _make_decorator(id, title, source, "first", declared)
+    return make_decorator(id, title, source, "first", declared)
 
 
 def second_order(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
@@ -445,15 +450,7 @@ def second_order(id: str, *, title: str = "", source: str = "", **declared: Any)
     """
     if declared.get("state") is not None:
         declared = {**declared, "form": "root"}
-    return _make_decorator(id, title, source, "second", declared)
-
-
-def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
-    """Define an algorithm that takes advice by a step (i, sets, p, w, u, room) that moves u for advice set i.
-
-    The kernel of the Adviceptron describes what the step sees. Further keywords are fields of Definition.
-    """
-    return _make_decorator(id, title, source, "advice", declared)
+    return make_decorator(id, title, source, "second", declared)
 
 
 def baseline(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
@@ -461,7 +458,7 @@ def baseline(id: str, *, title: str = "", source: str = "", **declared: Any) -> 
 
     Before the first label, `last` is 1: a baseline that knows nothing predicts +1, as every learner does.
     """
-    return _make_decorator(id, title, source, "baseline", declared)
+    return make_decorator(id, title, source, "baseline", declared)
 
 
 def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
@@ -471,7 +468,7 @@ def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -
     River's get all features of a row, or the non-zero ones with `sparse=True`. With more than 10,000 columns,
     `sparse` must be stated.
     """
-    return _make_decorator(id, title, source, "object", declared)
+    return make_decorator(id, title, source, "object", declared)
 
 
 def batch_contestant(
@@ -482,12 +479,13 @@ def batch_contestant(
     It learns from all training examples at once, so it has no online pass; a protocol with training and test
     sets runs it (`olbench.learners.contestants.BatchLearner`).
     """
-    return _make_decorator(id, title, source, "batch", declared)
+    return make_decorator(id, title, source, "batch", declared)
 
 
-def _make_decorator(
-    id: str, title: str, source: str, order: Order, declared: dict[str, Any]
+def make_decorator(
+    id: str, title: str, source: str, order: str, declared: dict[str, Any]
 ) -> Callable[[Callable[..., Any]], Definition]:
+    """Return a decorator of rules, or of factories for the orders "object" and "batch"."""
     role = "factory" if order in ("object", "batch") else "rule"
 
     def define(function: Callable[..., Any]) -> Definition:

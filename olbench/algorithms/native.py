@@ -6,13 +6,14 @@ only if the precision that it adds does not depend on the variance. Other rules 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
 
-MULTICLASS = ("one-vs-rest", "native")
-ALLOCATIONS = ("max", "uniform", "prop")
+Multiclass = Literal["one-vs-rest", "native"]
+Allocation = Literal["max", "uniform", "prop"]
+MULTICLASS, ALLOCATIONS = get_args(Multiclass), get_args(Allocation)
 COVARIANCES = ("block", "shared", "diag")
 
 

@@ -1,8 +1,8 @@
-"""Options that algorithms take besides their own parameters: of covariances, of several classes, advice."""
+"""Options that algorithms take besides their parameters: of covariances, of several classes, their own."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -11,19 +11,13 @@ from olbench.algorithms.native import ALLOCATIONS, COVARIANCES, default_covarian
 from olbench.errors import UserError, shorten
 
 Covariance = Literal["full", "diag", "block", "shared"]
-Multiclass = Literal["one-vs-rest", "native"]
-Allocation = Literal["max", "uniform", "prop"]
 Projection = Literal["kl", "l2", "exact"]
 Form = Literal["covariance", "root"]
 KernelName = Literal["linear", "rbf", "poly"]
 
 #: The largest number that a double holds; a whole number may be larger, and is compared as it is.
 LARGEST = float(np.finfo(np.float64).max)
-_CHOICES = {
-    "covariance": ("full", "diag"),
-    "form": ("covariance", "root"),
-    "kernel": ("linear", "rbf", "poly"),
-}
+_CHOICES = {"covariance": ("full", "diag"), "form": get_args(Form), "kernel": get_args(KernelName)}
 KERNEL_PARAMETERS = (
     Parameter("gamma", 1.0, "factor of the squared distance (rbf) or of the inner product (poly)"),
     Parameter("degree", 3.0, "exponent (poly), a whole number", low=1.0, closed="left"),
@@ -56,12 +50,11 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
     # A contestant may have a parameter of such a name, and a rule one that kernels have too.
     names, reserved = NATIVE - own, RESERVED - own
     several = read_native(definition, {name: settings[name] for name in settings if name in reserved | names})
-    settings = {name: value for name, value in settings.items() if name not in names}
-    if definition.takes_advice:
-        rest = {name: value for name, value in settings.items() if name != "advice"}
-        return {"advice": settings.get("advice")}, rest
+    taken = {name: settings[name] for name in definition.takes if settings.get(name) is not None}
+    extras = {"extras": taken} if taken else {}
+    settings = {name: value for name, value in settings.items() if name not in names.union(definition.takes)}
     if definition.order != "second":
-        return several, settings
+        return several | extras, settings
     given = {name: value for name, value in settings.items() if name in reserved and value is not None}
     rest = {name: value for name, value in settings.items() if name not in reserved}
     if "kernel" in given and (both := sorted(KERNEL & own)):
@@ -76,7 +69,7 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
         options["covariance"] = "diag"
     if several:
         options["covariance"] = default_covariance(definition)
-    options |= {name: given[name] for name in PLAIN if name in given}
+    options |= extras | {name: given[name] for name in PLAIN if name in given}
     if "kernel" in given:
         options["kernel"] = _read_kernel(definition.id, given)
     return options, rest

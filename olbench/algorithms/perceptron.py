@@ -24,25 +24,6 @@ def perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: A
 
 
 @first_order(
-    "perceptron-libol",
-    title="Perceptron (LIBOL)",
-    source="LIBOL 0.3.0 (2013), its multi-class perceptrons",
-    traits=Traits(False, False, True, False, source=OWN),
-    passive_above=lambda: 0.0,
-    allocated=True,
-    only_native=True,
-)
-def perceptron_libol(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Learn several classes on every mistake; only classes that score higher than the true one share a step.
-
-    With the allocations uniform and prop, a mistake among equal scores takes nothing from any class.
-    """
-    if mistake:
-        return 1.0, 1.0, 1.0
-    return 0.0, 1.0, 0.0
-
-
-@first_order(
     "margin-perceptron",
     title="Perceptron with margin",
     source="Krauth & Mézard, J. Phys. A 20 (1987)",

@@ -1,6 +1,6 @@
 """The checks of a user's rule before it is compiled: its signature, and a few rounds in plain Python.
 
-What these rounds do not reach fails during a pass: compiled code has bounds checks, see `unraised`.
+What these rounds do not reach fails during a pass: compiled code has bounds checks, see `learners.own_rules`.
 """
 
 import inspect

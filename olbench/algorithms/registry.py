@@ -1,7 +1,14 @@
-"""The list of all algorithms that are installed."""
+"""The list of all algorithms: those that ship, those that are installed, and those of a user's own file."""
+
+import copyreg
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
 from olbench.algorithms.definition import REGISTRY, Definition
 from olbench.errors import UserError, show_name, suggest
+from olbench.plugins import PREFIX, load_file
 
 #: The titles that records give to algorithms of their own, by id: their files are not run to report on them.
 RECORDED: dict[str, str] = {}
@@ -37,3 +44,26 @@ def title_of(id: str) -> str:
     """
     REGISTRY.load()
     return REGISTRY[id].title if id in REGISTRY else RECORDED.get(id, id)
+
+
+def load_plugin(path: str | Path) -> list[Definition]:
+    """Run a Python file once and return the algorithms that it defines."""
+    REGISTRY.load()
+    name = load_file(path)
+    return [definition for definition in REGISTRY.values() if definition.module == name]
+
+
+def restore(id: str, module: str, file: str) -> Definition:
+    if module.startswith(PREFIX) and module not in sys.modules:
+        load_plugin(file)
+    return get_definition(id)
+
+
+def _reduce(definition: Definition) -> tuple[Any, ...]:
+    """Return how a definition is pickled: a listed one by its id and file, since rules cannot be pickled."""
+    if REGISTRY.get(definition.id) is not definition:
+        return Definition, tuple(getattr(definition, each.name) for each in fields(definition))
+    return restore, (definition.id, definition.module, definition.file)
+
+
+copyreg.pickle(Definition, _reduce)

@@ -8,7 +8,6 @@ from olbench.kernels.helpers import helper
 from olbench.kernels.losses import TOLERANCE, excess
 
 SOURCE = "Li & Long, The relaxed online maximum margin algorithm, NIPS 1999"
-TOOLBOX = "LIBOL 0.3.0 (2013)"
 TRAITS = Traits(True, False, False, False, source=OWN)
 
 
@@ -51,39 +50,6 @@ def romma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -
 )
 def aromma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Take the relaxed maximum-margin step whenever the margin is below one."""
-    loss = excess(1.0, m)
-    if loss == 0.0:
-        return 0.0, 1.0, 0.0
-    shrink, tau = relaxed_step(m, s, q)
-    return loss, shrink, tau
-
-
-@first_order(
-    "romma-libol",
-    title="ROMMA (LIBOL)",
-    source=TOOLBOX,
-    traits=TRAITS,
-    passive_above=lambda: 0.0,
-    only_native=True,
-)
-def romma_libol(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Take ROMMA's step for several classes, but shrink only the means of the true class and its rival."""
-    if not mistake:
-        return 0.0, 1.0, 0.0
-    shrink, tau = relaxed_step(m, s, q)
-    return 1.0, shrink, tau
-
-
-@first_order(
-    "aromma-libol",
-    title="agg-ROMMA (LIBOL)",
-    source=TOOLBOX,
-    traits=TRAITS,
-    passive_above=lambda: 1.0,
-    only_native=True,
-)
-def aromma_libol(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Take agg-ROMMA's step for several classes, but shrink only two means, as romma-libol does."""
     loss = excess(1.0, m)
     if loss == 0.0:
         return 0.0, 1.0, 0.0

@@ -3,36 +3,35 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from olbench.algorithms.definition import Value
+from olbench.algorithms.native import Allocation, Multiclass
+from olbench.algorithms.options import Covariance, Form, KernelName, Projection
 from olbench.structs import Flat, Key, anything, many, mapping, name_text, with_schema
 
 
-def _option(name: str, doc: str, *words: str) -> Key:
-    schema = {"enum": list(words)} if words else {"type": "number"}
+def _option(name: str, doc: str, words: Any = None) -> Key:
+    schema = {"enum": list(get_args(words))} if words else {"type": "number"}
     return Key(name, with_schema(partial(anything), schema), None, doc)
 
 
 NATIVE_KEYS = (
-    _option("multiclass", "several classes: one learner per class, or one of all", "one-vs-rest", "native"),
-    _option("allocation", "how the rivals of a native perceptron share a step", "max", "uniform", "prop"),
+    _option("multiclass", "several classes: one learner per class, or one of all", Multiclass),
+    _option("allocation", "how the rivals of a native perceptron share a step", Allocation),
 )
 OPTION_KEYS = (
     *NATIVE_KEYS,
     _option(
         "covariance",
         "whether the covariance is a matrix or only its diagonal; block and shared are native",
-        "full",
-        "diag",
-        "block",
-        "shared",
+        Covariance,
     ),
-    _option("projection", "how a diagonal covariance stays diagonal after an update", "kl", "l2", "exact"),
-    _option("form", "whether the full covariance or a root of it is stored", "covariance", "root"),
+    _option("projection", "how a diagonal covariance stays diagonal after an update", Projection),
+    _option("form", "whether the full covariance or a root of it is stored", Form),
     _option("a", "the initial variance of every weight"),
     _option("forgetting", "below 1: variances grow by its inverse between examples, up to a"),
-    _option("kernel", "learn in the feature space of a kernel", "linear", "rbf", "poly"),
+    _option("kernel", "learn in the feature space of a kernel", KernelName),
     _option("gamma", "the scale of the kernel"),
     _option("degree", "the degree of a polynomial kernel"),
     _option("coef0", "the constant of a polynomial kernel"),

@@ -49,8 +49,7 @@ def command(
       olbench algorithms --plugin my_rule.py my-rule --conform-to arow
       olbench algorithms adviceptron --rules pima --data pima
     """
-    from olbench.algorithms import definitions, get_definition
-    from olbench.algorithms.plugins import load_plugin
+    from olbench.algorithms import definitions, get_definition, load_plugin
 
     for path in plugins:
         for definition in load_plugin(path):
@@ -79,12 +78,12 @@ def conform(id: str | None, other: str) -> int:
 def show_rules(
     definition: "Definition | None", rules: str | None, data: str | None, positive: tuple[float, ...]
 ) -> None:
-    from olbench.papers.adviceptron2010.account import make_account, render
-
     if rules is None or data is None:
         raise UserError("--rules and --data go together: the rules name features of the data")
-    if definition is None or not definition.takes_advice:
+    if definition is None or "advice" not in definition.takes:
         raise UserError("--rules goes with an algorithm that takes advice, such as adviceptron")
+    from olbench.papers.adviceptron2010.account import make_account, render
+
     click.echo(render(make_account(rules, data, list(positive) or None)), nl=False)
 
 

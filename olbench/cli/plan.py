@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.algorithms.plugins import run_rule
 from olbench.cli.output import say, show_parts
 from olbench.engine.estimate import duration
 from olbench.engine.executors.local import warm_up
 from olbench.engine.reuse import CellReuse, explain_cells
 from olbench.engine.stopping import StopFlag
+from olbench.learners.own_rules import run_rule
 from olbench.protocols.definition import Cell, Known
 from olbench.protocols.specs import Config
 from olbench.records import ledger

@@ -59,7 +59,7 @@ def command(
       olbench trace my.csv --algorithm arow --set covariance=diag --label class
       olbench trace breast-cancer --algorithm cw --format csv --output cw.csv
     """
-    from olbench.algorithms.plugins import load_plugin
+    from olbench.algorithms import load_plugin
     from olbench.conformance.loading import read_numbers, read_pairs
     from olbench.data.load import load_dataset
     from olbench.learners.tracing import trace

@@ -53,34 +53,8 @@ EXACT_RULE = types.UniTuple(float64, 6)(float64, float64, READ_1D)
 PAIR_RULE = types.UniTuple(float64, 2)(float64, float64, float64, READ_1D)
 #: (negatives, positives, last label, p) -> margin
 BASELINE_RULE = float64(int64, int64, float64, READ_1D)
-
-#: Advice sets: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the
-#: last), the signs z, then per set (I + mu D D')^-1 from a corner on, B d and c = mu / (1 + mu d'B d), and
-#: |D_j|^2 per row
-SETS = types.Tuple(
-    (
-        READ_1D,
-        READ_UINT32,
-        READ_INT64,
-        READ_1D,
-        READ_INT64,
-        READ_1D,
-        READ_1D,
-        READ_INT64,
-        READ_1D,
-        READ_1D,
-        READ_1D,
-    )
-)
-#: (the set, all sets, the parameters, w, u, room): moves the u of one set in place
-ADVICE_STEP = void(int64, SETS, READ_1D, READ_1D, WRITE_1D, WRITE_1D)
 #: The rule of an algorithm by its order.
-RULES = {
-    "first": FIRST_ORDER_RULE,
-    "second": SECOND_ORDER_RULE,
-    "advice": ADVICE_STEP,
-    "baseline": BASELINE_RULE,
-}
+RULES = {"first": FIRST_ORDER_RULE, "second": SECOND_ORDER_RULE, "baseline": BASELINE_RULE}
 
 
 def inlined(function: Function) -> Function:

@@ -1,5 +1,6 @@
 """The bases of the scikit-learn estimators, which `olbench.estimators` makes from the definitions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -34,23 +35,14 @@ LARGE_FEATURE = 1e100
 class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The base of all estimators: binary, or one-vs-rest or native for more than two classes.
 
-    Parameters
-    ----------
-    epochs : number of passes over the data in `fit`.
-    shuffle : whether each pass uses a new random order.
-    random_state : seed of these orders.
-    fit_intercept : whether to learn a bias, as the weight of an additional feature that is always one.
-    multiclass : "one-vs-rest", one learner per class, or "native", one learner of all classes, where an
-        algorithm has it. Two classes have one binary learner either way.
-
-    Attributes
-    ----------
-    classes_, n_features_in_ : as in scikit-learn.
-    coef_, intercept_ : weights and bias; one row for two classes, otherwise one row per class.
-    mistakes_, updates_ : counted before each example was learnt; one number per learner.
+    The docstring of each estimator has its parameters and attributes.
     """
 
     algorithm_id: ClassVar[str]
+    #: What the docstrings of estimators over another family say besides: by name, the kind and the meaning.
+    own_parameters: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    own_attributes: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    own_example: ClassVar[str] = ""
 
     epochs: int = 1
     shuffle: bool = True
@@ -225,34 +217,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AllocatingClassifier(OnlineClassifier):
-    """The base of estimators whose native step all rivals of the true class can share.
-
-    Parameters
-    ----------
-    allocation : "max", the rival with the highest score takes the step; "uniform", all that score as high as
-        the true class share it; "prop", in proportion to their lead. With multiclass="native".
-    """
+    """The base of estimators whose native step all rivals of the true class can share."""
 
     allocation: str = "max"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SecondOrderClassifier(OnlineClassifier):
-    """The base of second-order estimators: a Gaussian over weights gives each margin a variance.
-
-    Parameters
-    ----------
-    covariance : "full" (d x d) or "diag"; with multiclass="native" also "block" (d x d per class) or
-        "shared". None for "full" or, natively, "block".
-    projection : "kl" or "l2", how the update is projected onto a diagonal covariance; CW and CWVar also have
-        "exact".
-    form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
-    a : the initial variance of every weight.
-    forgetting : below 1, every variance grows by its inverse between examples, up to a; for drifting streams.
-    kernel : "linear", "rbf" or "poly" to learn in the feature space of a kernel; None for the features
-        themselves. It suits data of a few thousand rows: time grows with the square of the support.
-    gamma, degree, coef0 : parameters of the kernel exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
-    """
+    """The base of second-order estimators: a Gaussian over weights gives each margin a variance."""
 
     covariance: str | None = None
     projection: str = "kl"

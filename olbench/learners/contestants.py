@@ -8,7 +8,7 @@ import warnings
 from contextlib import suppress
 from copy import deepcopy
 from inspect import signature
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class ObjectLearner(Learner):
         factory = algorithm.definition.factory
         if factory is None:
             raise UserError(f"{algorithm.id} has no factory function that builds it")
-        self.model = factory(**algorithm.params)
+        self.model = factory(**algorithm.params, **algorithm.extras)
         self.style = find_style(self.model, algorithm.id)
         if self.style == "one" and algorithm.definition.sparse is None and d > MOST_COLUMNS:
             raise UserError(
@@ -163,6 +163,13 @@ class ObjectLearner(Learner):
         return weights
 
 
+def refuse_batch(algorithm: Algorithm, d: int) -> NoReturn:
+    raise UserError(
+        f"{algorithm.id} learns from all examples at once and has no online pass; run it in a "
+        "cross-validation, beside the online learners"
+    )
+
+
 class BatchLearner:
     """A classifier that fits all training examples at once. Sparse examples stay sparse."""
 
@@ -174,8 +181,7 @@ class BatchLearner:
         if algorithm.definition.online or factory is None:
             raise UserError(f"{algorithm.id} learns online; call start(algorithm, d)")
         self.algorithm = algorithm
-        advice = {"advice": algorithm.advice} if algorithm.definition.advised else {}
-        self.model = factory(**algorithm.params, **advice)
+        self.model = factory(**algorithm.params, **algorithm.extras)
 
     def fit(self, rows: tuple[Any, ...], y: Floats, order: Ints | None = None) -> Self:
         from sklearn.exceptions import ConvergenceWarning

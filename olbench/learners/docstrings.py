@@ -70,17 +70,6 @@ SHARED = {
     "gamma": ("float", "gamma in exp(-gamma ||x - z||^2) and (gamma x.z + coef0)^degree."),
     "degree": ("int", "Degree of the kernel 'poly'."),
     "coef0": ("float", "coef0 of the kernel 'poly'."),
-    "rules": (
-        "list of str, str, path or None",
-        'Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file by its path or, for one '
-        "that ships with olbench, its name. Classes are named by their labels.",
-    ),
-    "feature_names": (
-        "list of str or None",
-        "Names of the columns; by default those of a DataFrame, else x1, x2, ...",
-    ),
-    "missing": ("{'refuse', 'drop'}", "What to do with conditions on features that the data lacks."),
-    "domain": ("bool", "Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1."),
 }
 ATTRIBUTES = {
     "classes_": ("ndarray of shape (n_classes,)", "The classes, sorted."),
@@ -101,7 +90,6 @@ ATTRIBUTES = {
     ),
     "learners_": ("list of Learner", "The online learners themselves."),
 }
-ADVICE = ("list of Advice", "The compiled rules of each learner.")
 PROBABILITIES = (
     "`predict_proba` is the probability under the Gaussian over weights. It is not calibrated: wrap the "
     "estimator in scikit-learn's `CalibratedClassifierCV` where probabilities are used as such."
@@ -117,28 +105,22 @@ SCORE = """
 >>> round(model.score(X, y), 2)
 {score}
 """
-ADVICE_EXAMPLE = """
->>> import numpy as np
->>> from olbench.estimators import {name}
->>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 20), np.array(["ham", "spam"] * 20)
->>> model = {name}(rules=["x2 >= 1 => spam"], random_state=0).fit(X, y)
->>> model.predict([[0.0, 2.0]]).tolist()
-['spam']
-"""
 
 
 def describe_estimator(estimator: type[Any], definition: Definition) -> str:
     about = definition.estimator
     own = {parameter.name: parameter for parameter in definition.parameters}
     defaults = {field.name: field.default for field in fields(estimator)}
+    explained: dict[str, tuple[str, str]] = SHARED | estimator.own_parameters
+    explained |= {name: _explain(parameter, defaults[name]) for name, parameter in own.items()}
     parameters = (
-        _describe(name, *_explain(own.get(name), name, defaults[name]), f", default={_show(defaults[name])}")
+        _describe(name, *explained[name], f", default={_show(defaults[name])}")
         for name in dict.fromkeys([*own, *defaults])
     )
-    attributes = {**ATTRIBUTES, **({"advice_": ADVICE} if definition.takes_advice else {})}
+    attributes = {**ATTRIBUTES, **estimator.own_attributes}
     body = [_wrap(about.summary or definition.doc)]
     body += [_wrap(PROBABILITIES)] if hasattr(estimator, "predict_proba") else []
-    example = ADVICE_EXAMPLE if definition.takes_advice else EXAMPLE
+    example = estimator.own_example or EXAMPLE
     example += "" if about.accuracy is None else SCORE.lstrip()
     sections = {
         "Parameters": "\n".join(parameters),
@@ -152,9 +134,7 @@ def describe_estimator(estimator: type[Any], definition: Definition) -> str:
     return "\n\n".join(body) + "\n"
 
 
-def _explain(parameter: Parameter | None, name: str, default: Any) -> tuple[str, str]:
-    if parameter is None:
-        return SHARED[name]
+def _explain(parameter: Parameter, default: Any) -> tuple[str, str]:
     words = parameter.doc[0].upper() + parameter.doc[1:]
     if parameter.choices:
         return "{" + ", ".join(repr(word) for word in parameter.choices) + "}", f"{words}."

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition
-from olbench.algorithms.unraised import raise_errors
 from olbench.errors import UserError
 from olbench.kernels.counters import (
     BREAKDOWNS,
@@ -28,6 +27,7 @@ from olbench.kernels.counters import (
 )
 from olbench.kernels.sizes import BLOCKED_FROM, LINE, TILE, choose_depth, count_blocks, spread_rows
 from olbench.learners.examples import Floats, Ints, SingleRow, as_examples
+from olbench.learners.own_rules import raise_errors
 from olbench.learners.state import count_memory_bytes
 from olbench.memory import USABLE, available_memory
 
@@ -179,7 +179,7 @@ class Learner(ABC):
     def state_bytes(self) -> int | None:
         """The bytes of the arrays that it carries from round to round; None where they are not known.
 
-        `Algorithm.state_bytes` tells the same before a learner has started.
+        `state.count_state_bytes` tells the same before a learner has started.
         """
         arrays = (value for name, value in vars(self).items() if name not in NO_STATE)
         return sum(each.nbytes for each in arrays if isinstance(each, np.ndarray))
@@ -380,6 +380,10 @@ class AveragedLearner(FirstOrderLearner):
     def last_weights(self) -> Floats:
         """The weight vector w after the last round; it predicts the next example of a pass."""
         return super().weights
+
+
+def start_first_order(algorithm: "Algorithm", d: int) -> FirstOrderLearner:
+    return (AveragedLearner if algorithm.definition.averaged else FirstOrderLearner)(algorithm, d)
 
 
 class SecondOrderLearner(KernelLearner):
@@ -775,6 +779,25 @@ class DualLearner(SecondOrderLearner):
             room = max(entries, 3 * self.support_data.size // 2)
             self.support_data = _extend(self.support_data, room)
             self.support_columns = _extend(self.support_columns, room)
+
+
+def start_second_order(algorithm: "Algorithm", d: int) -> SecondOrderLearner:
+    if algorithm.kernel is not None:
+        return DualLearner(algorithm, d, algorithm.kernel)
+    return _choose_class(algorithm)(algorithm, d)
+
+
+def _choose_class(algorithm: "Algorithm") -> type[SecondOrderLearner]:
+    definition = algorithm.definition
+    if algorithm.covariance != "diag":
+        if definition.sees_label:
+            return LabelledRoot
+        return RootLearner if algorithm.form == "root" else CovarianceLearner
+    if definition.sees_label:
+        return LabelledDiagonal
+    if definition.product:
+        return ProductLearner
+    return ExactLearner if algorithm.projection == "exact" else DiagonalLearner
 
 
 def aligned_zeros(rows: int, columns: int) -> Floats:

@@ -11,11 +11,10 @@ from olbench.kernels.sizes import BLOCKED_FROM, TILE, choose_depth, count_blocks
 def count_state_bytes(algorithm: Algorithm, d: int, classes: int = 1) -> int | None:
     """Return the bytes of the learner that `start` makes, as `Learner.state_bytes`; 1 class: a binary one.
 
-    None for a Python object, for rules and for a kernel, whose state depends on more than its form.
+    None for a Python object, another family and a kernel, whose state depends on more than its form.
     """
     definition = algorithm.definition
-    known = definition.online and definition.order in ("first", "second", "baseline")
-    if not known or algorithm.kernel is not None:
+    if definition.order not in ("first", "second", "baseline") or algorithm.kernel is not None:
         return None
     if classes > 1 and algorithm.multiclass == "native":
         return 8 * _count_native(algorithm, d, classes)

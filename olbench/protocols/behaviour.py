@@ -20,19 +20,18 @@ from scipy.sparse import csr_matrix
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.definition import Definition
-from olbench.algorithms.plugins import run_rule
 from olbench.errors import UserError
 from olbench.files import cache_folder, write_text
+from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import Examples, Floats, as_examples
+from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import online_pass
-from olbench.learners.start import start_batch
-from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from olbench.records import seeds
 
 PACKAGE = Path(__file__).resolve().parent.parent
 #: What can change the result of a pass; everything else only plans, stores or prints.
 DECIDING = (
-    "kernels", "algorithms", "papers/adviceptron2010", "learners", "records/seeds.py",
+    "kernels", "algorithms", "papers/adviceptron2010", "papers/libol2013", "learners", "records/seeds.py",
     "protocols/behaviour.py",
 )  # fmt: skip
 COMPILERS = ("numpy", "numba", "llvmlite")
@@ -110,7 +109,7 @@ def _remembered(algorithm: str, options: str) -> str:
 def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
     definition = get_definition(algorithm)
     own = _digest(*_own_file(definition))
-    if definition.advised:
+    if "advice" in definition.takes and not definition.online:
         return _hash(json.dumps([_fit_with_advice(definition, params) for params in _settings(definition)]))
     # A Python object may draw random numbers of its own, so that its passes prove nothing.
     if definition.rule is None:
@@ -132,7 +131,7 @@ def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
 
 def _probe_all(definition: Definition, options: Mapping[str, Any]) -> list[Any]:
     passes = [_probe(definition, params, options) for params in _settings(definition)]
-    if definition.takes_advice:
+    if "advice" in definition.takes:
         passes += [_probe_with_advice(definition, params) for params in _advised_settings(definition)]
     return passes
 
@@ -180,13 +179,15 @@ def _probe_with_advice(definition: Definition, params: Mapping[str, Any]) -> lis
 
 def _fit_with_advice(definition: Definition, params: Mapping[str, Any]) -> list[str]:
     examples, labels, advice = _advised_probe()
-    learner = start_batch(make_algorithm(definition.id, **params, advice=advice))
+    learner = BatchLearner(make_algorithm(definition.id, **params, advice=advice))
     return _project(learner.fit(examples.rows(), labels).model.coef_, SOLVER_DIGITS)
 
 
 @cache
-def _advised_probe() -> tuple[Examples, Floats, Advice]:
+def _advised_probe() -> tuple[Examples, Floats, Any]:
     """Return examples with a constant feature and rules: some bind, some repeat others, some contradict."""
+    from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+
     random = np.random.default_rng(2010)
     X = random.standard_normal((ADVISED_ROUNDS, 6))
     labels = np.where(X[:, 0] + X[:, 1] + random.standard_normal(ADVISED_ROUNDS) >= 0.0, 1.0, -1.0)
@@ -252,7 +253,7 @@ def _own_file(definition: Definition) -> tuple[Path, ...]:
 
 @cache
 def _deciding_files() -> tuple[Path, ...]:
-    roots = [PACKAGE / name for name in DECIDING]
+    roots = [path for name in DECIDING if (path := PACKAGE / name).exists()]
     return tuple(path for root in roots for path in (sorted(root.rglob("*.py")) if root.is_dir() else [root]))
 
 

@@ -27,9 +27,9 @@ from olbench.data.readers.rows import choose_storage
 from olbench.data.source import Source
 from olbench.data.spec import TRAINING_ROWS
 from olbench.errors import count
+from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import Ints
 from olbench.learners.passes import Predictor, StoppedError, predict_signs, train
-from olbench.learners.start import start_batch
 from olbench.protocols import tuning
 from olbench.protocols.definition import (
     Cell,
@@ -317,7 +317,7 @@ class _Work:
             return
         if self.stopped():
             raise StoppedError
-        learner, started = start_batch(algorithm), time.perf_counter()
+        learner, started = BatchLearner(algorithm), time.perf_counter()
         learner.fit(data.examples.rows(), data.labels, division.train)
         yield learner, time.perf_counter() - started
 

@@ -300,7 +300,7 @@ class Protocol(ABC):
             return float(source.n) * d * (source.classes + (2 * d if is_matrix else 0))
         if definition.order == "object":
             return rounds * (d + OBJECT_COST)
-        if definition.takes_advice or not definition.online:
+        if definition.slow or not definition.online:
             return rounds * d * SLOW
         return rounds * d * (d if options.get("covariance") == "full" else 1)
 

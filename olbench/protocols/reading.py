@@ -7,10 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from olbench.algorithms import definitions, get_definition
+from olbench.algorithms import definitions, get_definition, load_plugin
 from olbench.algorithms.algorithm import Algorithm, make_algorithm
 from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.plugins import load_plugin
 from olbench.algorithms.spec import NATIVE_KEYS, OPTION_KEYS, AlgorithmSpec
 from olbench.data.spec import FITTED_SCALES, TRAINING_ROWS, DatasetSpec, Reading
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten

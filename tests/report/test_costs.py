@@ -85,7 +85,7 @@ def _unknown(results):
     from olbench.algorithms import get_definition
 
     ids = {entry.algorithm for entry in results.entries}
-    return {id for id in ids if get_definition(id).takes_advice or not get_definition(id).online}
+    return {id for id in ids if get_definition(id).takes or not get_definition(id).online}
 
 
 def test_an_algorithm_that_nobody_knows_any_more_has_no_bytes():
@@ -101,6 +101,7 @@ from pathlib import Path
 from olbench import make_algorithm
 from olbench.learners.examples import as_examples
 from olbench.learners.passes import online_pass
+from olbench.learners.state import count_memory_bytes
 
 def resident(name):
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -115,7 +116,7 @@ online_pass(algorithm, examples, y, np.arange(10))
 Path("/proc/self/clear_refs").write_text("5")
 before = resident("VmRSS")
 result = online_pass(algorithm, examples, y, rng.permutation(n))
-print(resident("VmHWM") - before, algorithm.memory_bytes(d) + 8 * n)
+print(resident("VmHWM") - before, count_memory_bytes(algorithm, d) + 8 * n)
 """
 
 

@@ -19,12 +19,13 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-from olbench.algorithms.plugins import load_plugin, run_rule
+from olbench.algorithms import load_plugin
 from olbench.data.source import find_source
 from olbench.data.spec import DatasetSpec
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, count, show_name
 from olbench.learners.examples import as_examples
+from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.protocols import get_protocol

@@ -24,8 +24,8 @@ from typing import Any, TypedDict
 from threadpoolctl import threadpool_limits
 
 from olbench import __version__
+from olbench.algorithms import load_plugin
 from olbench.algorithms.definition import REGISTRY as ALGORITHMS
-from olbench.algorithms.plugins import load_plugin
 from olbench.data.dataset import Dataset
 from olbench.data.source import Source
 from olbench.data.spec import DatasetSpec

@@ -8,11 +8,12 @@ minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 from functools import partial
 from typing import Any, get_args
 
-from olbench.algorithms.definition import Estimator, Parameter, Traits, advice, batch_contestant
+from olbench.algorithms.definition import Estimator, Parameter, Traits, batch_contestant
 from olbench.papers.adviceptron2010.batch import KnowledgeClassifier
 from olbench.papers.adviceptron2010.kbsvm import Loss
 from olbench.papers.adviceptron2010.kernels.cone import descend
 from olbench.papers.adviceptron2010.kernels.sets import solve, truncate
+from olbench.papers.adviceptron2010.learner import ESTIMATOR, advice
 from olbench.papers.adviceptron2010.sets import Advice
 
 PAPER = "Kunapuli et al., ECML 2010 (adviceptron2010)"
@@ -44,7 +45,9 @@ learner = partial(
     "adviceptron",
     title="Adviceptron",
     source=f"{PAPER}, Algorithm 1",
-    estimator=Estimator("Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."),
+    estimator=Estimator(
+        "Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper).", base=ESTIMATOR
+    ),
 )
 def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Solve (10) without u >= 0, hinge and all, then truncate: Algorithm 1 as its problem means it."""
@@ -56,7 +59,7 @@ def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     "adviceptron-printed",
     title="Adviceptron (printed)",
     source=f"{PAPER}, eq. (13)",
-    estimator=Estimator("The Adviceptron with eq. (13) to the letter."),
+    estimator=Estimator("The Adviceptron with eq. (13) to the letter.", base=ESTIMATOR),
 )
 def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Follow eq. (13) to the letter: (1 + d'u)^2 counts where its hinge is inactive, too."""
@@ -68,7 +71,7 @@ def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     "adviceptron-exact",
     title="Adviceptron (exact)",
     source=f"problem (10) of {PAPER}, solved",
-    estimator=Estimator("The Adviceptron with the exact solution of its cone problem."),
+    estimator=Estimator("The Adviceptron with the exact solution of its cone problem.", base=ESTIMATOR),
 )
 def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that creeps."""
@@ -90,7 +93,7 @@ def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
             choices=get_args(Loss),
         ),
     ),
-    advised=True,
+    takes=("advice",),
 )
 def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> KnowledgeClassifier:
     """Return a knowledge-based support vector machine; without advice, a linear one."""
@@ -102,7 +105,7 @@ def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> Kn
     title="Rules alone",
     source="eq. (4) of adviceptron2010 without examples",
     parameters=(Parameter("mu", 1.0, "price of leaving the advice"),),
-    advised=True,
+    takes=("advice",),
 )
 def rules_alone(mu: float, advice: Advice | None = None) -> KnowledgeClassifier:
     """Return the hyperplane of the advice alone, where `start: advice` begins; examples play no part."""

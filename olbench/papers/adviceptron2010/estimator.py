@@ -18,24 +18,40 @@ from olbench.papers.adviceptron2010.feasibility import unsatisfiable
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
 from olbench.papers.adviceptron2010.sets import Advice
 
+PARAMETERS = {
+    "rules": (
+        "list of str, str, path or None",
+        'Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file by its path or, for one '
+        "that ships with olbench, its name. Classes are named by their labels.",
+    ),
+    "feature_names": (
+        "list of str or None",
+        "Names of the columns; by default those of a DataFrame, else x1, x2, ...",
+    ),
+    "missing": ("{'refuse', 'drop'}", "What to do with conditions on features that the data lacks."),
+    "domain": ("bool", "Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1."),
+}
+ATTRIBUTES = {"advice_": ("list of Advice", "The compiled rules of each learner.")}
+EXAMPLE = """
+>>> import numpy as np
+>>> from olbench.estimators import {name}
+>>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 20), np.array(["ham", "spam"] * 20)
+>>> model = {name}(rules=["x2 >= 1 => spam"], random_state=0).fit(X, y)
+>>> model.predict([[0.0, 2.0]]).tolist()
+['spam']
+"""
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TakesAdvice(OnlineClassifier):
     """The base of estimators over learners that take advice.
 
-    Parameters
-    ----------
-    rules : list of rules, as in "bmi >= 30 and glucose >= 126 => diabetes"; or a rule file, by its path or,
-        for one that ships with olbench, its name; or None for no advice. Classes are named by their labels.
-    feature_names : the names of the columns; by default those of a DataFrame, else x1, x2, ...
-    missing : "refuse" or "drop" conditions on features that the data lacks. A file has its own setting.
-    domain : whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1. Likewise.
-
-    Attributes
-    ----------
-    advice_ : the compiled rules of each learner, one for two classes, otherwise one a class.
+    A rule file has its own settings of `missing` and `domain`.
     """
 
+    own_parameters = PARAMETERS
+    own_attributes = ATTRIBUTES
+    own_example = EXAMPLE
     rules: Any = None
     feature_names: Any = None
     missing: str = "refuse"
@@ -74,7 +90,9 @@ class TakesAdvice(OnlineClassifier):
             signs = {str(label): 1 if label == positive else -1 for label in classes.tolist()}
             advice = self._compile(rules, replace(names, classes=signs, two_classes=two))
             self.advice_.append(advice)
-        self.learners_ = [start(replace(algorithm, advice=advice), advice.n) for advice in self.advice_]
+        self.learners_ = [
+            start(replace(algorithm, extras={"advice": advice}), advice.n) for advice in self.advice_
+        ]
 
     def _feature_names(self) -> tuple[str, ...]:
         given, d = self.feature_names, self.n_features_in_

@@ -1,26 +1,41 @@
-"""The learner that takes advice: its state, and what its kernel needs prepared."""
+"""The family of algorithms that take advice: its decorator, its learner, and what its kernel needs."""
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from olbench.algorithms.algorithm import Algorithm
+from olbench.algorithms.definition import Definition, make_decorator
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.learners.learners import KernelLearner
+from olbench.learners.start import family
 from olbench.papers.adviceptron2010.sets import Advice
 
-if TYPE_CHECKING:
-    from olbench.algorithms.algorithm import Algorithm
+#: What definitions and estimators of the family name: the modules import numba and scikit-learn.
+STEP = f"{__package__}.kernels.step:ADVICE_STEP"
+ESTIMATOR = f"{__package__}.estimator:TakesAdvice"
 
 
+def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
+    """Define an algorithm that takes advice by a step (i, sets, p, w, u, room) that moves u for advice set i.
+
+    `kernels.step` describes what the step sees. Further keywords are fields of Definition.
+    """
+    family_fields = {"takes": ("advice",), "signature": STEP, "slow": True}
+    return make_decorator(id, title, source, "advice", family_fields | declared)
+
+
+@family("advice")
 class AdviceLearner(KernelLearner):
     """A weight vector w and a vector u >= 0 for the inequalities of every advice set."""
 
-    def __init__(self, algorithm: "Algorithm", d: int):
+    def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
-        advice = algorithm.advice or Advice((), d)
+        advice: Advice = algorithm.extras.get("advice") or Advice((), d)
         if advice.n != d:
             raise UserError(
                 f"the advice is about {count(advice.n, 'feature')}, but the examples have {d}; a constant "

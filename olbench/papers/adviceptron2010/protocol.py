@@ -21,7 +21,7 @@ from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.learners import Learner
 from olbench.learners.passes import StoppedError
-from olbench.learners.start import start, start_batch
+from olbench.learners.start import start
 from olbench.papers.adviceptron2010.curve import follow
 from olbench.papers.adviceptron2010.rules import (
     Plain,
@@ -123,7 +123,7 @@ class AdviceProtocol(Protocol):
         return find_rules(advice, source, domain, missing)
 
     def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
-        if not get_definition(spec.id).takes_advice:
+        if "advice" not in get_definition(spec.id).takes:
             yield {}
             return
         rules = self._find_rules(config, source)
@@ -222,7 +222,7 @@ class _Work:
         return _Fold(learnt, self.labels[train], tested, self.labels[test], counts, advice, scaling)
 
     def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
-        advice = {"advice": fold.advice} if self.trial.definition.takes_advice else {}
+        advice = {"advice": fold.advice} if "advice" in self.trial.definition.takes else {}
         return self.trial.make_algorithm(**params, **advice)
 
     def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[Scores, Floats]:
@@ -233,7 +233,7 @@ class _Work:
             curve = follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
             right = np.column_stack([curve.right_negatives, curve.right_positives])
             return Scores(right, np.array([curve.negatives, curve.positives])), curve.weights
-        learner = start_batch(algorithm).fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
+        learner = BatchLearner(algorithm).fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
         hits = learner.predict(as_examples(fold.X_test).rows()) == fold.y_test
         weights = np.asarray(getattr(learner.model, "coef_", np.zeros(fold.X.shape[1])), dtype=np.float64)
         once = Scores.count(hits, fold.y_test > 0, fold.counts)
@@ -305,7 +305,7 @@ class _Work:
             learner = start(algorithm, fold.X.shape[1])
             learner.run(rows, fold.y, np.arange(fold.y.size))
         else:
-            learner = start_batch(algorithm).fit(rows, fold.y)
+            learner = BatchLearner(algorithm).fit(rows, fold.y)
         return time.perf_counter() - started, learner.state_bytes
 
 

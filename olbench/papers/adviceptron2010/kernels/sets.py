@@ -1,8 +1,8 @@
 """Advice sets as kernels read them, and the steps of u that do not need a pass.
 
 The inequalities of all sets lie below each other as CSR rows, so that a condition on one of many features
-costs one entry. What depends on mu alone is prepared once, by the learner. `compile.SETS` says what
-each part of `sets` is.
+costs one entry. What depends on mu alone is prepared once, by the learner. `step.SETS` says what each
+part of `sets` is.
 """
 
 from olbench.kernels.helpers import helper

@@ -6,13 +6,13 @@ Sweeps over w and r, d each, and over the inequalities of all sets bound a round
 """
 
 import numpy as np
-from numba import float64
+from numba import float64, int64, types, void
 
 from olbench.kernels.compile import (
-    ADVICE_STEP,
     READ_1D,
     READ_2D,
-    SETS,
+    READ_INT64,
+    READ_UINT32,
     WRITE_1D,
     WRITE_2D,
     WRITE_INT64,
@@ -26,6 +26,15 @@ from olbench.kernels.margins import count_breakdown, count_round, is_unlearned
 from olbench.kernels.rows import dot, locate, open_rows
 from olbench.papers.adviceptron2010.kernels.cone import factor_shifted, substitute
 from olbench.papers.adviceptron2010.kernels.sets import add_row
+
+#: Advice sets: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the
+#: last), the signs z, then per set (I + mu D D')^-1 from a corner on, B d and c = mu / (1 + mu d'B d), and
+#: |D_j|^2 per row
+SETS = types.Tuple(
+    (READ_1D, READ_UINT32, READ_INT64, READ_1D, READ_INT64, READ_1D, READ_1D, READ_INT64, *3 * (READ_1D,))
+)
+#: (the set, all sets, the parameters, w, u, room): moves the u of one set in place
+ADVICE_STEP = void(int64, SETS, READ_1D, READ_1D, WRITE_1D, WRITE_1D)
 
 
 @helper

@@ -1,44 +1,54 @@
-"""Algorithms from a user's own file (a plugin)."""
+"""Users' rules in compiled code: they may fail, or loop forever.
 
-import copyreg
+Numba reports errors, such as an index that is out of range, as ones that nobody can catch, one per round, and
+goes on with zeros.
+"""
+
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from dataclasses import fields
-from pathlib import Path
-from threading import Thread
+from contextlib import contextmanager
+from threading import Thread, local
 from typing import Any, TypeVar
 
-from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.algorithms.registry import get_definition
-from olbench.plugins import PREFIX, load_file
+from olbench.algorithms.definition import Definition
+from olbench.errors import UserError, describe_error
 
 Item = TypeVar("Item")
 #: Seconds between two looks at work that runs aside, and how long it may go on after a stop.
 PAUSE, PATIENCE = 0.05, 0.5
 
 
-def restore(id: str, module: str, file: str) -> Definition:
-    if module.startswith(PREFIX) and module not in sys.modules:
-        load_plugin(file)
-    return get_definition(id)
+class _Hooks:
+    before: Callable[[Any], object] = sys.__unraisablehook__
 
 
-def _reduce(definition: Definition) -> tuple[Any, ...]:
-    """Return how a definition is pickled: a listed one by its id and file, since rules cannot be pickled."""
-    if REGISTRY.get(definition.id) is not definition:
-        return Definition, tuple(getattr(definition, each.name) for each in fields(definition))
-    return restore, (definition.id, definition.module, definition.file)
+_heard = local()
 
 
-copyreg.pickle(Definition, _reduce)
+@contextmanager
+def raise_errors(definition: Definition) -> Iterator[None]:
+    if sys.unraisablehook is not _hear:
+        _Hooks.before, sys.unraisablehook = sys.unraisablehook, _hear
+    before = getattr(_heard, "errors", None)
+    errors: list[BaseException] = []
+    _heard.errors = errors
+    try:
+        yield
+    finally:
+        _heard.errors = before
+    for error in errors:
+        raise UserError(
+            f"{definition.place}the rule of '{definition.id}' fails during a pass: {describe_error(error)}"
+        )
 
 
-def load_plugin(path: str | Path) -> list[Definition]:
-    """Run a Python file once and return the algorithms that it defines."""
-    REGISTRY.load()
-    name = load_file(path)
-    return [definition for definition in REGISTRY.values() if definition.module == name]
+def _hear(unraisable: Any) -> None:
+    errors = getattr(_heard, "errors", None)
+    if errors is None or "numba" not in str(unraisable.object):
+        _Hooks.before(unraisable)
+    elif not errors:
+        errors.append(unraisable.exc_value)
 
 
 def run_rule(
