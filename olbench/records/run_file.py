@@ -13,7 +13,6 @@ from olbench.algorithms.registry import RECORDED
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
 from olbench.protocols import Protocol, get_protocol, protocols
-from olbench.protocols.behaviour import source_hash
 from olbench.protocols.definition import Cell, Known
 from olbench.protocols.specs import Config
 from olbench.records import ledger, provenance
@@ -83,7 +82,6 @@ class RunFile:
     config: Config
     data: Mapping[str, DataFacts] = field(default_factory=dict)
     cells: tuple[CellFacts, ...] = ()
-    sources: Texts = field(default_factory=dict)
     versions: Texts = field(default_factory=dict)
     commit: AnyText | None = None
     dirty: bool | None = None
@@ -161,7 +159,6 @@ def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, en
             for name, source in sources.items()
         },
         cells=tuple(_describe_cell(cell, known) for cell in cells),
-        sources={id: source_hash(id) for id in dict.fromkeys(cell.spec.id for cell in cells)},
         versions=provenance.versions(),
         **provenance.commit(),
         machine=provenance.machine(),
