@@ -90,8 +90,10 @@ class Registry(dict[str, Item], Generic[Item]):
         """Return whether a module ships or is of an installed package, and so not a user's own file."""
         from importlib.metadata import entry_points
 
-        points = entry_points(group=self.group) if self.group else ()
-        return module.partition(".")[0] in {"olbench", *(point.module.partition(".")[0] for point in points)}
+        package = module.partition(".")[0]
+        return package == "olbench" or any(
+            point.module.partition(".")[0] == package for point in entry_points(group=self.group)
+        )
 
     def drop(self, module: str) -> None:
         for id in [id for id, home in self.homes.items() if home == module]:
