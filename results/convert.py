@@ -3,8 +3,7 @@
     python results/convert.py results/*/*/run.json tests/report/*/run.json
     python results/convert.py results/*/*/run.json --texts docs/REPRODUCTION-cw.md
 
-Only `code`, `key` and checksums of records change. Texts that quote a key are given the new one; `git stash`
-or a copy brings back runs to convert again.
+Only `code`, `key` and checksums of records change, and texts that quote a key. A second time, nothing does.
 """
 
 import argparse
@@ -19,7 +18,7 @@ from olbench.records.trial import code_of, key_of
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 #: Records of ROMMA from before its norm was summed anew; others of the same trials took their place.
-SUPERSEDED = {"607b5e19131b6f41": "0"}
+SUPERSEDED = {"607b5e19131b6f41": "0", "0": "0"}
 
 
 def convert(folder, new_keys):
