@@ -21,7 +21,7 @@ help:
 	@echo "make docs       build the documentation into site/ (installs Sphinx)"
 	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
 	@echo "make docs-numbers  write the numbers of the documentation from the runs that ship"
-	@echo "make behaviours  write how the algorithms behave, after a change of a rule, a kernel or a learner"
+	@echo "make behaviours  write what the algorithms count, for a new algorithm or version"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
 	@echo "make survey     tell which learners of public libraries are the algorithms of their papers (installs them)"
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
@@ -128,7 +128,7 @@ docs-numbers: $(VENV)/.ready
 	$(BIN)/python docs/page_numbers.py
 
 behaviours: $(VENV)/.ready
-	$(BIN)/python results/behaviours.py
+	$(BIN)/python -m tests.behaviours
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"

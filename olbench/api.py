@@ -18,7 +18,7 @@ from olbench.analysis.paper_file import find_paper
 from olbench.data.source import Source, find_sources
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
-from olbench.engine.compiling import compile_ahead
+from olbench.engine.compiling import check_rules, compile_ahead
 from olbench.engine.executors.local import Executor, default_jobs
 from olbench.engine.notebook import is_notebook
 from olbench.engine.reuse import OtherRun, open_runs
@@ -106,6 +106,7 @@ def plan(
     sources, skipped = find_sources(config.datasets, skip_missing, say)
     cells = list(find_cells(sources) if find_cells else cells_of(config, sources))
     workers = jobs or default_jobs()
+    check_rules(cells)
     if cells:
         refuse_too_many(cells)
     own = [folder] if folder else []

@@ -4,11 +4,14 @@ All three register through the decorators of the rooms. A registry imports what 
 when it is first asked; a user's file is run by `load_file`.
 """
 
+import ast
 import importlib
 import importlib.machinery
 import importlib.util
+import inspect
 import pkgutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -82,6 +85,15 @@ class Registry(dict[str, Item], Generic[Item]):
             return next((at for module, at in places.items() if _is_in(self.homes[id], module)), len(places))
 
         return [self[id] for id in sorted(self, key=place)]
+
+    def is_installed(self, module: str) -> bool:
+        """Return whether a module ships or is of an installed package, and so not a user's own file."""
+        from importlib.metadata import entry_points
+
+        package = module.partition(".")[0]
+        return package == "olbench" or any(
+            point.module.partition(".")[0] == package for point in entry_points(group=self.group)
+        )
 
     def drop(self, module: str) -> None:
         for id in [id for id, home in self.homes.items() if home == module]:
@@ -199,3 +211,30 @@ def _execute(name: str, file: Path, given: str) -> None:
         raise UserError(f"{place}: the plugin failed: {describe_error(error)}") from error
     finally:
         LOADS.pop()
+
+
+def read_source(function: Any) -> bytes | str:
+    """Return the file of a function or class, in a notebook its own lines, or '' if it has no source."""
+    try:
+        file = Path(inspect.getfile(function))
+        return file.read_bytes() if file.is_file() else textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return ""
+
+
+def digest_syntax(source: bytes | str) -> str:
+    """Return a hash of Python code that docstrings, comments and blank lines do not change."""
+    return sha256(repr(_outline(ast.parse(source))).encode()).hexdigest()[:16]
+
+
+def _outline(node: Any) -> Any:
+    """Return a syntax tree as plain lists, which every version of Python makes alike; `ast.dump` differs."""
+    if isinstance(node, list):
+        return [_outline(each) for each in node]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    parts = dict(ast.iter_fields(node))
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        parts["body"] = node.body if ast.get_docstring(node, clean=False) is None else node.body[1:]
+    kept = ([name, _outline(part)] for name, part in parts.items() if part not in (None, []))
+    return [type(node).__name__, *kept]

@@ -7,7 +7,6 @@ from scipy.sparse import csr_matrix
 from olbench import conform, contestant, online_pass
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
-from olbench.protocols import behaviour
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
 Y = [1, -1, 1]
@@ -58,15 +57,6 @@ def test_with_many_columns_the_choice_must_be_stated(watch):
     seen = watch(sparse=False)
     online_pass("watcher", wide, Y)
     assert [len(row) for row in seen] == [10_001] * 3
-
-
-def test_the_choice_is_part_of_the_key_of_a_trial(watch):
-    codes = []
-    for declared in ({}, {"sparse": True}):
-        watch(**declared)
-        behaviour.forget()
-        codes.append(behaviour._observe("watcher", {}))
-    assert codes[0] != codes[1]
 
 
 def test_an_object_that_is_examined_sees_every_column():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.probing import TAKES, check_rule, has_constant_gain
 from olbench.errors import UserError, shorten, show_name, suggest
-from olbench.plugins import Registry
+from olbench.plugins import Registry, digest_syntax, read_source
 
 #: Our rules read p[0], p[1]: to unpack p tests its length, which takes about 10 ns in every round.
 Rule = Callable[..., tuple[float, float, float]]
@@ -145,6 +145,8 @@ class Definition:
     #: Whether a round takes many times as long as its margin.
     slow: bool = False
     estimator: Estimator = Estimator()
+    #: Raised whenever its counts change: trials of other versions are not reused.
+    version: int = 1
     doc: str = field(default="", repr=False)
 
     @property
@@ -163,6 +165,12 @@ class Definition:
     @property
     def is_own(self) -> bool:
         return bool(self.file) and not self.module.startswith("olbench.")
+
+    @cached_property
+    def code(self) -> str:
+        """Its version; a hash of the syntax of its file for an algorithm of a user's own file."""
+        source = "" if REGISTRY.is_installed(self.module) else read_source(self.rule or self.factory)
+        return digest_syntax(source) if source else str(self.version)
 
     @property
     def estimator_name(self) -> str:

@@ -45,8 +45,8 @@ def command(
 
     The run is a folder, a bundle (.olb) or the name of one that ships. Nobody can know which trials are
     drawn, so an altered count is found with the probability that is printed. Trials whose data is not
-    here, or whose algorithm behaves differently in this version, are counted apart, and nothing is said
-    about them. Times are not judged. --trial runs one trial, and says why it breaks down if it does.
+    here, or whose algorithm has another version now, are counted apart, and nothing is said about them.
+    Times are not judged. --trial runs one trial, and says why it breaks down if it does.
 
     Exit codes: 1 if a count differs, 3 if trials fail, 4 if nothing could run again.
 

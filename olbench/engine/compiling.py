@@ -22,11 +22,18 @@ from olbench.engine.executors.local import count_cores
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.kernels.sizes import BLOCKED_FROM
 from olbench.learners.learners import KernelLearner
+from olbench.learners.own_rules import run_rule
 from olbench.learners.start import start
-from olbench.protocols.behaviour import is_observed
 from olbench.protocols.definition import Cell
 
 Place = tuple[str, str]
+
+
+def check_rules(cells: Sequence[Cell]) -> None:
+    """Refuse users' rules that have the wrong form or do not compile, before the first trial."""
+    for definition in {cell.spec.id: cell.definition for cell in cells}.values():
+        if definition.is_own and definition.rule is not None:
+            run_rule(definition, partial(getattr, definition, "compiled_rule"))
 
 
 def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callable[[str], None]) -> None:
@@ -61,12 +68,9 @@ def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kep
 
 
 def find_missing(cells: Sequence[Cell]) -> set[Place]:
-    needed = set()
-    for cell in cells:
-        known = {min(cell.source.d, BLOCKED_FROM)}
-        # What an algorithm does is observed before its first trial, on narrow and on wide examples.
-        widths = known if is_observed(cell.spec.id, cell.spec.options) else {2, BLOCKED_FROM}
-        needed |= {(cell.spec.id, tuple(cell.spec.options.items()), d) for d in widths}
+    needed = {
+        (cell.spec.id, tuple(cell.spec.options.items()), min(cell.source.d, BLOCKED_FROM)) for cell in cells
+    }
     return {place for id, options, d in needed if (place := _find_kernel(id, dict(options), d))}
 
 

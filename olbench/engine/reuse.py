@@ -20,7 +20,6 @@ from olbench.records.trial import Record, Trial
 
 #: A record must agree in these fields to be compared; the other fields may explain why it does not fit.
 SAME = ("protocol", "dataset", "algorithm", "role", "number")
-WORDS = {"fingerprint": "the data has changed", "code": "the algorithm behaves differently now"}
 
 
 class ConflictError(UserError):
@@ -133,9 +132,23 @@ def list_differences(trial: Trial, record: Record) -> list[str]:
             continue
         if name == "setting":
             words += _compare_settings(wanted, record[name])
+        elif name == "code":
+            words += _compare_codes(wanted, record[name])
+        elif name == "fingerprint":
+            words.append("the data has changed")
         else:
-            words.append(WORDS.get(name) or f"{name} is {_show(wanted)}, not {_show(record[name])}")
+            words.append(f"{name} is {_show(wanted)}, not {_show(record[name])}")
     return words
+
+
+def _compare_codes(wanted: str, recorded: str) -> Iterator[str]:
+    (code, _, version), (old_code, _, old_version) = wanted.partition("-"), recorded.partition("-")
+    if code != old_code:
+        has_versions = code.isdigit() and old_code.isdigit()
+        change = f"has version {code} now, not {old_code}" if has_versions else "has other code now"
+        yield f"its algorithm {change}"
+    if version != old_version:
+        yield f"its protocol has version {version or 1} now, not {old_version or 1}"
 
 
 def _compare_settings(wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:

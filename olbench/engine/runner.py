@@ -16,7 +16,6 @@ from olbench.engine.progress import Progress, make_progress
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural
-from olbench.protocols.behaviour import source_hash
 from olbench.protocols.definition import Cell, Kind, Known
 from olbench.protocols.recorded import read_run
 from olbench.protocols.specs import Config
@@ -133,7 +132,6 @@ class Run:
                 for name, each in sources.items()
             },
             cells=tuple(_describe_cell(cell, self.known) for cell in self.cells),
-            sources={each.id: source_hash(each.id) for each in definitions},
             versions=provenance.versions(),
             **provenance.commit(),
             machine=provenance.machine(),

@@ -21,19 +21,18 @@ from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, count
 from olbench.learners.breakdowns import Breakdown
 from olbench.protocols import cells_of, get_protocol
-from olbench.protocols.behaviour import behaviour
 from olbench.protocols.definition import Cell
 from olbench.protocols.recorded import read_run
 from olbench.records import ledger, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
 from olbench.records.compare import Mismatch, compare_records
-from olbench.records.trial import Record, Trial
+from olbench.records.trial import Record, Trial, code_of
 
 TRIALS, SHARE = 20, 0.05
 NO_DATA, OTHER_DATA = "data not available", "other data of the same name"
 NO_PLUGIN, NO_ALGORITHM = "plugin not trusted", "unknown algorithm"
-OTHER_CODE, FAILED = "another behaviour of the code", "it fails here"
+OTHER_CODE, FAILED = "another version of the algorithm", "it fails here"
 
 
 def altered_trials(population: int, share: float) -> int:
@@ -156,7 +155,6 @@ class Verifier:
         self.records = ledger.current(folder)
         self._check()
         self.sources: dict[str, Source | str] = {}
-        self.codes: dict[tuple[str, str, str], str] = {}
 
     @property
     def good(self) -> list[Record]:
@@ -178,8 +176,11 @@ class Verifier:
             return source
         if source.fingerprint != record["fingerprint"]:
             return OTHER_DATA
-        code = self._code(record)
-        return code if code in (NO_PLUGIN, NO_ALGORITHM) else "" if code == record["code"] else OTHER_CODE
+        try:
+            definition, protocol = get_definition(record["algorithm"]), get_protocol(record["protocol"])
+        except UserError:
+            return NO_ALGORITHM if self.has_plugins else NO_PLUGIN
+        return "" if record["code"] == code_of(definition, protocol.version) else OTHER_CODE
 
     def _source(self, name: str) -> Source | str:
         if name not in self.sources:
@@ -196,26 +197,6 @@ class Verifier:
             return find_named(present, name)
         except UserError:
             return NO_DATA
-
-    def _code(self, record: Record) -> str:
-        kind = record["protocol"], record["algorithm"], str(record["options"])
-        if kind not in self.codes:
-            self.say(f"probing {record['algorithm']}")
-            self.codes[kind] = self._find_code(record)
-        return self.codes[kind]
-
-    def _find_code(self, record: Record) -> str:
-        unknown = NO_ALGORITHM if self.has_plugins else NO_PLUGIN
-        try:
-            protocol = get_protocol(record["protocol"])
-            get_definition(record["algorithm"])
-        except UserError:
-            return unknown
-        try:
-            found = behaviour(record["algorithm"], record["options"])
-        except (UserError, TypeError):  # options that no trial can have had
-            return OTHER_CODE
-        return found + (f"-{protocol.version}" if protocol.version > 1 else "")
 
     def trial(self, record: Record) -> Trial:
         source = self._source(record["dataset"])

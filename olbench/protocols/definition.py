@@ -32,13 +32,12 @@ from olbench.learners.passes import online_pass
 from olbench.learners.state import count_memory_bytes, count_state_bytes
 from olbench.plugins import Registry, file_of
 from olbench.protocols import tuning
-from olbench.protocols.behaviour import behaviour
 from olbench.protocols.keys import value_for
 from olbench.protocols.specs import Config
 from olbench.protocols.tuning import Choice, Grid
 from olbench.records import seeds
 from olbench.records.quantities import Quantity
-from olbench.records.trial import Outcome, Record, Trial
+from olbench.records.trial import Outcome, Record, Trial, code_of
 from olbench.structs import Key as Key
 from olbench.structs import choice as choice
 from olbench.structs import is_number
@@ -593,9 +592,7 @@ class Cell:
 
     @cached_property
     def _code(self) -> str:
-        """How the algorithm behaves and, after a change of the protocol, its version."""
-        version = self.protocol.version
-        return behaviour(self.spec.id, self.spec.options) + (f"-{version}" if version > 1 else "")
+        return code_of(self.definition, self.protocol.version)
 
     def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
         return Trial(

@@ -79,7 +79,6 @@ class RunFile:
     config: Mapping[str, Any]
     data: Mapping[str, DataFacts] = field(default_factory=dict)
     cells: tuple[CellFacts, ...] = ()
-    sources: Texts = field(default_factory=dict)
     versions: Texts = field(default_factory=dict)
     commit: AnyText | None = None
     dirty: bool | None = None

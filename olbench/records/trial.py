@@ -38,7 +38,7 @@ class Trial:
     number: int
     #: What else the protocol has to know, such as the rows, the points of a curve or the number of epochs.
     setting: Mapping[str, Any]
-    #: A hash of how the code behaves; see `behaviour`.
+    #: The version of the algorithm and, from 2 on, of the protocol: "1" or "1-2"; see `code_of`.
     code: str
     #: The data that it runs on, which is no part of its record; None for a trial from a ledger.
     source: Source = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
@@ -82,6 +82,10 @@ FIELDS = tuple(each.name for each in fields(Trial) if each.name not in ("source"
 def key_of(record: Mapping[str, Any]) -> str:
     text = _ENCODER.encode({name: record[name] for name in FIELDS})
     return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def code_of(definition: Definition, protocol_version: int) -> str:
+    return definition.code + (f"-{protocol_version}" if protocol_version > 1 else "")
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,18 @@ from olbench import __version__
 from olbench.engine.verification import VerifiedRun
 from olbench.records import provenance
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def make_statement(shown: VerifiedRun) -> dict[str, Any]:
     machine = provenance.machine()
     machine.pop("host", None)
-    behaviours: dict[str, set[str]] = {}
-    for record in shown.drawn:
-        behaviours.setdefault(record["algorithm"], set()).add(record["code"])
+    codes = {(record["algorithm"], record["code"]) for record in shown.drawn}
     return {
         "schema": SCHEMA,
         "run": shown.digest,
         "olbench": __version__,
-        "behaviour": {name: sorted(codes) for name, codes in sorted(behaviours.items())},
+        "algorithms": dict(sorted(codes)),
         "versions": provenance.versions(),
         "machine": machine,
         "when": shown.when,

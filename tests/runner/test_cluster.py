@@ -389,7 +389,7 @@ def test_a_file_with_other_content_is_refused(nursery, rng):
 def test_an_edited_plugin_replaces_the_one_before(nursery, olbench, config, records):
     rule = (ROOT / "docs/examples/my_rule.py").read_text()
     config("permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [timid-arow]\nplugins: [rule.py]\n")
-    for text in (rule, rule + "\n# edited\n"):
+    for text in (rule, rule + "\nEDITED = True\n"):
         Path("rule.py").write_text(text)
         done = olbench("run", "small.yaml", "--cluster", nursery.file, "--out", "out", "--quiet")
         assert (done.returncode, done.stderr) == (0, "")

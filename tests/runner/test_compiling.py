@@ -76,22 +76,13 @@ def names(places) -> set[str]:
     return {module.rpartition(".")[2] for module, _ in places}
 
 
-def test_only_the_kernels_of_the_config_and_its_data_are_missing(cells, nothing_ready, monkeypatch):
-    monkeypatch.setattr(compiling, "is_observed", lambda *_: True)
+def test_only_the_kernels_of_the_config_and_its_data_are_missing(cells, nothing_ready):
     assert names(find_missing(cells("pa1,perceptron"))) == {"first_order"}
     assert names(find_missing(cells("pa1,arow,scw1"))) == {"first_order", "covariance"}
     assert names(find_missing(cells("arow", BLOCKED_FROM))) == {"blocked"}
 
 
-def test_an_algorithm_that_was_never_observed_needs_the_kernels_of_narrow_and_wide_examples(
-    cells, nothing_ready, monkeypatch
-):
-    monkeypatch.setattr(compiling, "is_observed", lambda *_: False)
-    assert names(find_missing(cells("arow"))) == {"covariance", "blocked"}
-
-
 def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_ready, monkeypatch):
-    monkeypatch.setattr(compiling, "is_observed", lambda *_: True)
     monkeypatch.setattr(compiling, "_compile", lambda place: place)
     said: list[str] = []
     compile_ahead(cells("pa1,arow"), 1, StopFlag(), said.append)

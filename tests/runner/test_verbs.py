@@ -163,11 +163,11 @@ def test_the_dry_run_names_a_measure_that_records_do_not_have(here, config):
     assert "its record has no log_loss" in out
 
 
-def test_a_change_of_how_the_learners_behave(here, config, monkeypatch):
+def test_a_new_version_of_the_learners(here, config, monkeypatch):
     here("run", config(), "--out", "out", "--quiet")
-    monkeypatch.setattr("olbench.protocols.definition.behaviour", lambda id, options: "another")
+    monkeypatch.setattr("olbench.protocols.definition.code_of", lambda definition, version: "2")
     _, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run")
-    assert "the algorithm behaves differently now (" in out
+    assert "its algorithm has version 2 now, not 1 (" in out
     _, out, _ = here("run", "small.yaml", "--out", "out")
     assert "26 trials run, 0 reused" in out
 

@@ -145,7 +145,7 @@ def test_a_trial_that_cannot_run_here_or_does_not_exist(here, made, tmp_path, mo
     run["cells"] = []
     forge(bundle, "other.olb", records, run)
     code, out, _ = here("verify", "other.olb", "--trial", records[0]["key"])
-    assert (code, out.splitlines()[-1]) == (4, "It did not run again: another behaviour of the code.")
+    assert (code, out.splitlines()[-1]) == (4, "It did not run again: another version of the algorithm.")
     code, _, err = here("verify", folder, "--trial", "zzz")
     assert (code, err) == (2, f"olbench: {folder}: no trial with a key that begins with 'zzz'\n")
     code, _, err = here("verify", folder, "--trial", "a", "--trials", 3)
@@ -163,7 +163,7 @@ def test_a_statement_says_what_was_shown(here, made, tmp_path, monkeypatch):
     )
     statement, other = (json.loads(here("verify", each, *words, "--format", "json")[1]) for each in made)
     assert (code, out, err) == (0, f"{sentence}\nseed 4; run {statement['run'][:16]}\n", "")
-    assert (statement["schema"], statement["seed"]) == (1, 4)
+    assert (statement["schema"], statement["seed"]) == (2, 4)
     assert (statement["population"], statement["same"], statement["different"]) == (10, 5, [])
     assert (len(set(statement["drawn"])), statement["sentence"]) == (5, sentence)
     assert statement["detectable"]["probability"] == pytest.approx(7 / 9)
@@ -199,14 +199,14 @@ def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, tmp_path):
     assert "1 result of the run does not follow from its trials" in shown.sentence
 
 
-def test_trials_of_another_behaviour_are_counted_apart(here, made, tmp_path, monkeypatch):
+def test_trials_of_another_version_are_counted_apart(here, made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, bundle = made
     content, records, keys = json.loads((folder / "run.json").read_text()), [], {}
     for record in ledger.current(bundle).values():
         changed = dict(record)
         if record["algorithm"] == "pa1":
-            changed["code"] = "0123456789abcdef"
+            changed["code"] = "2"
             changed["key"] = keys[record["key"]] = key_of(changed)
             changed["mistakes"] = 1
         records.append(changed)
@@ -216,7 +216,7 @@ def test_trials_of_another_behaviour_are_counted_apart(here, made, tmp_path, mon
     code, out, _ = here("verify", "x.olb", "-q")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0] == "not run, another behaviour of the code: 6 trials: pa1 on breast-cancer (6)"
+    assert lines[0] == "not run, another version of the algorithm: 6 trials: pa1 on breast-cancer (6)"
     assert lines[1] == (
         "4 of the 4 trials that can run here ran again, all the same to the digit. If 5% of these 4 trials "
         "had been altered, this would have been found for certain. Nothing was shown about the other 6."

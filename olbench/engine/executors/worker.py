@@ -33,13 +33,12 @@ from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.learners.passes import StoppedError
-from olbench.protocols import behaviour as behaviours
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.protocols.parts import InParts, fold
 from olbench.records import provenance
 from olbench.records.container import keep_plugin
-from olbench.records.trial import Outcome, Record, Trial
+from olbench.records.trial import Outcome, Record, Trial, code_of
 
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
 OPEN_SOURCES = 2
@@ -225,21 +224,15 @@ def _open_source(message: Mapping[str, Any], parcel: Dataset | None = None) -> S
 
 
 def _prepare(trial: Trial) -> None:
-    """Compile what a trial needs, and see that it behaves here as it does on the client; both once."""
+    """Compile what a trial needs, once; refuse it if an installed package has another version here."""
     kind = trial.algorithm, str(trial.options), trial.code
     with _lock:
         if kind in _prepared:
             return
         warm_up([trial], StopFlag())
-        behaviour = behaviours.behaviour(trial.algorithm, trial.options)
-        # A protocol of a later version adds "-" and its number.
-        if behaviour != trial.code.partition("-")[0]:
-            versions, deciding = provenance.versions(), (*behaviours.COMPILERS, "scikit-learn")
-            shown = ", ".join(f"{name} {versions[name]}" for name in deciding if name in versions)
-            raise _RefusalError(
-                f"{trial.algorithm} behaves differently there ({behaviour} with {shown}) and here "
-                f"({trial.code})"
-            )
+        code = code_of(trial.definition, get_protocol(trial.protocol).version)
+        if code != trial.code:
+            raise _RefusalError(f"{trial.algorithm} has version {code} there and {trial.code} here")
         _prepared.add(kind)
 
 
@@ -266,5 +259,4 @@ def _unload(module: str) -> None:
         del ALGORITHMS[id]
     for id in [id for id, each in PROTOCOLS.items() if type(each).__module__ == module]:
         del PROTOCOLS[id]
-    behaviours.forget()
     _prepared.clear()

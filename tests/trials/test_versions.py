@@ -1,0 +1,128 @@
+"""An algorithm that counts differently has another version, and a trial of another version is not reused."""
+
+import linecache
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import REGISTRY, first_order
+from olbench.plugins import digest_syntax
+from tests.behaviours import find_unversioned, list_forms, list_probed, observe, read_recorded
+
+ROOT = Path(__file__).resolve().parents[2]
+RULE = '''\
+"""A rule of one's own."""
+from olbench import Parameter, second_order
+
+
+@second_order("mine", parameters=(Parameter("r", 1.0, "regularisation"),))
+def mine(m, v, mistake, t, p):
+    """Learn like AROW."""
+    loss = max(0.0, 1.0 - m)
+    beta = 1.0 / (v + p[0])
+    return loss, loss * beta, 1.0 / p[0]
+'''
+
+
+@pytest.mark.parametrize("definition", list_probed(), ids=lambda each: each.id)
+def test_an_algorithm_that_counts_differently_has_another_version(definition):
+    found = observe(definition, list_forms(definition))
+    assert list(find_unversioned(read_recorded(), {definition.id: found})) == []
+    assert read_recorded().get(definition.id) == list(found), "run `make behaviours`"
+
+
+def test_the_sentence_names_the_algorithm_and_the_version_to_set():
+    pa1 = get_definition("pa1")
+    changed = replace(
+        pa1, rule=lambda m, s, mistake, q, t, k, p: (max(0.0, 1.0 - m), 1.0, 0.01 if m < 1.0 else 0.0)
+    )
+    REGISTRY["pa1"] = changed
+    try:
+        found = {"pa1": observe(changed, [{}])}
+    finally:
+        REGISTRY["pa1"] = pa1
+    [sentence] = find_unversioned(read_recorded(), found)
+    assert sentence.startswith("pa1 counts differently now (default): set its version to 2 in ")
+    assert not list(find_unversioned(read_recorded(), {"pa1": (2, found["pa1"][1])}))
+
+
+def test_what_ships_has_the_code_of_its_version():
+    assert get_definition("arow").code == "1"
+    assert replace(get_definition("arow"), version=3).code == "3"
+
+
+def test_an_installed_package_declares_the_versions_of_its_algorithms(monkeypatch):
+    mine = replace(get_definition("arow"), rule=lambda m, v, mistake, t, p: (0.0, 0.0, 0.0), version=2)
+    assert mine.code == digest_syntax(Path(__file__).read_bytes())
+    point = EntryPoint("mine", "tests.trials", "olbench.algorithms")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point] * (group == point.group))
+    assert replace(mine).code == "2"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_same"),
+    [
+        ("Learn like AROW.", "Learn just like AROW.", True),
+        ('    """Learn like AROW."""\n', "    # Learn like AROW.\n\n", True),
+        ('"""A rule of one\'s own."""\n', "", True),
+        ("beta = 1.0", "beta  =  (1.0)", True),
+        ("beta = 1.0", "beta = 2.0", False),
+        ("beta = 1.0", "beta = 1", False),
+        ("max(0.0", "min(0.0", False),
+    ],
+)
+def test_words_keep_the_code_of_a_users_file(before, after, is_same):
+    assert before in RULE
+    assert (digest_syntax(RULE.replace(before, after)) == digest_syntax(RULE)) is is_same
+
+
+def test_every_version_of_python_finds_the_same_code():
+    """The trials of a user's file are reused after an update of Python."""
+    assert digest_syntax(RULE) == "f2eb218209cd2525"
+
+
+def test_a_user_who_edits_a_docstring_reuses_every_trial(tmp_path):
+    def run(text):
+        (tmp_path / "mine.py").write_text(text)
+        words = ("run", "breast-cancer", "--algorithms", "mine", "--plugin", "mine.py", "--out", "out")
+        command = [sys.executable, "-m", "olbench", *words, "--set", "permutations=2"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "2 trials run, 0 reused" in run(RULE)
+    assert "nothing to do: all 2 trials are in out" in run(RULE.replace("Learn like", "Learn just like"))
+    assert "2 trials run, 0 reused" in run(RULE.replace("1.0 / p[0]", "0.5 / p[0]"))
+
+
+@pytest.mark.parametrize(("has_source", "count"), [(True, 2), (False, 1)])
+def test_a_rule_of_a_notebook_has_the_code_of_its_source(has_source, count):
+    """It has no file; a rule without any source has its version."""
+    codes = set()
+    for shrink in ("1.0", "0.9"):
+        text = f"@first_order('cell')\ndef cell(m, s, mistake, q, t, k, p):\n    return 0.0, {shrink}, 0.0\n"
+        if has_source:
+            linecache.cache["<cell>"] = len(text), None, text.splitlines(keepends=True), "<cell>"
+        scope = {"first_order": first_order, "__name__": "__main__"}
+        exec(compile(text, "<cell>", "exec"), scope)
+        codes.add(scope["cell"].code)
+        linecache.cache.pop("<cell>", None)
+    REGISTRY.drop("__main__")
+    assert len(codes) == count
+    assert ("1" in codes) is not has_source
+
+
+def test_the_shipped_trials_still_count(here, tmp_path):
+    """A run into a copy of the reference results computes nothing: every trial is reused."""
+    shutil.copytree(ROOT / "results/scw/reference", tmp_path / "copy")
+    words = ("--set", "datasets=[synthetic, synthetic-noise]", "--out", tmp_path / "copy")
+    code, out, err = here("run", ROOT / "configs/scw.yaml", *words)
+    assert code == 0, err
+    assert re.search(r"\n0 trials run, \d+ reused", out), out[-300:]
