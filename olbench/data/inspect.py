@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.load import describe_file
 from olbench.data.prepare.columns import ORIGIN
 from olbench.data.prepare.encode import MOST_CATEGORIES, prepare_table, read_labels
 from olbench.data.prepare.labels import is_number, show_label
 from olbench.data.prepare.times import read_column, read_dates, read_times
 from olbench.data.readers.cells import Table
-from olbench.data.readers.compressed import base_name
-from olbench.data.readers.tables import format_of, is_table, read_table_file, refuse_reading
-from olbench.data.spec import OTHERS, ColumnSpec, Reading
+from olbench.data.readers.frames import as_table
+from olbench.data.readers.registry import find_format
+from olbench.data.readers.tables import refuse_reading
+from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
 from olbench.errors import UserError, count, escape_controls
 from olbench.learners.examples import Floats
 
@@ -69,11 +71,16 @@ class Look:
 
 
 def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
-    format = format_of(base_name(path.name))
-    refuse_reading(reading, format, str(path))
-    if not is_table(format):
-        return _look_at_libsvm(path, reading, positive)
-    table = read_table_file(path, format, reading.delimiter)
+    entry = describe_file(path, DatasetSpec("", reading=reading))
+    refuse_reading(reading, entry.format, str(path))
+    content = find_format(entry.format).read(path, entry)
+    if entry.format == "libsvm":
+        rows, d = content
+        labels = rows.labels[: rows.n].copy()
+        return _look_at_matrix(rows.matrix(d), labels, "the first word of each line", reading, positive)
+    if isinstance(content, tuple) and not isinstance(content[0], np.ndarray):
+        return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive)
+    table = as_table(content, str(path))
     label = table.find_label(_guess_label(table) if reading.label == "" else reading.label)
     given = read_times(table, reading, label)
     time, is_sorted = (given.columns["time"], True) if given else _guess_time(table, label)
@@ -158,18 +165,13 @@ def _choose_missing(gaps: Any, label: int, is_stream: bool) -> str:
     return "drop" if gaps[:, label].any() else "zero" if is_stream else "mean"
 
 
-def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
-    from olbench.data.readers.libsvm import read_libsvm
-
-    rows, d = read_libsvm([path], None)
-    labels = _count(rows.labels[: rows.n].copy())
-    n, values = rows.n, rows.matrix(d)
+def _look_at_matrix(values: Any, found: Any, place: str, reading: Reading, positive: Any) -> Look:
+    labels, (n, d) = _count(found), values.shape
     is_dense = isinstance(values, np.ndarray)
     deviations = _deviations(values) if is_dense else _sparse_deviations(values)
     uneven = deviations[1] > UNEVEN * deviations[0]
     guess = Reading(scale=("standard" if is_dense else "unit") if uneven else "", bias=True)
     reading, chosen = _add(reading, guess), positive or _choose_positive(labels)
-    place = "the first word of each line"
     return Look(n, d, d + 1, place, labels, 0, 0, (), (), deviations, chosen, reading)
 
 

@@ -8,13 +8,10 @@ import numpy as np
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.dataset import Dataset
 from olbench.data.load import load_dataset
-from olbench.data.names import Names, default_features, expand_names
+from olbench.data.names import MOST_FEATURES, Names, default_features, expand_names
 from olbench.data.prepare.labels import Labels, number_text
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, count
-
-#: Every feature has a name, and every inequality of a rule a number for it.
-MOST_FEATURES = 1_000_000
 
 
 @dataclass(frozen=True)

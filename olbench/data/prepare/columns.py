@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.prepare.labels import LARGEST_WHOLE, label_text
+from olbench.data.prepare.labels import LARGEST_WHOLE, label_text, quote
 from olbench.data.prepare.times import read_dates
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
-from olbench.data.readers.quoting import quote
 from olbench.data.spec import OTHERS, ColumnSpec
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats

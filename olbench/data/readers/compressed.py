@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from olbench.data.folders import piped_folder
 from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
+from olbench.files import cache_folder
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
@@ -102,6 +102,10 @@ def is_pipe(path: str | Path) -> bool:
         return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()
     except OSError:  # opening it will raise the error
         return False
+
+
+def piped_folder() -> Path:
+    return cache_folder() / "piped"
 
 
 def show_path(path: str | Path) -> str:

@@ -1,6 +1,6 @@
 """Sparse rows that grow in place while a file is read, and their conversion to the final storage."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,10 @@ class Rows:
         self.n = self.entries = 0
 
     def keep(self, mask: Any) -> None:
-        from olbench.data.readers.row_kernels import keep
+        from olbench.data.readers.parsing import keep_rows  # a report needs rows, and never numba
 
         self.labels[: mask.sum()] = self.labels[: self.n][mask]
-        self.n, self.entries = keep(mask, self.indptr, self.indices, self.data)
+        self.n, self.entries = keep_rows(mask, self.indptr, self.indices, self.data)
 
     def trim(self) -> None:
         self.labels.resize(self.n, refcheck=False)
@@ -54,11 +54,11 @@ class Rows:
         self.trim()
         if not dense_is_smaller(self.n, d, self.entries):
             return csr(self.data, self.indices, narrow(self.indptr), d)
-        from olbench.data.readers.row_kernels import spread
+        from olbench.data.readers.parsing import spread_rows
 
         # The values are spread out within their own array, which avoids a second copy of the matrix.
         self.data.resize(self.n * d, refcheck=False)
-        spread(self.indptr, self.indices, self.data, d)
+        spread_rows(self.indptr, self.indices, self.data, d)
         return self.data.reshape(self.n, d)
 
 
@@ -112,3 +112,13 @@ def choose_storage(X: Any) -> Any:
     sparse.eliminate_zeros()
     sparse.sum_duplicates()
     return sparse
+
+
+def join_blocks(blocks: Iterable[tuple[Any, Floats]]) -> tuple[Any, Floats]:
+    """Return sparse blocks as one matrix; a later block may have more columns than those before."""
+    import scipy.sparse as sp
+
+    parts, labels = zip(*blocks, strict=True)
+    for part in parts:
+        part.resize(part.shape[0], parts[-1].shape[1])
+    return sp.vstack(parts, format="csr"), np.concatenate(labels)
