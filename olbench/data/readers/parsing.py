@@ -1,9 +1,9 @@
-"""The compiled loops over lines of LIBSVM text and over its rows."""
+"""The compiled loop over lines of LIBSVM text."""
 
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int32, int64, types, uint8
+from numba import float64, int32, int64, types, uint8
 
 from olbench.data.readers.decimals import BAD, HARD, ends_token, load_byte, read_number
 from olbench.kernels.compile import inlined, kernel
@@ -207,33 +207,3 @@ def count_marks(text: Any, size: Any) -> Any:
         colons += text[k] == _COLON
         newlines += text[k] == _NEWLINE
     return colons, newlines
-
-
-@kernel(types.UniTuple(int64, 2)(types.Array(boolean, 1, "C", readonly=True), _INT64, _INT32, _FLOATS))
-def keep_rows(mask: Any, indptr: Any, indices: Any, data: Any) -> Any:
-    """Move the non-zero entries of the masked rows to the front; return how many rows and entries remain."""
-    rows, entries, begin = 0, 0, 0
-    for i in range(mask.size):
-        end = indptr[i + 1]
-        if mask[i]:
-            for k in range(begin, end):
-                if data[k] != 0.0:
-                    data[entries], indices[entries] = data[k], indices[k]
-                    entries += 1
-            rows += 1
-            indptr[rows] = entries
-        begin = end
-    return rows, entries
-
-
-@kernel(types.void(_INT64, _INT32, _FLOATS, int64))
-def spread_rows(indptr: Any, indices: Any, data: Any, d: Any) -> Any:
-    """From the last row to the first, so that no entry is overwritten before it is moved."""
-    for i in range(indptr.size - 2, -1, -1):
-        k = indptr[i + 1] - 1
-        for column in range(d - 1, -1, -1):
-            if k >= indptr[i] and indices[k] == column:
-                data[i * d + column] = data[k]
-                k -= 1
-            else:
-                data[i * d + column] = 0.0

@@ -24,7 +24,6 @@ from typing import Any, TypedDict
 from threadpoolctl import threadpool_limits
 
 from olbench import __version__
-from olbench.algorithms.definition import REGISTRY as ALGORITHMS
 from olbench.algorithms.plugins import load_plugin
 from olbench.data.dataset import Dataset
 from olbench.data.source import Source
@@ -34,9 +33,9 @@ from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.learners.passes import StoppedError
 from olbench.papers.cw2012.combination import fold
+from olbench.plugins import REGISTRIES
 from olbench.protocols import behaviour as behaviours
 from olbench.protocols import get_protocol
-from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.records import provenance
 from olbench.records.container import keep_plugin
 from olbench.records.trial import Outcome, Record, Trial
@@ -261,9 +260,7 @@ def _file_of(module: Any) -> str:
 
 def _unload(module: str) -> None:
     sys.modules.pop(module, None)
-    for id in [each.id for each in ALGORITHMS.values() if each.module == module]:
-        del ALGORITHMS[id]
-    for id in [id for id, each in PROTOCOLS.items() if type(each).__module__ == module]:
-        del PROTOCOLS[id]
+    for registry in REGISTRIES:
+        registry.drop(module)
     behaviours.forget()
     _prepared.clear()
