@@ -96,7 +96,8 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     single = _choose_columns(table, [column for column in columns if column in table.texts])
     onehot = [len(table.texts[k].values) for k in columns if k in table.texts and k not in single]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
-    deviations = _deviations(np.column_stack([table.numbers[:, numeric], *_count_days(table, dates)]))
+    days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
+    deviations = _deviations(np.column_stack([table.numbers[:, numeric], *days]))
     guess = Reading(
         label=_name_column(table, label),
         time=_name_column(table, time) if is_sorted and time is not None else "",
@@ -167,10 +168,9 @@ def _choose_missing(gaps: Any, label: int, is_stream: bool) -> str:
 
 def _look_at_matrix(values: Any, found: Any, place: str, reading: Reading, positive: Any) -> Look:
     labels, (n, d) = _count(found), values.shape
-    is_dense = isinstance(values, np.ndarray)
-    deviations = _deviations(values) if is_dense else _sparse_deviations(values)
-    uneven = deviations[1] > UNEVEN * deviations[0]
-    guess = Reading(scale=("standard" if is_dense else "unit") if uneven else "", bias=True)
+    deviations = _deviations(values)
+    scale = "standard" if isinstance(values, np.ndarray) else "unit"
+    guess = Reading(scale=scale if deviations[1] > UNEVEN * deviations[0] else "", bias=True)
     reading, chosen = _add(reading, guess), positive or _choose_positive(labels)
     return Look(n, d, d + 1, place, labels, 0, 0, (), (), deviations, chosen, reading)
 
@@ -227,11 +227,6 @@ def _find_dates(table: Table, column: int) -> Any:
         return None
 
 
-def _count_days(table: Table, columns: list[int]) -> list[Floats]:
-    begin, day = np.datetime64(ORIGIN), np.timedelta64(1, "D")
-    return [(read_dates(table, column) - begin) / day for column in columns]
-
-
 def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
     plain = [label for label, _ in labels]
     if len(plain) != 2 or len({isinstance(p, str) and is_number(p) for p in plain}) > 1:
@@ -239,17 +234,14 @@ def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
     return max(plain)
 
 
-def _deviations(values: Floats) -> tuple[float, float]:
+def _deviations(values: Any) -> tuple[float, float]:
+    """Of a sparse matrix, only features that occur count: their numbers may be billions."""
     import pandas as pd
 
     with np.errstate(over="ignore", invalid="ignore"):
-        return _range(pd.DataFrame(values).std(ddof=0).to_numpy())
-
-
-def _sparse_deviations(values: Any) -> tuple[float, float]:
-    # Of the features that occur alone: there may be billions of numbers for features, and few of them.
-    _, places = np.unique(values.indices, return_inverse=True)
-    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(values, np.ndarray):
+            return _range(pd.DataFrame(values).std(ddof=0).to_numpy())
+        _, places = np.unique(values.indices, return_inverse=True)
         mean = np.bincount(places, values.data) / values.shape[0]
         square = np.bincount(places, values.data**2) / values.shape[0]
         return _range(np.sqrt(np.maximum(0.0, square - mean**2)))

@@ -47,7 +47,8 @@ def listen_to_reading(listener: Callable[[int, int], None]) -> Iterator[None]:
 def open_content(path: str | Path) -> Iterator[IO[bytes]]:
     kind, name = "plain", show_path(path)
     try:
-        with _open_raw(path) as file:
+        place = 0 if _is_stdin(path) else path
+        with open(place, "rb", buffering=0, closefd=place != 0) as file:
             raw = _Replayed(file)
             for start, kind_of_file in _FOREIGN:
                 if raw.head.startswith(start):
@@ -118,12 +119,6 @@ def show_path(path: str | Path) -> str:
 
 def _is_stdin(path: str | Path) -> bool:
     return str(path) in (STDIN, "/dev/stdin")
-
-
-def _open_raw(path: str | Path) -> IO[bytes]:
-    if _is_stdin(path):
-        return open(0, "rb", buffering=0, closefd=False)
-    return open(path, "rb", buffering=0)
 
 
 class _Replayed(io.RawIOBase):
