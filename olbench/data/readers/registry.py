@@ -46,8 +46,9 @@ def reader(
     ... def read_spaced(path, entry):
     ...     import pandas
     ...     return pandas.read_csv(path, sep=" ")
-    >>> FORMATS.pop("spaced").suffixes
+    >>> FORMATS["spaced"].suffixes
     ('.spaced',)
+    >>> FORMATS.drop(read_spaced.__module__)
     """
 
     def register(read: Read) -> Read:
