@@ -39,14 +39,22 @@ class Registry(dict[str, Item], Generic[Item]):
     """What is registered, by id; `listed` and `load` import what ships and what is installed.
 
     The files of a room come first, `first` before its others, then the parts of papers, which are modules or
-    packages with the name `part` in their folders, then the entry points of `group`.
+    packages with the name `part` in their folders, then the entry points of `group`, which `take` gets.
     """
 
     def __init__(
-        self, what: str, *, room: str = "", part: str = "", group: str = "", first: Sequence[str] = ()
+        self,
+        what: str,
+        *,
+        room: str = "",
+        part: str = "",
+        group: str = "",
+        first: Sequence[str] = (),
+        take: Callable[[str, Any], None] = lambda name, loaded: None,
     ):
         super().__init__()
         self.what, self.room, self.part, self.group, self.first = what, room, part, group, first
+        self.take = take
         self.homes: dict[str, str] = {}
         self._places: dict[str, int] | None = None
         REGISTRIES.append(self)
@@ -73,7 +81,7 @@ class Registry(dict[str, Item], Generic[Item]):
             for name in parts:
                 importlib.import_module(name)
             if self.group:
-                load_entry_points(self.group, self.what)
+                load_entry_points(self.group, self.what, self.take)
             self._places |= {module: place for place, module in enumerate([*modules, *parts])}
         return self._places
 

@@ -60,7 +60,8 @@ def installed(tmp_path):
         (info / "entry_points.txt").write_text(points)
 
         def run(*words):
-            environment = {**os.environ, "PYTHONPATH": str(place), "OLBENCH_CACHE": str(tmp_path / "cache")}
+            path = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
+            environment = {**os.environ, "PYTHONPATH": path, "OLBENCH_CACHE": str(tmp_path / "cache")}
             return subprocess.run(
                 [sys.executable, "-m", "olbench", *words],
                 capture_output=True, text=True, env=environment, cwd=tmp_path,
@@ -94,6 +95,24 @@ def test_a_package_brings_a_data_set_with_its_files_and_a_paper(installed, tmp_p
     audit = olbench("audit", "mine2026")
     assert audit.returncode == 0, audit.stderr
     assert "Nobody, Six points, 2026." in audit.stdout
+
+
+READER = """\
+import pandas
+from olbench.data.readers.registry import reader
+
+@reader("spaced", suffixes=[".spaced"], version=1)
+def read_spaced(path, entry):
+    return pandas.read_csv(path, sep=" ")
+"""
+
+
+def test_a_package_brings_a_format_of_files(installed, tmp_path):
+    (tmp_path / "my.spaced").write_text("size sold\n" + "1 yes\n2 no\n" * 20)
+    olbench = installed({"__init__.py": READER}, "[olbench.readers]\nmine = my_package\n")
+    shown = olbench("data", "info", "my.spaced")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "read as 40 x 1, dense" in shown.stdout
 
 
 @pytest.mark.parametrize(

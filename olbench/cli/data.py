@@ -67,8 +67,7 @@ def show_list(mirror: str | None) -> None:
 
 
 def _describe_state(entry: "CatalogEntry", mirror: str | None) -> str:
-    from olbench.data.fetch import local_files
-    from olbench.data.folders import downloads_folder
+    from olbench.data.fetch import downloads_folder, local_files
 
     if not entry.files:
         return "built in"
@@ -310,8 +309,9 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
     """
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command, local_files
+    from olbench.data.readers.registry import find_format
 
-    present = [entry for entry in catalog().values() if entry.format != "corpus"]
+    present = [entry for entry in catalog().values() if not find_format(entry.format).comes_in_blocks]
     entries = [find(name) for name in names] or present
     wrong, checked, absent = 0, 0, []
     for entry in entries:
@@ -333,8 +333,7 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
 
 
 def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
-    from olbench.data.entries import problems
-    from olbench.data.readers.registry import read_examples
+    from olbench.data.entries import problems, read_examples
 
     try:
         data = read_examples(entry, files)

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from olbench.data.dataset import UNKNOWN, About, Dataset
-from olbench.data.folders import parsed_folder
 from olbench.data.readers.rows import assemble
 from olbench.errors import UserError
 from olbench.files import cache_folder, write_text
@@ -33,6 +32,10 @@ DRAFT = ".draft-"
 YOUNG = 60
 
 log = logging.getLogger("olbench")
+
+
+def parsed_folder() -> Path:
+    return cache_folder() / "parsed"
 
 
 def entry_key(recipe: dict[str, Any]) -> str:

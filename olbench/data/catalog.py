@@ -1,16 +1,17 @@
 """The catalogue: data sets by name, read from YAML; every error names the line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+from olbench.data.readers.registry import FORMATS
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, count, expand_home, suggest
-from olbench.plugins import folder_of, load_entry_points
+from olbench.plugins import Registry, folder_of
 from olbench.structs import (
     LOADER,
     SHIPPED_LOADER,
@@ -31,8 +32,6 @@ from olbench.structs import (
 
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
 ARCHIVES = ("posts", "reviews", "feature-counts")
-FILES = ("libsvm", "idx", "csv", "spoligotypes", *ARCHIVES)
-FORMATS = (*FILES, "scikit-learn", "synthetic", "clusters", "corpus", "stream")
 STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
 _NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9.-]*")
 Count = Annotated[int, whole(1)]
@@ -45,8 +44,10 @@ NOT_STATED = "not stated by the publisher"
 #: The group of entry points of packages that have data sets, and the file beside the module that one names.
 ENTRY_POINTS, FILE = "olbench.datasets", "catalog.yaml"
 
-#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
-TABLES_VERSION = 3
+
+def read_format(node: Node, name: str) -> str:
+    FORMATS.load()
+    return choice(*FORMATS)(node, name)
 
 
 def read_members(node: Node, name: str) -> dict[str, int | None]:
@@ -73,7 +74,7 @@ class TextRecipe:
 class CatalogEntry:
     name: str
     title: Line
-    format: Annotated[str, choice(*FORMATS)]
+    format: Annotated[str, read_format]
     rows: Count
     features: Count
     #: The number of examples labelled -1 and +1; empty if it is unknown and not checked.
@@ -202,12 +203,12 @@ def _find_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
         yield "labels", "'labels' must give the number of examples for -1 and for 1"
     if (total := sum(entry.labels.values())) != entry.rows:
         yield "labels", f"the labels add up to {total}, not to {count(entry.rows, 'row')}"
-    if bool(files) != (format in FILES):
+    if bool(files) != bool(FORMATS[format].files):
         yield "files", f"the format '{format}' {'needs no' if files else 'needs'} 'files'"
     if files and not entry.upstream and not entry.page and not entry.folder:
         yield "files", "its files need an 'upstream' or a 'page'"
-    if format == "idx" and len(files) % 2:
-        yield "files", "IDX files come in pairs: images, labels"
+    if FORMATS[format].files == 2 and len(files) % 2:
+        yield "files", f"{format.upper()} files come in pairs: images, labels"
     for file in files:
         path = PurePosixPath(file)
         if path.is_absolute() or ".." in path.parts or "\\" in file:
@@ -243,8 +244,7 @@ def _find_member_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
 def _find_split_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
     if bool(entry.split) != bool(entry.test_rows):
         yield "split", "'split' and 'test_rows' need each other"
-    fewest = {"idx": 4, "synthetic": 0}.get(entry.format, 2)
-    if entry.split and len(entry.files) < fewest:
+    if entry.split and len(entry.files) < 2 * FORMATS[entry.format].files:
         yield "split", "a given split needs a file for training and another for testing"
     if entry.test_rows >= entry.rows:
         rows = count(entry.rows, "row")
@@ -261,27 +261,42 @@ def catalog_path() -> Path:
     raise UserError(f"the catalogue of data sets is missing from {package}; install olbench again")
 
 
+def _take_package(name: str, module: Any) -> None:
+    add_datasets(folder_of(module) / FILE, module.__name__)
+
+
+DATASETS: Registry[CatalogEntry] = Registry(
+    "the data sets", part="datasets", group=ENTRY_POINTS, take=_take_package
+)
+
+
 @cache
-def catalog() -> dict[str, CatalogEntry]:
+def _add_shipped() -> None:
     path = catalog_path()
     entries = parse_catalog(path.read_text(encoding="utf-8"), path.name, SHIPPED_LOADER)
-
-    def take(name: str, module: Any) -> None:
-        added = read_package(folder_of(module) / FILE)
-        for known in entries.keys() & added.keys():
-            raise UserError(f"there is a data set '{known}' already")
-        entries.update(added)
-
-    load_entry_points(ENTRY_POINTS, "the data sets", take)
-    return entries
+    for name, entry in entries.items():
+        DATASETS.add(name, entry, __name__)
 
 
-def read_package(path: Path) -> dict[str, CatalogEntry]:
+def catalog() -> Mapping[str, CatalogEntry]:
+    _add_shipped()
+    DATASETS.load()
+    return DATASETS
+
+
+def add_datasets(path: Path, module: str) -> None:
+    """Add the data sets of a catalogue file; `module`, as in `__name__`, is the plugin that it belongs to."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    return parse_catalog(text, str(path), beside=path.parent)
+    entries = parse_catalog(text, str(path), beside=path.parent)
+    _add_shipped()
+    for name in entries:
+        if DATASETS.homes.get(name, module) != module:
+            raise UserError(f"there is a data set '{name}' already")
+    for name, entry in entries.items():
+        DATASETS.add(name, entry, module)
 
 
 def find(name: str) -> CatalogEntry:

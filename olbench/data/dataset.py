@@ -75,8 +75,7 @@ class Dataset:
 
     @property
     def labels(self) -> Floats:
-        labels: Floats = self.y
-        return labels
+        return self.y  # type: ignore[no-any-return]
 
     @property
     def storage(self) -> str:

@@ -2,57 +2,133 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from olbench.data import cache
-from olbench.data.catalog import TABLES_VERSION, CatalogEntry
-from olbench.data.dataset import Dataset
-from olbench.data.folders import parsed_folder
-from olbench.data.readers.registry import read_examples
-from olbench.data.spec import USUAL
+from olbench.data.catalog import CatalogEntry
+from olbench.data.dataset import UNKNOWN, About, Dataset, about_indices
+from olbench.data.prepare.encode import encode
+from olbench.data.prepare.labels import as_targets
+from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
+from olbench.data.prepare.scaling import scale_as_read
+from olbench.data.readers.registry import Format, find_format
+from olbench.data.readers.rows import choose_storage
+from olbench.data.spec import USUAL, DatasetSpec, Reading
 from olbench.errors import UserError, count
 from olbench.memory import memory_limit, show_size
 
-#: Increase it whenever a reader returns different arrays for the same file: the cache depends on it.
-READER_VERSION = 1
+#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
+TABLES_VERSION = 3
+
+#: X, y, the first row for testing, and what is known of the file.
+Targets = tuple[Any, Any, int, About]
 
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
-    if not paths and entry.format != "corpus":
+    format = find_format(entry.format)
+    if format.version is None:
         return _check(entry, paths, read_examples(entry, paths, where))
     try:
-        key = entry_key(entry, [cache.content_hash(path) for path in paths])
+        key = entry_key(entry, format, [cache.content_hash(path) for path in paths])
     except OSError as error:
         raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from None
     cached = cache.load(key, entry.name)
     if cached is not None:
         return _check(entry, paths, cached)
     is_plain = entry.reading == USUAL and not entry.preprocess
-    if entry.format == "corpus" or (entry.format == "libsvm" and is_plain):
+    if format.comes_in_blocks or (format.id == "libsvm" and is_plain):
         return _convert(entry, paths, where, key) or _check(entry, paths, read_examples(entry, paths, where))
     return cache.keep(key, _check(entry, paths, read_examples(entry, paths, where)))
 
 
-def entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
-    if entry.format == "corpus":
-        from olbench.papers.cw2012.corpus import VERSION
-
-        return cache.entry_key({"corpus": VERSION, **entry.recipe()})
-    versions = {"reader": READER_VERSION, "tables": TABLES_VERSION}
+def entry_key(entry: CatalogEntry, format: Format, hashes: list[str]) -> str:
+    if not format.files:
+        return cache.entry_key({format.id: format.version, **entry.recipe()})
+    versions = {"reader": format.version, "tables": TABLES_VERSION}
     return cache.entry_key({**versions, "files": hashes, **entry.recipe()})
 
 
+def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
+    """Errors name `where`, by default the entry."""
+    where = where or entry.name
+    if entry.is_own and entry.format != "libsvm":
+        from olbench.data.readers.frames import prepare_content
+
+        labels = "all" if entry.multiclass else ""
+        spec = DatasetSpec(entry.name, "", entry.positive, entry.negative, labels, entry.reading)
+        return prepare_content(find_format(entry.format).read(*paths, entry), spec, where)
+    X, y, boundary, about = _read_targets(entry, paths, where)
+    for step in entry.preprocess:
+        if step in ROW_STEPS:
+            kept = ROW_STEPS[step](X)
+            X, y, boundary = X[kept], y[kept], int(np.searchsorted(kept, boundary))
+        else:
+            X = STEPS[step](X)
+    if entry.reading != USUAL:
+        X, about = scale_as_read(X, about, entry.reading)
+    elif entry.format != "libsvm" or entry.preprocess:
+        X = choose_storage(X)
+    return Dataset.make(entry.name, X, y, boundary if entry.split else None, about)
+
+
+def _read_targets(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Targets:
+    if entry.format == "libsvm":
+        return _read_libsvm_examples(entry, paths, where)
+    X, labels, boundary = _read_parts(entry, paths)
+    y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
+    return (X if mask.all() else X[mask]), y, int(np.count_nonzero(mask[:boundary])), UNKNOWN
+
+
+def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Targets:
+    rows, d = find_format(entry.format).read(*paths, entry)
+    labels = rows.labels[: rows.n]
+    y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
+    boundary = int(np.count_nonzero(mask[: rows.starts[-1]]))
+    rows.keep(mask)
+    # A file need not mention its last features; the catalogue has their number, unless a step changes it.
+    declared = 0 if WIDENING_STEPS.intersection(entry.preprocess) else entry.features
+    return rows.matrix(max(d, declared)), y, boundary, about_indices(rows.first, entry.is_own)
+
+
+def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, int]:
+    format = find_format(entry.format)
+    if format.comes_in_blocks:
+        from olbench.data.readers.rows import join_blocks
+
+        return *join_blocks(format.read(*paths, entry)), entry.rows - entry.test_rows
+    if not format.files:
+        return *format.read(entry), entry.rows - entry.test_rows
+    grouped = zip(*[iter(paths)] * format.files, strict=True)
+    parts = [_as_pair(format.read(*group, entry), entry) for group in grouped]
+    widths = {X.shape[1] for X, _ in parts}
+    if len(widths) > 1:
+        raise UserError(f"{entry.name}: its files differ in the number of features: {sorted(widths)}")
+    boundary = sum(X.shape[0] for X, _ in parts[:-1])
+    if len(parts) == 1:
+        return *parts[0], boundary
+    return np.concatenate([X for X, _ in parts]), np.concatenate([labels for _, labels in parts]), boundary
+
+
+def _as_pair(content: Any, entry: CatalogEntry) -> tuple[Any, Any]:
+    if isinstance(content, tuple):
+        return content
+    from olbench.data.readers.frames import as_table
+
+    return encode(as_table(content, entry.name), Reading(label=entry.label_column))[:2]
+
+
 def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset | None:
-    """Write LIBSVM files or generated documents to the cache in blocks; None if it cannot be written."""
-    from olbench.data.readers.convert import convert_corpus, convert_libsvm
+    """Write LIBSVM files or blocks of rows to the cache one by one; None if it cannot be written."""
+    from olbench.data.readers.convert import convert_blocks, convert_libsvm
 
     try:
         with cache.open_draft() as draft:
-            if entry.format == "corpus":
-                data = convert_corpus(entry, draft)
-            else:
+            if entry.format == "libsvm":
                 data = convert_libsvm(entry, paths, where or entry.name, draft)
+            else:
+                data = convert_blocks(entry, find_format(entry.format).read(*paths, entry), draft)
             draft.install(key, _check(entry, paths, data))
     except cache.UnwritableError as error:
         _refuse_large_files(paths, error)
@@ -66,7 +142,7 @@ def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> 
     if size > limit:
         raise UserError(
             f"{', '.join(map(str, paths))} has {show_size(size)}, more than the {show_size(limit)} of memory "
-            f"that may be used, and the cache in {parsed_folder()} cannot be written "
+            f"that may be used, and the cache in {cache.parsed_folder()} cannot be written "
             f"({error}); set OLBENCH_CACHE to a writable folder with free space"
         )
 

@@ -17,9 +17,9 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from olbench.data.folders import downloads_folder
 from olbench.data.readers.compressed import SUFFIXES, base_name, open_content
 from olbench.errors import UserError, expand_home
+from olbench.files import cache_folder
 
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
@@ -41,6 +41,10 @@ class MissingError(Exception):
 
 class FailedError(Exception):
     """A source has no valid copy of a file; the message says why."""
+
+
+def downloads_folder() -> Path:
+    return cache_folder() / "downloads"
 
 
 def is_present(name: str) -> bool:

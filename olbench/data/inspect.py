@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.load import describe_file
 from olbench.data.prepare.columns import ORIGIN
 from olbench.data.prepare.encode import MOST_CATEGORIES, prepare_table, read_labels
 from olbench.data.prepare.labels import is_number, show_label
 from olbench.data.prepare.times import read_column, read_dates, read_times
 from olbench.data.readers.cells import Table
-from olbench.data.readers.compressed import base_name
-from olbench.data.readers.tables import format_of, is_table, read_table_file, refuse_reading
-from olbench.data.spec import OTHERS, ColumnSpec, Reading
+from olbench.data.readers.frames import as_table
+from olbench.data.readers.registry import find_format
+from olbench.data.readers.tables import refuse_reading
+from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
 from olbench.errors import UserError, count, escape_controls
 from olbench.learners.examples import Floats
 
@@ -69,11 +71,16 @@ class Look:
 
 
 def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
-    format = format_of(base_name(path.name))
-    refuse_reading(reading, format, str(path))
-    if not is_table(format):
-        return _look_at_libsvm(path, reading, positive)
-    table = read_table_file(path, format, reading.delimiter)
+    entry = describe_file(path, DatasetSpec("", reading=reading))
+    refuse_reading(reading, entry.format, str(path))
+    content = find_format(entry.format).read(path, entry)
+    if entry.format == "libsvm":
+        rows, d = content
+        labels = rows.labels[: rows.n].copy()
+        return _look_at_matrix(rows.matrix(d), labels, "the first word of each line", reading, positive)
+    if isinstance(content, tuple) and not isinstance(content[0], np.ndarray):
+        return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive)
+    table = as_table(content, str(path))
     label = table.find_label(_guess_label(table) if reading.label == "" else reading.label)
     given = read_times(table, reading, label)
     time, is_sorted = (given.columns["time"], True) if given else _guess_time(table, label)
@@ -89,7 +96,8 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     single = _choose_columns(table, [column for column in columns if column in table.texts])
     onehot = [len(table.texts[k].values) for k in columns if k in table.texts and k not in single]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
-    deviations = _deviations(np.column_stack([table.numbers[:, numeric], *_count_days(table, dates)]))
+    days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
+    deviations = _deviations(np.column_stack([table.numbers[:, numeric], *days]))
     guess = Reading(
         label=_name_column(table, label),
         time=_name_column(table, time) if is_sorted and time is not None else "",
@@ -158,18 +166,12 @@ def _choose_missing(gaps: Any, label: int, is_stream: bool) -> str:
     return "drop" if gaps[:, label].any() else "zero" if is_stream else "mean"
 
 
-def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
-    from olbench.data.readers.libsvm import read_libsvm
-
-    rows, d = read_libsvm([path], None)
-    labels = _count(rows.labels[: rows.n].copy())
-    n, values = rows.n, rows.matrix(d)
-    is_dense = isinstance(values, np.ndarray)
-    deviations = _deviations(values) if is_dense else _sparse_deviations(values)
-    uneven = deviations[1] > UNEVEN * deviations[0]
-    guess = Reading(scale=("standard" if is_dense else "unit") if uneven else "", bias=True)
+def _look_at_matrix(values: Any, found: Any, place: str, reading: Reading, positive: Any) -> Look:
+    labels, (n, d) = _count(found), values.shape
+    deviations = _deviations(values)
+    scale = "standard" if isinstance(values, np.ndarray) else "unit"
+    guess = Reading(scale=scale if deviations[1] > UNEVEN * deviations[0] else "", bias=True)
     reading, chosen = _add(reading, guess), positive or _choose_positive(labels)
-    place = "the first word of each line"
     return Look(n, d, d + 1, place, labels, 0, 0, (), (), deviations, chosen, reading)
 
 
@@ -225,11 +227,6 @@ def _find_dates(table: Table, column: int) -> Any:
         return None
 
 
-def _count_days(table: Table, columns: list[int]) -> list[Floats]:
-    begin, day = np.datetime64(ORIGIN), np.timedelta64(1, "D")
-    return [(read_dates(table, column) - begin) / day for column in columns]
-
-
 def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
     plain = [label for label, _ in labels]
     if len(plain) != 2 or len({isinstance(p, str) and is_number(p) for p in plain}) > 1:
@@ -237,17 +234,14 @@ def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
     return max(plain)
 
 
-def _deviations(values: Floats) -> tuple[float, float]:
+def _deviations(values: Any) -> tuple[float, float]:
+    """Of a sparse matrix, only features that occur count: their numbers may be billions."""
     import pandas as pd
 
     with np.errstate(over="ignore", invalid="ignore"):
-        return _range(pd.DataFrame(values).std(ddof=0).to_numpy())
-
-
-def _sparse_deviations(values: Any) -> tuple[float, float]:
-    # Of the features that occur alone: there may be billions of numbers for features, and few of them.
-    _, places = np.unique(values.indices, return_inverse=True)
-    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(values, np.ndarray):
+            return _range(pd.DataFrame(values).std(ddof=0).to_numpy())
+        _, places = np.unique(values.indices, return_inverse=True)
         mean = np.bincount(places, values.data) / values.shape[0]
         square = np.bincount(places, values.data**2) / values.shape[0]
         return _range(np.sqrt(np.maximum(0.0, square - mean**2)))

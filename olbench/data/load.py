@@ -11,12 +11,18 @@ import numpy as np
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.dataset import Dataset
-from olbench.data.entries import load_entry
+from olbench.data.entries import load_entry, read_examples
 from olbench.data.fetch import fetch, fetch_command, local_files
-from olbench.data.folders import piped_folder
 from olbench.data.prepare.labels import Labels, label_text, read_label
-from olbench.data.readers.compressed import LONGEST_LINE, base_name, is_pipe, read_pieces, show_path
-from olbench.data.readers.registry import read_examples
+from olbench.data.readers.compressed import (
+    LONGEST_LINE,
+    base_name,
+    is_pipe,
+    piped_folder,
+    read_pieces,
+    show_path,
+)
+from olbench.data.readers.registry import find_format
 from olbench.data.readers.tables import TABLE_KEYS, format_of, plain_name, refuse_reading
 from olbench.data.readers.tables.csv import is_table_line
 from olbench.data.spec import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading, read_columns
@@ -110,7 +116,7 @@ def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: s
         return _load_listed(place, spec, download, mirror)
     if is_pipe(place):
         place = keep_pipe(place, spec.reading)
-    own = _describe_file(place, place.name, spec)
+    own = describe_file(place, spec)
     refuse_reading(spec.reading, own.format, str(place))
     return load_entry(own, [place], where=str(place))
 
@@ -119,8 +125,10 @@ def _load_listed(entry: CatalogEntry, spec: DatasetSpec, download: bool, mirror:
     if spec.reading != USUAL:
         key = next(iter(spec.reading.plain()))
         raise UserError(f"{entry.name} is read as the catalogue says; {key} is for your own files")
-    if spec.labels == "all" and entry.format == "corpus":
-        raise UserError(f"{entry.name} has two classes by construction; leave out labels='all'")
+    has_labels = spec.positive is not None or spec.negative is not None
+    if (has_labels or spec.labels == "all") and find_format(entry.format).comes_in_blocks:
+        given = "positive and negative" if has_labels else "labels='all'"
+        raise UserError(f"{entry.name} has two classes by construction; leave out {given}")
     paths = local_files(entry, mirror)
     if paths is None and not download:
         raise UserError(
@@ -128,7 +136,7 @@ def _load_listed(entry: CatalogEntry, spec: DatasetSpec, download: bool, mirror:
         )
     if paths is None:
         paths = fetch(entry, mirror)
-    if spec.labels == "all" or spec.positive is not None or spec.negative is not None:
+    if has_labels or spec.labels == "all":
         entry = _replace_labels(entry, spec)
     return load_entry(entry, paths)
 
@@ -147,9 +155,9 @@ def _replace_labels(entry: CatalogEntry, spec: DatasetSpec) -> CatalogEntry:
     )
 
 
-def _describe_file(path: Path, title: str, spec: DatasetSpec) -> CatalogEntry:
+def describe_file(path: Path, spec: DatasetSpec) -> CatalogEntry:
     """Return the entry of a user's file: there are no facts to check and no size limit."""
-    name = base_name(Path(title).name)
+    name = base_name(path.name)
     return CatalogEntry(
         name=plain_name(name),
         title=name,
@@ -187,7 +195,7 @@ def load_run(name: str, run: int) -> Dataset:
     entry = find(name)
     if entry.sample != "per-run":
         raise UserError(f"the data set {name} is the same in every run; load it with load_dataset")
-    return read_examples(entry, [], run=run)
+    return read_examples(replace(entry, generator={**entry.generator, "run": run}), [])
 
 
 def keep_pipe(path: str | Path, reading: Reading) -> Path:

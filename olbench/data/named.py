@@ -8,13 +8,10 @@ import numpy as np
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.dataset import Dataset
 from olbench.data.load import load_dataset
-from olbench.data.names import Names, default_features, expand_names
+from olbench.data.names import MOST_FEATURES, Names, default_features, expand_names
 from olbench.data.prepare.labels import Labels, number_text
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, count
-
-#: Every feature has a name, and every inequality of a rule a number for it.
-MOST_FEATURES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,10 @@ def load_named(
         known, classes = _table_names(data) if data.about.classes else _file_names(entry, d, positive)
         zeros: tuple[str, ...] = ()
     else:
-        known, classes, zeros = _entry_names(entry, d), _entry_classes(entry, positive), entry.missing_zeros
+        known, zeros = _entry_names(entry, d), entry.missing_zeros
+        # Only the signs where the user chose the labels.
+        words = {} if positive is not None else {name: sign for sign, name in entry.class_names.items()}
+        classes = {**words, "1": 1, "-1": -1}
     listed = expand_names(features) or known
     if len(listed) != d:
         raise UserError(f"{data.name} has {count(d, 'feature')}, but {len(listed)} are named")
@@ -71,12 +71,6 @@ def _entry_names(entry: CatalogEntry, d: int) -> tuple[str, ...]:
 
         return tuple(str(name) for name in load_breast_cancer().feature_names)
     return default_features(d)
-
-
-def _entry_classes(entry: CatalogEntry, positive: Labels) -> dict[str, int]:
-    """Return the names of the classes of a catalogued set; only the signs where the user chose the labels."""
-    names = {} if positive is not None else {name: sign for sign, name in entry.class_names.items()}
-    return {**names, "1": 1, "-1": -1}
 
 
 def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:

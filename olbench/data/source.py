@@ -13,7 +13,10 @@ import numpy as np
 from scipy.sparse import vstack
 
 from olbench.data.cache import is_mapped
+from olbench.data.catalog import catalog
 from olbench.data.dataset import Dataset
+from olbench.data.fetch import fetch_command, is_present
+from olbench.data.load import load_spec
 from olbench.data.prepare.scaling import describe_scaling
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
@@ -30,7 +33,8 @@ class Source:
         self.n, self.d = (int(size) for size in data.X.shape)
         #: The number of classes if every label is one; 0 for the labels -1 and +1.
         self.classes = int(np.max(data.y)) + 1 if spec.labels == "all" and self.n else 0
-        self.drifts = () if spec.path else _known_drifts(spec.name)
+        entry = None if spec.path else catalog().get(spec.name)
+        self.drifts = entry.drifts if entry else ()
         self.test_from = data.test_from
         reading = spec.reading
         self.prepared = list(data.about.steps)
@@ -94,7 +98,7 @@ class Source:
 
     def _read(self) -> Dataset:
         if self._data is None:
-            data = _load(self.spec)
+            data = load_spec(self.spec)
             if data.fingerprint != self.fingerprint:
                 raise UserError(f"{self.name} has changed since the run began; run it again")
             self._data = data
@@ -104,23 +108,10 @@ class Source:
         return f"Source({self.name!r}, {self.n:,} × {self.d:,})"
 
 
-def _known_drifts(name: str) -> tuple[int, ...]:
-    from olbench.data.catalog import catalog
-
-    entry = catalog().get(name)
-    return entry.drifts if entry else ()
-
-
 def _measure(data: Dataset) -> tuple[int, int]:
     arrays = [np.asanyarray(array) for array in data.arrays.values()]
     in_memory = [array for array in arrays if not is_mapped(array)]
     return sum(int(array.nbytes) for array in arrays), sum(int(array.nbytes) for array in in_memory)
-
-
-def _load(spec: DatasetSpec) -> Dataset:
-    from olbench.data.load import load_spec
-
-    return load_spec(spec)
 
 
 def find_source(spec: DatasetSpec) -> Source:
@@ -134,14 +125,12 @@ def find_source(spec: DatasetSpec) -> Source:
 
 @cache
 def _find_source(spec: DatasetSpec, stamp: tuple[int, ...]) -> Source:
-    return Source(spec, _load(spec))
+    return Source(spec, load_spec(spec))
 
 
 def find_sources(
     specs: Sequence[DatasetSpec], skip_missing: bool, say: Callable[[str], None] = lambda text: None
 ) -> tuple[list[Source], list[str]]:
-    from olbench.data.fetch import fetch_command, is_present
-
     absent = [spec for spec in specs if not spec.path and not is_present(spec.name)]
     names = list(dict.fromkeys(spec.name for spec in absent))
     if absent and (not skip_missing or len(absent) == len(specs)):

@@ -34,11 +34,11 @@ def receive(wanted: str, parcel: Dataset) -> Dataset:
         raise OtherDataError(
             f"the data arrived with the fingerprint {received}, and it was sent with {wanted}"
         )
-    return cache.keep(_key(wanted), parcel)
+    return cache.keep(f"parcel-{wanted}", parcel)
 
 
 def find_received(name: str, wanted: str) -> Dataset | None:
-    kept = cache.load(_key(wanted), name)
+    kept = cache.load(f"parcel-{wanted}", name)
     return kept if kept is not None and kept.fingerprint == wanted else None
 
 
@@ -53,10 +53,6 @@ def find_data(spec: DatasetSpec, name: str, wanted: str) -> Dataset | None:
             f"{spec.path or spec.name} has the fingerprint {data.fingerprint} there and {wanted} here"
         )
     return None if data is None else replace(data, name=name)
-
-
-def _key(wanted: str) -> str:
-    return f"parcel-{wanted}"
 
 
 def _load(spec: DatasetSpec) -> Dataset | None:

@@ -5,14 +5,17 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-from olbench.data.folders import runs_folder
 from olbench.errors import UserError
-from olbench.files import write_whole
+from olbench.files import cache_folder, write_whole
 from olbench.records.provenance import digest_sources
 
 #: Fewer trials are read faster than anybody notices.
 FEWEST = 500
 MOST = 50
+
+
+def runs_folder() -> Path:
+    return cache_folder() / "runs"
 
 
 def hash_files(*paths: Path) -> str:

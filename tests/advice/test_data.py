@@ -7,7 +7,7 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data.catalog import find
-from olbench.data.generators.clusters import Clusters
+from olbench.data.generators.synthetic import Clusters
 from olbench.data.named import load_named
 from olbench.data.readers.spoligotypes import lineage_of, read_spoligotypes, simulate_miru24
 

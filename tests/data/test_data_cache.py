@@ -129,7 +129,7 @@ def run(code, *arguments):
 READ_ONLY = """
 import os, shutil, sys
 from olbench import load_dataset
-from olbench.data.folders import cache_folder, parsed_folder
+from olbench.data.cache import cache_folder, parsed_folder
 path = sys.argv[1]
 first = load_dataset(path).fingerprint
 shutil.rmtree(parsed_folder())

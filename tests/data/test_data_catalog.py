@@ -8,7 +8,7 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data.catalog import catalog, find, parse_catalog
-from olbench.data.readers.bundled import FILES, read_bundled
+from olbench.data.readers.frames import BUNDLED, read_bundled
 from tests.refusals import find_wrong
 
 #: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.
@@ -204,8 +204,8 @@ def test_a_mistake_in_a_catalogue_is_refused_with_its_line():
 
 
 def test_tables_of_scikit_learn_are_read_as_it_reads_them(monkeypatch):
-    for name in [*FILES]:
+    for name in [*BUNDLED]:
         X, labels = read_bundled(name)
-        monkeypatch.setitem(FILES, name, ("moved.csv", 0))
+        monkeypatch.setitem(BUNDLED, name, ("moved.csv", 0))
         other, its_labels = read_bundled(name)
         assert (X.tobytes(), labels.tobytes()) == (other.tobytes(), its_labels.tobytes()), name

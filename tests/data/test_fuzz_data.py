@@ -15,7 +15,7 @@ from olbench.cli.init import make_config
 from olbench.data import fetch
 from olbench.data.load import load_spec
 from olbench.data.prepare.encode import prepare_table
-from olbench.data.readers.tables import read_table_file
+from olbench.data.readers.tables.csv import read_table
 from olbench.data.spec import Reading
 from olbench.errors import UserError
 from olbench.protocols.reading import read_config
@@ -78,7 +78,7 @@ def test_a_table_gives_what_its_reading_promises_or_is_refused(
     path, reading = scratch / "own.csv", Reading(**reading)
     path.write_bytes(content)
     try:
-        table = read_table_file(path, "csv", reading.delimiter)
+        table = read_table(path, reading.delimiter)
         X, y, found, arrivals = prepare_table(
             table, None if multiclass else positive, None, reading, multiclass
         )

@@ -11,9 +11,9 @@ import pytest
 from olbench.analysis import kept
 from olbench.analysis.results import load_results
 from olbench.api import bundle as write_bundle
-from olbench.data.folders import runs_folder
 from olbench.errors import UserError
 from olbench.records import ledger, packed, remembered, run_file
+from olbench.records.remembered import runs_folder
 from olbench.records.shipped import find_run
 
 SMALL = Path(__file__).with_name("small")

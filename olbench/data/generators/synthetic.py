@@ -1,4 +1,4 @@
-"""Examples generated from a seed: the synthetic data sets of cw2008 and scw2012."""
+"""Examples generated from a seed: the synthetic data sets of cw2008, scw2012 and adviceptron2010."""
 
 from dataclasses import dataclass
 
@@ -57,3 +57,29 @@ class RotatedGaussian:
         flipped_rows = random.permutation(self.rows)[: round(self.flips * self.rows)]
         y[flipped_rows] *= -1.0
         return X, y
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Two small positive clusters overlap with a wide one; read off adviceptron2010, Figure 1."""
+
+    rows: int = 1000
+    seed: int = 2010
+
+    def __post_init__(self) -> None:
+        if self.rows < 4 or self.rows % 4:
+            raise UserError(f"{count(self.rows, 'row')} cannot be halved twice; ask for a multiple of four")
+
+    def draw(self) -> tuple[Floats, Floats]:
+        random = np.random.default_rng(self.seed)
+        quarter = self.rows // 4
+        X = np.concatenate(
+            [
+                np.array([-1.0, 2.0]) + 0.5 * random.standard_normal((quarter, 2)),
+                np.array([2.0, 1.0]) + 0.5 * random.standard_normal((quarter, 2)),
+                np.array([-0.5, -1.0]) + 1.5 * random.standard_normal((2 * quarter, 2)),
+            ]
+        )
+        y = np.repeat([1.0, -1.0], 2 * quarter)
+        order = random.permutation(self.rows)
+        return X[order], y[order]

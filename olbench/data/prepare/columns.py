@@ -1,15 +1,14 @@
 """The columns of a table as features: numbers, indicators, places in an order, parts of dates."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from olbench.data.prepare.labels import LARGEST_WHOLE, label_text
+from olbench.data.prepare.labels import LARGEST_WHOLE, label_text, quote
 from olbench.data.prepare.times import read_dates
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
-from olbench.data.readers.quoting import quote
 from olbench.data.spec import OTHERS, ColumnSpec
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
@@ -36,14 +35,11 @@ class TableColumn:
     def features(self) -> list[str]:
         name = self.heading or f"x{self.place + 1}"
         if self.encode == "date":
-            return [f"{name}.{part}" for part in self._date_features()]
+            numbers = {part: [f"{part}={number}" for number in PARTS[part]] for part in PARTS}
+            return [f"{name}.{each}" for part in self.parts for each in numbers.get(part, [part])]
         if self.texts is None or self.encode == "ordinal":
             return [name]
         return [f"{name}={text}" for text in self.texts]
-
-    def _date_features(self) -> Iterable[str]:
-        for part in self.parts:
-            yield from [f"{part}={number}" for number in PARTS[part]] if part in PARTS else [part]
 
     @property
     def words(self) -> str:

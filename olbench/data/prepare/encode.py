@@ -8,11 +8,10 @@ import numpy as np
 
 from olbench.data.dataset import About
 from olbench.data.prepare.columns import ORIGIN, TableColumn, match_columns, read_features, read_texts
-from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, show_label
+from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, quote, show_label
 from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.prepare.times import NEVER, Times, read_times
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
-from olbench.data.readers.quoting import quote
 from olbench.data.spec import DATE_PARTS, ColumnSpec, Reading
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats, Ints

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 
@@ -18,6 +17,21 @@ NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
 
 #: A larger floating-point number may stand for several whole numbers.
 LARGEST_WHOLE = 2**53 - 1
+
+
+def quote(token: str) -> str:
+    """Return a token in quotes, shortened and with unprintable characters escaped.
+
+    >>> quote("one\\x00")
+    "'one\\\\x00'"
+    """
+    shown = token if len(token) <= 40 else token[:37] + "..."
+    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown) + "'"
+
+
+def quote_bytes(token: bytes) -> str:
+    """Return bytes as `quote` shows text; what is not UTF-8 is escaped."""
+    return quote(token.decode("utf-8", "backslashreplace"))
 
 
 def is_number(text: str) -> bool:

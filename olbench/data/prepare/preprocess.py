@@ -30,7 +30,11 @@ def normgrey(X: Any) -> Floats:
     side = round(images.shape[1] ** 0.5)
     if side * side != images.shape[1]:
         raise UserError(f"normgrey needs square images, but there are {images.shape[1]} pixels")
-    return _equalise(images - _fit_planes(images, side))
+    from scipy.stats import rankdata
+
+    # Rounding gives pixels that differ only by rounding errors of the plane the same rank on every machine.
+    ranks = rankdata(np.round(images - _fit_planes(images, side), 6), axis=1)
+    return np.asarray((ranks - 1.0) / (images.shape[1] - 1), dtype=np.float64)
 
 
 def _fit_planes(images: Floats, side: int) -> Floats:
@@ -41,14 +45,6 @@ def _fit_planes(images: Floats, side: int) -> Floats:
     slopes = [((images * axis).sum(axis=1) / scale)[:, None] * axis for axis in (down, across)]
     planes: Floats = images.mean(axis=1, keepdims=True) + slopes[0] + slopes[1]
     return planes
-
-
-def _equalise(images: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    # Rounding gives pixels that differ only by rounding errors of the plane the same rank on every machine.
-    ranks = rankdata(np.round(images, 6), axis=1)
-    return np.asarray((ranks - 1.0) / (images.shape[1] - 1), dtype=np.float64)
 
 
 def pixel_products(X: Any) -> Floats:

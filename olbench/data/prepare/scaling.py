@@ -47,7 +47,9 @@ def fit_scaler(X: Any, scale: str) -> Scaler:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if scale == "minmax":
-            low, high = _extremes(X)
+            if sp.issparse(X):
+                refuse_wide(X.shape[1], "a factor for each of them")
+            low, high = as_dense(X.min(axis=0)).ravel(), as_dense(X.max(axis=0)).ravel()
             scaler = Scaler(low, _invert(high - low))
         else:
             _refuse_large(X)
@@ -74,13 +76,6 @@ def _fit_standard(X: Floats) -> Scaler:
         spans = high[tiny] - low[tiny]
         deviations[tiny] = spans * ((X[:, tiny] - means[tiny]) / spans).std(axis=0)
     return Scaler(means, _invert(np.where(low == high, 0.0, deviations)))
-
-
-def _extremes(X: Any) -> tuple[Floats, Floats]:
-    if sp.issparse(X):
-        refuse_wide(X.shape[1], "a factor for each of them")
-        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    return X.min(axis=0), X.max(axis=0)
 
 
 def _invert(spread: Floats) -> Floats:
@@ -116,7 +111,10 @@ def scale_rows(X: Any) -> Any:
         squares = _sum_squares(X)
     extreme = ~((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE))
     if extreme.any():  # the squares have no room for these rows; scaled to a largest value of 1, they have
-        X = _multiply_rows(X, np.where(extreme, _invert(_largest(X)), 1.0))
+        largest = as_dense(abs(X).max(axis=1)).ravel()
+        # Nothing smaller has an inverse.
+        largest = np.where(largest > 0, np.maximum(largest, np.finfo(np.float64).tiny), 0.0)
+        X = _multiply_rows(X, np.where(extreme, _invert(largest), 1.0))
         squares = _sum_squares(X)
     return _multiply_rows(X, _invert(np.sqrt(squares)))
 
@@ -127,13 +125,6 @@ def _sum_squares(X: Any) -> Floats:
         return np.bincount(rows, X.data**2, minlength=X.shape[0]).astype(np.float64, copy=False)
     squares: Floats = (X * X).sum(axis=1)
     return squares
-
-
-def _largest(X: Any) -> Floats:
-    """Return the largest absolute value of each row, but none below what has an inverse."""
-    largest = abs(X).max(axis=1)
-    largest = largest.toarray().ravel() if sp.issparse(X) else largest
-    return np.where(largest > 0, np.maximum(largest, np.finfo(np.float64).tiny), 0.0)
 
 
 def _multiply_rows(X: Any, factors: Floats) -> Any:
@@ -175,11 +166,6 @@ def _scale_differences(values: Floats, counts: Floats) -> tuple[Floats, Floats]:
     return (values - means) * _invert(np.sqrt(squares / counts)) * (squares > 0), squares
 
 
-def add_bias(X: Any) -> Any:
-    ones = np.ones((X.shape[0], 1))
-    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
-
-
 def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any:
     """`fitted_on` are the rows that decide about minmax and standard; all rows by default."""
     if scale == "unit":
@@ -188,7 +174,10 @@ def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any
         X = scale_running(X)
     elif scale:
         X = fit_scaler(X if fitted_on is None else X[fitted_on], scale).apply(X)
-    return add_bias(X) if bias else X
+    if not bias:
+        return X
+    ones = np.ones((X.shape[0], 1))
+    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 
 
 def scale_as_read(X: Any, about: About, reading: Reading) -> tuple[Any, About]:

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from olbench.data.folders import piped_folder
 from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
+from olbench.files import cache_folder
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
@@ -47,7 +47,8 @@ def listen_to_reading(listener: Callable[[int, int], None]) -> Iterator[None]:
 def open_content(path: str | Path) -> Iterator[IO[bytes]]:
     kind, name = "plain", show_path(path)
     try:
-        with _open_raw(path) as file:
+        place = 0 if _is_stdin(path) else path
+        with open(place, "rb", buffering=0, closefd=place != 0) as file:
             raw = _Replayed(file)
             for start, kind_of_file in _FOREIGN:
                 if raw.head.startswith(start):
@@ -104,6 +105,10 @@ def is_pipe(path: str | Path) -> bool:
         return False
 
 
+def piped_folder() -> Path:
+    return cache_folder() / "piped"
+
+
 def show_path(path: str | Path) -> str:
     """Return a path as errors show it, which is not that of a copy of what came through a pipe."""
     if _is_stdin(path):
@@ -114,12 +119,6 @@ def show_path(path: str | Path) -> str:
 
 def _is_stdin(path: str | Path) -> bool:
     return str(path) in (STDIN, "/dev/stdin")
-
-
-def _open_raw(path: str | Path) -> IO[bytes]:
-    if _is_stdin(path):
-        return open(0, "rb", buffering=0, closefd=False)
-    return open(path, "rb", buffering=0)
 
 
 class _Replayed(io.RawIOBase):

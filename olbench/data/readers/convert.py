@@ -1,7 +1,7 @@
-"""LIBSVM text and generated documents of any size into an entry of the cache, block by block."""
+"""LIBSVM text and blocks of rows of any size into an entry of the cache, block by block."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +26,19 @@ def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft
     return text.finish(where)
 
 
-def convert_corpus(entry: CatalogEntry, draft: Draft) -> Dataset:
-    from olbench.papers.cw2012.corpus import Corpus
-
+def convert_blocks(entry: CatalogEntry, blocks: Iterable[tuple[Any, Floats]], draft: Draft) -> Dataset:
     kinds = {"indices": np.int32, "data": np.float64, "y": np.float64}
     files = {name: draft.start(name, kind) for name, kind in kinds.items()}
     ends, features = [np.zeros(1, np.int64)], 0
-    for X, labels in Corpus(**entry.generator).blocks(entry.rows):  # type: ignore[arg-type]
+    for X, labels in blocks:
         ends.append(X.indptr[1:].astype(np.int64) + files["data"].length)
         for name, part in (("indices", X.indices), ("data", X.data), ("y", labels)):
             files[name].append(part)
         features = X.shape[1]
     indptr = draft.add("indptr", narrow(np.concatenate(ends)))
     indices, data, y = (draft.finish(name) for name in files)
-    return Dataset.make(entry.name, csr(data, indices, indptr, features), y)
+    test_from = entry.rows - entry.test_rows if entry.split else None
+    return Dataset.make(entry.name, csr(data, indices, indptr, features), y, test_from)
 
 
 class _Conversion:

@@ -1,7 +1,9 @@
-"""Frames and arrays in memory as tables and data sets."""
+"""Frames, arrays and tables of libraries as data sets."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,22 +19,70 @@ from olbench.learners.examples import Floats
 
 
 def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
-    reading = spec.reading
-    if reading.delimiter:
+    if spec.reading.delimiter:
         raise UserError("a frame has no delimiter; leave it out")
-    if is_frame(data):
-        if reading.label == "":
-            raise UserError(f"say which column is the label, as in label={str(data.columns[-1])!r}")
-        table = table_of(data, "the frame")
-    else:
-        X, labels = _as_pair(data)
-        if reading.label != "":
+    if is_frame(data) and spec.reading.label == "":
+        raise UserError(f"say which column is the label, as in label={str(data.columns[-1])!r}")
+    return prepare_content(data, replace(spec, name=spec.name or "frame"), "the frame")
+
+
+def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:
+    """Return a data set of a table, a frame or a pair (X, y)."""
+    if not isinstance(content, Table) and not is_frame(content):
+        X, labels = _as_pair(content)
+        if spec.reading.label != "":
             raise UserError("X and y come apart here, so leave out label")
         if sp.issparse(X):
             return _read_sparse(X, labels, spec)
-        table = _pair_table(X, labels)
-    X, y, about, arrivals = prepare_table(table, spec.positive, spec.negative, reading, spec.labels == "all")
-    return Dataset.make(spec.name or "frame", X, y, about=about, arrivals=arrivals)
+    X, y, about, arrivals = prepare_table(
+        as_table(content, where), spec.positive, spec.negative, spec.reading, spec.labels == "all"
+    )
+    return Dataset.make(spec.name, X, y, about=about, arrivals=arrivals)
+
+
+def as_table(content: Any, where: str) -> Table:
+    if isinstance(content, Table):
+        return content
+    return table_of(content, where) if is_frame(content) else _pair_table(*_as_pair(content))
+
+
+def read_parquet(path: Path) -> Table:
+    """Its columns have types, so that there is nothing to recognise."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UserError(
+            f"{path}: reading Parquet needs pyarrow; install it with `pip install 'olbench[parquet]'`"
+        ) from None
+    try:
+        frame = pyarrow.parquet.read_table(path).to_pandas()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"{path} is not a Parquet file that can be read ({reason}); write it again") from None
+    named = [name for name in frame.index.names if name is not None]
+    if twice := [name for name in named if name in frame.columns]:
+        raise UserError(f"{path}: the index and a column are both called '{twice[0]}'; rename one of them")
+    return table_of(frame.reset_index() if named else frame, str(path))
+
+
+#: Of the tables in scikit-learn: the file, and how many lines come before the first row.
+BUNDLED = {"breast-cancer": ("breast_cancer.csv", 1), "digits": ("digits.csv.gz", 0)}
+
+
+def read_bundled(name: str) -> tuple[Any, Any]:
+    """Without importing scikit-learn, which takes a second; it is asked only if its files moved."""
+    file, lines = BUNDLED[name]
+    found = find_spec("sklearn")
+    path = Path(found.origin or "").parent / "datasets/data" / file if found else Path(file)
+    if path.is_file():
+        table = np.loadtxt(path, delimiter=",", skiprows=lines)
+        return np.ascontiguousarray(table[:, :-1]), table[:, -1]
+    from sklearn import datasets
+
+    loaders = {"breast-cancer": datasets.load_breast_cancer, "digits": datasets.load_digits}
+    X, labels = loaders[name](return_X_y=True)
+    return X, labels.astype(np.float64)
 
 
 def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
@@ -50,7 +100,7 @@ def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
         matrix, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
     )
     matrix, about = scale_as_read(matrix, about, spec.reading)
-    return Dataset.make(spec.name or "frame", matrix, signs, about=about)
+    return Dataset.make(spec.name, matrix, signs, about=about)
 
 
 def table_of(frame: Any, where: str) -> Table:

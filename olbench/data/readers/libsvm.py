@@ -11,10 +11,9 @@ from typing import IO
 
 import numpy as np
 
-from olbench.data.prepare.labels import is_number
+from olbench.data.prepare.labels import is_number, quote
 from olbench.data.readers import parsing
 from olbench.data.readers.compressed import open_content
-from olbench.data.readers.quoting import quote
 from olbench.data.readers.rows import Rows
 from olbench.errors import UserError
 

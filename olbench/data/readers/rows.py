@@ -1,6 +1,6 @@
 """Sparse rows that grow in place while a file is read, and their conversion to the final storage."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,18 @@ class Rows:
         self.n = self.entries = 0
 
     def keep(self, mask: Any) -> None:
-        from olbench.data.readers.row_kernels import keep
-
-        self.labels[: mask.sum()] = self.labels[: self.n][mask]
-        self.n, self.entries = keep(mask, self.indptr, self.indices, self.data)
+        """Drop the other rows, and entries that are zero."""
+        values = self.data[: self.entries]
+        if mask.all() and values.all():
+            return
+        lengths = np.diff(self.indptr[: self.n + 1])
+        chosen = np.repeat(mask, lengths) & (values != 0.0)
+        ends = np.concatenate([[0], np.cumsum(chosen)])[self.indptr[1 : self.n + 1]]
+        self.n, self.entries = int(mask.sum()), int(chosen.sum())
+        self.labels[: self.n] = self.labels[: mask.size][mask]
+        self.indptr[1 : self.n + 1] = ends[mask]
+        for array in (self.data, self.indices):
+            array[: self.entries] = array[: chosen.size][chosen]
 
     def trim(self) -> None:
         self.labels.resize(self.n, refcheck=False)
@@ -52,14 +60,8 @@ class Rows:
 
     def matrix(self, d: int) -> Any:
         self.trim()
-        if not dense_is_smaller(self.n, d, self.entries):
-            return csr(self.data, self.indices, narrow(self.indptr), d)
-        from olbench.data.readers.row_kernels import spread
-
-        # The values are spread out within their own array, which avoids a second copy of the matrix.
-        self.data.resize(self.n * d, refcheck=False)
-        spread(self.indptr, self.indices, self.data, d)
-        return self.data.reshape(self.n, d)
+        X = csr(self.data, self.indices, narrow(self.indptr), d)
+        return X.toarray() if dense_is_smaller(self.n, d, self.entries) else X
 
 
 def _grow(array: Any, size: int) -> None:
@@ -112,3 +114,13 @@ def choose_storage(X: Any) -> Any:
     sparse.eliminate_zeros()
     sparse.sum_duplicates()
     return sparse
+
+
+def join_blocks(blocks: Iterable[tuple[Any, Floats]]) -> tuple[Any, Floats]:
+    """Return sparse blocks as one matrix; a later block may have more columns than those before."""
+    import scipy.sparse as sp
+
+    parts, labels = zip(*blocks, strict=True)
+    for part in parts:
+        part.resize(part.shape[0], parts[-1].shape[1])
+    return sp.vstack(parts, format="csr"), np.concatenate(labels)

@@ -25,7 +25,6 @@ from threadpoolctl import threadpool_limits
 
 from olbench import __version__
 from olbench.algorithms import load_plugin
-from olbench.algorithms.definition import REGISTRY as ALGORITHMS
 from olbench.data.dataset import Dataset
 from olbench.data.source import Source
 from olbench.data.spec import DatasetSpec
@@ -33,8 +32,8 @@ from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.learners.passes import StoppedError
+from olbench.plugins import REGISTRIES
 from olbench.protocols import get_protocol
-from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.protocols.parts import InParts, fold
 from olbench.records import provenance
 from olbench.records.container import keep_plugin
@@ -255,8 +254,6 @@ def _file_of(module: Any) -> str:
 
 def _unload(module: str) -> None:
     sys.modules.pop(module, None)
-    for id in [each.id for each in ALGORITHMS.values() if each.module == module]:
-        del ALGORITHMS[id]
-    for id in [id for id, each in PROTOCOLS.items() if type(each).__module__ == module]:
-        del PROTOCOLS[id]
+    for registry in REGISTRIES:
+        registry.drop(module)
     _prepared.clear()

@@ -6,17 +6,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numba import float64, int32, types
 
-from olbench.data.readers.rows import csr, narrow
+from olbench.data.readers.rows import csr, join_blocks, narrow
 from olbench.errors import UserError
 from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, kernel
 from olbench.kernels.helpers import helper
 from olbench.learners.examples import Floats, Ints
 
-#: Raised whenever the same parameters would give other documents.
-VERSION = 1
 #: Documents that are drawn at once. Changing it changes the documents; a fixed value makes the first ones
 #: independent of how many follow.
 DOCUMENTS_AT_ONCE = 4096
@@ -126,10 +123,7 @@ class Corpus:
         return scores, flips, (starts, tokens)
 
     def draw(self, rows: int) -> tuple[Any, Floats]:
-        blocks, labels = zip(*self.blocks(rows), strict=True)
-        for block in blocks:
-            block.resize(block.shape[0], blocks[-1].shape[1])
-        return sp.vstack(blocks, format="csr"), np.concatenate(labels)
+        return join_blocks(self.blocks(rows))
 
 
 @helper

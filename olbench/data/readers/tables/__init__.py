@@ -1,14 +1,10 @@
-"""Tables: a file for each format, with `SUFFIXES` and `read_table(path, delimiter, limit)`."""
+"""Users' files: the format that a name stands for, and which options it takes."""
 
-import sys
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 
-from olbench.data.readers.cells import Table
+from olbench.data.readers.registry import find_suffixes
 from olbench.data.spec import Reading
 from olbench.errors import UserError
-from olbench.plugins import import_all
 
 TABLE_KEYS = ("label", "time", "arrival", "columns", "delimiter", "missing", "categorical")
 _ARRAY = "pass (X, y) to load_dataset in Python, or write a CSV file"
@@ -27,43 +23,28 @@ FOREIGN = {
 }
 
 
-@cache
-def table_suffixes() -> dict[str, str]:
-    modules = [sys.modules[name] for name in import_all(__name__, first=("csv", "parquet"))]
-    return {suffix: module.__name__.rpartition(".")[2] for module in modules for suffix in module.SUFFIXES}
-
-
-def is_table(format: str) -> bool:
-    return format in table_suffixes().values()
-
-
 def format_of(name: str) -> str:
     """Files of another kind are refused; the end that says how it is compressed does not count."""
     suffix = Path(name).suffix.lower()
-    if suffix in FOREIGN and suffix not in table_suffixes():
+    if suffix in FOREIGN and suffix not in find_suffixes():
         what, remedy = FOREIGN[suffix]
         raise UserError(f"{name} is {what}, and is not read; {remedy}")
-    return table_suffixes().get(suffix, "libsvm")
+    return find_suffixes().get(suffix, "libsvm")
 
 
 def plain_name(name: str) -> str:
-    return Path(name).stem if Path(name).suffix.lower() in table_suffixes() else name
+    return Path(name).stem if Path(name).suffix.lower() in find_suffixes() else name
 
 
 def refuse_reading(reading: Reading, format: str, where: str) -> None:
     columns = ("time", "arrival", "columns")
     given = [key for key in TABLE_KEYS if getattr(reading, key) not in ("", ())]
-    if given and not is_table(format):
+    if given and format == "libsvm":
         key = given[0]
         why = f"and {key} names a column of a table" if key in columns else f"where --{key} does not apply"
         raise UserError(
             f"{where} is read as a LIBSVM file, {why}; a table's name ends in "
-            f"{', '.join(table_suffixes())}: rename the file if it is one"
+            f"{', '.join(find_suffixes())}: rename the file if it is one"
         )
     if format != "csv" and reading.delimiter:
         raise UserError(f"{where} is not a file of separated values, so leave out --delimiter")
-
-
-def read_table_file(path: Path, format: str, delimiter: str = "", limit: int | None = None) -> Table:
-    table: Table = import_module(f"{__name__}.{format}").read_table(path, delimiter, limit)
-    return table

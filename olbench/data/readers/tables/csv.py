@@ -15,7 +15,6 @@ from olbench.data.readers.cells import Table, TableBuilder
 from olbench.data.readers.compressed import read_utf8, show_path
 from olbench.errors import UserError
 
-SUFFIXES = (".csv", ".tsv", ".tab")
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|", "\\t": "\t"}
 #: The separators that are recognised.
 DETECTED = ",;\t"

@@ -1,0 +1,1 @@
+"""The formats that ship, registered without the libraries that read them."""

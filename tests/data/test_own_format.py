@@ -1,0 +1,102 @@
+"""A plugin adds a format of files; a paper that is removed takes only its own data sets with it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import scipy.sparse as sp
+
+from olbench import UserError, load_dataset, load_plugin
+from olbench.data.readers.registry import FORMATS
+
+PACKAGE = Path(__file__).resolve().parents[2] / "olbench"
+#: One example per line: words, and after a bar the label.
+READER = """\
+import pandas
+from scipy.sparse import csr_matrix
+from olbench.data.readers.registry import reader
+
+@reader("words", suffixes=[".words"])
+def read_words(path, entry):
+    rows = [line.split(" | ") for line in path.read_text().splitlines()]
+    counts = [{word: words.split().count(word) for word in words.split()} for words, _ in rows]
+    frame = pandas.DataFrame(counts).fillna(0.0)
+    labels = [label for _, label in rows]
+    return """
+FRAME, PAIR = "frame.assign(label=labels)\n", "frame.to_numpy(), labels\n"
+WORDS = "good good film | yes\nbad film | no\n" * 30
+CONFIG = """\
+plugins: [words.py]
+permutations: 2
+datasets: [{path: film.words, bias: true}]
+algorithms: [perceptron]
+"""
+
+
+@pytest.fixture
+def words(tmp_path, monkeypatch):
+    """Return a function that writes the plugin and a file in its format, into the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "film.words").write_text(WORDS)
+
+    def write(returned):
+        (tmp_path / "words.py").write_text(READER + returned)
+        return tmp_path / "words.py"
+
+    yield write
+    for home in {home for home in FORMATS.homes.values() if not home.startswith("olbench.")}:
+        FORMATS.drop(home)
+
+
+def olbench(*words, cwd, package=PACKAGE.parent):
+    environment = {**os.environ, "PYTHONPATH": str(package), "OLBENCH_CACHE": str(cwd / "cache")}
+    return subprocess.run(
+        [sys.executable, "-m", "olbench", *words], capture_output=True, text=True, env=environment, cwd=cwd
+    )
+
+
+def test_a_config_runs_on_a_file_in_the_format_of_its_plugin(words, tmp_path):
+    words(FRAME)
+    (tmp_path / "own.yaml").write_text(CONFIG)
+    done = olbench("run", "own.yaml", "--out", "out", "--quiet", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    [row] = json.loads(olbench("report", "out", "--format", "json", cwd=tmp_path).stdout)["rows"]
+    assert (row["dataset"], row["permutations"]) == ("film", 2)
+    done = olbench("run", "film.words", "--plugin", "words.py", "--out", "two", "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("returned", [FRAME, PAIR, "csr_matrix(frame), labels\n"])
+def test_a_reader_returns_a_frame_or_a_pair(words, returned):
+    load_plugin(words(returned))
+    data = load_dataset("film.words", bias=True)
+    assert data.name == "film"
+    assert sp.csr_matrix(data.X).toarray()[:2].tolist() == [[2, 1, 0, 1], [0, 1, 1, 1]]
+    assert data.y[:2].tolist() == [1.0, -1.0]
+
+
+def test_another_plugin_and_a_built_in_suffix_are_refused(words, tmp_path):
+    load_plugin(words(FRAME))
+    (tmp_path / "more.py").write_text(READER + FRAME)
+    with pytest.raises(UserError, match=r"a format named 'words' already exists"):
+        load_plugin(tmp_path / "more.py")
+    (tmp_path / "third.py").write_text(
+        (READER + FRAME).replace('"words"', '"mine"').replace(".words", ".csv")
+    )
+    with pytest.raises(UserError, match=r"'mine': files that end in \.csv have the format 'csv'"):
+        load_plugin(tmp_path / "third.py")
+
+
+def test_without_cw2012_its_corpora_go_and_everything_else_works(tmp_path):
+    for name in ("olbench", "datasets", "configs"):
+        skip = shutil.ignore_patterns("cw2012", "__pycache__")
+        shutil.copytree(PACKAGE.parent / name, tmp_path / name, ignore=skip)
+    listed = olbench("data", "list", cwd=tmp_path, package=tmp_path)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert "corpus-" not in listed.stdout
+    done = olbench("run", "quick", "--out", "out", "--quiet", cwd=tmp_path, package=tmp_path)
+    assert done.returncode == 0, done.stderr
