@@ -18,7 +18,7 @@ from olbench.analysis.results import Entry, Results
 from olbench.analysis.verdicts import Judgement
 from olbench.errors import UserError, count
 from olbench.protocols import Protocol
-from olbench.records.quantities import Quantity
+from olbench.records.quantities import TEST_ERROR, Quantity
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Report:
     @property
     def headline(self) -> Quantity:
         return self.protocol.headline
+
+    @property
+    def is_cross_validated(self) -> bool:
+        return self.headline.name == TEST_ERROR.name
 
     @property
     def size(self) -> str:

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import olbench.papers.cw2012.epochs  # noqa: F401
 from olbench.protocols.definition import Series
+from olbench.records.quantities import TRAINING_ERROR
+from olbench.report.contrasts import Pairing, contrast_section
 from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, capitalise, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
@@ -115,4 +118,7 @@ def figures(report: Report) -> Figures:
     return found
 
 
-register(Section("shards", "Shards", parts, applies, figures=figures))
+# Figure 5
+PROJECTIONS = Pairing(TRAINING_ERROR, "projection", "l2", "exact")
+register(contrast_section("training", "Training accuracy", 140, "training accuracy", PROJECTIONS))
+register(Section("shards", "Shards", 100, parts, applies, figures=figures))

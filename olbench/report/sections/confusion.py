@@ -81,4 +81,4 @@ def figures(report: Report) -> Figures:
     }
 
 
-register(Section("confusion", "Confusion", parts, applies, data, figures=figures))
+register(Section("confusion", "Confusion", 90, parts, applies, data, figures=figures))

@@ -104,4 +104,4 @@ def _tally(report: Report, quantity: Quantity) -> dict[str, Any]:
     }
 
 
-register(Section("headline", "Summary", parts, data=data, page=page))
+register(Section("headline", "Summary", 10, parts, data=data, page=page))

@@ -24,4 +24,6 @@ def parts(report: Report) -> Iterator[Grid]:
     )
 
 
-register(Section("tuning", "Tuning", parts, lambda report: any(e.tuned is not None for e in report.rows)))
+register(
+    Section("tuning", "Tuning", 200, parts, lambda report: any(e.tuned is not None for e in report.rows))
+)
