@@ -181,9 +181,7 @@ def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
     return bool(found.status == 0)
 
 
-@check(
-    where="Eq. (3)", statement="(3) has a solution u exactly if (1) holds", within=(0.0, "(disagreements)")
-)
+@check("Eq. (3)", "(3) has a solution u exactly if (1) holds", within=(0.0, "(disagreements)"))
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the implication (1) with the system (3), both as linear programs, where a set is not empty."""
     both = [0, 0]
@@ -204,7 +202,7 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     yield f"The implication held in {both[1]} of {sum(both)} instances"
 
 
-@check(where="Update Rule 1", statement="w^{t+1} solves problem (6)")
+@check("Update Rule 1", "w^{t+1} solves problem (6)")
 def update_1(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective of (6) at the closed form with its least value, found along all directions."""
     for one in draw_rounds(rng, trials):
@@ -223,9 +221,9 @@ def update_1(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Eq. (7)",
-    statement="z_i beta_i / mu = r_i - (w + alpha_* lam y x + m mu r) / (1 / nu + alpha_* lam |x|^2)",
-    correction="z_i beta_i / mu = r_i - w^{t+1}",
+    "Eq. (7)",
+    "z_i beta_i / mu = r_i - (w + alpha_* lam y x + m mu r) / (1 / nu + alpha_* lam |x|^2)",
+    "z_i beta_i / mu = r_i - w^{t+1}",
 )
 def equation_7_beta(rng: np.random.Generator, trials: int) -> Instances:
     """Compare beta of (7) with what its constraint demands: beta_i = mu eta_i = mu z_i (r_i - w^{t+1})."""
@@ -258,9 +256,9 @@ def equivalent_price(lam: float) -> float:
 
 
 @check(
-    where="Section 3.1, after (8)",
-    statement="Without advice the updates are those of the passive-aggressive algorithm",
-    correction="They are those of PA-II with C = lam / 2: the slack is squared",
+    "Section 3.1, after (8)",
+    "Without advice the updates are those of the passive-aggressive algorithm",
+    "They are those of PA-II with C = lam / 2: the slack is squared",
     within=(ROUNDING, "(largest difference)"),
 )
 def no_advice(rng: np.random.Generator, trials: int) -> Instances:
@@ -280,9 +278,9 @@ def no_advice(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Update Rule 2, eq. (13)",
-    statement="The untruncated u solves (10) without its cone",
-    correction="It does where gamma >= 0; elsewhere the hinge is inactive: leave out the d terms",
+    "Update Rule 2, eq. (13)",
+    "The untruncated u solves (10) without its cone",
+    "It does where gamma >= 0; elsewhere the hinge is inactive: leave out the d terms",
     within=(ROUNDING, "(relative objective)"),
 )
 def update_2(rng: np.random.Generator, trials: int) -> Instances:
@@ -298,9 +296,9 @@ def update_2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Section 3.2, eq. (12)",
-    statement="Projecting the intermediate solution onto u >= 0 gives the update that (10) asks for",
-    correction="The cone problem has to be solved: its solution satisfies the conditions of the optimum",
+    "Section 3.2, eq. (12)",
+    "Projecting the intermediate solution onto u >= 0 gives the update that (10) asks for",
+    "The cone problem has to be solved: its solution satisfies the conditions of the optimum",
     within=(ROUNDING, "(relative objective)"),
 )
 def truncation(rng: np.random.Generator, trials: int) -> Instances:
@@ -322,9 +320,7 @@ def truncation(rng: np.random.Generator, trials: int) -> Instances:
 # --- the lemmas
 
 
-@check(
-    id="lemma-1.1", where="Lemma 1.1", statement="u~ = u - mu grad L(u)", correction="u~ = u - mu grad L(u~)"
-)
+@check("Lemma 1.1", "u~ = u - mu grad L(u)", "u~ = u - mu grad L(u~)", id="lemma-1.1")
 def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
     for one in draw_rounds(rng, trials):
         moved = hinge_step(one)
@@ -335,10 +331,10 @@ def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
+    "Lemma 1.2",
+    "|grad L(u)|^2 <= |D|^2 L_eta + |d|^2 L_zeta^2",
+    "|grad L(u)|^2 <= s^2 (L_eta + L_zeta^2), s = ||[D d]||",
     id="lemma-1.2",
-    where="Lemma 1.2",
-    statement="|grad L(u)|^2 <= |D|^2 L_eta + |d|^2 L_zeta^2",
-    correction="|grad L(u)|^2 <= s^2 (L_eta + L_zeta^2), s = ||[D d]||",
 )
 def lemma_1_2(rng: np.random.Generator, trials: int) -> Instances:
     for one in draw_rounds(rng, trials):
@@ -359,7 +355,7 @@ def spread(each: AdviceSet) -> float:
     return norm_2(np.column_stack([each.D, each.d]))
 
 
-@check(where="Lemma 2", statement="The step of w makes progress by the loss of w-hat")
+@check("Lemma 2", "The step of w makes progress by the loss of w-hat")
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
     for one in draw_rounds(rng, trials):
         m = int(rng.integers(1, 4))
@@ -394,9 +390,9 @@ KNOWN_ROUND = Round(
 
 
 @check(
-    where="Lemma 3",
-    statement="The step of u makes progress by mu (1 - mu Delta^2) L_eta + mu (1 - mu delta^2) L_zeta^2",
-    correction="It makes progress by mu / (1 + mu s^2) (L_eta + L_zeta^2)",
+    "Lemma 3",
+    "The step of u makes progress by mu (1 - mu Delta^2) L_eta + mu (1 - mu delta^2) L_zeta^2",
+    "It makes progress by mu / (1 + mu s^2) (L_eta + L_zeta^2)",
 )
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     for one in (KNOWN_ROUND, *draw_rounds(rng, trials)):
@@ -429,7 +425,7 @@ def nearest_advice_vector(one: Round, moved: Floats) -> Floats:
     return np.asarray(found.x, dtype=np.float64)
 
 
-@check(where="Lemma 4", statement="|w* - r|^2 is at most the mean of |w* - r_i|^2")
+@check("Lemma 4", "|w* - r|^2 is at most the mean of |w* - r_i|^2")
 def lemma_4(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         n = int(rng.integers(1, 5))
@@ -579,9 +575,9 @@ def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
 
 
 @check(
-    where="Theorem 1",
-    statement="The regret bound (18)",
-    correction="It holds with the loss of w-hat, L_eta at w^{t+1} and coefficients mu / (1 + mu s_i^2)",
+    "Theorem 1",
+    "The regret bound (18)",
+    "It holds with the loss of w-hat, L_eta at w^{t+1} and coefficients mu / (1 + mu s_i^2)",
 )
 def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
     """Try (18) against the tightest comparators, on random runs and on runs that an optimiser looked for."""
@@ -614,9 +610,9 @@ def judge(run: AdviceRun, left_side: Callable[[AdviceRun], float]) -> tuple[floa
 
 
 @check(
-    where="Table 1",
-    statement="The isolates are 37,942 (section 5.2)",
-    correction="Those of Table 1 add up to 37,710",
+    "Table 1",
+    "The isolates are 37,942 (section 5.2)",
+    "Those of Table 1 add up to 37,710",
     within=(ROUNDING, "isolates"),
 )
 def table_1(rng: np.random.Generator, trials: int) -> Instances:

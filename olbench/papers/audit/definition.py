@@ -139,11 +139,11 @@ REGISTRY: dict[tuple[str, str], Check] = {}
 
 
 def check(
-    *,
-    paper: str,
     where: str,
     statement: str,
     correction: str = "",
+    *,
+    paper: str,
     id: str = "",
     within: Within = (0.0, ""),
     corrected_within: Within | None = None,

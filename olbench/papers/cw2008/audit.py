@@ -85,11 +85,10 @@ def miss(a: float, r: float, phi: float) -> float:
 
 
 @check(
-    where="Eq. (13)",
-    statement="gamma = (-m v psi + sqrt(m^2 v^2 psi^2 - v^2 psi (m^2 - v phi^2))) / (v^2 psi) meets the "
+    "Eq. (13)",
+    "gamma = (-m v psi + sqrt(m^2 v^2 psi^2 - v^2 psi (m^2 - v phi^2))) / (v^2 psi) meets the "
     "constraint (4) with equality",
-    correction="xi = 1 + phi^2 takes the place of psi in the denominator and before (m^2 - v phi^2), as in "
-    "(14)",
+    "xi = 1 + phi^2 takes the place of psi in the denominator and before (m^2 - v phi^2), as in (14)",
     within=(1e-9, "sqrt(v)"),
 )
 def equation_13(rng: np.random.Generator, trials: int) -> Instances:
@@ -110,10 +109,9 @@ def _margins(rng: np.random.Generator, count: int) -> Iterator[tuple[float, floa
 
 
 @check(
-    where="Section 3.2, before (13)",
-    statement="The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange "
-    "multiplier",
-    correction="It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
+    "Section 3.2, before (13)",
+    "The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange multiplier",
+    "It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
     "smaller one is not valid because it does not meet the constraint: squaring has added it",
 )
 def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
@@ -122,15 +120,15 @@ def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Section 3.2, before Lemma 1",
-    statement="For m >= 0, the larger root gamma is positive exactly where m < phi v",
-    correction="Exactly where m < phi sqrt(v)",
+    "Section 3.2, before Lemma 1",
+    "For m >= 0, the larger root gamma is positive exactly where m < phi v",
+    "Exactly where m < phi sqrt(v)",
 )
 def trigger(rng: np.random.Generator, trials: int) -> Instances:
     return compare_trigger(rng, trials, lambda *at: quadratic_roots(*at)[1], least_margin)
 
 
-@check(where="Eqs. (9)-(14)", statement="The closed form is the optimum of (3)", within=NEAR)
+@check("Eqs. (9)-(14)", "The closed form is the optimum of (3)", within=NEAR)
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
     return compare_optimum(violated_problems(partial(draw_problem, rng), trials), _closed_form)
@@ -145,9 +143,9 @@ def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
 
 
 @check(
-    where="Section 3.2, after Lemma 1",
-    statement="With eta = .5 (phi = 0) only mu is updated, not Sigma",
-    correction="From mu = 0 nothing is updated at all: every margin is 0, which (4) allows; only from "
+    "Section 3.2, after Lemma 1",
+    "With eta = .5 (phi = 0) only mu is updated, not Sigma",
+    "From mu = 0 nothing is updated at all: every margin is 0, which (4) allows; only from "
     "another mu does a negative margin move mu, and Sigma never",
 )
 def eta_half(rng: np.random.Generator, trials: int) -> Instances:
@@ -169,10 +167,9 @@ def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
 
 
 @check(
-    where="Section 3.2, after Lemma 1",
-    statement="On a first example of length one the constraint is y w.x >= a, so the update is that of PA",
-    correction="The first update leaves y mu.x = phi sqrt(a / (1 + phi^2)): along x as PA, but not to a "
-    "fixed margin",
+    "Section 3.2, after Lemma 1",
+    "On a first example of length one the constraint is y w.x >= a, so the update is that of PA",
+    "The first update leaves y mu.x = phi sqrt(a / (1 + phi^2)): along x as PA, but not to a fixed margin",
     within=(1e-9, "(margin)"),
 )
 def first_round(rng: np.random.Generator, trials: int) -> Instances:
@@ -192,9 +189,9 @@ def first_margin(a: float, phi: float) -> float:
 
 
 @check(
-    where="Eq. (15)",
-    statement="Setting the off-diagonal elements of Sigma_{i+1} to zero gives (15)",
-    correction="It is those of the inverse of Sigma_{i+1} that (15) sets to zero",
+    "Eq. (15)",
+    "Setting the off-diagonal elements of Sigma_{i+1} to zero gives (15)",
+    "It is those of the inverse of Sigma_{i+1} that (15) sets to zero",
     within=(1e-9, "(relative)"),
 )
 def equation_15(rng: np.random.Generator, trials: int) -> Instances:
@@ -240,20 +237,15 @@ def _compare_forms(
         yield compare_forms(run, (X, y, a), step, (form, DERIVED), phi=phi)
 
 
-@check(
-    where="Appendix, eq. (20)",
-    statement="nu_i^(i+1) = a",
-    correction="nu_i^(i+1) = a alpha_i y_i",
-    within=(1e-6, "(relative)"),
-)
+@check("Appendix, eq. (20)", "nu_i^(i+1) = a", "nu_i^(i+1) = a alpha_i y_i", within=(1e-6, "(relative)"))
 def equation_20(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_forms(rng, trials, PRINTED_20, (np.ones((1, 1)), -np.ones(1), 1.0, 1.0))
 
 
 @check(
-    where="Appendix, eq. (21)",
-    statement="pi_pq^(i+1) = pi_pq - beta_i sum_rs pi_pr pi_sq x_r'x_s",
-    correction="x_r'x_s stands for (x_r'x_i)(x_i'x_s)",
+    "Appendix, eq. (21)",
+    "pi_pq^(i+1) = pi_pq - beta_i sum_rs pi_pr pi_sq x_r'x_s",
+    "x_r'x_s stands for (x_r'x_i)(x_i'x_s)",
     within=(1e-6, "(relative)"),
 )
 def equation_21(rng: np.random.Generator, trials: int) -> Instances:
@@ -261,9 +253,8 @@ def equation_21(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Theorem 2",
-    statement="mu_i and Sigma_i are combinations (16) of the inputs whose coefficients depend on inner "
-    "products alone",
+    "Theorem 2",
+    "mu_i and Sigma_i are combinations (16) of the inputs whose coefficients depend on inner products alone",
     within=(1e-6, "(relative)"),
 )
 def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
@@ -287,8 +278,8 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Lemma 3",
-    statement="Starting from Sigma_1 = a I scales m, mu by sqrt(a), v, u, Sigma by a and alpha by 1/sqrt(a), "
+    "Lemma 3",
+    "Starting from Sigma_1 = a I scales m, mu by sqrt(a), v, u, Sigma by a and alpha by 1/sqrt(a), "
     "and changes no mistake and no update",
     within=(1e-9, "(relative)"),
 )
@@ -327,9 +318,9 @@ def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
 
 
 @check(
-    where="Appendix, Confidence Loss, before (23)",
-    statement="The margin's Gaussian has the parameters m = y mu.x and v = mu' Sigma mu",
-    correction="v = x' Sigma x, as in (1) and (11)",
+    "Appendix, Confidence Loss, before (23)",
+    "The margin's Gaussian has the parameters m = y mu.x and v = mu' Sigma mu",
+    "v = x' Sigma x, as in (1) and (11)",
     within=(1e-9, "(relative)"),
 )
 def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
@@ -364,14 +355,14 @@ def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
     return [Decimal(1), *(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(count))]
 
 
-@check(where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1", within=(1e-40, ""))
+@check("Lemma 5, item 1", "f(phi) = 0 and f(0) = 1", within=(1e-40, ""))
 def lemma_5_1(rng: np.random.Generator, trials: int) -> Instances:
     for phi in _phis(rng, trials):
         gap = max(abs(confidence_loss(phi, phi)), abs(confidence_loss(Decimal(0), phi) - 1))
         yield Instance(gap, phi=phi)
 
 
-@check(where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
+@check("Lemma 5, item 2", "f is convex and decreasing for x < phi")
 def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
     for phi in _phis(rng, POINTS * trials):
         low, high = sorted(phi - Decimal(10.0 ** rng.uniform(-4, 2)) for _ in range(2))
@@ -380,7 +371,7 @@ def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(max(fall, bend), phi=phi, low=low, high=high)
 
 
-@check(where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
+@check("Lemma 5, item 3", "f(x) >= 1 for x <= 0")
 def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
     for phi in _phis(rng, POINTS * trials):
         x = -Decimal(10.0 ** rng.uniform(-6, 3))
@@ -388,8 +379,8 @@ def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Lemma 5, item 4",
-    statement="f(x) is about x^2 (1 + phi^2) / phi^2 for x far below -2 sqrt((1 + phi^2) / phi^2)",
+    "Lemma 5, item 4",
+    "f(x) is about x^2 (1 + phi^2) / phi^2 for x far below -2 sqrt((1 + phi^2) / phi^2)",
     within=(0.0, "(of the error allowed)"),
 )
 def lemma_5_4(rng: np.random.Generator, trials: int) -> Instances:
@@ -408,9 +399,9 @@ def curvature(phi: Decimal) -> Decimal:
 
 
 @check(
-    where="Lemma 5, item 5",
-    statement="f(x) is about A phi^2 for x just below phi, for some A > 0",
-    correction="f(x) is about A (phi - x)^2 with A = (1 + phi^2) / (phi^2 psi^2)",
+    "Lemma 5, item 5",
+    "f(x) is about A phi^2 for x just below phi, for some A > 0",
+    "f(x) is about A (phi - x)^2 with A = (1 + phi^2) / (phi^2 psi^2)",
     within=(0.5, "(relative change)"),
     corrected_within=(1e-6, "(relative)"),
 )
@@ -425,9 +416,7 @@ def lemma_5_5(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Lemma 5, item 6",
-    statement="The loss at m / sqrt(v) is (1 + phi^2) / phi^2 alpha^2 v",
-    within=(1e-9, "(relative)"),
+    "Lemma 5, item 6", "The loss at m / sqrt(v) is (1 + phi^2) / phi^2 alpha^2 v", within=(1e-9, "(relative)")
 )
 def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
     """Take alpha from the rule that olbench runs."""
@@ -442,10 +431,7 @@ def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
             yield Instance(gap, m=m, v=v, phi=phi, alpha=alpha)
 
 
-@check(
-    where="Appendix, Fig. 4",
-    statement="A larger phi bounds the 0-1 loss tighter at m <= 0, a smaller one at m >= 0",
-)
+@check("Appendix, Fig. 4", "A larger phi bounds the 0-1 loss tighter at m <= 0, a smaller one at m >= 0")
 def figure_4(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(POINTS * trials):
         small, large = sorted(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(2))
@@ -475,10 +461,10 @@ def chain(run: Replay, phi: float) -> float:
 
 
 @check(
-    where="Theorem 4",
-    statement="On separable data, mistakes <= sum alpha^2 v <= (1 + phi^2) / phi^2 (-log det S* + Tr S* + "
+    "Theorem 4",
+    "On separable data, mistakes <= sum alpha^2 v <= (1 + phi^2) / phi^2 (-log det S* + Tr S* + "
     "mu*' Sigma_{n+1}^-1 mu* - d)",
-    correction="The middle term is (1 + phi^2) / phi^2 sum alpha^2 v; the outer bound stands",
+    "The middle term is (1 + phi^2) / phi^2 sum alpha^2 v; the outer bound stands",
     within=(1e-9, "of the bound"),
 )
 def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
@@ -523,9 +509,9 @@ def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
 
 
 @check(
-    where="Section 4.2, after Theorem 4",
-    statement="The conditions (18) imply that mu* separates the input sequence",
-    correction="They imply that it separates the examples on which an update was made",
+    "Section 4.2, after Theorem 4",
+    "The conditions (18) imply that mu* separates the input sequence",
+    "They imply that it separates the examples on which an update was made",
 )
 def separability(rng: np.random.Generator, trials: int) -> Instances:
     """A confident example without an update, then its opposite: (18) can be satisfied, separation cannot."""
@@ -549,9 +535,9 @@ def covered_rows(run: Replay, rows: Floats) -> Floats:
 
 
 @check(
-    where="Section 4.2, after Theorem 4",
-    statement="phi sqrt(x' Sigma_{i+1} x) >= x' Sigma* x by (18)",
-    correction="phi sqrt(x' Sigma_{i+1} x) >= phi sqrt(x' Sigma* x)",
+    "Section 4.2, after Theorem 4",
+    "phi sqrt(x' Sigma_{i+1} x) >= x' Sigma* x by (18)",
+    "phi sqrt(x' Sigma_{i+1} x) >= phi sqrt(x' Sigma* x)",
     within=(1e-9, "(relative)"),
 )
 def chain_18(rng: np.random.Generator, trials: int) -> Instances:
@@ -569,8 +555,8 @@ def chain_18(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Section 4.2, last bound",
-    statement="If y mu*.x >= ||x|| on the updates, mistakes <= (1 + phi^2) / phi^2 (-log det Sigma_{n+1} + "
+    "Section 4.2, last bound",
+    "If y mu*.x >= ||x|| on the updates, mistakes <= (1 + phi^2) / phi^2 (-log det Sigma_{n+1} + "
     "Tr Sigma_{n+1} - d) + (1 + phi^2) mu*' Sigma_{n+1}^-1 mu*",
     within=(0.0, "of the bound"),
 )
@@ -585,8 +571,8 @@ def unit_margin(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Theorem 4, conditions (18)",
-    statement="Where the updated examples are not separable no mu* satisfies (18), and the theorem is silent",
+    "Theorem 4, conditions (18)",
+    "Where the updated examples are not separable no mu* satisfies (18), and the theorem is silent",
 )
 def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
     reason = ""
@@ -606,8 +592,8 @@ def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Lemma 6",
-    statement="mu_{i+1} is the point nearest to mu_i, in the metric of Sigma_i, with y mu.x >= phi sqrt(u_i)",
+    "Lemma 6",
+    "mu_{i+1} is the point nearest to mu_i, in the metric of Sigma_i, with y mu.x >= phi sqrt(u_i)",
     within=(1e-6, "(relative)"),
 )
 def lemma_6(rng: np.random.Generator, trials: int) -> Instances:
@@ -627,8 +613,8 @@ def lemma_6(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Lemma 7",
-    statement="The losses sum to at most (1 + phi^2) / phi^2 (2 KL(* || N(0, I)) + mu*' (sum zeta x x') mu*)",
+    "Lemma 7",
+    "The losses sum to at most (1 + phi^2) / phi^2 (2 KL(* || N(0, I)) + mu*' (sum zeta x x') mu*)",
     within=(0.0, "of the bound"),
 )
 def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
@@ -647,8 +633,8 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Section 6, SOP",
-    statement="A variant similar to SOP follows from (5) with a fixed alpha, without the square root and "
+    "Section 6, SOP",
+    "A variant similar to SOP follows from (5) with a fixed alpha, without the square root and "
     "with a gradient-descent step",
     within=(1e-5, "(relative)"),
 )

@@ -49,9 +49,9 @@ def clip(alpha: float, C: float) -> float:
 
 
 @check(
-    where="Section 3, after (3)",
-    statement="Slack variables restrict the step to max{alpha, C}",
-    correction="It is restricted to min{alpha, C}",
+    "Section 3, after (3)",
+    "Slack variables restrict the step to max{alpha, C}",
+    "It is restricted to min{alpha, C}",
     within=(1e-6, "(step)"),
 )
 def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
@@ -74,8 +74,8 @@ def majority_label(probability: float, y: float) -> float:
 
 
 @check(
-    where="Section 4, prediction",
-    statement="The average weight vector E[w], the average margin E[M] and E[sign(M)], the average of many "
+    "Section 4, prediction",
+    "The average weight vector E[w], the average margin E[M] and E[sign(M)], the average of many "
     "draws of a Gibbs predictor, predict the same label",
 )
 def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
@@ -102,9 +102,9 @@ def expected_sign(score: float, deviation: float) -> float:
 
 
 @check(
-    where="Section 4, the majority",
-    statement="If Pr[M >= 0] is larger than half, the majority votes for y = +1, otherwise for y = -1",
-    correction="It votes for the label y that M = y w.x is signed by, otherwise for -y",
+    "Section 4, the majority",
+    "If Pr[M >= 0] is larger than half, the majority votes for y = +1, otherwise for y = -1",
+    "It votes for the label y that M = y w.x is signed by, otherwise for -y",
 )
 def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
     one = Problem(-np.ones(1), np.eye(1), np.ones(1), -1.0, 1.0)
@@ -121,10 +121,9 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Section 5, before (9)",
-    statement="Phi(u) = 1 / sqrt(2 pi) times the integral of exp(-v^2) up to u is the cumulative normal "
-    "distribution",
-    correction="The integrand is exp(-v^2 / 2)",
+    "Section 5, before (9)",
+    "Phi(u) = 1 / sqrt(2 pi) times the integral of exp(-v^2) up to u is the cumulative normal distribution",
+    "The integrand is exp(-v^2 / 2)",
     within=(1e-7, ""),
 )
 def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
@@ -147,8 +146,8 @@ def normal_density(v: float) -> float:
 
 
 @check(
-    where="Section 5, after (9)",
-    statement="The constraint of (9) is not convex in Sigma, since sqrt(x' Sigma x) is concave in it; those "
+    "Section 5, after (9)",
+    "The constraint of (9) is not convex in Sigma, since sqrt(x' Sigma x) is concave in it; those "
     "of (10) and (19) are convex",
     within=(1e-9, ""),
 )
@@ -203,16 +202,16 @@ def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
     return alpha, shrinkage(alpha, v, phi)
 
 
-@check(where="Lemma 1", statement="The closed form is the optimum of (10), the variance form", within=NEAR)
+@check("Lemma 1", "The closed form is the optimum of (10), the variance form", within=NEAR)
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     problems = violated_problems(partial(draw_problem, rng, "variance"), trials)
     return compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
 
 
 @check(
+    "Section 5.1.1, before (18)",
+    "The smaller root of the quadratic for alpha of the variance form is always negative",
     id="section-5.1-smaller-root",
-    where="Section 5.1.1, before (18)",
-    statement="The smaller root of the quadratic for alpha of the variance form is always negative",
 )
 def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(POINTS * trials):
@@ -227,19 +226,18 @@ def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
     return [2.0 * phi * v * v, v * (1.0 + 2.0 * phi * m), m - phi * v]
 
 
-@check(where="Lemma 2", statement="The closed form is the optimum of (19), the deviation form", within=NEAR)
+@check("Lemma 2", "The closed form is the optimum of (19), the deviation form", within=NEAR)
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
     problems = violated_problems(partial(draw_problem, rng), trials)
     return compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
 
 
 @check(
-    id="section-5.2-smaller-root",
-    where="Section 5.2.1, before (30)",
-    statement="The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange "
-    "multiplier",
-    correction="It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
+    "Section 5.2.1, before (30)",
+    "The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange multiplier",
+    "It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
     "smaller one does not meet the constraint",
+    id="section-5.2-smaller-root",
 )
 def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
@@ -247,20 +245,19 @@ def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances
 
 
 @check(
+    "Section 5.2.1, after (30)",
+    "gamma > 0 <=> m v phi' < sqrt(m^2 v^2 phi'^2 - v^2 phi' (m^2 - v phi^2)) <=> m < phi v, for m >= 0",
+    "phi'' takes the place of the second phi', and the condition is m < phi sqrt(v)",
     id="section-5.2-trigger",
-    where="Section 5.2.1, after (30)",
-    statement="gamma > 0 <=> m v phi' < sqrt(m^2 v^2 phi'^2 - v^2 phi' (m^2 - v phi^2)) <=> m < phi v, for "
-    "m >= 0",
-    correction="phi'' takes the place of the second phi', and the condition is m < phi sqrt(v)",
 )
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
     return compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
 
 
 @check(
-    where="Footnote 6",
-    statement="(10) and (19) have the same optimum",
-    correction="(9) and (19) have the same optimum; (10) is the variance form",
+    "Footnote 6",
+    "(10) and (19) have the same optimum",
+    "(9) and (19) have the same optimum; (10) is the variance form",
     within=(1e-4, "(largest difference)"),
 )
 def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
@@ -309,9 +306,9 @@ def _compare_projection(
 
 
 @check(
+    "Section 6.1, L2",
+    "Keeping the diagonal of Sigma is the Euclidean projection onto diagonal matrices",
     id="section-6.1-l2",
-    where="Section 6.1, L2",
-    statement="Keeping the diagonal of Sigma is the Euclidean projection onto diagonal matrices",
     within=(1e-5, "(relative)"),
 )
 def section_6_1_l2(rng: np.random.Generator, trials: int) -> Instances:
@@ -321,9 +318,9 @@ def section_6_1_l2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
+    "Section 6.1, KL",
+    "Keeping the diagonal of the inverse of Sigma is the projection in Kullback-Leibler divergence",
     id="section-6.1-kl",
-    where="Section 6.1, KL",
-    statement="Keeping the diagonal of the inverse of Sigma is the projection in Kullback-Leibler divergence",
     within=(1e-5, "(relative)"),
 )
 def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
@@ -408,18 +405,14 @@ def _diagonal_steps(rng: np.random.Generator, count: int, constraint: Constraint
 
 
 @check(
-    where="Section 6.2, (33)",
-    statement="The root of f is the step to the optimum of (10) over diagonal Sigma",
-    within=NEAR,
+    "Section 6.2, (33)", "The root of f is the step to the optimum of (10) over diagonal Sigma", within=NEAR
 )
 def equation_33(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_exact(rng, trials, "variance")
 
 
 @check(
-    where="Section 6.2, (34)",
-    statement="The root of g is the step to the optimum of (19) over diagonal Sigma",
-    within=NEAR,
+    "Section 6.2, (34)", "The root of g is the step to the optimum of (19) over diagonal Sigma", within=NEAR
 )
 def equation_34(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_exact(rng, trials, "deviation")
@@ -443,8 +436,7 @@ def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint
 
 
 @check(
-    where="Lemma 3",
-    statement="f and g are not positive at L = max{0, -m/v}, strictly increase from there and turn positive",
+    "Lemma 3", "f and g are not positive at L = max{0, -m/v}, strictly increase from there and turn positive"
 )
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     constraints: tuple[Constraint, ...] = ("variance", "deviation")
@@ -457,9 +449,9 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Lemma 3, proof",
-    statement="g(L) = -d / L for m < 0",
-    correction="g(L) = -k / L, where k counts the features that the example has; the other terms are 0 / 0",
+    "Lemma 3, proof",
+    "g(L) = -d / L for m < 0",
+    "g(L) = -k / L, where k counts the features that the example has; the other terms are 0 / 0",
     within=(1e-9, "(relative)"),
 )
 def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
@@ -488,8 +480,8 @@ def features(step: Diagonal) -> int:
 
 
 @check(
-    where="Section 6.2, U for (33)",
-    statement="f(U) >= 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi x_p^2 / v}",
+    "Section 6.2, U for (33)",
+    "f(U) >= 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi x_p^2 / v}",
     within=(1e-9, "(relative)"),
 )
 def bracket_33(rng: np.random.Generator, trials: int) -> Instances:
@@ -499,9 +491,9 @@ def bracket_33(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Section 6.2, U for (34)",
-    statement="g(U) > 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi^2 x_p^2 / v}",
-    correction="g(U) >= 0 at U = (phi sqrt(v) - m) / v; likewise (phi v - m) / v for (33)",
+    "Section 6.2, U for (34)",
+    "g(U) > 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi^2 x_p^2 / v}",
+    "g(U) >= 0 at U = (phi sqrt(v) - m) / v; likewise (phi v - m) / v for (33)",
     within=(1e-9, "phi sqrt(v)"),
     corrected_within=(1e-9, "(relative)"),
 )
@@ -518,9 +510,9 @@ def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Section 6.2, after Lemma 3",
-    statement="Binary search reaches accuracy e in time proportional to (U - L) log(1/e)",
-    correction="The time is proportional to log((U - L) / e)",
+    "Section 6.2, after Lemma 3",
+    "Binary search reaches accuracy e in time proportional to (U - L) log(1/e)",
+    "The time is proportional to log((U - L) / e)",
     within=(0.5, "(relative)"),
     corrected_within=(0.0, "halvings"),
 )
@@ -585,10 +577,10 @@ def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floa
 
 
 @check(
+    "Section 7.10, KL",
+    "The Gaussian of least total divergence has Sigma^-1 = sum of Sigma_c^-1",
+    "It has Sigma^-1 = mean of the Sigma_c^-1; mu is as printed",
     id="section-7.10-kl",
-    where="Section 7.10, KL",
-    statement="The Gaussian of least total divergence has Sigma^-1 = sum of Sigma_c^-1",
-    correction="It has Sigma^-1 = mean of the Sigma_c^-1; mu is as printed",
     within=(1e-4, "(relative)"),
 )
 def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
@@ -614,9 +606,9 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
+    "Section 7.10, L2",
+    "The model of least total squared Euclidean distance is the average of the models",
     id="section-7.10-l2",
-    where="Section 7.10, L2",
-    statement="The model of least total squared Euclidean distance is the average of the models",
     within=(1e-5, ""),
 )
 def section_7_10_l2(rng: np.random.Generator, trials: int) -> Instances:

@@ -68,9 +68,9 @@ def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
 
 
 @check(
-    where="Eq. (3), Propositions 1 and 2",
-    statement="Sigma_{t+1} = Sigma_t - beta Sigma_t x'x Sigma_t",
-    correction="Sigma_t - beta Sigma_t x x' Sigma_t; x'x is a number",
+    "Eq. (3), Propositions 1 and 2",
+    "Sigma_{t+1} = Sigma_t - beta Sigma_t x'x Sigma_t",
+    "Sigma_t - beta Sigma_t x x' Sigma_t; x'x is a number",
     within=NEAR,
 )
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
@@ -89,11 +89,11 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="section-2.4",
-    where="Section 2.4, AROW",
-    statement="alpha = loss beta and beta = 1 / (v + gamma) minimise KL + loss^2 / (2 gamma) + "
+    "Section 2.4, AROW",
+    "alpha = loss beta and beta = 1 / (v + gamma) minimise KL + loss^2 / (2 gamma) + "
     "x' Sigma_t x / (2 gamma)",
-    correction="The last term is x' Sigma x; with Sigma_t it is a constant and Sigma would not change",
+    "The last term is x' Sigma x; with Sigma_t it is a constant and Sigma would not change",
+    id="section-2.4",
     within=(1e-5, "(slope)"),
 )
 def section_2_4(rng: np.random.Generator, trials: int) -> Instances:
@@ -141,7 +141,7 @@ class _Arow(Example):
         return change + (hinge * hinge + spread) / (2.0 * self.gamma)
 
 
-@check(where="Proposition 1", statement="The closed form is the optimum of (4), SCW-I", within=NEAR)
+@check("Proposition 1", "The closed form is the optimum of (4), SCW-I", within=NEAR)
 def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
     clipped = []
 
@@ -154,7 +154,7 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
     yield f"The step is C in {sum(clipped)} of {trials}"
 
 
-@check(where="Proposition 2", statement="The closed form is the optimum of (5), SCW-II", within=NEAR)
+@check("Proposition 2", "The closed form is the optimum of (5), SCW-II", within=NEAR)
 def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
     return compare_optimum(
         violated_problems(partial(_problem, rng, "squared"), trials),
@@ -163,9 +163,9 @@ def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Proposition 2, as LIBOL computes it",
-    statement="gamma = sqrt(2 phi^4 m^2 v + 4 n v phi^2 (n + 2 phi v)) in the authors' toolbox",
-    correction="gamma = phi sqrt(phi^2 m^2 v^2 + 4 n v (n + v phi^2)): v and phi squared, not doubled",
+    "Proposition 2, as LIBOL computes it",
+    "gamma = sqrt(2 phi^4 m^2 v + 4 n v phi^2 (n + 2 phi v)) in the authors' toolbox",
+    "gamma = phi sqrt(phi^2 m^2 v^2 + 4 n v (n + v phi^2)): v and phi squared, not doubled",
     within=(1e-6, "(objective)"),
 )
 def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
@@ -194,10 +194,10 @@ PRINTED_LEMMA_1 = Coefficients(lambda alpha, y, a: 1.0, printed_block, lambda w,
 
 
 @check(
-    where="Lemma 1",
-    statement="nu_i = 1, pi_ii = -beta_i, pi_pi = -beta_i sum_r pi_pr x_r'x_i, pi_pq -= beta_i sum_rs pi_pr "
+    "Lemma 1",
+    "nu_i = 1, pi_ii = -beta_i, pi_pi = -beta_i sum_r pi_pr x_r'x_i, pi_pq -= beta_i sum_rs pi_pr "
     "pi_sq x_r'x_s",
-    correction="nu_i = a alpha_i y_i, pi_ii = -beta_i a^2, pi_pi carries a, x_r'x_s is (x_r'x_i)(x_i'x_s)",
+    "nu_i = a alpha_i y_i, pi_ii = -beta_i a^2, pi_pi carries a, x_r'x_s is (x_r'x_i)(x_i'x_s)",
     within=(1e-6, "(relative)"),
 )
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
@@ -222,12 +222,12 @@ def soft_loss(r: float, v: float, phi: float, C: float) -> float:
 
 
 @check(
-    id="section-4.3-loss",
-    where="Section 4.3, the loss",
-    statement="The loss with its ceiling keeps the properties of cw2008's Lemma 5: at least 1 at m <= 0, "
+    "Section 4.3, the loss",
+    "The loss with its ceiling keeps the properties of cw2008's Lemma 5: at least 1 at m <= 0, "
     "convex, quadratic far out",
-    correction="It keeps item 6, loss = (1 + phi^2) / phi^2 alpha^2 v, and never rises; it is at least 1 "
+    "It keeps item 6, loss = (1 + phi^2) / phi^2 alpha^2 v, and never rises; it is at least 1 "
     "at m <= 0 only where C sqrt(v) >= phi / sqrt(1 + phi^2)",
+    id="section-4.3-loss",
     within=(1e-9, ""),
 )
 def section_4_3_loss(rng: np.random.Generator, trials: int) -> Instances:
@@ -251,9 +251,9 @@ def lowest_ceiling(phi: float) -> float:
 
 
 @check(
-    where="Theorem 1",
-    statement="The losses sum to at most sum alpha^2 v",
-    correction="They sum to (1 + phi^2) / phi^2 sum alpha^2 v: the factor of cw2008's Lemma 5, item 6",
+    "Theorem 1",
+    "The losses sum to at most sum alpha^2 v",
+    "They sum to (1 + phi^2) / phi^2 sum alpha^2 v: the factor of cw2008's Lemma 5, item 6",
     within=(1e-9, "of the bound"),
     corrected_within=(1e-7, "(relative)"),
 )
@@ -343,10 +343,9 @@ def _maximise(
 
 
 @check(
-    where="Theorem 1, right side",
-    statement="The losses sum to at most (1 + phi^2) / phi^2 (-log det S* + Tr S* + mu*' Sigma_{n+1}^-1 mu* "
-    "- d)",
-    correction="It holds where every update leaves y mu_{i+1}.x >= 0; in general the bracket needs + sum of "
+    "Theorem 1, right side",
+    "The losses sum to at most (1 + phi^2) / phi^2 (-log det S* + Tr S* + mu*' Sigma_{n+1}^-1 mu* - d)",
+    "It holds where every update leaves y mu_{i+1}.x >= 0; in general the bracket needs + sum of "
     "zeta m' (m' - 2 y mu*.x) over the updates that leave m' = y mu_{i+1}.x < 0",
     within=(0.0, "of the bound"),
 )
@@ -366,8 +365,8 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="After Theorem 1",
-    statement="Where every mistake has a loss of at least 1, the same expression bounds the mistakes",
+    "After Theorem 1",
+    "Where every mistake has a loss of at least 1, the same expression bounds the mistakes",
     within=(0.0, "of the bound"),
 )
 def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Instances:
