@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -84,21 +85,15 @@ def _by_paper(results: Iterable[Result]) -> Iterator[tuple[str, list[Result]]]:
 
 
 def render_text(results: Sequence[Result], width: int = 120, colour: bool = False) -> str:
-    console = Console(
-        file=io.StringIO(),
-        width=max(width, NARROWEST),
-        force_terminal=colour,
-        no_color=not colour,
-        highlight=False,
-        color_system="standard" if colour else None,
-    )
+    look: dict[str, Any] = {"force_terminal": colour, "no_color": not colour, "highlight": False}
+    look |= {"color_system": "standard" if colour else None}
+    file = io.StringIO()
+    console = Console(file=file, width=max(width, NARROWEST), **look)
     for paper, rows in _by_paper(results):
         console.print(Text(f"{paper}: {title(paper)}", style="bold"))
         console.print(_table(rows))
         console.print()
     console.print(Text(summary(results)))
-    file = console.file
-    assert isinstance(file, io.StringIO)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
@@ -127,15 +122,10 @@ def render_markdown(results: Sequence[Result]) -> str:
         lines += ["| where | statement | correction | printed | corrected | evidence | command |"]
         lines += ["|:--|:--|:--|:--|:--|:--|:--|"]
         for result in rows:
-            texts = [
-                result.check.where,
-                result.check.statement,
-                result.check.correction,
-                result.printed,
-                result.corrected,
-                " ".join(evidence(result)),
-            ]
-            lines.append(f"| {' | '.join([*map(_escaped, texts), f'`{result.command}`'])} |")
+            check = result.check
+            texts = [check.where, check.statement, check.correction, result.printed, result.corrected]
+            texts = [*map(_escaped, (*texts, " ".join(evidence(result)))), f"`{result.command}`"]
+            lines.append(f"| {' | '.join(texts)} |")
         parts.append("\n".join(lines))
     return "\n\n".join([*parts, _escaped(summary(results))]) + "\n"
 

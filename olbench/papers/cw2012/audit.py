@@ -15,8 +15,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench.learners.examples import Floats
-from olbench.papers import audit
-from olbench.papers.audit.definition import POINTS, Instance, Instances
+from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
 from olbench.papers.audit.deviation import (
     compare_smaller_root,
     compare_trigger,
@@ -25,7 +24,6 @@ from olbench.papers.audit.deviation import (
     shrinkage,
 )
 from olbench.papers.audit.gaussians import (
-    NEAR,
     Constraint,
     Problem,
     compare_optimum,
@@ -38,7 +36,7 @@ from olbench.papers.audit.gaussians import (
     violated_problems,
 )
 
-check = partial(audit.check, paper="cw2012")
+check = stated_checks(__file__)
 
 
 # --- passive-aggressive updates and the constraint, sections 3 to 5
@@ -48,12 +46,7 @@ def clip(alpha: float, C: float) -> float:
     return min(alpha, C)
 
 
-@check(
-    "Section 3, after (3)",
-    "Slack variables restrict the step to max{alpha, C}",
-    "It is restricted to min{alpha, C}",
-    within=(1e-6, "(step)"),
-)
+@check
 def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(2.0, 1.0, 1.0), (0.0, 1.0, 2.0)]
     cases += [(rng.normal(), rng.lognormal(), 10.0 ** rng.uniform(-2, 1)) for _ in range(trials)]
@@ -73,11 +66,7 @@ def majority_label(probability: float, y: float) -> float:
     return y if probability > 0.5 else -y
 
 
-@check(
-    "Section 4, prediction",
-    "The average weight vector E[w], the average margin E[M] and E[sign(M)], the average of many "
-    "draws of a Gibbs predictor, predict the same label",
-)
+@check
 def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
     single = 0
     for one in (draw_problem(rng) for _ in range(trials)):
@@ -101,11 +90,7 @@ def expected_sign(score: float, deviation: float) -> float:
     return float(above - below) / math.sqrt(2.0 * math.pi)
 
 
-@check(
-    "Section 4, the majority",
-    "If Pr[M >= 0] is larger than half, the majority votes for y = +1, otherwise for y = -1",
-    "It votes for the label y that M = y w.x is signed by, otherwise for -y",
-)
+@check
 def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
     one = Problem(-np.ones(1), np.eye(1), np.ones(1), -1.0, 1.0)
     for each in (one, *(draw_problem(rng) for _ in range(trials))):
@@ -120,12 +105,7 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
             yield Instance(printed != label, majority_label(probability, each.y) != label, **shown)
 
 
-@check(
-    "Section 5, before (9)",
-    "Phi(u) = 1 / sqrt(2 pi) times the integral of exp(-v^2) up to u is the cumulative normal distribution",
-    "The integrand is exp(-v^2 / 2)",
-    within=(1e-7, ""),
-)
+@check
 def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
     for u in (8.0, *rng.normal(size=trials)):
         areas = [
@@ -145,12 +125,7 @@ def normal_density(v: float) -> float:
     return math.exp(-v * v / 2.0)
 
 
-@check(
-    "Section 5, after (9)",
-    "The constraint of (9) is not convex in Sigma, since sqrt(x' Sigma x) is concave in it; those "
-    "of (10) and (19) are convex",
-    within=(1e-9, ""),
-)
+@check
 def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
     """Go halfway between two points that meet a constraint with equality; only (9) is missed there."""
     pairs = [(np.ones(1), np.eye(1), 9.0 * np.eye(1))]
@@ -202,17 +177,13 @@ def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
     return alpha, shrinkage(alpha, v, phi)
 
 
-@check("Lemma 1", "The closed form is the optimum of (10), the variance form", within=NEAR)
+@check
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     problems = violated_problems(partial(draw_problem, rng, "variance"), trials)
     return compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
 
 
-@check(
-    "Section 5.1.1, before (18)",
-    "The smaller root of the quadratic for alpha of the variance form is always negative",
-    id="section-5.1-smaller-root",
-)
+@check
 def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
@@ -226,40 +197,24 @@ def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
     return [2.0 * phi * v * v, v * (1.0 + 2.0 * phi * m), m - phi * v]
 
 
-@check("Lemma 2", "The closed form is the optimum of (19), the deviation form", within=NEAR)
+@check
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
     problems = violated_problems(partial(draw_problem, rng), trials)
     return compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
 
 
-@check(
-    "Section 5.2.1, before (30)",
-    "The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange multiplier",
-    "It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
-    "smaller one does not meet the constraint",
-    id="section-5.2-smaller-root",
-)
+@check
 def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
     return compare_smaller_root(rng, trials, least_margin)
 
 
-@check(
-    "Section 5.2.1, after (30)",
-    "gamma > 0 <=> m v phi' < sqrt(m^2 v^2 phi'^2 - v^2 phi' (m^2 - v phi^2)) <=> m < phi v, for m >= 0",
-    "phi'' takes the place of the second phi', and the condition is m < phi sqrt(v)",
-    id="section-5.2-trigger",
-)
+@check
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
     return compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
 
 
-@check(
-    "Footnote 6",
-    "(10) and (19) have the same optimum",
-    "(9) and (19) have the same optimum; (10) is the variance form",
-    within=(1e-4, "(largest difference)"),
-)
+@check
 def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
     one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
@@ -305,24 +260,14 @@ def _compare_projection(
         yield Instance(np.abs(ours / best - 1.0).max(), ours=ours, best=best)
 
 
-@check(
-    "Section 6.1, L2",
-    "Keeping the diagonal of Sigma is the Euclidean projection onto diagonal matrices",
-    id="section-6.1-l2",
-    within=(1e-5, "(relative)"),
-)
+@check
 def section_6_1_l2(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_projection(
         rng, trials, l2_projection, lambda other, sigma: float(((other - sigma) ** 2).sum())
     )
 
 
-@check(
-    "Section 6.1, KL",
-    "Keeping the diagonal of the inverse of Sigma is the projection in Kullback-Leibler divergence",
-    id="section-6.1-kl",
-    within=(1e-5, "(relative)"),
-)
+@check
 def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
     def price(other: Floats, sigma: Floats) -> float:
         zero = np.zeros(len(sigma))
@@ -404,16 +349,12 @@ def _diagonal_steps(rng: np.random.Generator, count: int, constraint: Constraint
         yield replace(first, m=share * first.limit)
 
 
-@check(
-    "Section 6.2, (33)", "The root of f is the step to the optimum of (10) over diagonal Sigma", within=NEAR
-)
+@check
 def equation_33(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_exact(rng, trials, "variance")
 
 
-@check(
-    "Section 6.2, (34)", "The root of g is the step to the optimum of (19) over diagonal Sigma", within=NEAR
-)
+@check
 def equation_34(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_exact(rng, trials, "deviation")
 
@@ -435,9 +376,7 @@ def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint
         yield Instance(distance(problem, mean, np.diag(after), problem.solve()), **step.shown)
 
 
-@check(
-    "Lemma 3", "f and g are not positive at L = max{0, -m/v}, strictly increase from there and turn positive"
-)
+@check
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     constraints: tuple[Constraint, ...] = ("variance", "deviation")
     for step in chain.from_iterable(_diagonal_steps(rng, POINTS * trials // 5, each) for each in constraints):
@@ -448,12 +387,7 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(wrong, **step.shown)
 
 
-@check(
-    "Lemma 3, proof",
-    "g(L) = -d / L for m < 0",
-    "g(L) = -k / L, where k counts the features that the example has; the other terms are 0 / 0",
-    within=(1e-9, "(relative)"),
-)
+@check
 def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
     for step in (
         Diagonal(-1.0, np.array([1.0, 0.0]), 1.0),
@@ -479,24 +413,14 @@ def features(step: Diagonal) -> int:
     return int((step.terms > 0.0).sum())
 
 
-@check(
-    "Section 6.2, U for (33)",
-    "f(U) >= 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi x_p^2 / v}",
-    within=(1e-9, "(relative)"),
-)
+@check
 def bracket_33(rng: np.random.Generator, trials: int) -> Instances:
     for step in _diagonal_steps(rng, POINTS * trials, "variance"):
         end = printed_upper(step)
         yield Instance(-step.f(end) / step.limit, **step.shown, U=end)
 
 
-@check(
-    "Section 6.2, U for (34)",
-    "g(U) > 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi^2 x_p^2 / v}",
-    "g(U) >= 0 at U = (phi sqrt(v) - m) / v; likewise (phi v - m) / v for (33)",
-    within=(1e-9, "phi sqrt(v)"),
-    corrected_within=(1e-9, "(relative)"),
-)
+@check
 def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
     small = Diagonal(0.0, np.array([1e-4]), 1.0)
     for step in (small, *_diagonal_steps(rng, POINTS * trials, "deviation")):
@@ -509,13 +433,7 @@ def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(None, -step.f(upper(step)) / step.limit, **step.shown)
 
 
-@check(
-    "Section 6.2, after Lemma 3",
-    "Binary search reaches accuracy e in time proportional to (U - L) log(1/e)",
-    "The time is proportional to log((U - L) / e)",
-    within=(0.5, "(relative)"),
-    corrected_within=(0.0, "halvings"),
-)
+@check
 def binary_search(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(1e-6, 1.0)]
     cases += [(10.0 ** rng.uniform(-9, -3), 10.0 ** rng.uniform(-1, 2)) for _ in range(trials)]
@@ -576,13 +494,7 @@ def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floa
     return unpack(answer.x)
 
 
-@check(
-    "Section 7.10, KL",
-    "The Gaussian of least total divergence has Sigma^-1 = sum of Sigma_c^-1",
-    "It has Sigma^-1 = mean of the Sigma_c^-1; mu is as printed",
-    id="section-7.10-kl",
-    within=(1e-4, "(relative)"),
-)
+@check
 def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
     cases = [[(np.zeros(1), np.eye(1)), (np.ones(1), np.eye(1))]]
     for _ in range(trials):
@@ -605,12 +517,7 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
     yield "The sum is the precision of the product of the densities"
 
 
-@check(
-    "Section 7.10, L2",
-    "The model of least total squared Euclidean distance is the average of the models",
-    id="section-7.10-l2",
-    within=(1e-5, ""),
-)
+@check
 def section_7_10_l2(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         means = rng.normal(size=(int(rng.integers(2, 6)), 3))

@@ -25,6 +25,7 @@ from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, displ
 TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
+WHISKERS: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8, "zorder": 5}
 COLUMNS = 3
 #: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.
 PANELS = 9
@@ -187,16 +188,8 @@ def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Qua
                 continue
             mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
             below, above = min(deviation, mean), min(deviation, quantity.top - mean)
-            panel.errorbar(
-                [place + (k - (len(ways) - 1) / 2) * width],
-                [mean],
-                yerr=[[below], [above]],
-                elinewidth=0.8,
-                capsize=1.6,
-                capthick=0.8,
-                zorder=5,
-                **_point_look(way),
-            )
+            at, look = place + (k - (len(ways) - 1) / 2) * width, {**WHISKERS, **_point_look(way)}
+            panel.errorbar([at], [mean], yerr=[[below], [above]], **look)
             reaches += [mean - below, mean + above]
     panel.set_xticks(range(len(family.shards)), [f"{shards:,}" for shards in family.shards])
     panel.set_xlim(-0.6, len(family.shards) - 0.4)
