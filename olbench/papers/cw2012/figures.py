@@ -2,19 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, StrMethodFormatter
 
-from olbench.analysis.results import Entry, Floats, Results
+from olbench.analysis.results import Entry
 from olbench.errors import UserError
+from olbench.papers.cw2012.tables import TITLES, Family
 from olbench.protocols.definition import Series
 from olbench.records.quantities import Quantity
 from olbench.report.contrasts import split_label
@@ -22,7 +21,6 @@ from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_
 from olbench.report.figures.curves import Band, band_of, draw_bands, draw_line, late_range
 from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
 
-TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
 WHISKERS: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8, "zorder": 5}
@@ -70,62 +68,6 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
     panel.xaxis.set_major_locator(FixedLocator([1, *range(2, last + 1, ceil(last / 10) * 2 or 1)]))
     panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     set_ticks(panel.yaxis, 5)
-
-
-@dataclass(frozen=True)
-class Family:
-    dataset: str
-    single: Entry
-    combined: Mapping[tuple[int, str], Entry]
-
-    @property
-    def label(self) -> str:
-        return self.single.label
-
-    @property
-    def shards(self) -> list[int]:
-        return list(dict.fromkeys(shards for shards, _ in self.combined))
-
-    @property
-    def ways(self) -> list[str]:
-        return list(dict.fromkeys(way for _, way in self.combined))
-
-    def best(self, shards: int) -> Entry:
-        """Return the combination that uses most of what the models know: KL, or else L2."""
-        ways = [way for way in ("kl", "l2", "counts", "average") if (shards, way) in self.combined]
-        return self.combined[shards, ways[0]]
-
-
-def families(results: Results) -> list[Family]:
-    found: dict[tuple[str, str], dict[tuple[int, str], Entry]] = {}
-    singles: dict[tuple[str, str], Entry] = {}
-    for entry in results.entries:
-        if not entry.done or "combination" not in entry.setting:
-            continue
-        place = entry.dataset, str(entry.spec)
-        if entry.setting["shards"] == 1:
-            singles[place] = entry
-        else:
-            found.setdefault(place, {})[entry.setting["shards"], entry.setting["combination"]] = entry
-    return [Family(place[0], single, found.get(place, {})) for place, single in singles.items()]
-
-
-def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | None:
-    """Return the share of the examples after which a curve first reaches an accuracy; None if it never does.
-
-    Between points the curve is taken to be straight.
-
-    >>> find_worth(np.array([10.0, 20.0, 40.0]), np.array([0.5, 0.7, 0.8]), 0.6)
-    0.375
-    """
-    best = np.maximum.accumulate(accuracies)
-    if not best.size or reached > best[-1]:
-        return None
-    place = int(np.argmax(best >= reached))
-    if place == 0 or best[place] == best[place - 1]:
-        return float(points[place] / points[-1])
-    part = (reached - best[place - 1]) / (best[place] - best[place - 1])
-    return float((points[place - 1] + part * (points[place] - points[place - 1])) / points[-1])
 
 
 def points_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Quantity) -> Figure:

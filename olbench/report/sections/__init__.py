@@ -38,7 +38,7 @@ REGISTRY: Registry[Section[Report]] = Registry("the section", room=__name__, par
 def register(section: Section[Report]) -> Section[Report]:
     """Add a section to the reports of all runs to which it applies.
 
-    A file of this folder, `tables.py` in the folder of a paper and a user's plugin all call it:
+    A file of this folder, `tables.py` of a paper and a user's plugin (`olbench report --plugin`) call it:
 
         def parts(report):
             rows = [boxes(entry.label, str(entry.done)) for entry in report.rows]
