@@ -1,20 +1,18 @@
 """An audit as a table for the terminal, as Markdown and as JSON."""
 
 import importlib
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from olbench.analysis.paper_file import find_part
 from olbench.papers.audit.definition import Evidence, Plain, Result
+from olbench.report.renderers.text import new_console, printed_text
 
 COLOURS = {"holds": "green", "wrong": "red", "not needed": "dim"}
 NARROWEST = 80
@@ -85,16 +83,13 @@ def _by_paper(results: Iterable[Result]) -> Iterator[tuple[str, list[Result]]]:
 
 
 def render_text(results: Sequence[Result], width: int = 120, colour: bool = False) -> str:
-    look: dict[str, Any] = {"force_terminal": colour, "no_color": not colour, "highlight": False}
-    look |= {"color_system": "standard" if colour else None}
-    file = io.StringIO()
-    console = Console(file=file, width=max(width, NARROWEST), **look)
+    console = new_console(max(width, NARROWEST), colour)
     for paper, rows in _by_paper(results):
         console.print(Text(f"{paper}: {title(paper)}", style="bold"))
         console.print(_table(rows))
         console.print()
     console.print(Text(summary(results)))
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+    return printed_text(console)
 
 
 def _table(results: Sequence[Result]) -> Table:
