@@ -395,13 +395,8 @@ def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
         right = factor_6(phi) * comparator.cost
         excess = max(run.mistakes / run.squares, run.squares / right) - 1.0
         middle = chain(run, phi)
-        shown = {
-            "phi": phi,
-            "mistakes": run.mistakes,
-            "sum alpha^2 v": run.squares,
-            "times (1 + phi^2) / phi^2": middle,
-            "right side": right,
-        }
+        shown = {"phi": phi, "mistakes": run.mistakes, "sum alpha^2 v": run.squares}
+        shown |= {"times (1 + phi^2) / phi^2": middle, "right side": right}
         if number == 0:
             shown = {"x": 1.0, "y": -1.0, **shown}
         else:

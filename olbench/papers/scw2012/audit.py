@@ -92,13 +92,9 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Instances:
             slopes = [
                 largest_slope(partial(case.objective, share=share), *after, rng) for share in (0.0, NEW_SHARE)
             ]
-            shown = {
-                "y mu.x": 1.0 - case.loss,
-                "v": case.v,
-                "gamma": case.gamma,
-                "objective": case.objective(*after, 0.0),
-                "with Sigma_t kept": case.objective(after[0], case.covariance, 0.0),
-            }
+            shown = {"y mu.x": 1.0 - case.loss, "v": case.v, "gamma": case.gamma}
+            shown["objective"] = case.objective(*after, 0.0)
+            shown["with Sigma_t kept"] = case.objective(after[0], case.covariance, 0.0)
             yield Instance(slopes[0], slopes[1], **shown)
 
 
