@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from olbench.algorithms import load_plugin
     from olbench.algorithms.algorithm import make_algorithm
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
-    from olbench.analysis.results import Results, load_results
+    from olbench.analysis.results import Results
     from olbench.api import bundle, run, verify
     from olbench.conformance.verdict import conform
     from olbench.data.load import load_dataset
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from olbench.protocols.definition import Protocol, protocol
     from olbench.records.quantities import Quantity
     from olbench.records.trial import Outcome
+    from olbench.report.model import load_results
 
 __version__ = "2.0.0.dev0"
 
@@ -43,7 +44,7 @@ _HOMES = {
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
-    "load_results": "olbench.analysis.results",
+    "load_results": "olbench.report.model",
     "load_plugin": "olbench.algorithms",
     "make_algorithm": "olbench.algorithms.algorithm",
     "online_pass": "olbench.learners.passes",

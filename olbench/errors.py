@@ -133,3 +133,7 @@ def list_some(names: Sequence[str], most: int) -> str:
     """
     listed = ", ".join(names[:most])
     return f"{listed} and {len(names) - most} more" if len(names) > most else listed
+
+
+def short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

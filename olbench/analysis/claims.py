@@ -15,9 +15,9 @@ from scipy import special
 from olbench.analysis.comparable import Attempt
 from olbench.analysis.published import OVERALL, Claim, Paper, Reported, Statement, standard_error
 from olbench.analysis.stats import LEVEL, PairedTest, derangements, mean_ranks, resampled_t, wilcoxon
+from olbench.errors import count
 from olbench.protocols import get_protocol
 from olbench.records.quantities import Quantity, mean_and_deviation
-from olbench.report.grid import count
 
 HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN = "holds", "holds partly", "not significant", "reversed", "not decided"
 #: The outcomes of a claim. One that is not true is reversed if its opposite is significant on at least half

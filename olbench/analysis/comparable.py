@@ -9,10 +9,9 @@ from olbench.algorithms import get_definition
 from olbench.analysis.published import Paper, Reported, Requirements, RowSpec
 from olbench.analysis.results import Entry, Floats, Results
 from olbench.data.catalog import catalog
-from olbench.errors import count, plural
+from olbench.errors import count, plural, short
 from olbench.protocols import get_protocol
 from olbench.records.quantities import Quantity
-from olbench.report.grid import short
 
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
 FEWEST = 2

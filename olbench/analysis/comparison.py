@@ -8,10 +8,9 @@ from typing import Any
 
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.stats import LEVEL, paired_t
-from olbench.errors import UserError
+from olbench.errors import UserError, count, short
 from olbench.protocols.specs import Config
 from olbench.records.quantities import Quantity
-from olbench.report.grid import count, short
 
 Key = tuple[str, str]
 OTHER_DATA = "the data is not the same"

@@ -2,8 +2,8 @@
 
 from olbench.analysis.results import Entry, Results
 from olbench.data.catalog import catalog
+from olbench.errors import list_some
 from olbench.records.quantities import Quantity
-from olbench.report.grid import list_some
 
 Guesses = dict[str, tuple[float, list[Entry]]]
 

@@ -487,11 +487,6 @@ class Results:
         counts = f"{count(len(self.datasets), 'data set')}, {count(len(self.labels), 'algorithm')}"
         return f"<Results of {self.name}: {counts}, protocol {self.config.protocol}>"
 
-    def _repr_html_(self) -> str:
-        from olbench.report.notebook import results_html
-
-        return results_html(self)
-
 
 def _concatenate(frames: Iterable[dict[str, Any]], names: list[str]) -> "pd.DataFrame":
     import pandas as pd
@@ -511,12 +506,13 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
     return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
 
 
-def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plugins: bool = False) -> Results:
-    """Return the results of a folder or a bundle, finished or not; a run that ships has a name ("scw").
-
-    `measures` are shown in place of those of the config, as far as the records have them; the first ranks.
-    Python code in a bundle is not run unless you trust it; few bundles need that to be read.
-    """
+def load_results(
+    folder: str | Path,
+    measures: Sequence[str] = (),
+    *,
+    trust_plugins: bool = False,
+    kind: type[Results] = Results,
+) -> Results:
     folder = find_run(folder)
     if trust_plugins:
         trust(folder)
@@ -530,7 +526,7 @@ def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plug
         Entry(**vars(cell), spec=specs[cell.entry], protocol=run.protocol, **own._asdict())
         for cell, own in zip(run.file.cells, columns, strict=True)
     )
-    return Results(folder, run.file, tuple(entries))
+    return kind(folder, run.file, tuple(entries))
 
 
 def _read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:

@@ -119,7 +119,7 @@ def show_all(definitions: "list[Definition]") -> None:
 def show_one(definition: "Definition") -> None:
     from olbench.algorithms.options import list_ways
     from olbench.cli.output import say
-    from olbench.report.grid import short
+    from olbench.errors import short
 
     say(f"{definition.id}: {definition.title} ({definition.order} order)")
     say("")

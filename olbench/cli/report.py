@@ -65,12 +65,13 @@ def split_names(ctx: click.Context, param: click.Parameter, text: str | None) ->
     type=click.Path(path_type=Path),
     help="Write the verdicts of this report as such a file.",
 )
+@click.option("--plugin", "plugins", multiple=True, type=click.Path(), help="Python file with more tables.")
 @TRUST
 def command(
     folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, measures: str | None,
     algorithms: list[str], datasets: list[str], highlight: list[str],
     figures: Path | None, bands: str, everything: bool, strict: Path | None, write_expected: Path | None,
-    trust_plugins: bool,
+    plugins: tuple[str, ...], trust_plugins: bool,
 ) -> None:  # fmt: skip
     """Report on the run in DIR or a bundle, finished or not. Without DIR, take the newest below results/.
 
@@ -91,6 +92,7 @@ def command(
       olbench report results/before results/after
       olbench report results/scw --strict results/scw/expected.yaml
     """
+    from olbench.algorithms import load_plugin
     from olbench.analysis.results import newest
     from olbench.analysis.verdicts import expected_text
     from olbench.records.container import is_bundle, trust
@@ -98,6 +100,8 @@ def command(
     from olbench.report.document import report_document
     from olbench.report.model import make_report, select_rows
 
+    for path in plugins:
+        load_plugin(path)
     for folder in folders if trust_plugins else ():
         trust(folder)
     if len(folders) > 1:

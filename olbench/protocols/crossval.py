@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +35,6 @@ from olbench.protocols.definition import (
     Cell,
     Key,
     Known,
-    Pairing,
     Protocol,
     Series,
     Stopped,
@@ -119,16 +118,6 @@ class CrossValidation(Protocol):
         ),
     )  # fmt: skip
     curved = True
-    sections = (
-        "headline", "overview", "verdicts", "evidence", "ranks", "significance", "results", "curves",
-        "epochs", "training", "constraint", "claims", "tunings", "statistics", "costs", "algorithms",
-        "datasets", "provenance",
-    )  # fmt: skip
-    pairings: ClassVar[Mapping[str, Pairing]] = {
-        "training": Pairing(TRAINING_ERROR, "projection", "l2", "exact"),  # cw2012, Figure 5
-        "constraint": Pairing(TEST_ERROR, "algorithm", "cw-var", "cw"),  # cw2008, Figure 2 (c)
-    }
-    followed = ("cw-var", "cw", "pa")  # cw2012, Figures 3 and 4
     fitted_on = TRAINING_ROWS
 
     def repeats(self, config: Config) -> int:

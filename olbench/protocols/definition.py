@@ -82,19 +82,6 @@ class Series:
         return self.level or self.per_example
 
 
-@dataclass(frozen=True)
-class Pairing:
-    """Entries to compare in a quantity: alike but for a respect, x in one, y in the other.
-
-    The respect is an option, such as the projection, or "algorithm".
-    """
-
-    quantity: Quantity
-    respect: str
-    x: str
-    y: str
-
-
 class Protocol(ABC):
     """A way to run an experiment. Subclasses declare the class attributes and implement `run`."""
 
@@ -135,16 +122,6 @@ class Protocol(ABC):
     series: ClassVar[tuple[Series, ...]] = ()
     #: Whether the curves of every reported trial have at least one point.
     curved: ClassVar[bool] = False
-    #: What sections compare, by the id of the section.
-    pairings: ClassVar[Mapping[str, Pairing]] = {}
-    #: The algorithms whose curves over epochs are shown if a run has two of them; otherwise all are.
-    followed: ClassVar[tuple[str, ...]] = ()
-    #: The sections of its report, by id and in order; those that do not apply to a run are skipped.
-    sections: ClassVar[tuple[str, ...]] = (
-        "headline", "verdicts", "evidence", "matrix", "results", "confusion", "curves", "epochs", "training",
-        "constraint", "runs", "claims", "tuning", "statistics", "costs", "algorithms", "datasets",
-        "provenance",
-    )  # fmt: skip
     #: The rows that decide how features of the user's own data are scaled; empty where none may.
     fitted_on: ClassVar[str] = ""
 

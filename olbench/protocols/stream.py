@@ -128,11 +128,6 @@ class Stream(Measuring):
     )
     curved = True
     fitted_on = PAST_ROWS
-    sections = (
-        "headline", "results", "curves", "drifts", "tuning", "statistics", "costs", "algorithms",
-        "datasets", "provenance",
-    )  # fmt: skip
-
     refuse = refuse_batch
 
     def extend(self, config: Config) -> Config:

@@ -8,7 +8,6 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
 from olbench.analysis.guessing import describe_guesses
 from olbench.analysis.results import Entry
-from olbench.analysis.standings import winners
 from olbench.errors import UserError
 from olbench.records.container import is_bundle
 from olbench.records.shipped import REFERENCE
@@ -38,6 +37,7 @@ from olbench.report.sections.results import (
     quantity_boxes,
     quantity_columns,
 )
+from olbench.report.standings import winners
 
 NAMED = 2
 RANKED = 8

@@ -69,6 +69,6 @@ def _content(report: Report) -> dict[str, Any]:
         "made": report.made,
     }
     # A section that does not apply still has its keys, with empty values: scripts can rely on them.
-    for section in all_sections(report):
+    for section in all_sections():
         content |= section.data(report)
     return content

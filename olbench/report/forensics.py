@@ -9,16 +9,7 @@ from olbench.analysis.published import Reported
 from olbench.report.document import Document
 from olbench.report.grid import Grid, Part, boxes, left, list_settings
 
-HEADINGS = (
-    "data set",
-    "row",
-    "reported",
-    "reached by",
-    "setting",
-    "result",
-    "tuner's pick",
-    "pick reaches it",
-)
+HEADINGS = "data set", "row", "reported", "reached by", "setting", "result", "tuner's pick", "pick reaches it"
 
 
 def parts(inquiries: list[Inquiry]) -> list[Part]:

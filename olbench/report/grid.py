@@ -7,6 +7,7 @@ from typing import Literal
 # Most of those who draw tables count and list as well.
 from olbench.errors import count as count
 from olbench.errors import list_some as list_some
+from olbench.errors import short
 
 Side = Literal["left", "right", "center"]
 #: The order in which a narrow terminal drops columns: costs first, then the paper's numbers, times, and
@@ -78,10 +79,6 @@ def right(*headings: str, optional: bool = False, drop: int = KEPT) -> tuple[Col
 
 def boxes(*cells: str | Box) -> tuple[Box, ...]:
     return tuple(cell if isinstance(cell, Box) else Box(cell) for cell in cells)
-
-
-def short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def compact(value: float) -> str:

@@ -1,12 +1,10 @@
 """Figures of the papers that need no run: ILLUSTRATIONS in `illustrations.py` of a paper's folder."""
 
 import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import olbench.papers
 from olbench.analysis.paper_file import find_part, paper_ids
 from olbench.errors import UserError, suggest
 from olbench.records import run_file
@@ -20,9 +18,7 @@ PART = "illustrations"
 
 
 def illustrated_papers() -> list[str]:
-    folders = sorted(each.name for each in pkgutil.iter_modules(olbench.papers.__path__) if each.ispkg)
-    names = dict.fromkeys((*folders, *paper_ids()))
-    return [name for name in names if find_part(name, PART)]
+    return [name for name in paper_ids() if find_part(name, PART)]
 
 
 def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.analysis import claims, evidence, guessing, stats, verdicts
+from olbench.analysis import claims, evidence, guessing, results, stats, verdicts
 from olbench.analysis.claims import HOLDS, PARTLY, ClaimVerdict
 from olbench.analysis.comparable import ABSENT, Attempt
 from olbench.analysis.evidence import Identification, PrintedCell, WrongLearners
 from olbench.analysis.paper_file import load_paper
 from olbench.analysis.published import Paper
-from olbench.analysis.results import Entry, Results, load_results
+from olbench.analysis.results import Entry, Results
 from olbench.analysis.verdicts import Judgement
 from olbench.errors import UserError, count
 from olbench.protocols import Protocol
-from olbench.records.quantities import Quantity
+from olbench.records.quantities import TEST_ERROR, Quantity
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Report:
     @property
     def headline(self) -> Quantity:
         return self.protocol.headline
+
+    @property
+    def is_cross_validated(self) -> bool:
+        return self.headline.name == TEST_ERROR.name
 
     @property
     def size(self) -> str:
@@ -219,10 +223,28 @@ def select_rows(report: Report, algorithms: Sequence[str] = (), datasets: Sequen
     return replace(report, results=results, paper=paper, whole=report)
 
 
+class ShownResults(Results):
+    """Results that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        from olbench.report.notebook import results_html
+
+        return results_html(self)
+
+
+def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plugins: bool = False) -> Results:
+    """Return the results of a folder or a bundle, finished or not; a run that ships has a name ("scw").
+
+    `measures` are shown in place of those of the config, as far as the records have them; the first ranks.
+    Python code in a bundle is not run unless you trust it; few bundles need that to be read.
+    """
+    return results.load_results(folder, measures, trust_plugins=trust_plugins, kind=ShownResults)
+
+
 def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:
-    results = load_results(folder, measures)
-    headline = results.protocol.headline
-    if results.lacking and all(np.isnan(entry.values(headline)).all() for entry in results.entries):
-        raise UserError(f"nothing ranks the algorithms: {results.lacking}")
-    paper = results.config.paper
-    return Report(results, load_paper(paper).under(results.config.protocol) if paper else None)
+    run = results.load_results(folder, measures)
+    headline = run.protocol.headline
+    if run.lacking and all(np.isnan(entry.values(headline)).all() for entry in run.entries):
+        raise UserError(f"nothing ranks the algorithms: {run.lacking}")
+    paper = run.config.paper
+    return Report(run, load_paper(paper).under(run.config.protocol) if paper else None)

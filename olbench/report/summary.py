@@ -221,7 +221,7 @@ def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reprodu
     tables = [table for table in tables if table.rows]
 
     def section(number: int, table: Grid) -> Section[Sequence[Reproduction]]:
-        return Section(f"part-{number}", table.title, lambda _: [table])
+        return Section(f"part-{number}", table.title, parts=lambda _: [table])
 
     return Document(
         found,

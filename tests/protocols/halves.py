@@ -27,7 +27,6 @@ class Halves(Protocol):
     searches = ("grid", "none")
     numbered = "split"
     quantities = (ACCURACY, MARGIN)
-    sections = ("headline", "verdicts", "results", "claims", "tuning", "statistics", "provenance")
 
     def tuned_settings(self, config):
         return {"epochs": self.setting_of(config, "epochs")}

@@ -9,11 +9,12 @@ from matplotlib.figure import Figure
 
 from olbench.analysis.results import Results
 from olbench.errors import UserError
-from olbench.protocols.definition import Pairing
+from olbench.papers.cw2012.epochs import entries_by_epoch
+from olbench.papers.cw2012.figures import epochs_figure
 from olbench.records.quantities import TEST_ERROR, TRAINING_ERROR
-from olbench.report.figures.accuracy import contrast_figure, epochs_figure
+from olbench.report.contrasts import Pairing, find_contrasts
 from olbench.report.figures.canvas import PAGE_HEIGHT, TEXT_WIDTH
-from olbench.report.figures.contrasts import entries_by_epoch, find_contrasts
+from olbench.report.figures.contrasts import contrast_figure
 from olbench.report.model import Report
 from olbench.report.sections import sections_of
 from tests.report import folds

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from olbench.analysis.results import Entry, Results
+from olbench.papers.cw2008.figures import errors_figure, mistakes_figure
 from olbench.records.quantities import TEST_ERROR
 from olbench.report.figures.canvas import save
 from olbench.report.figures.palette import display_name
-from olbench.report.figures.runs import errors_figure, mistakes_figure
 from tests.report import folds
 from tests.report.test_accuracy import assert_apart
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.analysis.standings import standings, winners
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report.model import Report, make_report
+from olbench.report.standings import standings, winners
 from tests.report import made
 from tests.report.pages import render
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from olbench.plugins import REGISTRIES, load_file
 from tests.report.editing import read_records, reseal, write_records
 
 SMALL = Path(__file__).with_name("small")
@@ -222,3 +223,29 @@ def test_names_never_drop_or_shrink_however_narrow_the_terminal(here, run, monke
                 assert re.search(rf"^{name} +0\.\d{{4}} ± 0\.\d{{4}}", table, re.MULTILINE), columns
         assert "…" not in out
         assert max(len(line) for line in out.splitlines()) <= columns
+
+
+SECTIONS = """
+from olbench.report.grid import Grid, boxes, left, right
+from olbench.report.sections import Section, register
+
+
+def parts(report):
+    rows = [boxes(entry.label, str(entry.done)) for entry in report.rows]
+    yield Grid("Trials that are done", (*left("algorithm"), *right("trials")), rows)
+
+
+register(Section("done", "Done", parts=parts, applies=lambda report: len(report.results.datasets) > DATASETS))
+"""
+
+
+@pytest.mark.parametrize(("datasets", "count"), [(2, 1), (3, 0)])
+def test_a_users_file_adds_a_section_where_it_applies(here, run, datasets, count):
+    plugin = Path("sections.py")
+    plugin.write_text(SECTIONS.replace("DATASETS", str(datasets)))
+    try:
+        code, out, _ = here("report", "results/small", "--plugin", str(plugin), "--full")
+    finally:
+        for registry in REGISTRIES:
+            registry.drop(load_file(plugin))
+    assert (code, out.count("Trials that are done")) == (0, count)

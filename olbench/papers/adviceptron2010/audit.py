@@ -7,7 +7,6 @@ L_xi(w) = (1 - y w.x)_+.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,13 @@ from scipy.optimize import linprog, minimize, nnls
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.examples import Floats, as_examples
 from olbench.learners.start import start
-from olbench.papers import audit
 from olbench.papers.adviceptron2010.feasibility import is_empty
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
-from olbench.papers.audit.definition import Instance, Instances
+from olbench.papers.audit.definition import Instance, Instances, stated_checks
 
 #: What is below this share of the terms that it is a difference of is rounding.
 ROUNDING = 1e-9
-check = partial(audit.check, paper="adviceptron2010", within=(ROUNDING, "(relative)"))
+check = stated_checks(__file__)
 #: Table 1: isolates of each lineage; and the number of isolates that section 5.2 states.
 ISOLATES = {
     "East-Asian": 4924,
@@ -117,12 +115,8 @@ def gradient(each: AdviceSet, w: Floats, u: Floats) -> Floats:
 def printed_step(one: Round) -> tuple[Floats, float]:
     """Return the untruncated u and gamma of eq. (13), by its matrix H."""
     D, d, u, n = one.each.D, one.each.d, one.u, one.w.size
-    H = np.block(
-        [
-            [-(D.T @ D + np.eye(n) / one.mu), (D.T @ d)[:, None]],
-            [(d @ D)[None], np.array([[-(d @ d + 1.0 / one.mu)]])],
-        ]
-    )
+    upper = [-(D.T @ D + np.eye(n) / one.mu), (D.T @ d)[:, None]]
+    H = np.block([upper, [(d @ D)[None], np.array([[-(d @ d + 1.0 / one.mu)]])]])
     dual = np.linalg.solve(H, np.append(D.T @ u + one.each.z * one.w, -d @ u - 1.0))
     return u + D @ dual[:n] - d * dual[n], float(dual[n])
 
@@ -169,21 +163,11 @@ def w_step(w: Floats, x: Floats, y: float, r: Floats, m: int, lam: float, mu: fl
 
 
 def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
-    found = linprog(
-        np.zeros(each.d.size),
-        A_ub=each.d[None],
-        b_ub=[-each.z * b],
-        A_eq=each.D.T,
-        b_eq=-each.z * w,
-        bounds=(0, None),
-        method="highs",
-    )
-    return bool(found.status == 0)
+    limits = {"A_ub": each.d[None], "b_ub": [-each.z * b], "A_eq": each.D.T, "b_eq": -each.z * w}
+    return bool(linprog(np.zeros(each.d.size), **limits, bounds=(0, None), method="highs").status == 0)
 
 
-@check(
-    where="Eq. (3)", statement="(3) has a solution u exactly if (1) holds", within=(0.0, "(disagreements)")
-)
+@check
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the implication (1) with the system (3), both as linear programs, where a set is not empty."""
     both = [0, 0]
@@ -204,7 +188,7 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     yield f"The implication held in {both[1]} of {sum(both)} instances"
 
 
-@check(where="Update Rule 1", statement="w^{t+1} solves problem (6)")
+@check
 def update_1(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective of (6) at the closed form with its least value, found along all directions."""
     for one in draw_rounds(rng, trials):
@@ -222,11 +206,7 @@ def update_1(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(relative(value(closed) - best, best), w=one.w, x=one.x, r=r)
 
 
-@check(
-    where="Eq. (7)",
-    statement="z_i beta_i / mu = r_i - (w + alpha_* lam y x + m mu r) / (1 / nu + alpha_* lam |x|^2)",
-    correction="z_i beta_i / mu = r_i - w^{t+1}",
-)
+@check
 def equation_7_beta(rng: np.random.Generator, trials: int) -> Instances:
     """Compare beta of (7) with what its constraint demands: beta_i = mu eta_i = mu z_i (r_i - w^{t+1})."""
     first = 0
@@ -257,12 +237,7 @@ def equivalent_price(lam: float) -> float:
     return lam / 2.0
 
 
-@check(
-    where="Section 3.1, after (8)",
-    statement="Without advice the updates are those of the passive-aggressive algorithm",
-    correction="They are those of PA-II with C = lam / 2: the slack is squared",
-    within=(ROUNDING, "(largest difference)"),
-)
+@check
 def no_advice(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
@@ -279,12 +254,7 @@ def no_advice(rng: np.random.Generator, trials: int) -> Instances:
 # --- Update Rule 2
 
 
-@check(
-    where="Update Rule 2, eq. (13)",
-    statement="The untruncated u solves (10) without its cone",
-    correction="It does where gamma >= 0; elsewhere the hinge is inactive: leave out the d terms",
-    within=(ROUNDING, "(relative objective)"),
-)
+@check
 def update_2(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective of (10) at the untruncated u with its least value without u >= 0."""
     negative = 0
@@ -297,12 +267,7 @@ def update_2(rng: np.random.Generator, trials: int) -> Instances:
     yield f"gamma was negative in {negative} of {trials} instances; (14) takes it for positive"
 
 
-@check(
-    where="Section 3.2, eq. (12)",
-    statement="Projecting the intermediate solution onto u >= 0 gives the update that (10) asks for",
-    correction="The cone problem has to be solved: its solution satisfies the conditions of the optimum",
-    within=(ROUNDING, "(relative objective)"),
-)
+@check
 def truncation(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective of (10) at the truncated u with that of its solution with u >= 0."""
     optimal = 0
@@ -322,9 +287,7 @@ def truncation(rng: np.random.Generator, trials: int) -> Instances:
 # --- the lemmas
 
 
-@check(
-    id="lemma-1.1", where="Lemma 1.1", statement="u~ = u - mu grad L(u)", correction="u~ = u - mu grad L(u~)"
-)
+@check
 def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
     for one in draw_rounds(rng, trials):
         moved = hinge_step(one)
@@ -334,12 +297,7 @@ def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
     yield "The step is implicit: the paper's is an explicit one"
 
 
-@check(
-    id="lemma-1.2",
-    where="Lemma 1.2",
-    statement="|grad L(u)|^2 <= |D|^2 L_eta + |d|^2 L_zeta^2",
-    correction="|grad L(u)|^2 <= s^2 (L_eta + L_zeta^2), s = ||[D d]||",
-)
+@check
 def lemma_1_2(rng: np.random.Generator, trials: int) -> Instances:
     for one in draw_rounds(rng, trials):
         slope = float(np.sum(gradient(one.each, one.w, one.u) ** 2))
@@ -359,7 +317,7 @@ def spread(each: AdviceSet) -> float:
     return norm_2(np.column_stack([each.D, each.d]))
 
 
-@check(where="Lemma 2", statement="The step of w makes progress by the loss of w-hat")
+@check
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
     for one in draw_rounds(rng, trials):
         m = int(rng.integers(1, 4))
@@ -380,24 +338,14 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 #: Few random instances break the printed Lemma 3; this one does.
-KNOWN_ROUND = Round(
-    AdviceSet(
-        np.array([[0.932, 0.4473], [0.1993, -1.431], [0.4999, 0.2787]]), np.array([1.843, -0.4455, 0.309]), -1
-    ),
-    w=np.array([-0.1603, -1.67]),
-    u=np.array([0.716, 0.8837, 0.4543]),
-    x=np.ones(2),
-    y=1.0,
-    lam=1.0,
-    mu=0.07528,
+KNOWN_SET = AdviceSet(
+    np.array([[0.932, 0.4473], [0.1993, -1.431], [0.4999, 0.2787]]), np.array([1.843, -0.4455, 0.309]), -1
 )
+KNOWN_U = np.array([0.716, 0.8837, 0.4543])
+KNOWN_ROUND = Round(KNOWN_SET, np.array([-0.1603, -1.67]), KNOWN_U, np.ones(2), y=1.0, lam=1.0, mu=0.07528)
 
 
-@check(
-    where="Lemma 3",
-    statement="The step of u makes progress by mu (1 - mu Delta^2) L_eta + mu (1 - mu delta^2) L_zeta^2",
-    correction="It makes progress by mu / (1 + mu s^2) (L_eta + L_zeta^2)",
-)
+@check
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     for one in (KNOWN_ROUND, *draw_rounds(rng, trials)):
         each, mu = one.each, one.mu
@@ -429,7 +377,7 @@ def nearest_advice_vector(one: Round, moved: Floats) -> Floats:
     return np.asarray(found.x, dtype=np.float64)
 
 
-@check(where="Lemma 4", statement="|w* - r|^2 is at most the mean of |w* - r_i|^2")
+@check
 def lemma_4(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         n = int(rng.integers(1, 5))
@@ -578,11 +526,7 @@ def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
     return make_run(id, X, y, Advice(sets, n), draw_price(rng), draw_price(rng))
 
 
-@check(
-    where="Theorem 1",
-    statement="The regret bound (18)",
-    correction="It holds with the loss of w-hat, L_eta at w^{t+1} and coefficients mu / (1 + mu s_i^2)",
-)
+@check
 def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
     """Try (18) against the tightest comparators, on random runs and on runs that an optimiser looked for."""
     vacuous = at_random = 0
@@ -613,12 +557,7 @@ def judge(run: AdviceRun, left_side: Callable[[AdviceRun], float]) -> tuple[floa
     return relative(left - right, left, right), shown
 
 
-@check(
-    where="Table 1",
-    statement="The isolates are 37,942 (section 5.2)",
-    correction="Those of Table 1 add up to 37,710",
-    within=(ROUNDING, "isolates"),
-)
+@check
 def table_1(rng: np.random.Generator, trials: int) -> Instances:
     total = sum(ISOLATES.values())
     missing = STATED_ISOLATES - total

@@ -37,14 +37,8 @@ class TestCurve:
     @property
     def balanced_accuracy(self) -> Floats:
         """The mean of the shares in both classes; the share in one where the test set lacks the other."""
-        shares = [
-            right / total
-            for right, total in (
-                (self.right_negatives, self.negatives),
-                (self.right_positives, self.positives),
-            )
-            if total > 0
-        ]
+        classes = (self.right_negatives, self.negatives), (self.right_positives, self.positives)
+        shares = [right / total for right, total in classes if total > 0]
         return np.asarray(np.mean(shares, axis=0), dtype=np.float64)
 
 

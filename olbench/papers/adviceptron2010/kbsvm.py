@@ -132,13 +132,8 @@ class _Problem:
         count = selected.shape[0]
         bounds = sp.eye(count)
         equal = sp.hstack([self.equal, sp.csr_matrix((self.equal.shape[0], count))])
-        below = sp.vstack(
-            [
-                sp.hstack([self.below, sp.csr_matrix((self.below.shape[0], count))]),
-                sp.hstack([selected, -bounds]),
-                sp.hstack([-selected, -bounds]),
-            ]
-        )
+        own = sp.hstack([self.below, sp.csr_matrix((self.below.shape[0], count))])
+        below = sp.vstack([own, sp.hstack([selected, -bounds]), sp.hstack([-selected, -bounds])])
         return equal, below, np.repeat([-1.0, 0.0], [self.below.shape[0], 2 * count])
 
     def solution(self, x: Floats, objective: float) -> KBSVM:
@@ -220,15 +215,8 @@ def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, flo
     prices[problem.xi], prices[problem.zeta] = lam, mu
     prices[problem.size :][: problem.n], prices[problem.size + problem.n :] = 1.0, mu
     low[problem.u] = low[problem.xi] = low[problem.zeta] = 0.0
-    outcome = linprog(
-        prices,
-        below.tocsr(),
-        limits,
-        equal.tocsr(),
-        np.zeros(equal.shape[0]),
-        bounds=np.column_stack([low, np.full(low.size, np.inf)]),
-        method="highs",
-    )
+    rows, bounds = (below.tocsr(), limits, equal.tocsr(), np.zeros(equal.shape[0])), np.full(low.size, np.inf)
+    outcome = linprog(prices, *rows, bounds=np.column_stack([low, bounds]), method="highs")
     if outcome.status != 0:
         raise UserError(f"the linear program of the KBSVM could not be solved: {outcome.message}")
     return np.asarray(outcome.x), float(outcome.fun)

@@ -90,10 +90,6 @@ class AdviceProtocol(Protocol):
     timed_examples = ("points",)
     series = accuracy_series("examples learnt")
     curved = True
-    sections = (
-        "headline", "verdicts", "evidence", "results", "curves", "claims", "advice", "tuning",
-        "statistics", "costs", "algorithms", "datasets", "provenance",
-    )  # fmt: skip
 
     def refuse_data(self, spec: DatasetSpec) -> str:
         """Return why rules would not fit the data: they refer to features in the units of the file."""

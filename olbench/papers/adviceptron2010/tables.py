@@ -33,6 +33,10 @@ def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
         yield spec.name, file, named
 
 
+def applies(report: Report) -> bool:
+    return report.protocol.id == "advice"
+
+
 def parts(report: Report) -> Iterator[Part]:
     loaded = [(name, describe_rules(file, named), file, named) for name, file, named in _load(report)]
     if not loaded:
@@ -82,4 +86,4 @@ def figures(report: Report) -> Figures:
     }
 
 
-register(Section("advice", "Rules", parts, figures=figures))
+register(Section("advice", "Rules", 180, parts, applies, figures=figures))

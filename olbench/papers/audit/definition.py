@@ -1,13 +1,16 @@
 """What a check is: a statement of a paper, checked numerically as printed and as corrected."""
 
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
+from pathlib import Path
 from typing import Any, Literal, SupportsFloat
 
 import numpy as np
+import yaml
 from threadpoolctl import threadpool_limits
 
 from olbench.errors import UserError
@@ -139,11 +142,11 @@ REGISTRY: dict[tuple[str, str], Check] = {}
 
 
 def check(
-    *,
-    paper: str,
     where: str,
     statement: str,
     correction: str = "",
+    *,
+    paper: str,
     id: str = "",
     within: Within = (0.0, ""),
     corrected_within: Within | None = None,
@@ -161,5 +164,18 @@ def check(
         limits = within, corrected_within or within
         REGISTRY[paper, name] = Check(paper, name, where, statement, correction, examine, *limits)
         return examine
+
+    return register
+
+
+def stated_checks(module: str) -> Callable[[Examine], Examine]:
+    """Return the decorator of a paper's checks; `audit.yaml` beside the module has their statements by id."""
+    path = Path(module).with_suffix(".yaml")
+    stated = yaml.safe_load(path.read_text(encoding="utf-8"))
+    ids = {re.sub("[-.]", "_", id): id for id in stated}
+
+    def register(examine: Examine) -> Examine:
+        id = ids[examine.__name__]
+        return check(**stated[id], paper=path.parent.name, id=id)(examine)
 
     return register

@@ -1,7 +1,8 @@
-"""The quadratic for alpha: cw2008, section 3.2, cw2012, section 5.2 and scw2012, Proposition 1."""
+"""The quadratic for alpha (cw2008, section 3.2, cw2012, section 5.2, scw2012, Proposition 1); the loss."""
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 
@@ -36,6 +37,18 @@ def shrinkage(alpha: float, v: float, phi: float) -> float:
 def least_margin(v: float, phi: float) -> float:
     """Return the margin from which the constraint holds: cw2008, eq. (4), and cw2012, eq. (19)."""
     return phi * math.sqrt(v)
+
+
+def confidence_loss(x: Decimal, phi: Decimal) -> Decimal:
+    """Return f_phi(x) of cw2008, eq. (24)."""
+    psi, xi = 1 + phi * phi / 2, 1 + phi * phi
+    g = -x * psi + (x * x * phi**4 / 4 + phi * phi * xi).sqrt()
+    return g * g / (phi * phi * xi)
+
+
+def factor_6(phi: float) -> float:
+    """Return (1 + phi^2) / phi^2, which makes alpha^2 v the confidence loss: cw2008, Lemma 5, item 6."""
+    return (1.0 + phi * phi) / (phi * phi)
 
 
 def compare_smaller_root(

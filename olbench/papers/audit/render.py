@@ -1,19 +1,18 @@
 """An audit as a table for the terminal, as Markdown and as JSON."""
 
 import importlib
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from olbench.analysis.paper_file import find_part
 from olbench.papers.audit.definition import Evidence, Plain, Result
+from olbench.report.renderers.text import new_console, printed_text
 
 COLOURS = {"holds": "green", "wrong": "red", "not needed": "dim"}
 NARROWEST = 80
@@ -84,22 +83,13 @@ def _by_paper(results: Iterable[Result]) -> Iterator[tuple[str, list[Result]]]:
 
 
 def render_text(results: Sequence[Result], width: int = 120, colour: bool = False) -> str:
-    console = Console(
-        file=io.StringIO(),
-        width=max(width, NARROWEST),
-        force_terminal=colour,
-        no_color=not colour,
-        highlight=False,
-        color_system="standard" if colour else None,
-    )
+    console = new_console(max(width, NARROWEST), colour)
     for paper, rows in _by_paper(results):
         console.print(Text(f"{paper}: {title(paper)}", style="bold"))
         console.print(_table(rows))
         console.print()
     console.print(Text(summary(results)))
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+    return printed_text(console)
 
 
 def _table(results: Sequence[Result]) -> Table:
@@ -127,15 +117,10 @@ def render_markdown(results: Sequence[Result]) -> str:
         lines += ["| where | statement | correction | printed | corrected | evidence | command |"]
         lines += ["|:--|:--|:--|:--|:--|:--|:--|"]
         for result in rows:
-            texts = [
-                result.check.where,
-                result.check.statement,
-                result.check.correction,
-                result.printed,
-                result.corrected,
-                " ".join(evidence(result)),
-            ]
-            lines.append(f"| {' | '.join([*map(_escaped, texts), f'`{result.command}`'])} |")
+            check = result.check
+            texts = [check.where, check.statement, check.correction, result.printed, result.corrected]
+            texts = [*map(_escaped, (*texts, " ".join(evidence(result)))), f"`{result.command}`"]
+            lines.append(f"| {' | '.join(texts)} |")
         parts.append("\n".join(lines))
     return "\n\n".join([*parts, _escaped(summary(results))]) + "\n"
 

@@ -12,16 +12,16 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.examples import Floats
-from olbench.papers import audit
-from olbench.papers.audit.definition import POINTS, Instance, Instances
+from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
 from olbench.papers.audit.deviation import (
     compare_smaller_root,
     compare_trigger,
+    confidence_loss,
+    factor_6,
     least_margin,
     quadratic_roots,
 )
 from olbench.papers.audit.gaussians import (
-    NEAR,
     Problem,
     compare_optimum,
     divergence,
@@ -55,7 +55,7 @@ from olbench.papers.audit.runs import (
     tightest_comparator,
 )
 
-check = partial(audit.check, paper="cw2008")
+check = stated_checks(__file__)
 LEARNER = "cw"
 
 
@@ -84,14 +84,7 @@ def miss(a: float, r: float, phi: float) -> float:
     return abs(r + a - phi * left_deviation(a, phi))
 
 
-@check(
-    where="Eq. (13)",
-    statement="gamma = (-m v psi + sqrt(m^2 v^2 psi^2 - v^2 psi (m^2 - v phi^2))) / (v^2 psi) meets the "
-    "constraint (4) with equality",
-    correction="xi = 1 + phi^2 takes the place of psi in the denominator and before (m^2 - v phi^2), as in "
-    "(14)",
-    within=(1e-9, "sqrt(v)"),
-)
+@check
 def equation_13(rng: np.random.Generator, trials: int) -> Instances:
     for r, phi in [(0.0, 1.0), (-3.0, 3.0), *_margins(rng, POINTS * trials)]:
         shown = {"m": r, "v": 1.0, "phi": phi, "gamma": root_13(r, phi), "alpha of (14)": root_14(r, phi)}
@@ -109,28 +102,18 @@ def _margins(rng: np.random.Generator, count: int) -> Iterator[tuple[float, floa
         yield rng.uniform(-5.0, phi), phi
 
 
-@check(
-    where="Section 3.2, before (13)",
-    statement="The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange "
-    "multiplier",
-    correction="It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
-    "smaller one is not valid because it does not meet the constraint: squaring has added it",
-)
+@check
 def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
     return compare_smaller_root(rng, trials, least_margin)
 
 
-@check(
-    where="Section 3.2, before Lemma 1",
-    statement="For m >= 0, the larger root gamma is positive exactly where m < phi v",
-    correction="Exactly where m < phi sqrt(v)",
-)
+@check
 def trigger(rng: np.random.Generator, trials: int) -> Instances:
     return compare_trigger(rng, trials, lambda *at: quadratic_roots(*at)[1], least_margin)
 
 
-@check(where="Eqs. (9)-(14)", statement="The closed form is the optimum of (3)", within=NEAR)
+@check
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
     return compare_optimum(violated_problems(partial(draw_problem, rng), trials), _closed_form)
@@ -144,12 +127,7 @@ def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
     return problem.step(alpha, alpha * phi / (deviation + v * alpha * phi))
 
 
-@check(
-    where="Section 3.2, after Lemma 1",
-    statement="With eta = .5 (phi = 0) only mu is updated, not Sigma",
-    correction="From mu = 0 nothing is updated at all: every margin is 0, which (4) allows; only from "
-    "another mu does a negative margin move mu, and Sigma never",
-)
+@check
 def eta_half(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         X, y = separable(rng, 40, 3)
@@ -168,13 +146,7 @@ def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
     return rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
 
 
-@check(
-    where="Section 3.2, after Lemma 1",
-    statement="On a first example of length one the constraint is y w.x >= a, so the update is that of PA",
-    correction="The first update leaves y mu.x = phi sqrt(a / (1 + phi^2)): along x as PA, but not to a "
-    "fixed margin",
-    within=(1e-9, "(margin)"),
-)
+@check
 def first_round(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(1.0, 1.0), *((10.0 ** rng.uniform(-2, 2), rng.uniform(0.1, 3.0)) for _ in range(trials))]
     for a, phi in cases:
@@ -191,12 +163,7 @@ def first_margin(a: float, phi: float) -> float:
     return phi * math.sqrt(a / (1.0 + phi * phi))
 
 
-@check(
-    where="Eq. (15)",
-    statement="Setting the off-diagonal elements of Sigma_{i+1} to zero gives (15)",
-    correction="It is those of the inverse of Sigma_{i+1} that (15) sets to zero",
-    within=(1e-9, "(relative)"),
-)
+@check
 def equation_15(rng: np.random.Generator, trials: int) -> Instances:
     """Compare (15) with the diagonal of the full update and with that of its inverse."""
     cases = [(np.ones(2), np.ones(2), 0.0, 1.0)]
@@ -240,32 +207,17 @@ def _compare_forms(
         yield compare_forms(run, (X, y, a), step, (form, DERIVED), phi=phi)
 
 
-@check(
-    where="Appendix, eq. (20)",
-    statement="nu_i^(i+1) = a",
-    correction="nu_i^(i+1) = a alpha_i y_i",
-    within=(1e-6, "(relative)"),
-)
+@check
 def equation_20(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_forms(rng, trials, PRINTED_20, (np.ones((1, 1)), -np.ones(1), 1.0, 1.0))
 
 
-@check(
-    where="Appendix, eq. (21)",
-    statement="pi_pq^(i+1) = pi_pq - beta_i sum_rs pi_pr pi_sq x_r'x_s",
-    correction="x_r'x_s stands for (x_r'x_i)(x_i'x_s)",
-    within=(1e-6, "(relative)"),
-)
+@check
 def equation_21(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_forms(rng, trials, PRINTED_21, (np.eye(2), np.ones(2), 1.0, 1.0))
 
 
-@check(
-    where="Theorem 2",
-    statement="mu_i and Sigma_i are combinations (16) of the inputs whose coefficients depend on inner "
-    "products alone",
-    within=(1e-6, "(relative)"),
-)
+@check
 def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
     for number in range(trials):
         X, y = separable(rng, 15, 2)
@@ -286,12 +238,7 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
 # --- invariance, section 4.1
 
 
-@check(
-    where="Lemma 3",
-    statement="Starting from Sigma_1 = a I scales m, mu by sqrt(a), v, u, Sigma by a and alpha by 1/sqrt(a), "
-    "and changes no mistake and no update",
-    within=(1e-9, "(relative)"),
-)
+@check
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     """Run CW from Sigma_1 = I and from a I, a between 1e-8 and 1e8."""
     worst = dict.fromkeys(PHIS, 0.0)
@@ -326,12 +273,7 @@ def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
 # --- the confidence loss, Lemma 5, in fifty digits
 
 
-@check(
-    where="Appendix, Confidence Loss, before (23)",
-    statement="The margin's Gaussian has the parameters m = y mu.x and v = mu' Sigma mu",
-    correction="v = x' Sigma x, as in (1) and (11)",
-    within=(1e-9, "(relative)"),
-)
+@check
 def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
     """Measure the variance of y w.x over draws of w whose mean and covariance are exactly mu and Sigma."""
     first = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)
@@ -348,30 +290,18 @@ def margin_variance(one: Problem) -> float:
     return one.v
 
 
-def confidence_loss(x: Decimal, phi: Decimal) -> Decimal:
-    """Return f_phi(x) of eq. (24)."""
-    psi, xi = 1 + phi * phi / 2, 1 + phi * phi
-    g = -x * psi + (x * x * phi**4 / 4 + phi * phi * xi).sqrt()
-    return g * g / (phi * phi * xi)
-
-
-def factor_6(phi: float) -> float:
-    """Return (1 + phi^2) / phi^2, which makes alpha^2 v the confidence loss: Lemma 5, item 6."""
-    return (1.0 + phi * phi) / (phi * phi)
-
-
 def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
     return [Decimal(1), *(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(count))]
 
 
-@check(where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1", within=(1e-40, ""))
+@check
 def lemma_5_1(rng: np.random.Generator, trials: int) -> Instances:
     for phi in _phis(rng, trials):
         gap = max(abs(confidence_loss(phi, phi)), abs(confidence_loss(Decimal(0), phi) - 1))
         yield Instance(gap, phi=phi)
 
 
-@check(where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
+@check
 def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
     for phi in _phis(rng, POINTS * trials):
         low, high = sorted(phi - Decimal(10.0 ** rng.uniform(-4, 2)) for _ in range(2))
@@ -380,18 +310,14 @@ def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(max(fall, bend), phi=phi, low=low, high=high)
 
 
-@check(where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
+@check
 def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
     for phi in _phis(rng, POINTS * trials):
         x = -Decimal(10.0 ** rng.uniform(-6, 3))
         yield Instance(1 - confidence_loss(x, phi), phi=phi, x=x)
 
 
-@check(
-    where="Lemma 5, item 4",
-    statement="f(x) is about x^2 (1 + phi^2) / phi^2 for x far below -2 sqrt((1 + phi^2) / phi^2)",
-    within=(0.0, "(of the error allowed)"),
-)
+@check
 def lemma_5_4(rng: np.random.Generator, trials: int) -> Instances:
     for phi in _phis(rng, trials):
         for T in (1, 10, 100, 1000):
@@ -407,13 +333,7 @@ def curvature(phi: Decimal) -> Decimal:
     return (1 + phi * phi) / (phi * phi * psi * psi)
 
 
-@check(
-    where="Lemma 5, item 5",
-    statement="f(x) is about A phi^2 for x just below phi, for some A > 0",
-    correction="f(x) is about A (phi - x)^2 with A = (1 + phi^2) / (phi^2 psi^2)",
-    within=(0.5, "(relative change)"),
-    corrected_within=(1e-6, "(relative)"),
-)
+@check
 def lemma_5_5(rng: np.random.Generator, trials: int) -> Instances:
     """Go ten times nearer to phi: a constant stays, a square falls to a hundredth."""
     for phi in _phis(rng, trials):
@@ -424,11 +344,7 @@ def lemma_5_5(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(abs(near / nearer - 1), abs(ratio - 1), **shown)
 
 
-@check(
-    where="Lemma 5, item 6",
-    statement="The loss at m / sqrt(v) is (1 + phi^2) / phi^2 alpha^2 v",
-    within=(1e-9, "(relative)"),
-)
+@check
 def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
     """Take alpha from the rule that olbench runs."""
     for r, phi in _margins(rng, POINTS * trials):
@@ -442,10 +358,7 @@ def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
             yield Instance(gap, m=m, v=v, phi=phi, alpha=alpha)
 
 
-@check(
-    where="Appendix, Fig. 4",
-    statement="A larger phi bounds the 0-1 loss tighter at m <= 0, a smaller one at m >= 0",
-)
+@check
 def figure_4(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(POINTS * trials):
         small, large = sorted(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(2))
@@ -474,13 +387,7 @@ def chain(run: Replay, phi: float) -> float:
     return factor_6(phi) * run.squares
 
 
-@check(
-    where="Theorem 4",
-    statement="On separable data, mistakes <= sum alpha^2 v <= (1 + phi^2) / phi^2 (-log det S* + Tr S* + "
-    "mu*' Sigma_{n+1}^-1 mu* - d)",
-    correction="The middle term is (1 + phi^2) / phi^2 sum alpha^2 v; the outer bound stands",
-    within=(1e-9, "of the bound"),
-)
+@check
 def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
     broken = dict.fromkeys(PHIS, 0)
     count = 0
@@ -488,13 +395,8 @@ def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
         right = factor_6(phi) * comparator.cost
         excess = max(run.mistakes / run.squares, run.squares / right) - 1.0
         middle = chain(run, phi)
-        shown = {
-            "phi": phi,
-            "mistakes": run.mistakes,
-            "sum alpha^2 v": run.squares,
-            "times (1 + phi^2) / phi^2": middle,
-            "right side": right,
-        }
+        shown = {"phi": phi, "mistakes": run.mistakes, "sum alpha^2 v": run.squares}
+        shown |= {"times (1 + phi^2) / phi^2": middle, "right side": right}
         if number == 0:
             shown = {"x": 1.0, "y": -1.0, **shown}
         else:
@@ -522,11 +424,7 @@ def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
     return -float(answer.fun), answer.x.reshape(3, 2)
 
 
-@check(
-    where="Section 4.2, after Theorem 4",
-    statement="The conditions (18) imply that mu* separates the input sequence",
-    correction="They imply that it separates the examples on which an update was made",
-)
+@check
 def separability(rng: np.random.Generator, trials: int) -> Instances:
     """A confident example without an update, then its opposite: (18) can be satisfied, separation cannot."""
     cases = [(np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0.5], [-1, -1, -0.5]]), 1.0)]
@@ -548,12 +446,7 @@ def covered_rows(run: Replay, rows: Floats) -> Floats:
     return run.rows
 
 
-@check(
-    where="Section 4.2, after Theorem 4",
-    statement="phi sqrt(x' Sigma_{i+1} x) >= x' Sigma* x by (18)",
-    correction="phi sqrt(x' Sigma_{i+1} x) >= phi sqrt(x' Sigma* x)",
-    within=(1e-9, "(relative)"),
-)
+@check
 def chain_18(rng: np.random.Generator, trials: int) -> Instances:
     """Take Sigma* = Sigma_{n+1}, as the paper does."""
     runs = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
@@ -568,12 +461,7 @@ def chain_18(rng: np.random.Generator, trials: int) -> Instances:
             yield Instance(star / left - 1.0, least_margin(star, phi) / left - 1.0, **shown)
 
 
-@check(
-    where="Section 4.2, last bound",
-    statement="If y mu*.x >= ||x|| on the updates, mistakes <= (1 + phi^2) / phi^2 (-log det Sigma_{n+1} + "
-    "Tr Sigma_{n+1} - d) + (1 + phi^2) mu*' Sigma_{n+1}^-1 mu*",
-    within=(0.0, "of the bound"),
-)
+@check
 def unit_margin(rng: np.random.Generator, trials: int) -> Instances:
     for phi, run, _ in _runs(rng, trials):
         precision = run.precision
@@ -584,10 +472,7 @@ def unit_margin(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(run.mistakes / bound - 1.0, phi=phi, mistakes=run.mistakes, bound=bound)
 
 
-@check(
-    where="Theorem 4, conditions (18)",
-    statement="Where the updated examples are not separable no mu* satisfies (18), and the theorem is silent",
-)
+@check
 def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
     reason = ""
     for X, y in [(np.ones((1, 1)), np.ones(1)), *(separable(rng, 15, 3) for _ in range(trials))]:
@@ -605,11 +490,7 @@ def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
     yield f"Refused: {reason}"
 
 
-@check(
-    where="Lemma 6",
-    statement="mu_{i+1} is the point nearest to mu_i, in the metric of Sigma_i, with y mu.x >= phi sqrt(u_i)",
-    within=(1e-6, "(relative)"),
-)
+@check
 def lemma_6(rng: np.random.Generator, trials: int) -> Instances:
     """Solve the projection (25), (26) for the updates of runs."""
     for _ in range(trials):
@@ -626,11 +507,7 @@ def lemma_6(rng: np.random.Generator, trials: int) -> Instances:
                 yield Instance(np.abs(mean + shift - after).max() / size, phi=phi, wanted=wanted)
 
 
-@check(
-    where="Lemma 7",
-    statement="The losses sum to at most (1 + phi^2) / phi^2 (2 KL(* || N(0, I)) + mu*' (sum zeta x x') mu*)",
-    within=(0.0, "of the bound"),
-)
+@check
 def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
     """Sum the losses (24) of the margins on runs; zeta from eq. (29)."""
     for phi, run, comparator in _runs(rng, trials):
@@ -646,12 +523,7 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
 # --- related work, section 6
 
 
-@check(
-    where="Section 6, SOP",
-    statement="A variant similar to SOP follows from (5) with a fixed alpha, without the square root and "
-    "with a gradient-descent step",
-    within=(1e-5, "(relative)"),
-)
+@check
 def fixed_alpha(rng: np.random.Generator, trials: int) -> Instances:
     others = 0
     for _ in range(trials):

@@ -1,7 +1,6 @@
 """The protocol `fresh`: every run draws a sample of its own (cw2008, section 5)."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from olbench.data.source import Source
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import as_examples
 from olbench.learners.passes import online_pass, predict_signs
-from olbench.protocols.definition import Key, Pairing, Protocol, Series, Stopped, protocol, whole
+from olbench.protocols.definition import Key, Protocol, Series, Stopped, protocol, whole
 from olbench.protocols.online import columns_of, counts_of, refuse_batch
 from olbench.protocols.specs import Config
 from olbench.records.quantities import (
@@ -44,9 +43,6 @@ class Fresh(Protocol):
     order_free = ("runs", "curve", "tuning.runs")
     numbered = "run"
     quantities = (MISTAKES, TEST_ERROR, UPDATES, SECONDS)
-    pairings: ClassVar[Mapping[str, Pairing]] = {
-        "constraint": Pairing(TEST_ERROR, "algorithm", "cw-var", "cw")  # cw2008, Figure 2 (c)
-    }
     recorded = (ROUNDS, ERRORS, EFFECTIVE_UPDATES, BREAKDOWNS)
     timed_examples = ("points",)
     series = (

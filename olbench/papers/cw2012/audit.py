@@ -15,8 +15,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench.learners.examples import Floats
-from olbench.papers import audit
-from olbench.papers.audit.definition import POINTS, Instance, Instances
+from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
 from olbench.papers.audit.deviation import (
     compare_smaller_root,
     compare_trigger,
@@ -25,7 +24,6 @@ from olbench.papers.audit.deviation import (
     shrinkage,
 )
 from olbench.papers.audit.gaussians import (
-    NEAR,
     Constraint,
     Problem,
     compare_optimum,
@@ -38,7 +36,7 @@ from olbench.papers.audit.gaussians import (
     violated_problems,
 )
 
-check = partial(audit.check, paper="cw2012")
+check = stated_checks(__file__)
 
 
 # --- passive-aggressive updates and the constraint, sections 3 to 5
@@ -48,12 +46,7 @@ def clip(alpha: float, C: float) -> float:
     return min(alpha, C)
 
 
-@check(
-    where="Section 3, after (3)",
-    statement="Slack variables restrict the step to max{alpha, C}",
-    correction="It is restricted to min{alpha, C}",
-    within=(1e-6, "(step)"),
-)
+@check
 def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(2.0, 1.0, 1.0), (0.0, 1.0, 2.0)]
     cases += [(rng.normal(), rng.lognormal(), 10.0 ** rng.uniform(-2, 1)) for _ in range(trials)]
@@ -73,11 +66,7 @@ def majority_label(probability: float, y: float) -> float:
     return y if probability > 0.5 else -y
 
 
-@check(
-    where="Section 4, prediction",
-    statement="The average weight vector E[w], the average margin E[M] and E[sign(M)], the average of many "
-    "draws of a Gibbs predictor, predict the same label",
-)
+@check
 def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
     single = 0
     for one in (draw_problem(rng) for _ in range(trials)):
@@ -101,11 +90,7 @@ def expected_sign(score: float, deviation: float) -> float:
     return float(above - below) / math.sqrt(2.0 * math.pi)
 
 
-@check(
-    where="Section 4, the majority",
-    statement="If Pr[M >= 0] is larger than half, the majority votes for y = +1, otherwise for y = -1",
-    correction="It votes for the label y that M = y w.x is signed by, otherwise for -y",
-)
+@check
 def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
     one = Problem(-np.ones(1), np.eye(1), np.ones(1), -1.0, 1.0)
     for each in (one, *(draw_problem(rng) for _ in range(trials))):
@@ -120,13 +105,7 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
             yield Instance(printed != label, majority_label(probability, each.y) != label, **shown)
 
 
-@check(
-    where="Section 5, before (9)",
-    statement="Phi(u) = 1 / sqrt(2 pi) times the integral of exp(-v^2) up to u is the cumulative normal "
-    "distribution",
-    correction="The integrand is exp(-v^2 / 2)",
-    within=(1e-7, ""),
-)
+@check
 def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
     for u in (8.0, *rng.normal(size=trials)):
         areas = [
@@ -146,12 +125,7 @@ def normal_density(v: float) -> float:
     return math.exp(-v * v / 2.0)
 
 
-@check(
-    where="Section 5, after (9)",
-    statement="The constraint of (9) is not convex in Sigma, since sqrt(x' Sigma x) is concave in it; those "
-    "of (10) and (19) are convex",
-    within=(1e-9, ""),
-)
+@check
 def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
     """Go halfway between two points that meet a constraint with equality; only (9) is missed there."""
     pairs = [(np.ones(1), np.eye(1), 9.0 * np.eye(1))]
@@ -203,17 +177,13 @@ def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
     return alpha, shrinkage(alpha, v, phi)
 
 
-@check(where="Lemma 1", statement="The closed form is the optimum of (10), the variance form", within=NEAR)
+@check
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     problems = violated_problems(partial(draw_problem, rng, "variance"), trials)
     return compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
 
 
-@check(
-    id="section-5.1-smaller-root",
-    where="Section 5.1.1, before (18)",
-    statement="The smaller root of the quadratic for alpha of the variance form is always negative",
-)
+@check
 def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
@@ -227,42 +197,24 @@ def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
     return [2.0 * phi * v * v, v * (1.0 + 2.0 * phi * m), m - phi * v]
 
 
-@check(where="Lemma 2", statement="The closed form is the optimum of (19), the deviation form", within=NEAR)
+@check
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
     problems = violated_problems(partial(draw_problem, rng), trials)
     return compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
 
 
-@check(
-    id="section-5.2-smaller-root",
-    where="Section 5.2.1, before (30)",
-    statement="The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange "
-    "multiplier",
-    correction="It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
-    "smaller one does not meet the constraint",
-)
+@check
 def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
     return compare_smaller_root(rng, trials, least_margin)
 
 
-@check(
-    id="section-5.2-trigger",
-    where="Section 5.2.1, after (30)",
-    statement="gamma > 0 <=> m v phi' < sqrt(m^2 v^2 phi'^2 - v^2 phi' (m^2 - v phi^2)) <=> m < phi v, for "
-    "m >= 0",
-    correction="phi'' takes the place of the second phi', and the condition is m < phi sqrt(v)",
-)
+@check
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
     return compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
 
 
-@check(
-    where="Footnote 6",
-    statement="(10) and (19) have the same optimum",
-    correction="(9) and (19) have the same optimum; (10) is the variance form",
-    within=(1e-4, "(largest difference)"),
-)
+@check
 def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
     one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
@@ -308,24 +260,14 @@ def _compare_projection(
         yield Instance(np.abs(ours / best - 1.0).max(), ours=ours, best=best)
 
 
-@check(
-    id="section-6.1-l2",
-    where="Section 6.1, L2",
-    statement="Keeping the diagonal of Sigma is the Euclidean projection onto diagonal matrices",
-    within=(1e-5, "(relative)"),
-)
+@check
 def section_6_1_l2(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_projection(
         rng, trials, l2_projection, lambda other, sigma: float(((other - sigma) ** 2).sum())
     )
 
 
-@check(
-    id="section-6.1-kl",
-    where="Section 6.1, KL",
-    statement="Keeping the diagonal of the inverse of Sigma is the projection in Kullback-Leibler divergence",
-    within=(1e-5, "(relative)"),
-)
+@check
 def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
     def price(other: Floats, sigma: Floats) -> float:
         zero = np.zeros(len(sigma))
@@ -407,20 +349,12 @@ def _diagonal_steps(rng: np.random.Generator, count: int, constraint: Constraint
         yield replace(first, m=share * first.limit)
 
 
-@check(
-    where="Section 6.2, (33)",
-    statement="The root of f is the step to the optimum of (10) over diagonal Sigma",
-    within=NEAR,
-)
+@check
 def equation_33(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_exact(rng, trials, "variance")
 
 
-@check(
-    where="Section 6.2, (34)",
-    statement="The root of g is the step to the optimum of (19) over diagonal Sigma",
-    within=NEAR,
-)
+@check
 def equation_34(rng: np.random.Generator, trials: int) -> Instances:
     return _compare_exact(rng, trials, "deviation")
 
@@ -442,10 +376,7 @@ def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint
         yield Instance(distance(problem, mean, np.diag(after), problem.solve()), **step.shown)
 
 
-@check(
-    where="Lemma 3",
-    statement="f and g are not positive at L = max{0, -m/v}, strictly increase from there and turn positive",
-)
+@check
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     constraints: tuple[Constraint, ...] = ("variance", "deviation")
     for step in chain.from_iterable(_diagonal_steps(rng, POINTS * trials // 5, each) for each in constraints):
@@ -456,12 +387,7 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(wrong, **step.shown)
 
 
-@check(
-    where="Lemma 3, proof",
-    statement="g(L) = -d / L for m < 0",
-    correction="g(L) = -k / L, where k counts the features that the example has; the other terms are 0 / 0",
-    within=(1e-9, "(relative)"),
-)
+@check
 def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
     for step in (
         Diagonal(-1.0, np.array([1.0, 0.0]), 1.0),
@@ -487,24 +413,14 @@ def features(step: Diagonal) -> int:
     return int((step.terms > 0.0).sum())
 
 
-@check(
-    where="Section 6.2, U for (33)",
-    statement="f(U) >= 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi x_p^2 / v}",
-    within=(1e-9, "(relative)"),
-)
+@check
 def bracket_33(rng: np.random.Generator, trials: int) -> Instances:
     for step in _diagonal_steps(rng, POINTS * trials, "variance"):
         end = printed_upper(step)
         yield Instance(-step.f(end) / step.limit, **step.shown, U=end)
 
 
-@check(
-    where="Section 6.2, U for (34)",
-    statement="g(U) > 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi^2 x_p^2 / v}",
-    correction="g(U) >= 0 at U = (phi sqrt(v) - m) / v; likewise (phi v - m) / v for (33)",
-    within=(1e-9, "phi sqrt(v)"),
-    corrected_within=(1e-9, "(relative)"),
-)
+@check
 def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
     small = Diagonal(0.0, np.array([1e-4]), 1.0)
     for step in (small, *_diagonal_steps(rng, POINTS * trials, "deviation")):
@@ -517,13 +433,7 @@ def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(None, -step.f(upper(step)) / step.limit, **step.shown)
 
 
-@check(
-    where="Section 6.2, after Lemma 3",
-    statement="Binary search reaches accuracy e in time proportional to (U - L) log(1/e)",
-    correction="The time is proportional to log((U - L) / e)",
-    within=(0.5, "(relative)"),
-    corrected_within=(0.0, "halvings"),
-)
+@check
 def binary_search(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(1e-6, 1.0)]
     cases += [(10.0 ** rng.uniform(-9, -3), 10.0 ** rng.uniform(-1, 2)) for _ in range(trials)]
@@ -584,13 +494,7 @@ def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floa
     return unpack(answer.x)
 
 
-@check(
-    id="section-7.10-kl",
-    where="Section 7.10, KL",
-    statement="The Gaussian of least total divergence has Sigma^-1 = sum of Sigma_c^-1",
-    correction="It has Sigma^-1 = mean of the Sigma_c^-1; mu is as printed",
-    within=(1e-4, "(relative)"),
-)
+@check
 def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
     cases = [[(np.zeros(1), np.eye(1)), (np.ones(1), np.eye(1))]]
     for _ in range(trials):
@@ -613,12 +517,7 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
     yield "The sum is the precision of the product of the densities"
 
 
-@check(
-    id="section-7.10-l2",
-    where="Section 7.10, L2",
-    statement="The model of least total squared Euclidean distance is the average of the models",
-    within=(1e-5, ""),
-)
+@check
 def section_7_10_l2(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         means = rng.normal(size=(int(rng.integers(2, 6)), 3))

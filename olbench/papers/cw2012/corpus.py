@@ -20,7 +20,7 @@ DOCUMENTS_AT_ONCE = 4096
 #: Buckets of the table that tells where in a distribution function to search.
 BUCKETS = 1 << 16
 
-WRITE_INT32 = types.Array(int32, 1, "C")
+READ_INT32, WRITE_INT32 = types.Array(int32, 1, "C", readonly=True), types.Array(int32, 1, "C")
 
 
 @dataclass(frozen=True)
@@ -142,21 +142,10 @@ def _find(mass: Any, begins: Any, u: Any) -> Any:
     return low
 
 
-@kernel(
-    types.void(
-        READ_INT64,
-        READ_INT64,
-        READ_1D,
-        float64,
-        READ_1D,
-        READ_INT64,
-        READ_1D,
-        READ_INT64,
-        READ_1D,
-        WRITE_INT32,
-        WRITE_1D,
-    )
-)
+DRAWN_FROM = READ_INT64, READ_INT64, READ_1D, float64, READ_1D, READ_INT64, READ_1D, READ_INT64, READ_1D
+
+
+@kernel(types.void(*DRAWN_FROM, WRITE_INT32, WRITE_1D))
 def _draw_tokens(
     starts: Any,
     topics: Any,
@@ -185,17 +174,7 @@ def _draw_tokens(
         scores[i] = score
 
 
-@kernel(
-    types.void(
-        READ_INT64,
-        types.Array(int32, 1, "C", readonly=True),
-        WRITE_INT32,
-        WRITE_INT64,
-        WRITE_INT64,
-        WRITE_INT32,
-        WRITE_1D,
-    )
-)
+@kernel(types.void(READ_INT64, READ_INT32, WRITE_INT32, WRITE_INT64, WRITE_INT64, WRITE_INT32, WRITE_1D))
 def _count_words(
     starts: Any, tokens: Any, numbers: Any, known: Any, indptr: Any, indices: Any, data: Any
 ) -> None:

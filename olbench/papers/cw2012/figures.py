@@ -1,85 +1,73 @@
-"""Models of shards beside one model of all the data (cw2012, Figures 6 and 7)."""
+"""Accuracy by epoch, and models of shards beside one model of all the data (cw2012, Figures 3, 4, 6, 7)."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, FixedLocator, StrMethodFormatter
 
-from olbench.analysis.results import Entry, Floats, Results
+from olbench.analysis.results import Entry
+from olbench.errors import UserError
+from olbench.papers.cw2012.tables import TITLES, Family
 from olbench.protocols.definition import Series
 from olbench.records.quantities import Quantity
-from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_titles, set_ticks
-from olbench.report.figures.curves import draw_bands, late_range
-from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, display_name, styles
+from olbench.report.contrasts import split_label
+from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_grid, panel_titles, set_ticks
+from olbench.report.figures.curves import Band, band_of, draw_bands, draw_line, late_range
+from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
 
-TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
+WHISKERS: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8, "zorder": 5}
 COLUMNS = 3
+#: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.
+PANELS = 9
 
 
-@dataclass(frozen=True)
-class Family:
-    dataset: str
-    single: Entry
-    combined: Mapping[tuple[int, str], Entry]
-
-    @property
-    def label(self) -> str:
-        return self.single.label
-
-    @property
-    def shards(self) -> list[int]:
-        return list(dict.fromkeys(shards for shards, _ in self.combined))
-
-    @property
-    def ways(self) -> list[str]:
-        return list(dict.fromkeys(way for _, way in self.combined))
-
-    def best(self, shards: int) -> Entry:
-        """Return the combination that uses most of what the models know: KL, or else L2."""
-        ways = [way for way in ("kl", "l2", "counts", "average") if (shards, way) in self.combined]
-        return self.combined[shards, ways[0]]
-
-
-def families(results: Results) -> list[Family]:
-    found: dict[tuple[str, str], dict[tuple[int, str], Entry]] = {}
-    singles: dict[tuple[str, str], Entry] = {}
-    for entry in results.entries:
-        if not entry.done or "combination" not in entry.setting:
-            continue
-        place = entry.dataset, str(entry.spec)
-        if entry.setting["shards"] == 1:
-            singles[place] = entry
-        else:
-            found.setdefault(place, {})[entry.setting["shards"], entry.setting["combination"]] = entry
-    return [Family(place[0], single, found.get(place, {})) for place, single in singles.items()]
+def epochs_figure(
+    entries: Mapping[str, Sequence[Entry]], series: Series, labels: Sequence[str], title: str = ""
+) -> Figure:
+    """cw2012, Figures 3 and 4; `labels` are all of the run, so that algorithms look alike in all figures."""
+    if not entries:
+        raise UserError("no algorithm has a curve over epochs yet, so there is nothing to draw")
+    look = styles(dict.fromkeys(split_label(label)[0] for label in labels))
+    drawn = {split_label(entry.label)[0] for each in entries.values() for entry in each}
+    samples = line_samples([name for name in look if name in drawn], look)
+    rows, columns = panel_grid(len(entries))
+    heading = f"Test accuracy (%) after each epoch, mean and deviation over the folds{title}"
+    *names, last = entries
+    listed = f"{', '.join(names)} and {last}" if names else last
+    caption = f"{heading}: {listed}. A band is one deviation either way."
+    height, titles = 0.75 + 1.8 * rows, panel_titles(entries, columns)
+    page = new_page(heading, height, samples, caption, rows, columns, titles, above=0.45, below=0.4)
+    with page as (figure, panels):
+        for panel, own in zip(panels, entries.values(), strict=True):
+            _draw_epochs(panel, [band_of(entry, series) for entry in own], look)
+        for panel in panels[-columns:]:
+            panel.set_xlabel(series.along_title)
+    return figure
 
 
-def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | None:
-    """Return the share of the examples after which a curve first reaches an accuracy; None if it never does.
-
-    Between points the curve is taken to be straight.
-
-    >>> find_worth(np.array([10.0, 20.0, 40.0]), np.array([0.5, 0.7, 0.8]), 0.6)
-    0.375
-    """
-    best = np.maximum.accumulate(accuracies)
-    if not best.size or reached > best[-1]:
-        return None
-    place = int(np.argmax(best >= reached))
-    if place == 0 or best[place] == best[place - 1]:
-        return float(points[place] / points[-1])
-    part = (reached - best[place - 1]) / (best[place] - best[place - 1])
-    return float((points[place - 1] + part * (points[place] - points[place - 1])) / points[-1])
+def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) -> None:
+    for band in bands:
+        name = split_label(band.label)[0]
+        style = look[name]
+        if band.deviation is not None:
+            low, high = 100 - band.high, 100 - band.low
+            panel.fill_between(band.points, low, high, color=style.colour, alpha=0.06, linewidth=0, zorder=2)
+            for edge in (low, high):
+                panel.plot(band.points, edge, color=style.colour, alpha=0.35, linewidth=0.3, zorder=2)
+        draw_line(panel, band.points, 100 - band.mean, name, style)
+    last = int(max(band.points[-1] for band in bands))
+    panel.set_xlim(0.7, last + 0.3)
+    panel.xaxis.set_major_locator(FixedLocator([1, *range(2, last + 1, ceil(last / 10) * 2 or 1)]))
+    panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    set_ticks(panel.yaxis, 5)
 
 
 def points_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Quantity) -> Figure:
@@ -142,16 +130,8 @@ def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Qua
                 continue
             mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
             below, above = min(deviation, mean), min(deviation, quantity.top - mean)
-            panel.errorbar(
-                [place + (k - (len(ways) - 1) / 2) * width],
-                [mean],
-                yerr=[[below], [above]],
-                elinewidth=0.8,
-                capsize=1.6,
-                capthick=0.8,
-                zorder=5,
-                **_point_look(way),
-            )
+            at, look = place + (k - (len(ways) - 1) / 2) * width, {**WHISKERS, **_point_look(way)}
+            panel.errorbar([at], [mean], yerr=[[below], [above]], **look)
             reaches += [mean - below, mean + above]
     panel.set_xticks(range(len(family.shards)), [f"{shards:,}" for shards in family.shards])
     panel.set_xlim(-0.6, len(family.shards) - 0.4)

@@ -80,9 +80,8 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
     height = 3.6 - legend_height(samples)
     with new_page(heading, height, samples, caption, columns=2, below=0.45, left=0.7) as (figure, panels):
         top = max(float(ranking.counts.max()) for ranking in rankings)
-        for panel, ranking, name, colour in zip(
-            panels, rankings, ("negative", "positive"), (VERMILLION, BLUE), strict=True
-        ):
+        sides = ("negative", VERMILLION), ("positive", BLUE)
+        for panel, ranking, (name, colour) in zip(panels, rankings, sides, strict=True):
             _draw_ranking(panel, ranking, colour)
             panel.set_ylim(0.8, 2 * top)
             panel.set_title(f"{name} features: the top {ranking.features.size:,}")
@@ -102,17 +101,8 @@ def _samples() -> list[Line2D]:
 def _draw_ranking(panel: Axes, ranking: Ranking, colour: str) -> None:
     ranks = np.arange(1, ranking.features.size + 1)
     # As an image in PDF and SVG: there are tens of thousands of points.
-    panel.plot(
-        ranks,
-        ranking.counts,
-        ".",
-        color=colour,
-        alpha=0.35,
-        markersize=2.2,
-        markeredgewidth=0,
-        rasterized=True,
-        gid="features",
-    )
+    dots: dict[str, Any] = {"alpha": 0.35, "markersize": 2.2, "markeredgewidth": 0, "rasterized": True}
+    panel.plot(ranks, ranking.counts, ".", color=colour, gid="features", **dots)
     panel.plot(*median_line(ranking.counts), color=BLACK, linewidth=1.0, gid="median")
     panel.set_xscale("log")
     panel.set_yscale("log")

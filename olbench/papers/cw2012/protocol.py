@@ -79,10 +79,6 @@ class Shards(InParts, Protocol):
     recorded = (ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
     timed_examples = (TRAINING_ROUNDS.name,)
     series = accuracy_series("training examples")
-    sections = (
-        "headline", "verdicts", "evidence", "results", "shards", "claims", "tuning", "statistics", "costs",
-        "algorithms", "datasets", "provenance",
-    )  # fmt: skip
 
     def refuse(self, definition: Definition) -> str:
         if definition.order not in ("first", "second"):

@@ -1,26 +1,82 @@
 """Models of shards, apart and combined, beside one model of all the data (cw2012, Figures 6 and 7)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import olbench.papers.cw2012.epochs  # noqa: F401
+from olbench.analysis.results import Entry, Floats, Results
 from olbench.protocols.definition import Series
+from olbench.records.quantities import TRAINING_ERROR
+from olbench.report.contrasts import Pairing, contrast_section
 from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, capitalise, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
-if TYPE_CHECKING:
-    from olbench.papers.cw2012.figures import Family
+TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 
 
-def _families(report: Report) -> "list[Family]":
-    from olbench.papers.cw2012.figures import families
+@dataclass(frozen=True)
+class Family:
+    dataset: str
+    single: Entry
+    combined: Mapping[tuple[int, str], Entry]
 
-    return families(report.results)
+    @property
+    def label(self) -> str:
+        return self.single.label
+
+    @property
+    def shards(self) -> list[int]:
+        return list(dict.fromkeys(shards for shards, _ in self.combined))
+
+    @property
+    def ways(self) -> list[str]:
+        return list(dict.fromkeys(way for _, way in self.combined))
+
+    def best(self, shards: int) -> Entry:
+        """Return the combination that uses most of what the models know: KL, or else L2."""
+        ways = [way for way in ("kl", "l2", "counts", "average") if (shards, way) in self.combined]
+        return self.combined[shards, ways[0]]
+
+
+def families(results: Results) -> list[Family]:
+    found: dict[tuple[str, str], dict[tuple[int, str], Entry]] = {}
+    singles: dict[tuple[str, str], Entry] = {}
+    for entry in results.entries:
+        if not entry.done or "combination" not in entry.setting:
+            continue
+        place = entry.dataset, str(entry.spec)
+        if entry.setting["shards"] == 1:
+            singles[place] = entry
+        else:
+            found.setdefault(place, {})[entry.setting["shards"], entry.setting["combination"]] = entry
+    return [Family(place[0], single, found.get(place, {})) for place, single in singles.items()]
+
+
+def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | None:
+    """Return the share of the examples after which a curve first reaches an accuracy; None if it never does.
+
+    Between points the curve is taken to be straight.
+
+    >>> find_worth(np.array([10.0, 20.0, 40.0]), np.array([0.5, 0.7, 0.8]), 0.6)
+    0.375
+    """
+    best = np.maximum.accumulate(accuracies)
+    if not best.size or reached > best[-1]:
+        return None
+    place = int(np.argmax(best >= reached))
+    if place == 0 or best[place] == best[place - 1]:
+        return float(points[place] / points[-1])
+    part = (reached - best[place - 1]) / (best[place] - best[place - 1])
+    return float((points[place - 1] + part * (points[place] - points[place - 1])) / points[-1])
 
 
 def applies(report: Report) -> bool:
-    return any(family.combined for family in _families(report))
+    return any(family.combined for family in families(report.results))
 
 
 def _series(report: Report) -> Series | None:
@@ -28,9 +84,7 @@ def _series(report: Report) -> Series | None:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    from olbench.papers.cw2012.figures import TITLES
-
-    found = [family for family in _families(report) if family.combined]
+    found = [family for family in families(report.results) if family.combined]
     ways = [way for way in TITLES if any(way in family.ways for family in found)]
     rows = [row for family in found for row in _rows(report, family, ways)]
     columns = (*left("data set", "algorithm"), *right("shards", "single", *(TITLES[way] for way in ways)))
@@ -47,9 +101,7 @@ def parts(report: Report) -> Iterator[Part]:
         yield _corpora(report)
 
 
-def _rows(report: Report, family: "Family", ways: list[str]) -> Iterator[tuple[Box, ...]]:
-    from olbench.papers.cw2012.figures import find_worth
-
+def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[tuple[Box, ...]]:
     quantity, series = report.headline, _series(report)
     single = family.single.mean(quantity)
     for shards in family.shards:
@@ -101,7 +153,7 @@ def figures(report: Report) -> Figures:
     from olbench.papers.cw2012.figures import examples_figure, points_figure
     from olbench.report.figures.curves import file_names
 
-    everything = _families(report)
+    everything = families(report.results)
     found = {}
     names = file_names(list(dict.fromkeys(each.label for each in everything if each.combined)))
     for label, stem in names.items():
@@ -115,4 +167,7 @@ def figures(report: Report) -> Figures:
     return found
 
 
-register(Section("shards", "Shards", parts, applies, figures=figures))
+# Figure 5
+PROJECTIONS = Pairing(TRAINING_ERROR, "projection", "l2", "exact")
+register(contrast_section("training", "Training accuracy", 140, "training accuracy", PROJECTIONS))
+register(Section("shards", "Shards", 100, parts, applies, figures=figures))

@@ -12,11 +12,9 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.learners.examples import Floats
-from olbench.papers import audit
-from olbench.papers.audit.definition import POINTS, Instance, Instances
-from olbench.papers.audit.deviation import larger_root, shrinkage
+from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
+from olbench.papers.audit.deviation import confidence_loss, factor_6, larger_root, shrinkage
 from olbench.papers.audit.gaussians import (
-    NEAR,
     Example,
     Problem,
     compare_optimum,
@@ -38,9 +36,8 @@ from olbench.papers.audit.runs import (
     separable,
     tightest_comparator,
 )
-from olbench.papers.cw2008.audit import confidence_loss, factor_6
 
-check = partial(audit.check, paper="scw2012")
+check = stated_checks(__file__)
 
 
 # --- the updates, sections 2 and 3
@@ -67,12 +64,7 @@ def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
     return problem.step(alpha, shrinkage(alpha, problem.v, problem.phi))
 
 
-@check(
-    where="Eq. (3), Propositions 1 and 2",
-    statement="Sigma_{t+1} = Sigma_t - beta Sigma_t x'x Sigma_t",
-    correction="Sigma_t - beta Sigma_t x x' Sigma_t; x'x is a number",
-    within=NEAR,
-)
+@check
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     two = Problem(np.zeros(2), np.eye(2), np.array([1.0, 1.0]), 1.0, 1.0)
     for problem in (two, *violated_problems(partial(_problem, rng, "none"), trials)):
@@ -88,14 +80,7 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(*gaps, **shown, best=np.round(best[1], 9))
 
 
-@check(
-    id="section-2.4",
-    where="Section 2.4, AROW",
-    statement="alpha = loss beta and beta = 1 / (v + gamma) minimise KL + loss^2 / (2 gamma) + "
-    "x' Sigma_t x / (2 gamma)",
-    correction="The last term is x' Sigma x; with Sigma_t it is a constant and Sigma would not change",
-    within=(1e-5, "(slope)"),
-)
+@check
 def section_2_4(rng: np.random.Generator, trials: int) -> Instances:
     cases = [_Arow(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
@@ -107,13 +92,9 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Instances:
             slopes = [
                 largest_slope(partial(case.objective, share=share), *after, rng) for share in (0.0, NEW_SHARE)
             ]
-            shown = {
-                "y mu.x": 1.0 - case.loss,
-                "v": case.v,
-                "gamma": case.gamma,
-                "objective": case.objective(*after, 0.0),
-                "with Sigma_t kept": case.objective(after[0], case.covariance, 0.0),
-            }
+            shown = {"y mu.x": 1.0 - case.loss, "v": case.v, "gamma": case.gamma}
+            shown["objective"] = case.objective(*after, 0.0)
+            shown["with Sigma_t kept"] = case.objective(after[0], case.covariance, 0.0)
             yield Instance(slopes[0], slopes[1], **shown)
 
 
@@ -141,7 +122,7 @@ class _Arow(Example):
         return change + (hinge * hinge + spread) / (2.0 * self.gamma)
 
 
-@check(where="Proposition 1", statement="The closed form is the optimum of (4), SCW-I", within=NEAR)
+@check
 def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
     clipped = []
 
@@ -154,7 +135,7 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
     yield f"The step is C in {sum(clipped)} of {trials}"
 
 
-@check(where="Proposition 2", statement="The closed form is the optimum of (5), SCW-II", within=NEAR)
+@check
 def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
     return compare_optimum(
         violated_problems(partial(_problem, rng, "squared"), trials),
@@ -162,12 +143,7 @@ def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
     )
 
 
-@check(
-    where="Proposition 2, as LIBOL computes it",
-    statement="gamma = sqrt(2 phi^4 m^2 v + 4 n v phi^2 (n + 2 phi v)) in the authors' toolbox",
-    correction="gamma = phi sqrt(phi^2 m^2 v^2 + 4 n v (n + v phi^2)): v and phi squared, not doubled",
-    within=(1e-6, "(objective)"),
-)
+@check
 def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective (5) at both steps of olbench's rules with the numerical optimum."""
     one = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0, price="squared", C=1.0)
@@ -193,13 +169,7 @@ def soft(phi: float, C: float, a: float = 1.0) -> Algorithm:
 PRINTED_LEMMA_1 = Coefficients(lambda alpha, y, a: 1.0, printed_block, lambda w, a: w, lambda a: 1.0)
 
 
-@check(
-    where="Lemma 1",
-    statement="nu_i = 1, pi_ii = -beta_i, pi_pi = -beta_i sum_r pi_pr x_r'x_i, pi_pq -= beta_i sum_rs pi_pr "
-    "pi_sq x_r'x_s",
-    correction="nu_i = a alpha_i y_i, pi_ii = -beta_i a^2, pi_pi carries a, x_r'x_s is (x_r'x_i)(x_i'x_s)",
-    within=(1e-6, "(relative)"),
-)
+@check
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(np.ones((1, 1)), -np.ones(1), 2.0, 1.0, 1.0)]
     for _ in range(trials):
@@ -221,15 +191,7 @@ def soft_loss(r: float, v: float, phi: float, C: float) -> float:
     return min(float(confidence_loss(Decimal(r), Decimal(phi))), C * C * factor_6(phi) * v)
 
 
-@check(
-    id="section-4.3-loss",
-    where="Section 4.3, the loss",
-    statement="The loss with its ceiling keeps the properties of cw2008's Lemma 5: at least 1 at m <= 0, "
-    "convex, quadratic far out",
-    correction="It keeps item 6, loss = (1 + phi^2) / phi^2 alpha^2 v, and never rises; it is at least 1 "
-    "at m <= 0 only where C sqrt(v) >= phi / sqrt(1 + phi^2)",
-    within=(1e-9, ""),
-)
+@check
 def section_4_3_loss(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(-1.0, 1.0, 1.0, 0.1)]
     for _ in range(POINTS * trials):
@@ -250,13 +212,7 @@ def lowest_ceiling(phi: float) -> float:
     return phi / math.sqrt(1.0 + phi * phi)
 
 
-@check(
-    where="Theorem 1",
-    statement="The losses sum to at most sum alpha^2 v",
-    correction="They sum to (1 + phi^2) / phi^2 sum alpha^2 v: the factor of cw2008's Lemma 5, item 6",
-    within=(1e-9, "of the bound"),
-    corrected_within=(1e-7, "(relative)"),
-)
+@check
 def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(np.ones((1, 1)), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
@@ -342,14 +298,7 @@ def _maximise(
     return np.asarray(rows * np.exp(answer.x.reshape(rows.shape)))
 
 
-@check(
-    where="Theorem 1, right side",
-    statement="The losses sum to at most (1 + phi^2) / phi^2 (-log det S* + Tr S* + mu*' Sigma_{n+1}^-1 mu* "
-    "- d)",
-    correction="It holds where every update leaves y mu_{i+1}.x >= 0; in general the bracket needs + sum of "
-    "zeta m' (m' - 2 y mu*.x) over the updates that leave m' = y mu_{i+1}.x < 0",
-    within=(0.0, "of the bound"),
-)
+@check
 def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
     for one in _soft_runs(rng, trials):
         losses = math.fsum(one.losses)
@@ -365,11 +314,7 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
     )
 
 
-@check(
-    where="After Theorem 1",
-    statement="Where every mistake has a loss of at least 1, the same expression bounds the mistakes",
-    within=(0.0, "of the bound"),
-)
+@check
 def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Instances:
     for one in (*_soft_runs(rng, trials), *_mistaken_runs(rng, trials)):
         losses = [loss for each, loss in zip(one.run.updates, one.losses, strict=True) if each.m <= 0.0]

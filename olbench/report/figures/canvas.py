@@ -195,17 +195,10 @@ def legend_height(samples: Sequence[Artist]) -> float:
 
 def draw_legend(figure: Figure, samples: Sequence[Artist]) -> None:
     columns = _legend_columns(samples)
-    figure.legend(
-        handles=[sample for column in range(columns) for sample in samples[column::columns]],
-        loc="lower center",
-        ncols=columns,
-        borderaxespad=0.2,
-        borderpad=0.2,
-        handlelength=2.8,
-        columnspacing=1.2,
-        handletextpad=0.5,
-        labelspacing=0.35,
-    )
+    handles = [sample for column in range(columns) for sample in samples[column::columns]]
+    gaps: dict[str, Any] = {"borderaxespad": 0.2, "borderpad": 0.2, "handlelength": 2.8}
+    gaps |= {"columnspacing": 1.2, "handletextpad": 0.5, "labelspacing": 0.35}
+    figure.legend(handles=handles, loc="lower center", ncols=columns, **gaps)
 
 
 def turn_dark(figure: Figure) -> None:

@@ -1,100 +1,75 @@
-"""Which entries of a run a figure sets against each other: algorithms over epochs, and pairs of variants."""
+"""Two variants of an algorithm against each other, by data set."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olbench.analysis.results import Entry, Results
-from olbench.protocols.definition import Pairing
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-FEWEST = 3
+from olbench.errors import UserError
+from olbench.report.contrasts import Contrast
+from olbench.report.figures import canvas
+from olbench.report.figures.palette import Style, display_name, styles
+from olbench.report.grid import capitalise
 
-
-def split_label(label: str) -> tuple[str, str]:
-    """Return the name in a label and the tuning in brackets behind it, which is empty for the config's first.
-
-    >>> split_label("var-KL"), split_label("var-KL [paper]")
-    (('var-KL', ''), ('var-KL', 'paper'))
-    """
-    name, bracket, tuning = label.removesuffix("]").rpartition(" [")
-    return (name, tuning) if bracket and label.endswith("]") else (label, "")
-
-
-def tunings_of(entries: Iterable[Entry]) -> list[str]:
-    return list(dict.fromkeys(split_label(entry.label)[1] for entry in entries))
+#: Inches: the least side of the square of a scatter, the height of a line of its data sets, and the most that
+#: their names take.
+SIDE, ROW, NAMES = 2.1, 0.122, 1.6
 
 
-def with_tuning(name: str, tuning: str) -> str:
-    return f"{name}-{tuning}" if tuning else name
+def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "") -> Figure:
+    if not contrasts:
+        raise UserError("no two algorithms of the run form a pair, so there is nothing to draw")
+    look = styles(dict.fromkeys(dataset for each in contrasts for dataset in each.points))
+    names = {dataset: canvas.shorten(dataset, NAMES) for dataset in look}
+    side = max(SIDE, ROW * len(look))
+    left = 0.55 + side + 0.35 + canvas.LETTER * max(map(len, names.values()))
+    height = 0.3 + len(contrasts) * (side + 0.7)
+    heading = f"{capitalise(measured)} (%) by data set{title}"
+    counts = "; ".join(f"{each.y} against {each.x}: {each.count}" for each in contrasts)
+    with canvas.new_page(heading, height, caption=f"{heading}. {counts}.", titles=()) as (figure, _):
+        for row, contrast in enumerate(contrasts):
+            bottom = height - 0.25 - (row + 1) * (side + 0.7) + 0.4
+            _draw_scatter(canvas.add_panel(figure, 0.55, bottom, side, side), contrast, look)
+            bars = canvas.add_panel(figure, left, bottom, canvas.TEXT_WIDTH - left - 0.15, side)
+            _draw_differences(bars, contrast, look, names)
+    return figure
 
 
-def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
-    found = {
-        dataset: [
-            entry
-            for entry in results.of(dataset)
-            if entry.points.size > 1 and split_label(entry.label)[1] == tuning
-        ]
-        for dataset in results.datasets
-    }
-    followed = results.protocol.followed
-    labels = {entry.label for entries in found.values() for entry in entries if entry.algorithm in followed}
-    shown = {
-        dataset: [entry for entry in entries if len(labels) < 2 or entry.label in labels]
-        for dataset, entries in found.items()
-    }
-    return {dataset: entries for dataset, entries in shown.items() if entries}
+def _mark(style: Style) -> dict[str, Any]:
+    return {**canvas.line_look(style), "linestyle": "none", "markersize": 5.5 if style.marker == "*" else 4.2}
 
 
-def accuracy(error: float) -> float:
-    return 100.0 - 100.0 * error
+def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) -> None:
+    values = [value for point in contrast.points.values() for value in point]
+    margin = 0.08 * (max(values) - min(values)) or 0.1
+    # The same limits for both axes, and at most 100.
+    low, high = max(0.0, min(values) - margin), min(100.0, max(values) + margin)
+    panel.plot([low, high], [low, high], color="#888888", linewidth=0.6, zorder=1, gid="diagonal")
+    for dataset, (x, y) in contrast.points.items():
+        # Not clipped: the points at 100 lie on the edge.
+        panel.plot([x], [y], gid=dataset, zorder=3, clip_on=False, **_mark(look[dataset]))
+    panel.set(xlim=(low, high), ylim=(low, high), title=contrast.count)
+    panel.set(xlabel=display_name(contrast.x), ylabel=display_name(contrast.y))
+    panel.grid(axis="x")
+    canvas.set_ticks(panel.xaxis, 5)
+    canvas.set_ticks(panel.yaxis, 5)
 
 
-@dataclass(frozen=True)
-class Contrast:
-    x: str
-    y: str
-    tuning: str
-    points: Mapping[str, tuple[float, float]]
-
-    @property
-    def above(self) -> int:
-        return sum(y > x for x, y in self.points.values())
-
-    @property
-    def equal(self) -> int:
-        return sum(y == x for x, y in self.points.values())
-
-    @property
-    def count(self) -> str:
-        ties = f", {self.equal} on the line" if self.equal else ""
-        return f"{self.above} of {len(self.points)} above the line{ties}"
+def _draw_differences(
+    panel: Axes, contrast: Contrast, look: Mapping[str, Style], names: Mapping[str, str]
+) -> None:
+    panel.axvline(0, color="#888888", linewidth=0.6, zorder=1)
+    for place, (dataset, (x, y)) in enumerate(contrast.points.items()):
+        panel.plot([0, y - x], [place, place], color=look[dataset].colour, linewidth=0.7, zorder=2)
+        panel.plot([y - x], [place], gid=dataset, zorder=3, **_mark(look[dataset]))
+    canvas.name_rows(panel, [names[dataset] for dataset in contrast.points])
+    panel.margins(x=0.08)
+    title = f"{display_name(contrast.y)} minus {display_name(contrast.x)}"
+    panel.set(title=title, xlabel="difference in percentage points")
+    canvas.set_ticks(panel.xaxis, 6, format=FuncFormatter(_signed))
 
 
-def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
-    respect = pairing.respect
-    facts = {entry.label: _facts(entry) for entry in results.entries}
-    pairs = [
-        (one, other)
-        for one, own in facts.items()
-        if own.get(respect) == pairing.x
-        for other, others in facts.items()
-        if others == {**own, respect: pairing.y}
-    ]
-    means = {
-        (entry.dataset, entry.label): accuracy(entry.mean(pairing.quantity))
-        for entry in results.entries
-        if entry.done and any(entry.label in pair for pair in pairs)
-    }
-    found = []
-    for x, y in pairs:
-        shared = [name for name in results.datasets if (name, x) in means and (name, y) in means]
-        if len(shared) >= FEWEST:
-            (first, tuning), (second, _) = split_label(x), split_label(y)
-            points = {name: (means[name, x], means[name, y]) for name in shared}
-            found.append(Contrast(first, second, tuning, points))
-    return found
-
-
-def _facts(entry: Entry) -> dict[str, Any]:
-    return {**entry.options, "algorithm": entry.algorithm, "tuning": split_label(entry.label)[1]}
+def _signed(value: float, _: object) -> str:
+    return f"{value:+.4g}".replace("-", "\N{MINUS SIGN}") if value else "0"

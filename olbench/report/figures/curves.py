@@ -286,43 +286,22 @@ def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: Mapp
         panel.plot([rank, rank], [0, -0.3], color="black", linewidth=0.6, clip_on=False)
         if (rank - 1) % step == 0:
             panel.text(rank, -0.45, str(rank), ha="center", va="bottom", fontsize=7)
-    panel.plot(
-        [1, 1 + difference],
-        [-1.7, -1.7],
-        color="black",
-        linewidth=0.9,
-        marker="|",
-        markersize=4,
-        clip_on=False,
-        gid="CD",
-    )
+    ruler: dict[str, Any] = {"color": "black", "linewidth": 0.9, "marker": "|", "markersize": 4}
+    panel.plot([1, 1 + difference], [-1.7, -1.7], clip_on=False, gid="CD", **ruler)
     panel.text(1 + difference, -1.7, f"  CD = {difference:.2f}", va="center", fontsize=7)
     for low, high, y in diagram.bars:
-        panel.plot(
-            [low, high],
-            [y, y],
-            color="#444444",
-            linewidth=2.2,
-            solid_capstyle="projecting",
-            clip_on=False,
-            gid="group",
-        )
+        bar: dict[str, Any] = {"color": "#444444", "linewidth": 2.2, "solid_capstyle": "projecting"}
+        panel.plot([low, high], [y, y], clip_on=False, gid="group", **bar)
     # A line goes from the rank on the axis down and out to the name at the side.
     for label, mean, y, left in diagram.names:
         side = 1 if left else highest
         panel.plot([mean, mean, side], [0, y, y], color="#888888", linewidth=0.5, zorder=1, clip_on=False)
         panel.plot([mean], [0], clip_on=False, zorder=4, gid=label, **canvas.line_look(look[label]))
         title = display_name(label)
-        panel.annotate(
-            f"{title}  {mean:.2f}" if left else f"{mean:.2f}  {title}",
-            (side, y),
-            xytext=(-4 if left else 4, 0),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            va="center",
-            annotation_clip=False,
-            fontweight="bold" if look[label].width > 1 else "normal",
-        )
+        text, weight = f"{title}  {mean:.2f}" if left else f"{mean:.2f}  {title}", look[label].width > 1
+        beside = {"ha": "right", "xytext": (-4, 0)} if left else {"ha": "left", "xytext": (4, 0)}
+        how: dict[str, Any] = {**beside, "textcoords": "offset points", "annotation_clip": False}
+        panel.annotate(text, (side, y), va="center", fontweight="bold" if weight else "normal", **how)
 
 
 def save_figures(report: "Report", folder: Path, formats: Sequence[str] = canvas.FORMATS) -> list[Path]:

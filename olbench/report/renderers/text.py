@@ -20,8 +20,8 @@ LEAST = 24
 POINTER = "> "
 
 
-def render(parts: Iterable[Part], width: int = 140, colour: bool = False) -> str:
-    console = Console(
+def new_console(width: int, colour: bool) -> Console:
+    return Console(
         file=io.StringIO(),
         width=width,
         force_terminal=colour,
@@ -29,15 +29,23 @@ def render(parts: Iterable[Part], width: int = 140, colour: bool = False) -> str
         highlight=False,
         color_system="standard" if colour else None,
     )
+
+
+def printed_text(console: Console) -> str:
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).rstrip() + "\n"
+
+
+def render(parts: Iterable[Part], width: int = 140, colour: bool = False) -> str:
+    console = new_console(width, colour)
     for part in parts:
         if isinstance(part, Grid):
             _print_grid(console, part, width)
         else:
             console.print(Text(part))
         console.print()
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).rstrip() + "\n"
+    return printed_text(console)
 
 
 class Widths:

@@ -1,10 +1,9 @@
-"""The sections of a report, one file each; a protocol lists their ids; what does not apply is skipped."""
+"""The sections of a report, one file each; what does not apply to a run is skipped."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from olbench.errors import UserError
 from olbench.plugins import Registry
 from olbench.report.grid import Part
 from olbench.report.model import Report
@@ -20,6 +19,8 @@ Subject = TypeVar("Subject")
 class Section(Generic[Subject]):
     id: str
     title: str
+    #: Its place: those that ship have 10 (the summary), 20, ... 250; the usual one is before the statistics.
+    order: int = 205
     #: The tables and paragraphs of text, Markdown and LaTeX, and of the page if there is no `page`.
     parts: Callable[[Subject], Iterable[Part]] = lambda subject: ()
     applies: Callable[[Subject], object] = lambda subject: True
@@ -35,18 +36,23 @@ REGISTRY: Registry[Section[Report]] = Registry("the section", room=__name__, par
 
 
 def register(section: Section[Report]) -> Section[Report]:
+    """Add a section to the reports of all runs to which it applies.
+
+    A file of this folder, `tables.py` of a paper and a user's plugin (`olbench report --plugin`) call it:
+
+        def parts(report):
+            rows = [boxes(entry.label, str(entry.done)) for entry in report.rows]
+            yield Grid("Trials", (*left("algorithm"), *right("trials")), rows)
+
+        register(Section("trials", "Trials", parts=parts, applies=lambda report: report.rows))
+    """
     REGISTRY.add(section.id, section, section.parts.__module__)
     return section
 
 
-def all_sections(report: Report) -> list[Section[Report]]:
-    REGISTRY.load()
-    wanted = report.protocol.sections
-    unknown = [id for id in wanted if id not in REGISTRY]
-    if unknown:
-        raise UserError(f"the protocol {report.protocol.id} names an unknown section '{unknown[0]}'")
-    return [REGISTRY[id] for id in wanted]
+def all_sections() -> list[Section[Report]]:
+    return sorted(REGISTRY.listed(), key=lambda section: section.order)
 
 
 def sections_of(report: Report) -> list[Section[Report]]:
-    return [section for section in all_sections(report) if section.applies(report)]
+    return [section for section in all_sections() if section.applies(report)]

@@ -43,4 +43,4 @@ def parts(report: Report) -> Iterator[Grid]:
     yield Grid(title(report), (*columns, *left("source", drop=DETAIL)), rows)
 
 
-register(Section("algorithms", "Algorithms", parts, page=page))
+register(Section("algorithms", "Algorithms", 230, parts, page=page))

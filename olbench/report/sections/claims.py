@@ -50,4 +50,4 @@ def data(report: Report) -> Mapping[str, Any]:
     return {"claims": [{**vars(claim), "by_chance": report.chance_of(claim)} for claim in report.claims]}
 
 
-register(Section("claims", "Claims", parts, lambda report: report.claims, data, page=data))
+register(Section("claims", "Claims", 170, parts, lambda report: report.claims, data, page=data))

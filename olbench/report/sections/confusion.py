@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.analysis.results import Entry, Results
-from olbench.analysis.standings import winners
 from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
+from olbench.report.standings import winners
 
 ARRAY = "confusion"
 #: A matrix of more classes does not fit a terminal; then the pairs that are confused most are listed.
@@ -81,4 +81,4 @@ def figures(report: Report) -> Figures:
     }
 
 
-register(Section("confusion", "Confusion", parts, applies, data, figures=figures))
+register(Section("confusion", "Confusion", 90, parts, applies, data, figures=figures))

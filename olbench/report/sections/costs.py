@@ -38,4 +38,4 @@ def page(report: Report) -> Mapping[str, Any]:
     }
 
 
-register(Section("costs", "Costs", page=page))
+register(Section("costs", "Costs", 220, page=page))

@@ -45,4 +45,4 @@ def page(report: Report) -> Mapping[str, Any]:
     return {"rows": rows, "heading": title(report)}
 
 
-register(Section("datasets", "Data", parts, page=page))
+register(Section("datasets", "Data", 240, parts, page=page))

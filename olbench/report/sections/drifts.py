@@ -22,11 +22,11 @@ FOUND_NOTE = (
 
 
 def drifts_of(entry: Entry) -> list[dict[str, list[Any]]]:
-    return [each for each in entry.columns["drifts"] if isinstance(each, dict) and each.get("row")]
+    return [each for each in entry.columns.get("drifts", ()) if isinstance(each, dict) and each.get("row")]
 
 
 def applies(report: Report) -> bool:
-    return "drifts" in report.protocol.details and any(map(drifts_of, report.rows))
+    return any(map(drifts_of, report.rows))
 
 
 def parts(report: Report) -> Iterator[Grid]:
@@ -71,7 +71,7 @@ def data(report: Report) -> Mapping[str, Any]:
     for entry in report.rows:
         if trials := drifts_of(entry):
             found.setdefault(entry.dataset, {})[entry.label] = trials
-    return {"drifts": found}
+    return {"drifts": found} if any("drifts" in entry.columns for entry in report.rows) else {}
 
 
-register(Section("drifts", "Drifts", parts, applies, data))
+register(Section("drifts", "Drifts", 120, parts, applies, data))

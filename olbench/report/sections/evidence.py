@@ -128,4 +128,4 @@ def _named_data(named: NamedRow) -> dict[str, Any]:
     return {**vars(named), "is_right": named.is_right, "is_identified": named.is_identified}
 
 
-register(Section("evidence", "Evidence", parts, lambda report: report.printed_cells, data))
+register(Section("evidence", "Evidence", 40, parts, lambda report: report.printed_cells, data))

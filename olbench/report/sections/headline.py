@@ -6,13 +6,13 @@ from typing import Any
 from olbench.analysis import verdicts
 from olbench.analysis.evidence import describe_control
 from olbench.analysis.guessing import describe_guesses
-from olbench.analysis.standings import standings, winners
 from olbench.records.quantities import Quantity
 from olbench.report.grid import capitalise, count
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.provenance import changed_settings
 from olbench.report.sections.results import spread_page
+from olbench.report.standings import standings, winners
 
 FEW = 12
 #: The most algorithms that the page ranks in its summary; the statistics have all.
@@ -104,4 +104,4 @@ def _tally(report: Report, quantity: Quantity) -> dict[str, Any]:
     }
 
 
-register(Section("headline", "Summary", parts, data=data, page=page))
+register(Section("headline", "Summary", 10, parts, data=data, page=page))

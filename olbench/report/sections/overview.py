@@ -29,4 +29,4 @@ def parts(report: Report) -> Iterator[Grid]:
     yield Grid(title, left("data set") + right(*labels), rows, note)
 
 
-register(Section("overview", "Overview", parts))
+register(Section("overview", "Overview", 20, parts, lambda report: report.is_cross_validated))

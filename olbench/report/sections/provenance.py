@@ -81,4 +81,4 @@ def commands(report: Report) -> list[str]:
     return [run, *timed, f"olbench report {folder} --format html --output {page}"]
 
 
-register(Section("provenance", "Provenance", parts, data=data, page=page))
+register(Section("provenance", "Provenance", 250, parts, data=data, page=page))

@@ -62,6 +62,8 @@ def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
 
 
 def data(report: Report) -> Mapping[str, Any]:
+    if not report.is_cross_validated:
+        return {}
     tables = []
     for printed in report.paper.ranks if report.paper else ():
         names = ("ours", "paper_on_the_same", "paper_on_all")
@@ -71,5 +73,9 @@ def data(report: Report) -> Mapping[str, Any]:
     return {"mean_ranks": report.ranks, "printed_ranks": tables}
 
 
-# At least two algorithms, on a data set that has all of them.
-register(Section("ranks", "Ranks", parts, lambda report: len(report.ranks) > 1, data))
+def applies(report: Report) -> bool:
+    """Whether at least two algorithms have ranks: on a data set that has all of them."""
+    return report.is_cross_validated and len(report.ranks) > 1
+
+
+register(Section("ranks", "Ranks", 50, parts, applies, data))

@@ -296,4 +296,4 @@ def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any
     }
 
 
-register(Section("results", "Results", parts, data=data, page=page))
+register(Section("results", "Results", 80, parts, data=data, page=page))

@@ -140,8 +140,10 @@ def _count(found: Sequence[ErrorContrast], row: str, baseline: str) -> str:
 
 
 def data(report: Report) -> Mapping[str, Any]:
+    if not report.is_cross_validated:
+        return {}
     found = contrasts(report.attempt) if report.attempt else ()
     return {"mcnemar": [{**vars(each), "test": vars(each.test)} for each in found]}
 
 
-register(Section("significance", "Significance", parts, applies, data))
+register(Section("significance", "Significance", 60, parts, applies, data))

@@ -178,4 +178,4 @@ def figures(report: Report) -> Figures:
     return {"ranks": partial(critical_difference_figure, report.across, look, title)}
 
 
-register(Section("statistics", "Statistics", parts, data=data, page=page, figures=figures))
+register(Section("statistics", "Statistics", 210, parts, data=data, page=page, figures=figures))

@@ -31,4 +31,6 @@ def parts(report: Report) -> Iterator[Part]:
         yield f"{quantity.title} is undefined in every tuning trial of {where}, so `ties: {ties}` chose."
 
 
-register(Section("tuning", "Tuning", parts, lambda report: any(e.tuned is not None for e in report.rows)))
+register(
+    Section("tuning", "Tuning", 200, parts, lambda report: any(e.tuned is not None for e in report.rows))
+)

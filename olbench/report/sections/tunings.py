@@ -94,9 +94,11 @@ def verdict_counts(report: Report) -> Grid:
 
 
 def data(report: Report) -> Mapping[str, Any]:
+    if not report.is_cross_validated:
+        return {}
     counts = {way: dict(each) for way, each in count_verdicts(report).items()}
     averages = {name: {"datasets": size, **values} for name, (size, values) in means(report).items()}
     return {"tunings": {"means": averages, "verdicts": counts}}
 
 
-register(Section("tunings", "Tunings", parts, applies, data))
+register(Section("tunings", "Tunings", 190, parts, applies, data))

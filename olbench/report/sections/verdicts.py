@@ -36,7 +36,7 @@ def legend(report: Report) -> str:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    if "overview" not in report.protocol.sections:
+    if not report.is_cross_validated:  # those have the overview
         yield glance(report)
     yield verdict_map(report)
     others = not_reproduced(report)
@@ -175,4 +175,4 @@ def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
     }
 
 
-register(Section("verdicts", "Verdicts", parts, lambda report: report.judgements, data, page))
+register(Section("verdicts", "Verdicts", 30, parts, lambda report: report.judgements, data, page))

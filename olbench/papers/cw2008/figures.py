@@ -1,6 +1,7 @@
 """Mistakes and test errors of many runs, each on a sample of its own (cw2008, Figure 2 (a) and (b))."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,6 +19,15 @@ BARS = 8
 #: Inches: the height of a row of the test errors, the most that the names take, and the width of a mean with
 #: its deviation.
 ROW, NAMES, NUMBERS = 0.26, 2.4, 0.85
+Look = dict[str, Any]
+DIAMOND: Look = {"marker": "D", "markersize": 3.6, "markerfacecolor": "white", "markeredgewidth": 0.9}
+BOX: Look = {"height": 0.55, "facecolor": "white", "linewidth": 0.8, "zorder": 3}
+WHISKERS: Look = {"elinewidth": 0.6, "capsize": 1.6, "capthick": 0.6}
+BESIDE: Look = {
+    "xycoords": ("axes fraction", "data"),
+    "textcoords": "offset points",
+    "annotation_clip": False,
+}
 
 
 def mistakes_figure(results: Results, dataset: str) -> Figure:
@@ -59,19 +69,11 @@ def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int
     entry = group[0]
     counts = entry.curves["mistakes"]
     step = min(max(entry.points.size // BARS, lines), entry.points.size)
-    start = place * step // lines
+    every = place * step // lines, step
+    look = {**WHISKERS, **line_look(style), "errorevery": every, "markevery": every}
+    deviation = counts.std(axis=0, ddof=1) if entry.done > 1 else None
     panel.errorbar(
-        entry.points,
-        counts.mean(axis=0),
-        yerr=counts.std(axis=0, ddof=1) if entry.done > 1 else None,
-        errorevery=(start, step),
-        markevery=(start, step),
-        label=_name(group),
-        elinewidth=0.6,
-        capsize=1.6,
-        capthick=0.6,
-        zorder=3 + style.width,
-        **line_look(style),
+        entry.points, counts.mean(axis=0), yerr=deviation, label=_name(group), zorder=3 + style.width, **look
     )
 
 
@@ -96,40 +98,11 @@ def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
 def _draw_errors(panel: Axes, quantity: Quantity, entry: Entry, place: int, style: Style) -> None:
     values = entry.values(quantity) * (100 if quantity.percent else 1)
     low, first, median, third, high = np.quantile(values, (0, 0.25, 0.5, 0.75, 1))
-    panel.plot(
-        [low, high], [place, place], color=style.colour, linewidth=0.7, zorder=2, gid=f"range {entry.label}"
-    )
-    panel.barh(
-        place,
-        third - first,
-        0.55,
-        first,
-        facecolor="white",
-        edgecolor=style.colour,
-        linewidth=0.8,
-        zorder=3,
-        gid=f"quartiles {entry.label}",
-    )
-    panel.plot([median, median], [place - 0.27, place + 0.27], color=style.colour, linewidth=1.4, zorder=4)
-    panel.plot(
-        [values.mean()],
-        [place],
-        marker="D",
-        markersize=3.6,
-        markerfacecolor="white",
-        markeredgecolor=style.colour,
-        markeredgewidth=0.9,
-        linestyle="none",
-        zorder=5,
-        gid=entry.label,
-    )
-    panel.annotate(
-        quantity.spread(*entry.spread(quantity)),
-        (1, place),
-        xycoords=("axes fraction", "data"),
-        xytext=(72 * NUMBERS, 0),
-        textcoords="offset points",
-        ha="right",
-        va="center_baseline",
-        annotation_clip=False,
-    )
+    label, colour = entry.label, style.colour
+    panel.plot([low, high], [place, place], color=colour, linewidth=0.7, zorder=2, gid=f"range {label}")
+    panel.barh(place, third - first, left=first, edgecolor=colour, gid=f"quartiles {label}", **BOX)
+    panel.plot([median, median], [place - 0.27, place + 0.27], color=colour, linewidth=1.4, zorder=4)
+    diamond = {**DIAMOND, "markeredgecolor": colour, "linestyle": "none", "zorder": 5}
+    panel.plot([values.mean()], [place], gid=label, **diamond)
+    text, at = quantity.spread(*entry.spread(quantity)), (72 * NUMBERS, 0)
+    panel.annotate(text, (1, place), xytext=at, ha="right", va="center_baseline", **BESIDE)

@@ -4,19 +4,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import ceil
 
-from olbench.analysis.results import Entry
+from olbench.analysis.results import Entry, Results
 from olbench.protocols.definition import Series
-from olbench.report.figures.contrasts import accuracy, entries_by_epoch, tunings_of, with_tuning
+from olbench.report.contrasts import accuracy, split_label, tunings_of, with_tuning
 from olbench.report.grid import Box, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
 SERIES = "test_error"
 Blocks = Mapping[str, Sequence[Entry]]
+#: The algorithms of the paper's figures: shown alone if a run has two of them.
+FOLLOWED = ("cw-var", "cw", "pa")
 
 
 def series_of(report: Report) -> Series | None:
     return next((each for each in report.protocol.series if each.name == SERIES), None)
+
+
+def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
+    found = {
+        dataset: [
+            entry
+            for entry in results.of(dataset)
+            if entry.points.size > 1 and split_label(entry.label)[1] == tuning
+        ]
+        for dataset in results.datasets
+    }
+    labels = {entry.label for entries in found.values() for entry in entries if entry.algorithm in FOLLOWED}
+    shown = {
+        dataset: [entry for entry in entries if len(labels) < 2 or entry.label in labels]
+        for dataset, entries in found.items()
+    }
+    return {dataset: entries for dataset, entries in shown.items() if entries}
 
 
 def applies(report: Report) -> bool:
@@ -42,7 +61,7 @@ def _table(blocks: Blocks, place: int, title: str) -> Grid:
 
 
 def figures(report: Report) -> Figures:
-    from olbench.report.figures.accuracy import PANELS, epochs_figure
+    from olbench.papers.cw2012.figures import PANELS, epochs_figure
 
     series = series_of(report)
     assert series is not None
@@ -65,4 +84,4 @@ def _pages(blocks: Blocks, most: int) -> Iterator[Blocks]:
         left_over = left_over[size:]
 
 
-register(Section("epochs", "Accuracy by epoch", parts, applies, figures=figures))
+register(Section("epochs", "Accuracy by epoch", 130, parts, applies, figures=figures))

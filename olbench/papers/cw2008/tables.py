@@ -1,8 +1,9 @@
-"""Mistakes and test errors over runs that draw their own samples (cw2008, Figure 2 (a) and (b))."""
+"""Mistakes and test errors over runs with samples of their own; CW with deviations (cw2008, Figure 2)."""
 
 from functools import partial
 
 from olbench.records.quantities import TEST_ERROR
+from olbench.report.contrasts import Pairing, contrast_section
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
@@ -16,8 +17,8 @@ def applies(report: Report) -> bool:
 
 
 def figures(report: Report) -> Figures:
+    from olbench.papers.cw2008.figures import errors_figure, mistakes_figure
     from olbench.report.figures.curves import file_names
-    from olbench.report.figures.runs import errors_figure, mistakes_figure
 
     results = report.results
     quantity = report.protocol.quantity(TEST_ERROR.name)
@@ -29,4 +30,7 @@ def figures(report: Report) -> Figures:
     return found
 
 
-register(Section("runs", "Mistakes and test errors", applies=applies, figures=figures))
+# Figure 2 (c)
+CONSTRAINTS = Pairing(TEST_ERROR, "algorithm", "cw-var", "cw")
+register(contrast_section("constraint", "Deviation against variance", 150, "test accuracy", CONSTRAINTS))
+register(Section("runs", "Mistakes and test errors", 160, applies=applies, figures=figures))

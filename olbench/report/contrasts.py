@@ -1,0 +1,133 @@
+"""Pairs of variants of an algorithm on all data sets: a table, and a figure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from olbench.analysis.results import Entry, Results
+from olbench.records.quantities import Quantity
+from olbench.report.grid import Grid, boxes, capitalise, left, right
+from olbench.report.model import Report
+from olbench.report.sections import Figures, Section
+
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Entries to compare in a quantity: alike but for a respect, x in one, y in the other.
+
+    The respect is an option, such as the projection, or "algorithm".
+    """
+
+    quantity: Quantity
+    respect: str
+    x: str
+    y: str
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """Return the name in a label and the tuning in brackets behind it, which is empty for the config's first.
+
+    >>> split_label("var-KL"), split_label("var-KL [paper]")
+    (('var-KL', ''), ('var-KL', 'paper'))
+    """
+    name, bracket, tuning = label.removesuffix("]").rpartition(" [")
+    return (name, tuning) if bracket and label.endswith("]") else (label, "")
+
+
+def tunings_of(entries: Iterable[Entry]) -> list[str]:
+    return list(dict.fromkeys(split_label(entry.label)[1] for entry in entries))
+
+
+def with_tuning(name: str, tuning: str) -> str:
+    return f"{name}-{tuning}" if tuning else name
+
+
+def accuracy(error: float) -> float:
+    return 100.0 - 100.0 * error
+
+
+@dataclass(frozen=True)
+class Contrast:
+    x: str
+    y: str
+    tuning: str
+    points: Mapping[str, tuple[float, float]]
+
+    @property
+    def above(self) -> int:
+        return sum(y > x for x, y in self.points.values())
+
+    @property
+    def equal(self) -> int:
+        return sum(y == x for x, y in self.points.values())
+
+    @property
+    def count(self) -> str:
+        ties = f", {self.equal} on the line" if self.equal else ""
+        return f"{self.above} of {len(self.points)} above the line{ties}"
+
+
+def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
+    respect = pairing.respect
+    facts = {entry.label: _facts(entry) for entry in results.entries}
+    pairs = [
+        (one, other)
+        for one, own in facts.items()
+        if own.get(respect) == pairing.x
+        for other, others in facts.items()
+        if others == {**own, respect: pairing.y}
+    ]
+    means = {
+        (entry.dataset, entry.label): accuracy(entry.mean(pairing.quantity))
+        for entry in results.entries
+        if entry.done and any(entry.label in pair for pair in pairs)
+    }
+    found = []
+    for x, y in pairs:
+        shared = [name for name in results.datasets if (name, x) in means and (name, y) in means]
+        if len(shared) >= FEWEST:
+            (first, tuning), (second, _) = split_label(x), split_label(y)
+            points = {name: (means[name, x], means[name, y]) for name in shared}
+            found.append(Contrast(first, second, tuning, points))
+    return found
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    return {**entry.options, "algorithm": entry.algorithm, "tuning": split_label(entry.label)[1]}
+
+
+def contrast_section(id: str, title: str, order: int, measured: str, pairing: Pairing) -> Section[Report]:
+    """Return a section about all pairs of a run; `measured` names the accuracy that they are compared in."""
+
+    def contrasts(report: Report) -> list[Contrast]:
+        return (
+            find_contrasts(report.results, pairing) if pairing.quantity in report.protocol.quantities else []
+        )
+
+    def parts(report: Report) -> Iterator[Grid]:
+        for each in contrasts(report):
+            if not each.tuning:
+                yield Grid(
+                    f"{capitalise(measured)} (%) of {each.y} and {each.x}: {each.y} is higher on "
+                    f"{each.above} of {len(each.points)}",
+                    (*left("data set"), *right(each.y, each.x, "difference")),
+                    [
+                        boxes(dataset, f"{y:.2f}", f"{x:.2f}", f"{y - x:+.2f}")
+                        for dataset, (x, y) in each.points.items()
+                    ],
+                )
+
+    def figures(report: Report) -> Figures:
+        from olbench.report.figures.contrasts import contrast_figure
+
+        found, drawn = contrasts(report), {}
+        for tuning in dict.fromkeys(each.tuning for each in found):
+            own = [each for each in found if each.tuning == tuning]
+            title = f" (tuning: {tuning})" if tuning else ""
+            drawn[with_tuning(id, tuning)] = partial(contrast_figure, own, measured, title)
+        return drawn
+
+    return Section(id, title, order, parts, contrasts, figures=figures)
