@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from olbench.learners.passes import online_pass
     from olbench.learners.start import start
     from olbench.learners.tracing import trace
-    from olbench.protocols.definition import Protocol, protocol
+    from olbench.protocols.definition import Cell, Protocol, protocol
+    from olbench.protocols.specs import Experiment
     from olbench.records.quantities import Quantity
     from olbench.records.trial import Outcome
 
 __version__ = "2.0.0.dev0"
 
 _HOMES = {
+    "Cell": "olbench.protocols.definition",
+    "Experiment": "olbench.protocols.specs",
     "Outcome": "olbench.records.trial",
     "Parameter": "olbench.algorithms.definition",
     "Protocol": "olbench.protocols.definition",
@@ -57,6 +60,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "Cell",
+    "Experiment",
     "Outcome",
     "Parameter",
     "Protocol",

@@ -27,6 +27,7 @@ from olbench.analysis.published import (
 from olbench.errors import UserError, count, suggest
 from olbench.plugins import NUMBERS, PAPERS, folder_of, load_entry_points, paper_folders
 from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols.reading import searches
 from olbench.records.container import is_bundle, read_member
 from olbench.structs import (
     LOADER,
@@ -167,7 +168,7 @@ class PaperFile:
             {},
             options=mapping(anything),
             grid=choice("declared"),
-            search=one_or_many(choice(*self.protocol.searches)),
+            search=one_or_many(choice(*searches(self.protocol))),
             settings=mapping(anything),
             tuned=self._names,
         )

@@ -1,7 +1,6 @@
 """What `run` prints: the plan before it starts and the table after it ends."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -160,7 +159,7 @@ def _seconds(planned: CellReuse) -> float:
         return 0.0
     cell = planned.cell
     try:
-        seconds = run_rule(cell.definition, partial(cell.protocol.probe_seconds, cell))
+        seconds = run_rule(cell.definition, cell.probe_seconds)
         return (seconds or 0.0) * planned.would_run
     # A contestant that fails or leaves at once takes no time; the run will record why.
     except (Exception, SystemExit):

@@ -21,7 +21,7 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()
     large = [cell for cell in cells if _bytes_of(cell, jobs) > limit]
     for cell in _keep_unfinished(large, folders):
         raise UserError(_describe_excess(cell, jobs, limit))
-    scattered = [cell for cell in cells if cell.protocol.shuffled_bytes(cell) > limit]
+    scattered = [cell for cell in cells if cell.shuffled_bytes > limit]
     for cell in _keep_unfinished(scattered, folders):
         raise UserError(
             f"{cell.source.name} takes {show_size(cell.source.bytes)}, and {show_size(limit)} of memory may "
@@ -30,7 +30,7 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()
 
 
 def _bytes_of(cell: Cell, jobs: int) -> int:
-    return cell.protocol.shared_memory(cell) + jobs * cell.memory
+    return cell.shared_memory + jobs * cell.memory
 
 
 def _keep_unfinished(cells: Sequence[Cell], folders: Sequence[Path]) -> Sequence[Cell]:

@@ -9,6 +9,7 @@ from typing import Any
 from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell
+from olbench.protocols.measuring import list_missing
 from olbench.records import ledger, run_file
 from olbench.records.arrays import read_array
 from olbench.records.bundle import digest_records
@@ -83,7 +84,7 @@ def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str
     for record in records:
         if record["status"] == "ok" and record["protocol"] == cell.protocol.id:
             check_record(record, cell.protocol, path, "reused")
-            if not cell.protocol.list_missing(cell.config, record):
+            if not list_missing(cell.protocol, record):
                 usable[record["key"]] = record
     return usable
 
@@ -122,7 +123,7 @@ def _explain_cell(
 def explain_trial(cell: Cell, trial: Trial, nearby: Sequence[Record]) -> str:
     for record in nearby:
         if record["key"] == trial.key:
-            missing = ", ".join(cell.protocol.list_missing(cell.config, record))
+            missing = ", ".join(list_missing(cell.protocol, record))
             return (
                 f"it failed before ({record['error']})" if record["error"] else f"its record has no {missing}"
             )

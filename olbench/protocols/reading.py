@@ -12,10 +12,10 @@ from olbench.algorithms.algorithm import Algorithm, make_algorithm
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.plugins import load_plugin
 from olbench.algorithms.spec import NATIVE_KEYS, OPTION_KEYS, AlgorithmSpec
-from olbench.data.spec import FITTED_SCALES, TRAINING_ROWS, DatasetSpec, Reading
+from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAINING_ROWS, DatasetSpec, Reading
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
 from olbench.protocols import Protocol, get_protocol, protocols
-from olbench.protocols.specs import Config, Tuning
+from olbench.protocols.specs import Experiment, Tuning
 from olbench.structs import (
     Key,
     Node,
@@ -38,7 +38,7 @@ ENTRY_KEYS = (*keys_of(AlgorithmSpec), *OPTION_KEYS)
 READING_KEYS = keys_of(Reading, "fitted")
 
 
-def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
+def read_config(path: Path, overrides: Iterable[str] = ()) -> Experiment:
     return parse_config(apply_overrides(read_yaml(path), overrides), path.parent)
 
 
@@ -50,7 +50,7 @@ def data_config(
     plugins: Iterable[str] = (),
     path: str = "",
     reading: Mapping[str, Any] | None = None,
-) -> Config:
+) -> Experiment:
     """Return the config of a first look at one data set, without a file: ids separated by commas.
 
     With a path, `data` is only what the data set is called. `reading` has the keys for a user's own file.
@@ -91,24 +91,26 @@ def _replace(node: Node, path: list[str], value: Node) -> Node:
     return Node(content, node.place, {**node.keys, path[0]: node.keys.get(path[0], value.place)})
 
 
-def parse_config(root: Node, folder: Path) -> Config:
+def parse_config(root: Node, folder: Path) -> Experiment:
     if not isinstance(root.value, dict):
         raise root.fail("a config is a mapping with the keys datasets and algorithms")
     # Plugins come first: they may define the protocol and the algorithms that the other keys name.
     plugins = _load_plugins(root.value.get("plugins"), folder)
     protocol = _find_protocol(root.value.get("protocol"))
-    keys = [replace(key, read=as_node) if key.name in PARTS else key for key in keys_of(Config)]
-    given = read_keys([*keys, *protocol.keys], root, "the config")
+    kind: Any = type(protocol.experiment)
+    keys = [replace(key, read=as_node) if key.name in PARTS else key for key in keys_of(kind)]
+    given = read_keys(keys, root, "the config")
     given |= {"plugins": plugins, "protocol": protocol.id}
     if "paper" in given:
         given["paper"] = _find_paper(given["paper"], root.value["paper"], folder)
-    tuning = _tuning(given.get("tuning"), protocol)
-    datasets = _datasets(given["datasets"], folder, protocol)
-    covariance = given.get("covariance", Config.covariance)
-    algorithms = _algorithms(given["algorithms"], protocol, tuning, covariance)
-    parts = {"datasets": datasets, "algorithms": algorithms, "tuning": tuning}
-    own = {key.name: given.pop(key.name, key.default) for key in protocol.keys}
-    return protocol.extend(Config(**{**given, **parts, "settings": own}))
+    given["tuning"] = tuning = _tuning(given.get("tuning"), protocol)
+    listed = given["datasets"]
+    given["datasets"] = _datasets(listed, folder, protocol)
+    covariance = given.get("covariance", Experiment.covariance)
+    given["algorithms"] = _algorithms(given["algorithms"], protocol, tuning, covariance)
+    experiment: Experiment = kind(**given)
+    with place_errors(listed):
+        return experiment.extend()
 
 
 def _load_plugins(node: Node | None, folder: Path) -> tuple[str, ...]:
@@ -136,19 +138,22 @@ def _find_paper(id: str, node: Node, folder: Path) -> str:
 
 
 def tuning_keys(protocol: Protocol) -> list[Key]:
-    search, *others = keys_of(Tuning)
-    return [replace(search, read=choice(*protocol.searches), default=MISSING), *others]
+    """Return the keys of `tuning`; the first, `search`, must be given."""
+    kind: Any = type(protocol.experiment.tuning)
+    search, *others = keys_of(kind)
+    return [replace(search, default=MISSING), *others]
+
+
+def searches(protocol: Protocol) -> list[str]:
+    return list(tuning_keys(protocol)[0].schema["enum"])
 
 
 def _tuning(node: Node | None, protocol: Protocol) -> Tuning:
-    own = {key.name: key.default for key in protocol.tuning_keys}
     if node is None:
-        return Tuning(settings=own)
+        return protocol.experiment.tuning
     if isinstance(node.value, dict) and "search" not in node.value:
-        raise node.fail(f"tuning needs the key 'search': one of {', '.join(protocol.searches)}")
-    given = read_keys([*tuning_keys(protocol), *protocol.tuning_keys], node, "tuning")
-    settings = {name: given.pop(name, default) for name, default in own.items()}
-    return Tuning(**given, settings=settings)
+        raise node.fail(f"tuning needs the key 'search': one of {', '.join(searches(protocol))}")
+    return type(protocol.experiment.tuning)(**read_keys(tuning_keys(protocol), node, "tuning"))
 
 
 @contextmanager
@@ -165,8 +170,8 @@ def _datasets(node: Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec
         spec = _dataset(item, folder)
         if spec.reading.scale in FITTED_SCALES and protocol.fitted_on == TRAINING_ROWS:
             spec = replace(spec, reading=replace(spec.reading, fitted=TRAINING_ROWS))
-        if reason := _refuse_data(spec, specs, protocol):
-            raise item.fail(reason)
+        with place_errors(item):
+            _check_data(spec, specs, protocol)
         if not is_unicode(spec.name):
             raise UserError(
                 f"the name of the data set {spec.name!a} is not valid Unicode; rename the file, or give "
@@ -176,20 +181,33 @@ def _datasets(node: Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec
     return tuple(specs)
 
 
-def _refuse_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Protocol) -> str:
-    if reason := protocol.refuse_data(spec):
-        return reason
+def _check_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Protocol) -> None:
+    reading, fitted_on = spec.reading, protocol.fitted_on
+    if reading.scale in FITTED_SCALES and fitted_on not in (ALL_ROWS, TRAINING_ROWS):
+        other = "running or unit" if fitted_on == PAST_ROWS else "unit"
+        raise UserError(
+            f"scale: {reading.scale} would be fitted on rows that the protocol {protocol.id} tests; use "
+            f"scale: {other}, or scale the file"
+        )
+    if reading.scale == RUNNING and fitted_on != PAST_ROWS:
+        raise UserError(
+            f"scale: {RUNNING} goes by the order of the file, and the protocol {protocol.id} has orders of "
+            "its own; use protocol: stream, or another scale"
+        )
+    if reading.missing == "mean" and fitted_on != ALL_ROWS:
+        raise UserError(
+            f"missing: mean would be taken over rows that the protocol {protocol.id} tests; use zero or drop"
+        )
     if replace(spec, path="") in [replace(other, path="") for other in others]:
-        return f"the data set '{spec.name}' is listed twice"
+        raise UserError(f"the data set '{spec.name}' is listed twice")
     if any(spec.name == other.name and (spec.path or other.path) for other in others):
-        return f"two data sets would be called '{spec.name}'; give one of them another name"
+        raise UserError(f"two data sets would be called '{spec.name}'; give one of them another name")
     if spec.labels and not protocol.multiclass:
         able = ", ".join(known.id for known in protocols() if known.multiclass)
-        return (
+        raise UserError(
             f"labels: {spec.labels} has no meaning for the protocol {protocol.id}; it runs under protocol: "
             f"{able}"
         )
-    return ""
 
 
 def _dataset(node: Node, folder: Path) -> DatasetSpec:
@@ -297,13 +315,12 @@ def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) 
     places = node.value
     checked = {"params": mapping(as_node), "grid": as_node}
     keys = [replace(key, read=checked.get(key.name, key.read)) for key in ENTRY_KEYS]
-    given = read_keys([*keys, *protocol.entry_keys], node, "an algorithm")
+    given = read_keys([*keys, *protocol.experiment.entry_keys], node, "an algorithm")
     # Without a compiler no trial can run. That is not a mistake in the config, so no line of it is named.
     import_module("olbench.kernels.compile")
     with place_errors(places["id"]):
         definition = get_definition(given["id"])
-    if reason := protocol.refuse(definition):
-        raise places["id"].fail(reason)
+        protocol.refuse(definition)
     if "multiclass" in given and not protocol.multiclass:
         raise places["multiclass"].fail(f"the protocol {protocol.id} has two classes; leave multiclass out")
     if definition.only_native and not protocol.multiclass:
@@ -315,7 +332,7 @@ def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) 
         params=params,
         grid=_grid(given.get("grid"), definition, params, tuning),
         options=_options(select(OPTION_KEYS, given), places, definition, covariance),
-        settings=select(protocol.entry_keys, given),
+        settings=select(protocol.experiment.entry_keys, given),
     )
 
 

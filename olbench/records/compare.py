@@ -112,7 +112,7 @@ class Recorded:
         good = [record for record in viewed if record["status"] == "ok"]
         for record in good:
             self.check(record)
-        if self.protocol.same_n:
+        if any(each.same for each in self.protocol.recorded):
             self._check_sizes(good)
         return viewed
 

@@ -12,10 +12,10 @@ from olbench.algorithms import get_definition, load_plugin, title_of
 from olbench.algorithms.registry import RECORDED
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
-from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols import Protocol, make_protocol, protocols, read_experiment
 from olbench.protocols.behaviour import source_hash
 from olbench.protocols.definition import Cell, Known
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment
 from olbench.records import ledger, provenance
 from olbench.records.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
 from olbench.records.seeds import STREAMS
@@ -23,7 +23,6 @@ from olbench.structs import (
     Node,
     any_text,
     anything,
-    from_plain,
     from_struct,
     line,
     many,
@@ -80,7 +79,7 @@ class CellFacts:
 
 @dataclass(frozen=True)
 class RunFile:
-    config: Config
+    config: Annotated[Experiment, read_experiment]
     data: Mapping[str, DataFacts] = field(default_factory=dict)
     cells: tuple[CellFacts, ...] = ()
     sources: Texts = field(default_factory=dict)
@@ -115,7 +114,6 @@ class RunFile:
         known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
         # There are tens of thousands of keys, which are checked apart.
         run = read_plain(cls, {**known, "cells": [{**cell, "keys": []} for cell in content["cells"]]}, NAME)
-        _check_settings(run.config)
         cells = []
         for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True)):
             if cell.entry >= len(run.config.algorithms):
@@ -135,24 +133,11 @@ def _read_keys(keys: Any, place: str) -> Any:
     return tuple(keys)
 
 
-def _check_settings(config: Config) -> None:
-    """Check what the protocol adds to a config; that of a plugin is not loaded for it."""
-    protocol = next((known for known in protocols() if known.id == config.protocol), None)
-    if protocol is None:
-        return
-    added = [("config", key, config.settings) for key in protocol.keys]
-    added += [("config.tuning", key, config.tuning.settings) for key in protocol.tuning_keys]
-    for place, key, settings in added:
-        # What a config names, such as a file of rules, is recorded as its content; it has no default.
-        if key.default is not None and key.name in settings:
-            key.read(from_plain(settings[key.name], f"{NAME}.{place}.{key.name}", paths=True), key.name)
-
-
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, end: str | None) -> RunFile:
+def describe(config: Experiment, cells: Sequence[Cell], known: Known, start: str, end: str | None) -> RunFile:
     sources = {cell.source.name: cell.source for cell in cells}
     return RunFile(
         config=config,
@@ -291,13 +276,13 @@ def refer_to_lines(content: Mapping[str, Any], keys: Sequence[str]) -> dict[str,
     return {**content, "cells": cells}
 
 
-def read_config(folder: Path) -> Config:
+def read_config(folder: Path) -> Experiment:
     config = read(folder).config
     load_plugins(config)
     return config
 
 
-def load_plugins(config: Config) -> None:
+def load_plugins(config: Experiment) -> None:
     for path in config.plugins:
         for bundle in Path(path).parents:
             if is_bundle(bundle):
@@ -308,10 +293,10 @@ def load_plugins(config: Config) -> None:
         load_plugin(path)
 
 
-def protocol_of(config: Config) -> Protocol:
+def protocol_of(config: Experiment) -> Protocol:
     if config.protocol not in {protocol.id for protocol in protocols()}:
         load_plugins(config)
-    return get_protocol(config.protocol).configured(config)
+    return make_protocol(config)
 
 
 def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:

@@ -122,7 +122,7 @@ def _is_quick_look(run: RunFile) -> bool:
     assert run.config.paper is not None
     paper = load_paper(run.config.paper).under(run.config.protocol)
     needed = max((each.n or 0 for each in paper.numbers if each.deviation is not None), default=0)
-    return run_file.protocol_of(run.config).repeats(run.config) < needed
+    return max((cell.planned for cell in run.cells), default=0) < needed
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:

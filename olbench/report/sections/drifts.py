@@ -22,11 +22,11 @@ FOUND_NOTE = (
 
 
 def drifts_of(entry: Entry) -> list[dict[str, list[Any]]]:
-    return [each for each in entry.columns["drifts"] if isinstance(each, dict) and each.get("row")]
+    return [each for each in entry.columns.get("drifts", ()) if isinstance(each, dict) and each.get("row")]
 
 
 def applies(report: Report) -> bool:
-    return "drifts" in report.protocol.details and any(map(drifts_of, report.rows))
+    return any(map(drifts_of, report.rows))
 
 
 def parts(report: Report) -> Iterator[Grid]:
