@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from olbench.analysis import check as regression
 from olbench.analysis.baseline import Baseline, baseline_of
+from olbench.analysis.paper_file import load_paper
 from olbench.data.source import Source, find_sources
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
@@ -101,6 +102,8 @@ def plan(
     in the memory of this machine; those whose trials are all in `folder` or in the runs of `reuse` take none.
     `say` is told which data set is being loaded.
     """
+    if config.paper:
+        _read_paper(config.paper)
     sources, skipped = find_sources(config.datasets, skip_missing, say)
     cells = list(find_cells(sources) if find_cells else cells_of(config, sources))
     workers = jobs or default_jobs()
@@ -112,6 +115,15 @@ def plan(
     if limited:
         refuse_excess(cells, workers, [*own, *others])
     return Plan(sources, skipped, cells, workers, runs)
+
+
+def _read_paper(id_or_path: str) -> None:
+    """Read the numbers of the paper, so that what is wrong in its file is said before the first trial."""
+    try:
+        load_paper(id_or_path)
+    except UserError as error:
+        place = getattr(id_or_path, "place", "")
+        raise UserError(f"{place}: {error}" if place else str(error)) from None
 
 
 def complete(

@@ -14,6 +14,7 @@ from olbench.algorithms.plugins import load_plugin
 from olbench.algorithms.spec import NATIVE_KEYS, OPTION_KEYS, AlgorithmSpec
 from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAINING_ROWS, DatasetSpec, Reading
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
+from olbench.plugins import find_paper, is_paper_file
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.specs import Experiment, Tuning
 from olbench.structs import (
@@ -102,7 +103,7 @@ def parse_config(root: Node, folder: Path) -> Experiment:
     given = read_keys(keys, root, "the config")
     given |= {"plugins": plugins, "protocol": protocol.id}
     if "paper" in given:
-        given["paper"] = _find_paper(given["paper"], root.value["paper"], folder)
+        given["paper"] = _find_paper(root.value["paper"], folder)
     given["tuning"] = tuning = _tuning(given.get("tuning"), protocol)
     listed = given["datasets"]
     given["datasets"] = _datasets(listed, folder, protocol)
@@ -128,13 +129,22 @@ def _find_protocol(node: Node | None) -> Protocol:
     return get_protocol("online" if node is None else choice(*known)(node, "protocol"))
 
 
-def _find_paper(id: str, node: Node, folder: Path) -> str:
-    from olbench.analysis.paper_file import is_path, load_paper
+class PlacedText(str):
+    """A text of a config that is used later, with its place for an error."""
 
+    place: str
+
+
+def _find_paper(node: Node, folder: Path) -> PlacedText:
+    """Return the id of a paper, or the path of its file, which is read later."""
+    name = text(node, "paper")
     with place_errors(node):
-        name = str((folder / expand_home(id)).resolve()) if is_path(id) else id
-        load_paper(name)
-    return name
+        if is_paper_file(name):
+            name = str((folder / expand_home(name)).resolve())
+        find_paper(name)
+    paper = PlacedText(name)
+    paper.place = node.place
+    return paper
 
 
 def tuning_keys(protocol: Protocol) -> list[Key]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Parameter
-from olbench.analysis.paper_file import paper_ids
 from olbench.data.catalog import catalog
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
+from olbench.plugins import paper_ids
 from olbench.protocols import Protocol, protocols
 from olbench.protocols.reading import ALL, ENTRY_KEYS, READING_KEYS, tuning_keys
 from olbench.protocols.specs import Experiment, own_keys

@@ -10,9 +10,8 @@ from typing import Any
 
 import yaml
 
-from olbench.analysis.paper_file import find_paper
 from olbench.errors import UserError, show_name
-from olbench.plugins import paper_folders
+from olbench.plugins import find_paper, paper_folders
 from olbench.records import arrays, container, ledger, run_file
 from olbench.records.packed import pack
 from olbench.records.record import TIMES
