@@ -26,13 +26,13 @@ from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.errors import UserError
 from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
-from olbench.protocols.reading import apply_overrides, parse_config, read_config
+from olbench.protocols.reading import parse_config, read_config
 from olbench.protocols.specs import Config
 from olbench.records import run_file
 from olbench.records.bundle import Bundled, write_bundle
 from olbench.records.container import SUFFIX, trust
 from olbench.records.shipped import find_config, find_run
-from olbench.structs import from_plain
+from olbench.structs import apply_overrides, from_plain
 
 if TYPE_CHECKING:
     from olbench.analysis.forensics import Inquiry, Suspect

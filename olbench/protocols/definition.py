@@ -1,23 +1,8 @@
 """What a protocol is: which trials an experiment asks for, and what one trial measures.
 
-A protocol is a class with a decorator, in this folder or in a user's own file. Its experiment is a dataclass,
-whose fields are the keys of a config:
-
-    from olbench import Experiment, Protocol, protocol
-
-    @dataclass(frozen=True)
-    class TwiceExperiment(Experiment):
-        splits: Annotated[int, whole(1), "random halves"] = 10
-
-    @protocol
-    class Twice(Protocol):
-        id = "twice"
-        experiment = TwiceExperiment((), ())
-        quantities = (Quantity("hits", "hits", 1, better="higher"),)
-        def run(self, trial, source, stopped): ...
-
-A protocol makes cells, and a cell makes trials. The engine and the reports know these two classes and nothing
-of the protocols that extend them.
+A protocol is a class with a decorator, in this folder or in a user's own file (docs/own-protocol.md). Its
+experiment is a dataclass, whose fields are the keys of a config. A protocol makes cells, and a cell makes
+trials. The engine and the reports know these two classes and nothing of the protocols that extend them.
 """
 
 import math

@@ -1,31 +1,32 @@
 """The config of an experiment: YAML in, frozen dataclasses out, every error with file and line."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import MISSING, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from olbench.algorithms import definitions, get_definition
-from olbench.algorithms.algorithm import Algorithm, make_algorithm
-from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.plugins import load_plugin
-from olbench.algorithms.spec import NATIVE_KEYS, OPTION_KEYS, AlgorithmSpec
-from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAINING_ROWS, DatasetSpec, Reading
-from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
+from olbench.algorithms.reading import check_value, read_grid, read_options
+from olbench.algorithms.spec import OPTION_KEYS, AlgorithmSpec
+from olbench.data.reading import read_dataset
+from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAINING_ROWS, DatasetSpec
+from olbench.errors import UserError, expand_home, is_unicode
 from olbench.plugins import find_paper, is_paper_file
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.specs import Experiment, Tuning
 from olbench.structs import (
     Key,
     Node,
+    apply_overrides,
     as_node,
     choice,
     from_plain,
     keys_of,
     mapping,
-    parse_yaml,
+    place_errors,
     read_keys,
     read_yaml,
     select,
@@ -33,10 +34,8 @@ from olbench.structs import (
 )
 
 ALL = "all"
-DEEPEST = 20
 PARTS = ("datasets", "algorithms", "tuning")
 ENTRY_KEYS = (*keys_of(AlgorithmSpec), *OPTION_KEYS)
-READING_KEYS = keys_of(Reading, "fitted")
 
 
 def read_config(path: Path, overrides: Iterable[str] = ()) -> Experiment:
@@ -67,29 +66,6 @@ def data_config(
         parts["plugins"] = from_plain(plugins, "--plugin")
     root = Node(parts, data, dict.fromkeys(parts, data))
     return parse_config(apply_overrides(root, overrides), Path())
-
-
-def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
-    for override in overrides:
-        key, separator, value = override.partition("=")
-        place = f"--set {shorten(override, 200)}"
-        if not separator or not key:
-            raise UserError(f"{place}: write key=value, for example --set permutations=5")
-        path = key.split(".")
-        if len(path) > DEEPEST:
-            raise UserError(f"--set {shorten(override)}: no key of a config is below {DEEPEST} others")
-        root = _replace(root, path, parse_yaml(value or "null", place, one_place=True))
-    return root
-
-
-def _replace(node: Node, path: list[str], value: Node) -> Node:
-    if not path:
-        return value
-    if not isinstance(node.value, dict):
-        raise value.fail(f"there is no key '{path[0]}' below a value that is not a mapping")
-    below = node.value.get(path[0], Node({}, value.place))
-    content = {**node.value, path[0]: _replace(below, path[1:], value)}
-    return Node(content, node.place, {**node.keys, path[0]: node.keys.get(path[0], value.place)})
 
 
 def parse_config(root: Node, folder: Path) -> Experiment:
@@ -166,18 +142,10 @@ def _tuning(node: Node | None, protocol: Protocol) -> Tuning:
     return type(protocol.experiment.tuning)(**read_keys(tuning_keys(protocol), node, "tuning"))
 
 
-@contextmanager
-def place_errors(node: Node) -> Iterator[None]:
-    try:
-        yield
-    except UserError as error:
-        raise node.fail(str(error)) from None
-
-
 def _datasets(node: Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec, ...]:
     specs: list[DatasetSpec] = []
     for item in node.items("datasets"):
-        spec = _dataset(item, folder)
+        spec = read_dataset(item, folder)
         if spec.reading.scale in FITTED_SCALES and protocol.fitted_on == TRAINING_ROWS:
             spec = replace(spec, reading=replace(spec.reading, fitted=TRAINING_ROWS))
         with place_errors(item):
@@ -220,81 +188,6 @@ def _check_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Prot
         )
 
 
-def _dataset(node: Node, folder: Path) -> DatasetSpec:
-    from olbench.data.prepare.labels import read_label
-    from olbench.data.readers.tables.csv import read_delimiter
-
-    if not isinstance(node.value, dict):
-        return find_dataset(text(node, "a data set"), node, folder)
-    keys = [replace(key, default="") for key in (*keys_of(DatasetSpec), *READING_KEYS)]
-    given, places = read_keys(keys, node, "a data set"), node.value
-    if "path" in given:
-        spec = _find_file(given["path"], places["path"], folder)
-        name = given.get("name", spec.name)
-    elif "name" in given:
-        spec = find_dataset(given["name"], places["name"], folder)
-        name = spec.name
-    else:
-        raise node.fail("a data set needs the key 'name' or 'path'")
-    if "labels" in given and given.keys() & {"positive", "negative"}:
-        raise places["labels"].fail("positive and negative cannot be combined with labels: all")
-    for key in ("positive", "negative"):
-        if not spec.path and any(isinstance(label, str) for label in given.get(key, ())):
-            raise places[key].fail(f"{key} must be a label or a list of labels, not {places[key].shown()}")
-        if key in given:
-            with place_errors(places[key]):
-                given[key] = tuple(map(read_label, given[key]))
-    if "delimiter" in given:
-        with place_errors(places["delimiter"]):
-            given["delimiter"] = read_delimiter(given["delimiter"])
-    reading = select(READING_KEYS, given)
-    if reading and not spec.path:
-        key = next(iter(reading))
-        raise places[key].fail(
-            f"{name} is read as the catalogue says; {key} is for your own files, which have the key path"
-        )
-    labels = select(keys_of(DatasetSpec, "name", "path"), given)
-    return _with_usual_labels(DatasetSpec(name, spec.path, **labels, reading=Reading(**reading)))
-
-
-def find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
-    from olbench.data.catalog import catalog, find
-    from olbench.data.readers.compressed import STDIN
-
-    if name in catalog():
-        return DatasetSpec(name)
-    if name == STDIN:
-        raise node.fail(
-            "a config cannot read standard input, which passes only once; name a file, or use `olbench run -`"
-        )
-    with place_errors(node):
-        if not is_file(folder / expand_home(name)):
-            find(name)  # refuses every unknown name
-    return _find_file(name, node, folder)
-
-
-def _find_file(name: str, node: Node, folder: Path) -> DatasetSpec:
-    from olbench.data.readers.compressed import base_name
-    from olbench.data.readers.tables import plain_name
-
-    with place_errors(node):
-        path = folder / expand_home(name)
-    if not is_file(path):
-        raise node.fail(f"there is no file {path}")
-    return DatasetSpec(plain_name(base_name(path.name)), str(path.resolve()))
-
-
-def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
-    """Leave out labels that are the catalogue's own: the data set then keeps its name and its orders."""
-    from olbench.data.catalog import catalog
-
-    if spec.path or spec.labels:
-        return spec
-    entry = catalog()[spec.name]
-    usual = (entry.positive, entry.negative) == (spec.positive, spec.negative)
-    return DatasetSpec(spec.name) if usual else spec
-
-
 def _algorithms(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> tuple[AlgorithmSpec, ...]:
     if node.value == ALL:
         return tuple(_able_algorithms(node, protocol, tuning, covariance))
@@ -335,80 +228,12 @@ def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) 
         raise places["multiclass"].fail(f"the protocol {protocol.id} has two classes; leave multiclass out")
     if definition.only_native and not protocol.multiclass:
         raise places["id"].fail(f"{definition.id} learns several classes; the protocol {protocol.id} has two")
-    params = {name: _check_value(definition, name, item) for name, item in given.get("params", {}).items()}
+    params = {name: check_value(definition, name, item) for name, item in given.get("params", {}).items()}
     return AlgorithmSpec(
         # An entry may name the algorithm by its title; records have its id.
         **{**select(keys_of(AlgorithmSpec, "params", "grid"), given), "id": definition.id},
         params=params,
-        grid=_grid(given.get("grid"), definition, params, tuning),
-        options=_options(select(OPTION_KEYS, given), places, definition, covariance),
+        grid=read_grid(given.get("grid"), definition, params, tuning.search != "none"),
+        options=read_options(select(OPTION_KEYS, given), places, definition, covariance),
         settings=select(protocol.experiment.entry_keys, given),
     )
-
-
-def _grid(
-    node: Node | None, definition: Definition, params: Mapping[str, Value], tuning: Tuning
-) -> dict[str, tuple[Value, ...]]:
-    """Return the values to search: the given grid, or when tuning the papers' for what is not fixed."""
-    if node is None:
-        return dict(definition.grid_beside(params)) if tuning.search != "none" else {}
-    if tuning.search == "none":
-        raise node.fail("a grid needs tuning; add for example tuning: {search: grid}")
-    if not isinstance(node.value, dict) or not node.value:
-        raise node.fail("grid must be a mapping of parameters to lists, and not empty")
-    grid = {}
-    for name, items in node.value.items():
-        if name in params:
-            raise UserError(f"{node.keys[name]}: {name} is both fixed in params and searched in grid")
-        values = [_check_value(definition, name, item) for item in items.items(f"the grid of {name}")]
-        if len(set(values)) < len(values):
-            raise items.fail(f"the grid of {name} has a value twice")
-        grid[name] = tuple(values)
-    return grid
-
-
-def _options(
-    given: Mapping[str, Any], places: Mapping[str, Node], definition: Definition, covariance: str
-) -> dict[str, Any]:
-    """Return how several classes are learnt, and how the covariance of a second-order algorithm is kept.
-
-    One-vs-rest, the default, is not named: trials on record do not name it either.
-    """
-    several = select(NATIVE_KEYS, given)
-    if definition.order != "second":
-        for key in given.keys() - several.keys():
-            raise places[key].fail(f"{definition.id} has no covariance, so '{key}' does not apply")
-        with place_errors(places.get("allocation", places.get("multiclass", places["id"]))):
-            return _name_native(make_algorithm(definition.id, **several))
-    for name in given.keys() & {parameter.name for parameter in definition.parameters}:
-        raise places[name].fail(f"{name} is a parameter of {definition.id}; write params: {{{name}: ...}}")
-    # A matrix, the default of a config, is one per class for a native learner, and a diagonal for some rules.
-    is_native = definition.only_native or several.get("multiclass") == "native"
-    is_unusual = is_native or definition.root_step
-    usual = {} if is_unusual and covariance == "full" else {"covariance": covariance}
-    places_of_errors = ("covariance", "kernel", "multiclass", "id")
-    with place_errors(places[next(key for key in places_of_errors if key in places)]):
-        made = make_algorithm(definition.id, **{**usual, **given})
-    if made.kernel is None:
-        detail = "projection" if made.covariance == "diag" else "form"
-        forgetting = {"forgetting": float(made.forgetting)} if made.forgetting < 1.0 else {}
-        return {
-            "covariance": made.covariance, detail: getattr(made, detail), "a": float(made.a), **forgetting,
-            **_name_native(made),
-        }  # fmt: skip
-    # Only the settings that mean something to the kernel.
-    used = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[made.kernel.name]
-    kernel = {"kernel": made.kernel.name, **{name: getattr(made.kernel, name) for name in used}}
-    return {"covariance": made.covariance, "a": float(made.a), **kernel}
-
-
-def _name_native(made: Algorithm) -> dict[str, Any]:
-    allocation = {"allocation": made.allocation} if made.allocation != "max" else {}
-    return {"multiclass": "native", **allocation} if made.multiclass == "native" else {}
-
-
-def _check_value(definition: Definition, name: str, node: Node) -> Value:
-    if isinstance(node.value, dict | list):
-        raise node.fail(f"{definition.id}: {name} must be one value, not {node.shown()}")
-    with place_errors(node):
-        return definition.resolve({name: node.value})[name]

@@ -7,11 +7,12 @@ from typing import Any
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Parameter
 from olbench.data.catalog import catalog
+from olbench.data.reading import READING_KEYS
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.plugins import paper_ids
 from olbench.protocols import Protocol, protocols
-from olbench.protocols.reading import ALL, ENTRY_KEYS, READING_KEYS, tuning_keys
+from olbench.protocols.reading import ALL, ENTRY_KEYS, tuning_keys
 from olbench.protocols.specs import Experiment, own_keys
 from olbench.structs import Key, keys_of, number, one_or_many, schema_of
 

@@ -130,20 +130,17 @@ class StreamCell(Cell):
 
     @cached_property
     def source_setting(self) -> dict[str, Any]:
-        return find_setting(self.config, self.source)
-
-
-def find_setting(config: StreamExperiment, source: Source) -> dict[str, Any]:
-    """Return what decides the passes over a data set; what is not asked for is left out."""
-    given = {"delay": config.delay, "warm": config.warm}
-    by_name = {name: value_for(value, source.name, 0) for name, value in given.items()}
-    setting: dict[str, Any] = {"window": config.window, **{k: v for k, v in by_name.items() if v}}
-    if config.tuning.search != "none":
-        setting["prefix"] = round(config.tuning.prefix * source.n)
-    drifts = value_for(config.drifts, source.name, None)
-    if drifts or source.drifts:
-        setting["drifts"] = drifts if drifts == DETECT else list(drifts or source.drifts)
-    return setting
+        """What decides the passes over a data set; what is not asked for is left out."""
+        config, source = self.config, self.source
+        given = {"delay": config.delay, "warm": config.warm}
+        rows = {name: value_for(value, source.name, 0) for name, value in given.items()}
+        setting = {"window": config.window, **{name: value for name, value in rows.items() if value}}
+        if config.tuning.search != "none":
+            setting["prefix"] = round(config.tuning.prefix * source.n)
+        drifts = value_for(config.drifts, source.name, None)
+        if drifts or source.drifts:
+            setting["drifts"] = drifts if drifts == DETECT else list(drifts or source.drifts)
+        return setting
 
 
 @protocol
@@ -186,10 +183,11 @@ class Stream(Measuring):
         return (*first, *usual.values())
 
     def cells(self, sources: Sequence[Source]) -> list[StreamCell]:
-        for source in sources:
-            _check_rows(self.experiment, source)
-            self.check_source(source)
-        return [StreamCell(self, *each) for each in self.experiment.entries(sources)]
+        cells = [StreamCell(self, *each) for each in self.experiment.entries(sources)]
+        for cell in {cell.source.name: cell for cell in cells}.values():
+            _check_rows(cell)
+            self.check_source(cell.source)
+        return cells
 
     def warm_up(self, learner: Learner) -> None:
         for each in (learner, *(start(make_algorithm(id), 1) for id in BASELINES)):
@@ -220,8 +218,8 @@ def _find_schedule(trial: Trial, source: Source) -> Ints:
     return make_schedule(find_arrivals(source, end, trial.setting.get("delay", 0)))
 
 
-def _check_rows(config: StreamExperiment, source: Source) -> None:
-    setting, name = find_setting(config, source), source.name
+def _check_rows(cell: StreamCell) -> None:
+    setting, source, name = cell.source_setting, cell.source, cell.source.name
     rows = count(source.n, "row")
     start = max(setting.get("prefix", 0), setting.get("warm", 0))
     if source.classes:
@@ -234,7 +232,7 @@ def _check_rows(config: StreamExperiment, source: Source) -> None:
         raise UserError(f"no label of {name} arrives before its last row; correct the column of arrival")
     if start >= source.n:
         raise UserError(f"{name} has {rows}, and none is left to score after the first {start:,}")
-    if config.tuning.search != "none" and setting.get("warm", 0) >= setting["prefix"]:
+    if setting.get("warm", 0) >= setting.get("prefix", source.n):
         raise UserError(
             f"{name}: a warm start of {count(setting['warm'], 'row')} leaves none of the "
             f"{setting['prefix']:,} that tune; lower warm, or raise the prefix of tuning"
