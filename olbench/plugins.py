@@ -18,7 +18,6 @@ from types import ModuleType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from olbench.errors import UserError, describe_error, find_line, is_file, suggest
-from olbench.structs import Node, read_yaml
 
 Item = TypeVar("Item")
 #: Modules made from a user's files; the name depends on the path alone, so that numba finds what another
@@ -121,6 +120,8 @@ def paper_folders() -> dict[str, Path]:
 @cache
 def paper_modules() -> dict[str, tuple[str, Path]]:
     """Return the module and the file of numbers of each paper that ships or is installed, by id."""
+    from olbench.structs import Node, read_yaml
+
     found = {id: (f"{PAPERS}.{id}", folder / NUMBERS) for id, folder in paper_folders().items()}
 
     def take(id: str, module: Any) -> None:

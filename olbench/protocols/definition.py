@@ -288,7 +288,8 @@ class Cell:
     @property
     def repeats(self) -> int:
         """How many trials report it: by default the field of the experiment that `numbered` names."""
-        return int(value_for(getattr(self.config, plural(self.protocol.numbered)), self.source.name, 1))
+        name, config = plural(self.protocol.numbered), self.config
+        return int(value_for(getattr(config, name), self.source.name, getattr(type(config), name)))
 
     @property
     def tuning_passes(self) -> int:

@@ -83,6 +83,13 @@ def never():
     return False
 
 
+def test_a_data_set_that_a_setting_does_not_name_has_its_default():
+    source = make_source("made", *examples(300))
+    cell = cell_of(source, settings={name: {"pima": 3} for name in ("splits", "train", "early")})
+    setting = cell.trial_setting({}, "report")
+    assert (cell.repeats, setting["train"], setting["early"]) == (20, 200, 10)
+
+
 def test_a_run_has_every_row_and_repeats_to_the_last_digit(cli):
     config("small.yaml", SMALL)
     assert cli("run", "small.yaml", "--quiet", "--jobs", "1").code == 0
