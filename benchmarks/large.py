@@ -6,7 +6,7 @@ import numpy as np
 
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.spec import DatasetSpec
-from olbench.protocols.specs import Config
+from olbench.protocols.online import OnlineExperiment
 from olbench.records import ledger, record, run_file
 from olbench.records.run_file import CellFacts, DataFacts, RunFile
 from olbench.records.trial import Outcome, Trial
@@ -20,8 +20,9 @@ def write_large(folder, datasets=100, algorithms=200, permutations=2, points=50,
     rng = np.random.default_rng(seed)
     names = [f"data-{place:03}" for place in range(datasets)]
     specs = [AlgorithmSpec("pa1", {"C": 0.001 * (place + 1)}) for place in range(algorithms)]
-    settings = {"permutations": permutations, "curve": points}
-    config = Config(tuple(map(DatasetSpec, names)), tuple(specs), settings=settings)
+    config = OnlineExperiment(
+        tuple(map(DatasetSpec, names)), tuple(specs), permutations=permutations, curve=points
+    )
     cells = []
     with open(folder / ledger.NAME, "wb") as file:
         for name in names:

@@ -126,7 +126,7 @@ def describe_config(_: str, page: str) -> str:
     ]
     rules = {each["if"]["properties"]["protocol"]["const"]: each["then"] for each in schema["allOf"]}
     online = rules["online"]["properties"]["algorithms"]["items"]["anyOf"][1]["properties"]
-    own = {key.name for protocol in protocols() for key in protocol.entry_keys}
+    own = {key.name for protocol in protocols() for key in protocol.experiment.entry_keys}
     shared = {name: about for name, about in online.items() if name not in own}
     sections.append(("An entry of `algorithms`", "An id, or a mapping with these keys.", shared))
     lines = []
@@ -137,7 +137,7 @@ def describe_config(_: str, page: str) -> str:
         lines += [f"## Protocol `{protocol.id}`", "", _first_paragraph(type(protocol).__doc__), ""]
         keys = {name: about for name, about in properties.items() if name not in ("algorithms", "tuning")}
         lines += [*_key_table(keys), ""]
-        entries = {key.name: {"description": key.doc} for key in protocol.entry_keys}
+        entries = {key.name: {"description": key.doc} for key in protocol.experiment.entry_keys}
         if entries:
             lines += ["In an entry of `algorithms`:", "", *_key_table(entries), ""]
         lines += ["In `tuning`:", "", *_key_table(properties["tuning"]["properties"]), ""]

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from olbench.learners.passes import online_pass
     from olbench.learners.start import start
     from olbench.learners.tracing import trace
-    from olbench.protocols.definition import Protocol, protocol
+    from olbench.protocols.definition import Cell, Protocol, protocol
+    from olbench.protocols.specs import Experiment
     from olbench.records.quantities import Quantity
     from olbench.records.trial import Outcome
     from olbench.report.model import load_results
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 __version__ = "2.0.0.dev0"
 
 _HOMES = {
+    "Cell": "olbench.protocols.definition",
+    "Experiment": "olbench.protocols.specs",
     "Outcome": "olbench.records.trial",
     "Parameter": "olbench.algorithms.definition",
     "Protocol": "olbench.protocols.definition",
@@ -58,6 +61,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "Cell",
+    "Experiment",
     "Outcome",
     "Parameter",
     "Protocol",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from olbench.analysis import check as regression
 from olbench.analysis.baseline import Baseline, baseline_of
-from olbench.analysis.paper_file import find_paper
+from olbench.analysis.paper_file import load_paper
 from olbench.data.source import Source, find_sources
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
@@ -24,16 +24,17 @@ from olbench.engine.notebook import is_notebook
 from olbench.engine.reuse import OtherRun, open_runs
 from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.errors import UserError
+from olbench.plugins import find_paper
 from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
-from olbench.protocols.reading import apply_overrides, parse_config, read_config
+from olbench.protocols.reading import parse_config, read_config
 from olbench.protocols.recorded import read_run
 from olbench.protocols.specs import Config
 from olbench.records import run_file
 from olbench.records.bundle import Bundled, write_bundle
 from olbench.records.container import SUFFIX, trust
 from olbench.records.shipped import REFERENCE, find_config, find_run
-from olbench.structs import from_plain
+from olbench.structs import apply_overrides, from_plain
 
 if TYPE_CHECKING:
     from olbench.analysis.forensics import Inquiry, Suspect
@@ -103,6 +104,8 @@ def plan(
     in the memory of this machine; those whose trials are all in `folder` or in the runs of `reuse` take none.
     `say` is told which data set is being loaded.
     """
+    if config.paper:
+        _read_paper(config.paper)
     sources, skipped = find_sources(config.datasets, skip_missing, say)
     cells = list(find_cells(sources) if find_cells else cells_of(config, sources))
     workers = jobs or default_jobs()
@@ -115,6 +118,15 @@ def plan(
     if limited:
         refuse_excess(cells, workers, [*own, *others])
     return Plan(sources, skipped, cells, workers, runs)
+
+
+def _read_paper(id_or_path: str) -> None:
+    """Read the numbers of the paper, so that what is wrong in its file is said before the first trial."""
+    try:
+        load_paper(id_or_path)
+    except UserError as error:
+        place = getattr(id_or_path, "place", "")
+        raise UserError(f"{place}: {error}" if place else str(error)) from None
 
 
 def complete(

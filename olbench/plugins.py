@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, NoReturn, TypeVar
 
-from olbench.errors import UserError, describe_error, find_line, is_file
+from olbench.errors import UserError, describe_error, find_line, is_file, suggest
 
 Item = TypeVar("Item")
 #: Modules made from a user's files; the name depends on the path alone, so that numba finds what another
@@ -135,6 +135,46 @@ def paper_folders() -> dict[str, Path]:
     """Return the folders of the papers that ship, by id."""
     found = sorted(Path(__file__).parent.glob(f"papers/*/{NUMBERS}"))
     return {path.parent.name: path.parent for path in found}
+
+
+@cache
+def paper_modules() -> dict[str, tuple[str, Path]]:
+    """Return the module and the file of numbers of each paper that ships or is installed, by id."""
+    from olbench.structs import Node, read_yaml
+
+    found = {id: (f"{PAPERS}.{id}", folder / NUMBERS) for id, folder in paper_folders().items()}
+
+    def take(id: str, module: Any) -> None:
+        path = folder_of(module) / NUMBERS
+        if id in found:
+            raise UserError(f"there is a paper '{id}' already")
+        about = read_yaml(path).mapping("the file of a paper").get("id", Node("", str(path))).value
+        if about != id:
+            raise UserError(f"{path} is about {about}, and the entry point is named {id}")
+        found[id] = (module.__name__, path)
+
+    load_entry_points(PAPERS, "the paper", take)
+    return found
+
+
+def paper_ids() -> list[str]:
+    return sorted(paper_modules())
+
+
+def is_paper_file(id_or_path: str) -> bool:
+    return id_or_path.endswith((".yaml", ".yml"))
+
+
+def find_paper(id_or_path: str) -> Path:
+    """Return the file of numbers of a paper, which need not be there if it is a path."""
+    if is_paper_file(id_or_path):
+        return Path(id_or_path)
+    if id_or_path not in paper_modules():
+        raise UserError(
+            f"there are no numbers of a paper '{id_or_path}'{suggest(id_or_path, paper_ids())}; there are "
+            f"{', '.join(paper_ids())}, and a path to a YAML file works as well"
+        )
+    return paper_modules()[id_or_path][1]
 
 
 def find_part(id: str, part: str) -> str:

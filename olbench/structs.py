@@ -17,7 +17,8 @@ a default must be given. The JSON schema comes from the same readers.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,8 @@ from olbench.errors import UserError, is_unicode, shorten, show_name, suggest
 
 #: A config is written by hand. More values than this can only come from nested aliases.
 MOST_VALUES = 100_000
+#: How deep `--set` may write.
+DEEPEST = 20
 #: A device may never end.
 MOST_CHARACTERS = 10_000_000
 #: 1e-3, as people write it; YAML 1.1 requires a point and reads this as a word.
@@ -78,6 +81,14 @@ class Node:
         return "nothing" if self.value is None else shorten(repr(self.value))
 
 
+@contextmanager
+def place_errors(node: Node) -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        raise node.fail(str(error)) from None
+
+
 def read_yaml(path: Path, loader: Any = LOADER) -> Node:
     try:
         with open(path, encoding="utf-8") as file:
@@ -123,6 +134,29 @@ def from_plain(value: Any, place: str, paths: bool = False) -> Node:
         places = [f"{place}.{number}" for number in range(len(value))] if paths else [place] * len(value)
         return Node([from_plain(item, at, paths) for item, at in zip(value, places, strict=True)], place)
     return Node(value, place)
+
+
+def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
+    for override in overrides:
+        key, separator, value = override.partition("=")
+        place = f"--set {shorten(override, 200)}"
+        if not separator or not key:
+            raise UserError(f"{place}: write key=value, for example --set permutations=5")
+        path = key.split(".")
+        if len(path) > DEEPEST:
+            raise UserError(f"--set {shorten(override)}: no key of a config is below {DEEPEST} others")
+        root = _replace(root, path, parse_yaml(value or "null", place, one_place=True))
+    return root
+
+
+def _replace(node: Node, path: list[str], value: Node) -> Node:
+    if not path:
+        return value
+    if not isinstance(node.value, dict):
+        raise value.fail(f"there is no key '{path[0]}' below a value that is not a mapping")
+    below = node.value.get(path[0], Node({}, value.place))
+    content = {**node.value, path[0]: _replace(below, path[1:], value)}
+    return Node(content, node.place, {**node.keys, path[0]: node.keys.get(path[0], value.place)})
 
 
 class _Converter:

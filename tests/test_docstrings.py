@@ -10,10 +10,11 @@ import pytest
 import olbench
 import olbench.estimators
 import olbench.plot
-from olbench.analysis.paper_file import load_paper, paper_ids
+from olbench.analysis.paper_file import load_paper
 from olbench.cli import cli
 from olbench.estimators import ESTIMATORS
 from olbench.learners.docstrings import PAPERS
+from olbench.plugins import paper_ids
 from tests.cases import for_each
 
 SECTIONS = ("Parameters", "Attributes", "References", "Examples")

@@ -8,6 +8,7 @@ import yaml
 
 from olbench.protocols import protocols
 from olbench.protocols.schema import make_schema
+from olbench.protocols.specs import own_keys
 from olbench.records.shipped import configs
 from tests.cases import for_each
 from tests.runner.test_config_broken import ALGORITHMS, DATA, GOOD
@@ -92,9 +93,9 @@ def test_every_key_of_a_protocol_is_in_the_schema_and_says_what_it_takes(protoco
         if each["if"]["properties"]["protocol"]["const"] == protocol.id
     ]
     properties = own["then"]["properties"]
-    for key in protocol.keys:
+    for key in own_keys(type(protocol.experiment)):
         assert properties[key.name]["description"] == key.doc
-    for key in protocol.tuning_keys:
+    for key in own_keys(type(protocol.experiment.tuning)):
         assert key.name in properties["tuning"]["properties"]
 
 

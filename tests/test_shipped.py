@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from olbench import UserError, load_results, run
-from olbench.analysis.paper_file import paper_ids
 from olbench.data.catalog import catalog_path
-from olbench.plugins import NUMBERS, paper_folders
+from olbench.plugins import NUMBERS, paper_folders, paper_ids
 from olbench.records import shipped
 from olbench.report.summary import find_runs
 from olbench.structs import LOADER, SHIPPED_LOADER, read_yaml

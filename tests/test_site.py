@@ -30,11 +30,14 @@ def test_notebooks_are_stored_without_outputs():
 
 def test_every_key_of_a_config_is_described(pages):
     from olbench.protocols import protocols
+    from olbench.protocols.specs import own_keys
 
     text = pages.describe_config("", "reference/config")
     for protocol in protocols():
         own = text.partition(f"## Protocol `{protocol.id}`")[2].partition("\n## ")[0]
-        for key in (*protocol.keys, *protocol.entry_keys, *protocol.tuning_keys):
+        experiment = protocol.experiment
+        tuning = own_keys(type(experiment.tuning))
+        for key in (*own_keys(type(experiment)), *experiment.entry_keys, *tuning):
             assert re.search(rf"^\| `{key.name}` \|.*\| \S.* \|$", own, flags=re.MULTILINE), key.name
     general = text.partition("\n## An entry of `datasets`")[0]
     assert re.findall(r"^\| `(\w+)` \|.*\|  \|$", general, flags=re.MULTILINE) == []

@@ -1,9 +1,12 @@
 """Your own protocol: learn from a random half of the rows, measure accuracy on the other half."""
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
-from olbench import Outcome, Protocol, Quantity, make_algorithm, online_pass, protocol
-from olbench.protocols.definition import Key, whole, wholes
+from olbench import Cell, Experiment, Outcome, Protocol, Quantity, make_algorithm, online_pass, protocol
+from olbench.protocols.definition import whole, wholes
 from olbench.records import seeds
 
 ACCURACY = Quantity(
@@ -11,22 +14,30 @@ ACCURACY = Quantity(
 )
 
 
+@dataclass(frozen=True)
+class TrainTestExperiment(Experiment):
+    splits: Annotated[int, whole(1), "random halves, the same for every algorithm"] = 10
+    epochs: Annotated[tuple[int, ...], wholes(1), "passes over the training half; several are tuned"] = (1,)
+
+
+class TrainTestCell(Cell):
+    @property
+    def tuned_settings(self):
+        """Tune the number of epochs like a parameter."""
+        return {"epochs": self.config.epochs}
+
+
 @protocol
 class TrainTest(Protocol):
     """Learn in one or more epochs from a random half of the rows; test on the other half."""
 
     id = "train-test"
-    keys = (
-        Key("splits", whole(1), 10, "random halves, the same for every algorithm"),
-        Key("epochs", wholes(1), (1,), "passes over the training half; several values are tuned"),
-    )
-    searches = ("grid", "none")
+    experiment = TrainTestExperiment((), ())
     numbered = "split"
     quantities = (ACCURACY,)
 
-    def tuned_settings(self, config):
-        """Tune the number of epochs like a parameter."""
-        return {"epochs": self.setting_of(config, "epochs")}
+    def cells(self, sources):
+        return [TrainTestCell(self, *each) for each in self.experiment.entries(sources)]
 
     def run(self, trial, source, stopped):
         """Learn from one half of the rows, and return the accuracy on the other."""

@@ -44,7 +44,7 @@ class Attempt:
     def _choose(self, dataset: str, row: str) -> Choice:
         results, paper = self.results, self.paper
         spec = paper.row_spec(row)
-        usually = {key.name: key.default for key in results.protocol.entry_keys}
+        usually = {key.name: key.default for key in results.protocol.experiment.entry_keys}
         wanted = {**usually, **paper.requires.options, **spec.options}
         usual = get_definition(spec.id).form
         candidates = [
@@ -100,8 +100,9 @@ class Attempt:
         return "" if same else "the data differs from the catalogue's data set of this name"
 
     def _check_settings(self) -> str:
+        own = self.results.protocol.experiment.own
         for name, wanted in self.paper.requires.settings.items():
-            given = self.results.protocol.setting_of(self.results.config, name)
+            given = own.get(name)
             allowed = wanted if isinstance(wanted, list) else [wanted]
             if given not in allowed:
                 return f"its {name} is {short(given)}, the paper's is {' or '.join(map(short, allowed))}"

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.stats import LEVEL, paired_t
 from olbench.errors import UserError, count, short
-from olbench.protocols.specs import Config
 from olbench.records.quantities import Quantity
 
 Key = tuple[str, str]
@@ -71,7 +70,8 @@ class ComparedRuns:
         if len(protocols) > 1:
             raise UserError(f"the runs have different protocols ({', '.join(protocols)}): nothing to compare")
         common = set.intersection(*({each.name for each in run.protocol.quantities} for run in self.runs))
-        asked = [self.runs[0].protocol.headline.name, *(self.runs[0].config.settings.get("measures") or ())]
+        first = self.runs[0].protocol
+        asked = [first.headline.name, *(first.experiment.own.get("measures") or ())]
         found = [each for each in self.runs[0].protocol.quantities if each.judged or each.name in asked]
         return tuple(each for each in found if each.name in common)
 
@@ -158,8 +158,11 @@ def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) ->
         return OTHER_DATA
     if first.config.seed != other.config.seed:
         return f"the seeds differ ({first.config.seed} and {other.config.seed})"
-    ours, theirs = (_order_keys(run.config, entry) for run, entry in ((first, before), (other, after)))
-    free = first.protocol.order_free
+    ours, theirs = (
+        {**run.protocol.experiment.own, **entry.spec.settings}
+        for run, entry in ((first, before), (other, after))
+    )
+    free = first.protocol.experiment.order_free
     for name in dict.fromkeys((*ours, *theirs)):
         if name not in free and ours.get(name) != theirs.get(name):
             return f"{name} differs ({describe(ours.get(name))} and {describe(theirs.get(name))})"
@@ -167,21 +170,13 @@ def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) ->
 
 
 def _why_other_rows(first: Results, other: Results) -> str:
-    free = {name: value for name, value in first.config.settings.items() if name in first.protocol.order_free}
-    ours = first.protocol.setting(first.config, "report")
-    theirs = first.protocol.setting(other.config.with_settings(**free), "report")
+    one, two = first.protocol.experiment, other.protocol.experiment
+    free = {name: getattr(one, name) for name in one.order_free if hasattr(one, name)}
+    ours, theirs = one.setting("report"), replace(two, **free).setting("report")
     changed = [name for name in ours if ours[name] != theirs.get(name)]
     if not changed:
         return ""
     return f"the {changed[0]} of the rows differs ({ours[changed[0]]} and {theirs.get(changed[0])})"
-
-
-def _order_keys(config: Config, entry: Entry) -> dict[str, Any]:
-    # Runs from before a key was there lack it, and mean its default.
-    defaults = {each.name: each.default for each in entry.protocol.keys}
-    defaults |= {f"tuning.{each.name}": each.default for each in entry.protocol.tuning_keys}
-    tuning = {f"tuning.{name}": value for name, value in config.tuning.settings.items()}
-    return {**defaults, **config.settings, **entry.spec.settings, **tuning}
 
 
 def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> MeanChange:

@@ -9,8 +9,9 @@ import numpy as np
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.errors import UserError
-from olbench.learners.state import add_weights
-from olbench.records.quantities import SECONDS, STATE_BYTES
+from olbench.learners.state import add_weights, count_state_bytes
+from olbench.protocols.sizes import scratch_bytes
+from olbench.records.quantities import EPOCHS, SECONDS, STATE_BYTES, TRAINING_ROUNDS
 
 if TYPE_CHECKING:
     from olbench.analysis.results import Entry, Results
@@ -55,7 +56,10 @@ def derive_state(results: "Results", entry: "Entry") -> int | None:
         algorithm = make_algorithm(entry.algorithm, **entry.options)
     except UserError:  # a plugin that is not loaded
         return None
-    return entry.protocol.state_bytes(algorithm, facts.features, entry.recorded_setting)
+    setting = entry.recorded_setting
+    # Bias is a feature of its own, which trials add if they scale the features themselves.
+    added = "bias" in setting or "scaling" in setting
+    return count_state_bytes(algorithm, facts.features + added, setting.get("classes", 1))
 
 
 def _find_peak(results: "Results", entry: "Entry", state: int | None) -> int | None:
@@ -63,17 +67,21 @@ def _find_peak(results: "Results", entry: "Entry", state: int | None) -> int | N
     if facts is None or state is None:
         return None
     setting: Mapping[str, Any] = entry.recorded_setting
-    held = entry.protocol.scratch_bytes(results.config, facts.rows, setting)
+    held = scratch_bytes(entry.protocol.wanted("report"), facts.rows, setting)
     return add_weights(state, facts.features, setting.get("classes", 1)) + held
 
 
 def _find_rate(entry: "Entry") -> float | None:
-    names = entry.protocol.timed_examples
-    if not names or not entry.done:
+    """By the training rows of each epoch or, of one pass, by the last point of its curves."""
+    if not entry.done or SECONDS.name not in entry.columns:
         return None
-    last = float(entry.points[-1]) if entry.points.size else math.nan
-    factors = [np.full(entry.done, last) if name == "points" else entry.columns[name] for name in names]
-    examples, seconds = float(np.prod(factors, axis=0).sum()), float(entry.values(SECONDS).sum())
+    if TRAINING_ROUNDS.name in entry.columns:
+        rows = entry.columns[TRAINING_ROUNDS.name] * entry.columns.get(EPOCHS.name, 1)
+        examples = float(rows.sum())
+    else:
+        is_pass = any(each.along == "t" for each in entry.protocol.series) and entry.points.size
+        examples = float(entry.points[-1]) * entry.done if is_pass else 0.0
+    seconds = float(entry.values(SECONDS).sum())
     return examples / seconds if examples > 0 and seconds > 0 else None
 
 

@@ -5,7 +5,7 @@ One pass over the first tuning order screens every setting; near ones are run on
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,10 +25,11 @@ from olbench.analysis.paper_file import load_paper
 from olbench.analysis.published import Paper
 from olbench.data.catalog import catalog
 from olbench.data.source import Source
-from olbench.errors import count
-from olbench.protocols import get_protocol, tuning
-from olbench.protocols.definition import Cell, Known
-from olbench.protocols.specs import Config
+from olbench.errors import UserError, count
+from olbench.protocols import make_protocol, tuning
+from olbench.protocols.definition import Known
+from olbench.protocols.online import OnlineCell, OnlineExperiment
+from olbench.protocols.specs import Experiment
 from olbench.protocols.tuning import Choice
 from olbench.records import seeds
 from olbench.records.trial import Trial
@@ -38,7 +39,7 @@ SEARCHES = ("coordinate", "grid")
 
 
 @dataclass(frozen=True)
-class Suspect(Cell):
+class Suspect(OnlineCell):
     target: Target
     #: How it differs from what the paper says it ran; empty for the algorithm and data set themselves.
     variant: str
@@ -99,7 +100,7 @@ class Suspect(Cell):
 
     def picked(self, search: str, known: Known) -> Choice | None:
         ties = self.config.tuning.ties
-        score = self.protocol.score
+        score = self.protocol.headline
 
         def score_of(params: Choice) -> float | None:
             record = known.get(self.screening_trial(params).key)
@@ -116,9 +117,11 @@ def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, 
     return values if any(isinstance(value, str) for value in values) else tuple(sorted(values, key=float))
 
 
-def suspects(config: Config, sources: list[Source], permutations: int) -> list[Suspect]:
-    paper, protocol = load_paper(config.paper), get_protocol(config.protocol)
-    lean = config.with_settings(permutations=permutations, curve=1)
+def suspects(config: Experiment, sources: list[Source], permutations: int) -> list[Suspect]:
+    if not isinstance(config, OnlineExperiment):
+        raise UserError(f"forensics needs protocol: online, and the config has {config.protocol}")
+    paper, lean = load_paper(config.paper), replace(config, permutations=permutations, curve=1)
+    protocol = make_protocol(lean)
     reported = targets(paper)
     cells = []
     for source in sources:
@@ -128,7 +131,7 @@ def suspects(config: Config, sources: list[Source], permutations: int) -> list[S
             target = reported.get((dataset, row))
             if target is not None:
                 variant = " ".join(word for word in (other_algorithm, other_data) if word)
-                cells.append(Suspect(protocol, lean, source, spec, entry, target, variant))
+                cells.append(Suspect(protocol, source, spec, entry, target, variant))
     return cells
 
 

@@ -24,9 +24,10 @@ from olbench.analysis.published import (
     RowSpec,
     Statement,
 )
-from olbench.errors import UserError, count, suggest
-from olbench.plugins import NUMBERS, PAPERS, folder_of, load_entry_points, paper_folders
+from olbench.errors import UserError, count
+from olbench.plugins import PAPERS, find_paper, paper_folders, paper_modules
 from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols.reading import searches
 from olbench.records.container import is_bundle, read_member
 from olbench.structs import (
     LOADER,
@@ -167,7 +168,7 @@ class PaperFile:
             {},
             options=mapping(anything),
             grid=choice("declared"),
-            search=one_or_many(choice(*self.protocol.searches)),
+            search=one_or_many(choice(*searches(self.protocol))),
             settings=mapping(anything),
             tuned=self._names,
         )
@@ -329,29 +330,6 @@ def _quantifier(node: Node, kind: str) -> str:
     return word
 
 
-ENTRY_POINTS = "olbench.papers"
-
-
-@cache
-def paper_modules() -> dict[str, tuple[str, Path]]:
-    found = {id: (f"{PAPERS}.{id}", folder / NUMBERS) for id, folder in paper_folders().items()}
-
-    def take(id: str, module: Any) -> None:
-        path = folder_of(module) / NUMBERS
-        if id in found:
-            raise UserError(f"there is a paper '{id}' already")
-        if read_paper(path).id != id:
-            raise UserError(f"{path} is about {read_paper(path).id}, and the entry point is named {id}")
-        found[id] = (module.__name__, path)
-
-    load_entry_points(ENTRY_POINTS, "the paper", take)
-    return found
-
-
-def paper_ids() -> list[str]:
-    return sorted(paper_modules())
-
-
 def find_part(id: str, part: str) -> str:
     module = paper_modules()[id][0] if id in paper_modules() else f"{PAPERS}.{id}"
     try:
@@ -360,24 +338,8 @@ def find_part(id: str, part: str) -> str:
         return ""
 
 
-def is_path(id_or_path: str) -> bool:
-    return id_or_path.endswith((".yaml", ".yml"))
-
-
 def load_paper(id_or_path: str) -> Paper:
     return read_paper(find_paper(id_or_path))
-
-
-def find_paper(id_or_path: str) -> Path:
-    if is_path(id_or_path):
-        return Path(id_or_path)
-    if id_or_path not in paper_modules():
-        known = ", ".join(paper_ids())
-        raise UserError(
-            f"there are no numbers of a paper '{id_or_path}'{suggest(id_or_path, paper_ids())}; there are "
-            f"{known}, and a path to a YAML file works as well"
-        )
-    return paper_modules()[id_or_path][1]
 
 
 def read_paper(path: Path) -> Paper:

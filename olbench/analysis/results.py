@@ -23,7 +23,7 @@ from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
 from olbench.protocols.recorded import RecordedRun, read_run
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment
 from olbench.records import ledger, remembered, run_file
 from olbench.records.arrays import read_array
 from olbench.records.container import is_bundle, name_of, trust
@@ -162,7 +162,7 @@ class Results:
     highlighted: tuple[str, ...] = ()
 
     @property
-    def config(self) -> Config:
+    def config(self) -> Experiment:
         """The config of the run."""
         return self._recorded.config
 
@@ -200,15 +200,15 @@ class Results:
     @property
     def tunings(self) -> tuple[str, ...]:
         """The ways in which entries are tuned."""
-        return self.protocol.tunings(self.config)
+        return self.protocol.experiment.tuning.ways
 
     def name_of(self, entry: Entry) -> str:
         """Return the label of an entry without its tuning."""
-        return self.protocol.read_label(self.config, entry.label)[0]
+        return self.protocol.experiment.tuning.read_label(entry.label)[0]
 
     def tuning_of(self, entry: Entry) -> str:
         """Return the way in which an entry is tuned."""
-        return self.protocol.read_label(self.config, entry.label)[1]
+        return self.protocol.experiment.tuning.read_label(entry.label)[1]
 
     def of(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that have at least one trial."""
@@ -368,8 +368,10 @@ class Results:
     @cached_property
     def numbered(self) -> str:
         """What the numbers of the trials count: permutations or folds, or orders that are drawn otherwise."""
-        names = [self.protocol.name_order(entry.recorded_setting) for entry in self.entries if entry.done]
-        return " or ".join(dict.fromkeys(names)) or self.protocol.numbered
+        usual = self.protocol.numbered
+        drawn = [entry.recorded_setting.get("order") for entry in self.entries if entry.done]
+        names = dict.fromkeys("windowed order" if each == "windows" else usual for each in drawn)
+        return " or ".join(names) or usual
 
     @cached_property
     def lacking(self) -> str:
@@ -593,9 +595,9 @@ class _Reading:
     def __init__(self, run: RecordedRun, records: Mapping[str, Record]):
         self.run, self.protocol, self.records = run, run.protocol, records
         self.failed_tuning: list[Record] = []
-        config, quantity = run.config, self.protocol.headline
-        setting = self.protocol.setting(config, "tune")
-        numbers = range(self.protocol.tuning_repeats(config))
+        config, quantity = self.protocol.experiment, self.protocol.headline
+        setting = config.setting("tune")
+        numbers = range(config.tuning_repeats)
         values: dict[str, list[float]] = {}
         for record in records.values():
             if record["role"] != "tune" or record["protocol"] != self.protocol.id:
@@ -609,7 +611,7 @@ class _Reading:
         self.scores = {candidate: sum(each) / len(each) for candidate, each in values.items()}
 
     def columns(self) -> Iterator[Columns]:
-        report = self.protocol.setting(self.run.config, "report")
+        report = self.protocol.experiment.setting("report")
         # Records from before a quantity was added do not have it; 0 would look like a measurement.
         later = (*self.protocol.quantities, STATE_BYTES)
         absent = {name: math.nan for each in later for name in (each.name, *each.parts)}
@@ -621,8 +623,9 @@ class _Reading:
                 if record["number"] >= cell.planned:
                     raise self.run.refuse(record, f"its number is {record['number']} of {cell.planned}")
             points, curves = self._curves(good)
+            own = [*columns, *(["drifts"] if any("drifts" in record for record in good) else [])]
             yield Columns(
-                columns={name: _column(good, name, absent.get(name, 0)) for name in columns},
+                columns={name: _column(good, name, absent.get(name, 0)) for name in own},
                 failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
                 tuned=self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None,
                 points=points,
@@ -660,7 +663,7 @@ class _Reading:
     def _check_points(self, first: Record, points: NDArray[np.int64]) -> None:
         """Refuse points that do not grow, and none where there must be some; all records have the same."""
         name = self.protocol.series[0].of
-        if not points.size and self.protocol.has_curve(first["setting"]):
+        if not points.size and any(each.required for each in self.protocol.series):
             raise self.run.refuse(first, f"its {name} is empty")
         # A count per example needs an example.
         least = int(any(each.per_example for each in self.protocol.series))
@@ -733,7 +736,6 @@ def measured_columns(protocol: Protocol) -> list[str]:
         "timing",
         "choice",
         "arrays",
-        *protocol.details,
     ]
 
 

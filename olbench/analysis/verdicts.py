@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from olbench.analysis.claims import OUTCOMES, ClaimVerdict
 from olbench.analysis.comparable import Attempt
 from olbench.analysis.published import Reported, standard_error
@@ -277,10 +279,22 @@ def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgemen
 def own_error(results: Results, entry: Entry, quantity: Quantity, reported: Reported) -> float:
     """Binomial beside a binomial one: folds test the same rows again, so their deviation says less."""
     mean, deviation = entry.spread(quantity)
-    rows = results.protocol.sample_size(entry.columns, results.config) if quantity.ratio else 0
+    rows = count_tested(entry) if quantity.ratio else 0
     if reported.deviation is None and rows:
         return math.sqrt(max(mean * (1.0 - mean), 0.0) / rows)
     return deviation / math.sqrt(max(entry.done, 1))
+
+
+def count_tested(entry: Entry) -> int:
+    """Return how many examples the trials tested, each counted once.
+
+    Divisions into folds test all rows again; the trials of the first store which were wrong.
+    """
+    if "n" not in entry.columns:
+        return 0
+    sizes = entry.columns["n"]
+    first = np.array(["wrong" in (each or ()) for each in entry.columns["arrays"]], bool)
+    return int((sizes[first] if first.any() else sizes).sum())
 
 
 def _z(reported: Reported, mean: float, error: float) -> float | None:

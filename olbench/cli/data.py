@@ -261,7 +261,7 @@ def _config_names(path: str) -> list[str]:
 
 
 def _catalog_name(item: "Node", folder: Path) -> str:
-    from olbench.protocols.reading import find_dataset
+    from olbench.data.reading import find_dataset
     from olbench.structs import text
 
     if isinstance(item.value, dict):

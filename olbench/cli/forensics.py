@@ -99,8 +99,7 @@ def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
     total = 0.0
     for source in {suspect.source.name: suspect.source for suspect in candidates}.values():
         own = [suspect for suspect in candidates if suspect.source is source]
-        protocol = own[0].protocol
-        seconds = sum(protocol.probe_seconds(each) * len(each.settings) for each in own) / jobs
+        seconds = sum(each.probe_seconds() * len(each.settings) for each in own) / jobs
         total += seconds
         settings = sum(len(suspect.settings) for suspect in own)
         rows.append(boxes(source.name, f"{source.n:,}", str(len(own)), f"{settings:,}", duration(seconds)))

@@ -1,7 +1,6 @@
 """What `run` prints: the plan before it starts and the table after it ends."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -84,7 +83,7 @@ def _warning(cell: Cell, records: list[dict[str, Any]], failed: int, is_undecide
         flagged = next(r for r in records if any(each.of(r) > 0 for each in recorded if each.flag))
         found.append(f"`olbench verify RUN --trial {flagged['key']}` says why")
     if is_undecided:
-        title, ties = cell.protocol.score.title, cell.config.tuning.ties
+        title, ties = cell.protocol.headline.title, cell.config.tuning.ties
         found.append(f"{title} is undefined in every tuning trial, so `ties: {ties}` chose")
     return "; ".join([*found, *([f"{count(failed, 'trial')} failed"] if failed else [])])
 
@@ -163,7 +162,7 @@ def _seconds(planned: CellReuse) -> float:
         return 0.0
     cell = planned.cell
     try:
-        seconds = run_rule(cell.definition, partial(cell.protocol.probe_seconds, cell))
+        seconds = run_rule(cell.definition, cell.probe_seconds)
         return (seconds or 0.0) * planned.would_run
     # A contestant that fails or leaves at once takes no time; the run will record why.
     except (Exception, SystemExit):

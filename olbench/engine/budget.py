@@ -21,7 +21,7 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()
     large = [cell for cell in cells if _bytes_of(cell, jobs) > limit]
     for cell in _keep_unfinished(large, folders):
         raise UserError(_describe_excess(cell, jobs, limit))
-    scattered = [cell for cell in cells if cell.protocol.shuffled_bytes(cell) > limit]
+    scattered = [cell for cell in cells if cell.shuffled_bytes > limit]
     for cell in _keep_unfinished(scattered, folders):
         raise UserError(
             f"{cell.source.name} takes {show_size(cell.source.bytes)}, and {show_size(limit)} of memory may "
@@ -30,7 +30,7 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()
 
 
 def _bytes_of(cell: Cell, jobs: int) -> int:
-    return cell.protocol.shared_memory(cell) + jobs * cell.memory
+    return cell.shared_memory + jobs * cell.memory
 
 
 def _keep_unfinished(cells: Sequence[Cell], folders: Sequence[Path]) -> Sequence[Cell]:
@@ -56,13 +56,13 @@ def _describe_excess(cell: Cell, jobs: int, limit: int) -> str:
 
 def _find_largest(cell: Cell, jobs: int) -> tuple[str, list[str]]:
     """Return what takes most of the memory, and how to need less of it."""
-    protocol, features = cell.protocol, f"of {count(cell.source.d, 'feature')}"
-    learner = protocol.learner_bytes(cell)
-    scratch, shared = cell.memory - learner, protocol.shared_memory(cell)
+    features, learner = f"of {count(cell.source.d, 'feature')}", cell.learner_bytes
+    scratch, shared = cell.memory - learner, cell.shared_memory
     if shared > jobs * max(learner, scratch):
         return f"{count(cell.source.n, 'row')} of data", []
     if scratch > learner:
-        return f"the rows of a {protocol.name_order(cell.source_setting)}", []
+        is_windowed = cell.source_setting.get("order") == "windows"
+        return f"the rows of a {'windowed order' if is_windowed else cell.protocol.numbered}", []
     if cell.spec.options.get("covariance", "diag") == "diag" or "kernel" in cell.spec.options:
         return f"the learner {features}", ["give features smaller numbers"]
     hint = "use covariance: diag" if cell.definition.diagonal else f"leave out {cell.label} or some features"

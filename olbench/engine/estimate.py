@@ -4,9 +4,32 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from olbench.algorithms import get_definition
+from olbench.data.source import Source
 from olbench.protocols.definition import Kind
 from olbench.records.trial import Record
+
+#: A round of a Python object takes as long as this many multiplications of a kernel.
+OBJECT_COST = 50_000
+#: How many times as long learners with rules take, and those that fit all examples at once.
+SLOW = 20
+
+
+def guess_cost(source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
+    """Return roughly how many multiplications a trial takes, to compare it with others of its run."""
+    definition = get_definition(algorithm)
+    rounds, d = float(source.n) * max(1, source.classes), source.d
+    if source.classes and options.get("multiclass") == "native":
+        # All classes have a score, and two of them learn.
+        is_matrix = options.get("covariance", "diag") != "diag"
+        return float(source.n) * d * (source.classes + (2 * d if is_matrix else 0))
+    if definition.order == "object":
+        return rounds * (d + OBJECT_COST)
+    if definition.slow or not definition.online:
+        return rounds * d * SLOW
+    return rounds * d * (d if options.get("covariance") == "full" else 1)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any
 from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell
+from olbench.protocols.measuring import list_missing
 from olbench.protocols.recorded import read_run, refuse_record
 from olbench.records import ledger
 from olbench.records.arrays import with_arrays
@@ -77,7 +78,7 @@ def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str
         if record["status"] == "ok" and record["protocol"] == cell.protocol.id:
             if defect := cell.protocol.find_defect(record):
                 raise refuse_record(record, path, "reused", defect)
-            if not cell.protocol.list_missing(cell.config, record):
+            if not list_missing(cell.protocol, record):
                 usable[record["key"]] = record
     return usable
 
@@ -116,7 +117,7 @@ def _explain_cell(
 def explain_trial(cell: Cell, trial: Trial, nearby: Sequence[Record]) -> str:
     for record in nearby:
         if record["key"] == trial.key:
-            missing = ", ".join(cell.protocol.list_missing(cell.config, record))
+            missing = ", ".join(list_missing(cell.protocol, record))
             return (
                 f"it failed before ({record['error']})" if record["error"] else f"its record has no {missing}"
             )

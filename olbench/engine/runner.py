@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench.algorithms import get_definition
-from olbench.engine.estimate import Share
+from olbench.engine.estimate import Share, guess_cost
 from olbench.engine.executors.local import Executor, LocalExecutor, attempt, warm_up
 from olbench.engine.progress import Progress, make_progress
 from olbench.engine.reuse import OtherRun, select_usable
@@ -213,7 +213,7 @@ class Run:
     def _start_progress(self) -> None:
         planned, shares = self._planned(), {}
         for cell in self.cells:
-            cost = cell.protocol.cost(cell.source, cell.spec.id, cell.spec.options)
+            cost = guess_cost(cell.source, cell.spec.id, cell.spec.options)
             shares[cell.kind] = Share(planned[cell.kind], cost)
         self.progress.start(shares, self.executor.jobs)
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}

@@ -201,7 +201,7 @@ class Verifier:
     def trial(self, record: Record) -> Trial:
         source = self._source(record["dataset"])
         assert isinstance(source, Source)
-        wanted = self.protocol.wanted(self.config, record["role"])
+        wanted = self.protocol.wanted(record["role"])
         return replace(Trial.of(record), source=source, wanted=wanted)
 
     def compare(self, record: Record, again: Record) -> Iterator[Mismatch]:

@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from olbench.data.source import Source
 from olbench.errors import UserError, show_name, suggest
 from olbench.protocols.definition import REGISTRY, Cell, Protocol, protocol
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment, Unread
+from olbench.structs import Node, read_plain, read_struct, text
 
-__all__ = ["Protocol", "cells_of", "get_protocol", "protocol", "protocols"]
+__all__ = [
+    "Cell", "Experiment", "Protocol", "cells_of", "get_protocol", "make_protocol", "protocol", "protocols",
+    "read_experiment",
+]  # fmt: skip
 
 
 def protocols() -> list[Protocol]:
@@ -19,6 +23,7 @@ def protocols() -> list[Protocol]:
 
 
 def get_protocol(id: str) -> Protocol:
+    """Return a protocol with an empty experiment: it can run trials, and has the usual quantities."""
     REGISTRY.load()
     if id not in REGISTRY:
         known = [each.id for each in protocols()]
@@ -26,5 +31,22 @@ def get_protocol(id: str) -> Protocol:
     return REGISTRY[id]
 
 
-def cells_of(config: Config, sources: Sequence[Source]) -> list[Cell]:
-    return get_protocol(config.protocol).configured(config).cells(config, sources)
+def make_protocol(experiment: Experiment) -> Protocol:
+    """Return the protocol of an experiment, such as with the quantities that it asks for."""
+    usual = get_protocol(experiment.protocol)
+    kind = type(usual.experiment)
+    if not isinstance(experiment, kind):
+        experiment = read_plain(kind, experiment.plain(), "config")
+    return type(usual)(experiment)
+
+
+def cells_of(experiment: Experiment, sources: Sequence[Source]) -> list[Cell]:
+    return list(make_protocol(experiment).cells(sources))
+
+
+def read_experiment(node: Node, name: str) -> Experiment:
+    """Read what `plain` wrote. Nothing is looked up: data may be gone, and plugins are not loaded."""
+    given = node.mapping(name).get("protocol")
+    id = "online" if given is None else text(given, "protocol")
+    REGISTRY.load()
+    return read_struct(type(REGISTRY[id].experiment) if id in REGISTRY else Unread, node, name)

@@ -11,38 +11,26 @@ Parameters and the number of epochs are tuned together, in one of three ways:
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Value
-from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
 from olbench.data.source import Source
 from olbench.data.spec import TRAINING_ROWS
-from olbench.errors import count
+from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import Ints
 from olbench.learners.passes import Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
-from olbench.protocols.definition import (
-    Cell,
-    Key,
-    Known,
-    Protocol,
-    Series,
-    Stopped,
-    choice,
-    in_brackets,
-    protocol,
-    whole,
-)
+from olbench.protocols.definition import Cell, Known, Protocol, Series, Stopped, choice, protocol, whole
 from olbench.protocols.folds import (
     DUPLICATES,
     Division,
@@ -52,7 +40,7 @@ from olbench.protocols.folds import (
     split_stratified,
     thin_positives,
 )
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import SEARCH, Experiment, Tuning, in_brackets
 from olbench.protocols.tuning import Choice, Grid
 from olbench.records.quantities import (
     EPOCHS,
@@ -65,7 +53,7 @@ from olbench.records.quantities import (
     TRAINING_ROUNDS,
 )
 from olbench.records.trial import Outcome, Trial
-from olbench.structs import checked, is_number, many
+from olbench.structs import Key, checked, is_number, many
 
 MOST_EPOCHS = 10_000
 TUNINGS = ("nested", "paper", "oracle")
@@ -85,129 +73,152 @@ read_share = checked(
 )
 
 
+@dataclass(frozen=True)
+class CrossvalTuning(Tuning):
+    search: Annotated[str, choice(*TUNINGS, "none"), SEARCH] = "none"
+    also: Annotated[
+        tuple[str, ...], many(choice(*TUNINGS), 0), "further ways to tune, reported beside the first"
+    ] = ()
+    seed: Annotated[int, whole(0), "which random split tunes, where one split of all rows does"] = 0
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.search, *self.also)))
+
+
+@dataclass(frozen=True)
+class CrossvalExperiment(Experiment):
+    protocol: str = "crossval"
+    tuning: CrossvalTuning = CrossvalTuning()
+    folds: Annotated[int, whole(2), "parts into which the rows are divided"] = 10
+    repeats: Annotated[int, whole(1), "divisions into folds; batch learners get one"] = 5
+    epochs: Annotated[
+        int, whole(1, MOST_EPOCHS), "most passes over the training rows; their number is tuned"
+    ] = 10
+    duplicates: Annotated[str, choice(*DUPLICATES), "what to do with exact duplicates among the rows"] = (
+        "refuse"
+    )
+
+    entry_keys = (
+        Key("weights", choice(*WEIGHTS), "none", "how the values of features are weighted"),
+        Key("positives", read_share, 1.0, "share of the positive rows that takes part, chosen at random"),
+    )
+    order_free = ("repeats", "epochs", "weights", "tuning.also", "tuning.seed")
+
+
+@dataclass(frozen=True)
+class CrossvalCell(Cell):
+    way: str = field(kw_only=True)
+
+    tunes_inside = True
+    tuned_settings: ClassVar[Grid] = {"epochs": ()}
+
+    @property
+    def repeats(self) -> int:
+        """How many folds report it: batch learners depend on no order and get one division."""
+        return self.folds * (int(self.config.repeats) if self.definition.online else 1)
+
+    @property
+    def folds(self) -> int:
+        return 1 if self.source.test_from is not None else int(self.config.folds)
+
+    @property
+    def most_epochs(self) -> int:
+        return int(self.config.epochs) if self.definition.online else 1
+
+    @property
+    def rounds(self) -> float:
+        tuned = self.repeats if self.way == "nested" else self.tuning_passes
+        passes = self.repeats + tuned * math.prod(map(len, self.spec.grid.values()))
+        return super().rounds * self.most_epochs * passes / (self.repeats + self.tuning_passes)
+
+    @property
+    def tuning_passes(self) -> int:
+        if not self.spec.grid and not self.definition.online:
+            return 0
+        return {"paper": 1, "oracle": self.folds}.get(self.way, 0)
+
+    def step(self, known: Known) -> tuning.Step:
+        trials = self.tuning_trials(self.start)
+        if not trials:
+            epochs = {"epochs": self.most_epochs} if self.way != "nested" else {}
+            return tuning.Step((), {**self.start, **epochs})
+        records = [known.get(trial.key) for trial in trials]
+        good = [record for record in records if record is not None and record["status"] == "ok"]
+        if len(good) < len(records):
+            return tuning.Step((self.start,), None)
+        table = _Table.read([record["scores"] for record in good])
+        return tuning.Step((self.start,), {**self.start, **table.best(self.config.tuning.ties)})
+
+    @cached_property
+    def source_setting(self) -> dict[str, Any]:
+        reading = self.source.spec.reading
+        if not reading.is_fitted_per_trial:
+            return {}
+        return {"scale": reading.scale, **({"bias": True} if reading.bias else {})}
+
+    def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
+        config = self.config
+        own: dict[str, Any] = {
+            "tuning": self.way if self.way == "nested" or role == "tune" else "fixed",
+            "folds": self.folds,
+            "most_epochs": self.most_epochs,
+            "duplicates": config.duplicates,
+        }
+        if own["tuning"] != "fixed":
+            own["grid"] = {name: list(values) for name, values in self.spec.grid.items()}
+        if own["tuning"] == "nested":
+            own["ties"] = config.tuning.ties
+        # Defaults are left out, so that trials from before these keys existed keep their hashes.
+        usual = {key.name: key.default for key in config.entry_keys}
+        own |= {name: value for name, value in self.spec.settings.items() if value != usual[name]}
+        if own["tuning"] == "paper" and config.tuning.seed:
+            own["split"] = config.tuning.seed
+        return {**super().trial_setting(choice, role), **own}
+
+
 @protocol
 class CrossValidation(Protocol):
     """Divide the rows into folds; train on all but one, tune inside, and count the errors on that one."""
 
     id = "crossval"
-    keys = (
-        Key("folds", whole(2), 10, "parts into which the rows are divided"),
-        Key("repeats", whole(1), 5, "divisions into folds; batch learners get one"),
-        Key("epochs", whole(1, MOST_EPOCHS), 10, "most passes over the training rows; their number is tuned"),
-        Key("duplicates", choice(*DUPLICATES), "refuse", "what to do with exact duplicates among the rows"),
-    )
-    entry_keys = (
-        Key("weights", choice(*WEIGHTS), "none", "how the values of features are weighted"),
-        Key("positives", read_share, 1.0, "share of the positive rows that takes part, chosen at random"),
-    )
-    tuning_keys = (
-        Key("also", many(choice(*TUNINGS), 0), (), "further ways to tune, reported beside the first"),
-        Key("seed", whole(0), 0, "which random split tunes, where one split of all rows does"),
-    )
-    order_free = ("repeats", "epochs", "weights", "tuning.also", "tuning.seed")
-    searches = (*TUNINGS, "none")
-    tunes_inside = True
+    experiment: CrossvalExperiment = CrossvalExperiment((), ())
     numbered = "fold"
     quantities = (TEST_ERROR, TRAINING_ERROR, SECONDS)
     recorded = (ROUNDS, ERRORS, TRAINING_ERRORS, TRAINING_ROUNDS, EPOCHS)
-    timed_examples = (TRAINING_ROUNDS.name, EPOCHS.name)
     series = (
         Series(
             "test_error", "test error (%)", TEST_ERROR, of="by_epoch", along="epoch",
-            along_title="epochs over the training rows", level=True,
+            along_title="epochs over the training rows", level=True, required=True,
         ),
     )  # fmt: skip
-    curved = True
     fitted_on = TRAINING_ROWS
 
-    def repeats(self, config: Config) -> int:
-        return int(self.setting_of(config, "folds") * self.setting_of(config, "repeats"))
-
-    def refuse_source(self, config: Config, source: Source) -> str:
-        folds, policy = (self.setting_of(config, name) for name in ("folds", "duplicates"))
-        rows = find_usable(source, policy).size
-        if source.test_from is None and rows < folds:
-            return f"{source.name} has {count(rows, 'row')} to divide into {folds} folds; lower folds"
-        if rows < FEWEST_SPLIT and "paper" in self.tunings(config):
-            return f"{source.name} has {count(rows, 'row')}, and search: paper needs {FEWEST_SPLIT}"
-        return refuse_duplicates(source) if policy == "refuse" else ""
-
-    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
-        for way in self.tunings(config):
-            yield {"suffix": "" if way == config.tuning.search else in_brackets(way), "detail": way}
-
-    def repeats_of(self, cell: Cell) -> int:
-        """Return how many folds report a cell: batch learners depend on no order and get one division."""
-        divisions = self.setting_of(cell.config, "repeats") if cell.definition.online else 1
-        return self._folds(cell) * int(divisions)
-
-    def _folds(self, cell: Cell) -> int:
-        return 1 if cell.source.test_from is not None else int(self.setting_of(cell.config, "folds"))
-
-    def _most_epochs(self, cell: Cell) -> int:
-        return int(self.setting_of(cell.config, "epochs")) if cell.definition.online else 1
-
-    def rounds(self, cell: Cell) -> float:
-        tuned = cell.repeats if cell.detail == "nested" else cell.tuning_passes
-        passes = cell.repeats + tuned * math.prod(map(len, cell.spec.grid.values()))
-        return super().rounds(cell) * self._most_epochs(cell) * passes / (cell.repeats + cell.tuning_passes)
-
-    def tuned_settings(self, config: Config) -> Grid:
-        return {"epochs": ()}
-
-    def tuning_passes(self, cell: Cell) -> int:
-        if not cell.spec.grid and not cell.definition.online:
-            return 0
-        return {"paper": 1, "oracle": self._folds(cell)}.get(cell.detail, 0)
-
-    def step(self, cell: Cell, known: Known) -> tuning.Step:
-        trials = cell.tuning_trials(cell.start)
-        if not trials:
-            epochs = {"epochs": self._most_epochs(cell)} if cell.detail != "nested" else {}
-            return tuning.Step((), {**cell.start, **epochs})
-        records = [known.get(trial.key) for trial in trials]
-        good = [record for record in records if record is not None and record["status"] == "ok"]
-        if len(good) < len(records):
-            return tuning.Step((cell.start,), None)
-        table = _Table.read([record["scores"] for record in good])
-        return tuning.Step((cell.start,), {**cell.start, **table.best(cell.config.tuning.ties)})
-
-    def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
-        config, way = cell.config, cell.detail
-        own: dict[str, Any] = {
-            "tuning": way if way == "nested" or role == "tune" else "fixed",
-            "folds": self._folds(cell),
-            "most_epochs": self._most_epochs(cell),
-            "duplicates": self.setting_of(config, "duplicates"),
-        }
-        if own["tuning"] != "fixed":
-            own["grid"] = {name: list(values) for name, values in cell.spec.grid.items()}
-        if own["tuning"] == "nested":
-            own["ties"] = config.tuning.ties
-        # Defaults are left out, so that trials from before these keys existed keep their hashes.
-        usual = {key.name: key.default for key in self.entry_keys}
-        own |= {name: value for name, value in cell.spec.settings.items() if value != usual[name]}
-        if own["tuning"] == "paper" and (split := self.setting_of(config, "tuning.seed")):
-            own["split"] = split
-        return {**super().trial_setting(cell, choice, role), **own}
-
-    def sample_size(self, trials: Any, config: Config) -> int:
-        """Each row counts once: the trials of the first division are those that store their errors."""
-        return int(trials["n"][trials["arrays"].astype(bool)].sum())
+    def cells(self, sources: Sequence[Source]) -> list[CrossvalCell]:
+        folds, policy, ways = self.experiment.folds, self.experiment.duplicates, self.experiment.tuning.ways
+        for source in sources:
+            rows = find_usable(source, policy).size
+            if source.test_from is None and rows < folds:
+                raise UserError(
+                    f"{source.name} has {count(rows, 'row')} to divide into {folds} folds; lower folds"
+                )
+            if rows < FEWEST_SPLIT and "paper" in ways:
+                raise UserError(
+                    f"{source.name} has {count(rows, 'row')}, and search: paper needs {FEWEST_SPLIT}"
+                )
+            if policy == "refuse":
+                refuse_duplicates(source)
+        suffixes = {way: in_brackets(way) if place else "" for place, way in enumerate(ways)}
+        return [
+            CrossvalCell(self, *each, suffix=suffix, way=way)
+            for each in self.experiment.entries(sources)
+            for way, suffix in suffixes.items()
+        ]
 
     def overlap(self, setting: Mapping[str, Any]) -> float:
         """Return the size of a fold over that of the others; a given split is the same in every trial."""
         folds = setting.get("folds", 1)
         return 1 / (folds - 1) if folds > 1 else 0.0
-
-    def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
-        return super().state_bytes(algorithm, d + ("bias" in setting), setting)
-
-    def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
-        reading = source.spec.reading
-        if not reading.is_fitted_per_trial:
-            return {}
-        return {"scale": reading.scale, **({"bias": True} if reading.bias else {})}
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         usable = find_usable(source, trial.setting["duplicates"])

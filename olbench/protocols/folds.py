@@ -7,7 +7,7 @@ import numpy as np
 
 from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
-from olbench.errors import count
+from olbench.errors import UserError, count
 from olbench.learners.examples import Floats, Ints
 from olbench.records import seeds
 
@@ -30,14 +30,14 @@ def find_usable(source: Source, policy: str) -> Ints:
     return rows[_group_duplicates(source) == rows] if policy == "remove" else rows
 
 
-def refuse_duplicates(source: Source) -> str:
+def refuse_duplicates(source: Source) -> None:
     repeated = int(np.count_nonzero(_group_duplicates(source) != np.arange(source.n)))
-    if not repeated:
-        return ""
-    return (
-        f"{source.name} has {count(repeated, 'exact duplicate')} of other rows, which would be in the "
-        "training and the test rows at once; add `duplicates: remove` to the config, or `duplicates: keep`"
-    )
+    if repeated:
+        raise UserError(
+            f"{source.name} has {count(repeated, 'exact duplicate')} of other rows, which would be in the "
+            "training and the test rows at once; add `duplicates: remove` to the config, or `duplicates: "
+            "keep`"
+        )
 
 
 def divide(source: Source, usable: Ints, seed: int, folds: int, number: int) -> Division:

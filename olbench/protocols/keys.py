@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from olbench.data.catalog import catalog
 from olbench.errors import UserError, suggest
 from olbench.structs import Node
+
+T = TypeVar("T")
+ByDataset: TypeAlias = T | Mapping[str, T]
 
 
 class PerDataset(dict[str, Any]):

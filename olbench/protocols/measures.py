@@ -128,6 +128,8 @@ def _mean(values: Floats) -> float:
 OF_MARGINS: Mapping[str, Callable[[Floats, Floats], float]] = {
     each.__name__: each for each in (auc, hinge_loss, squared_loss)
 }
+#: The measures that need the margin of every prediction.
+FROM_MARGINS = (*OF_MARGINS, "log_loss")
 
 
 def of_matrix(confusion: ArrayLike) -> dict[str, float]:

@@ -4,26 +4,27 @@ Counts of a confusion matrix are part of every record, so that measures of count
 is done. Others need the margin of every prediction; a trial whose record lacks them runs again.
 """
 
-import copy
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from olbench.algorithms import get_definition
 from olbench.data.source import Source
+from olbench.errors import UserError
 from olbench.learners.examples import Floats
-from olbench.learners.learners import ClassLearner
-from olbench.learners.passes import PassResult, kept_bytes
+from olbench.learners.learners import ClassLearner, Learner
+from olbench.learners.passes import PassResult
 from olbench.learners.start import start
 from olbench.protocols import measures
-from olbench.protocols.definition import Key, Protocol, Series, choice
+from olbench.protocols.definition import Protocol, Series, choice
 from olbench.protocols.measures import Counts
-from olbench.protocols.specs import Config
+from olbench.protocols.sizes import needs_margins
+from olbench.protocols.specs import Experiment
 from olbench.records.quantities import (
     ACCURACY,
     BALANCED_ACCURACY,
@@ -80,81 +81,74 @@ MEASURES: Mapping[str, Quantity] = {
 #: The measures that have a meaning for several classes, and those that have none for two.
 OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1")
 ONLY_CLASSES = ("macro_f1",)
-FROM_MARGINS = (*measures.OF_MARGINS, "log_loss")
 
 
-def measure_keys(known: Iterable[str]) -> tuple[Key, ...]:
-    return (
-        Key(
-            "measures",
-            many(choice(*known)),
-            None,
-            "what is reported, as auc or balanced_accuracy; the first ranks",
-        ),
-        Key("keep", choice("predictions"), None, "write the margin of every prediction to the results"),
-    )
+MEASURES_DOC = "what is reported, as auc or balanced_accuracy; the first ranks"
+
+
+Measures = Annotated[tuple[str, ...] | None, many(choice(*MEASURES)), MEASURES_DOC]
+Keep = Annotated[str | None, choice("predictions"), "write the margin of every prediction to the results"]
 
 
 class Measuring(Protocol):
-    """A protocol whose trials predict examples one by one, and that can measure them in many ways."""
+    """A protocol whose trials predict examples one by one, and that can measure them in many ways.
 
+    Its experiment has the fields `measures` and `keep`.
+    """
+
+    experiment: Any
     measures: ClassVar[Mapping[str, Quantity]] = MEASURES
 
-    def configured(self, config: Config) -> Self:
-        names = list(dict.fromkeys(self.setting_of(config, "measures") or ()))
-        if not names:
-            return self
-        own = copy.copy(self)
-        vars(own).clear()
-        asked = tuple(self._find_measure(name) for name in names)
-        usual = tuple(each for each in self.quantities if each.name not in names)
-        own.quantities = (*asked, *usual)  # type: ignore[misc]
-        own.scored_by = asked[0]  # type: ignore[misc]
-        own.series = self.series_of(asked)  # type: ignore[misc]
-        return own
+    def __init__(self, experiment: Experiment | None = None):
+        super().__init__(experiment)
+        names = dict.fromkeys(self.experiment.measures or ())
+        if names:
+            usual = {each.name: each for each in self.quantities}
+            asked = [usual.pop(name, self.measures[name]) for name in names]
+            self.quantities = (*asked, *usual.values())
+            self.series = self.series_of(asked)
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
-        title = "online {}"
-        curves = (counts_series(each.name, title.format(each.title), each) for each in asked if each.parts)
+        curves = (counts_series(each.name, f"online {each.title}", each) for each in asked if each.parts)
         return (*curves, *self.series)
 
-    def _find_measure(self, name: str) -> Quantity:
-        return next((each for each in self.quantities if each.name == name), self.measures[name])
-
-    def wanted(self, config: Config, role: str) -> tuple[str, ...]:
-        quantities = self.quantities if role == "report" else (self.score,)
+    def wanted(self, role: str) -> tuple[str, ...]:
+        quantities = self.quantities if role == "report" else self.quantities[:1]
         names = dict.fromkeys(name for each in quantities for name in each.fields)
-        kept = role == "report" and self.setting_of(config, "keep")
+        kept = role == "report" and self.experiment.keep
         return (*names, *(["predictions"] if kept else []))
 
-    def list_missing(self, config: Config, record: Record) -> list[str]:
-        kept = {"predictions", "margins"} & set(record.get("arrays") or ())
-        # A measure of several classes is recorded itself, without the counts of two.
-        counts = [name for each in self.quantities if each.name in record for name in each.fields]
-        return super().list_missing(
-            config, {**record, **dict.fromkeys([*counts, *(kept and ["predictions"])])}
-        )
+    def warm_up(self, learner: Learner) -> None:
+        learner.warm_up()
 
-    def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
-        wanted = self.wanted(config, "report")
-        keep = "variances" if "log_loss" in wanted else "margins" if _needs_margins(wanted) else ""
-        return super().scratch_bytes(config, n, setting) + kept_bytes(n, keep)
-
-    def refuse_source(self, config: Config, source: Source) -> str:
-        for spec in config.algorithms:
+    def check_source(self, source: Source) -> None:
+        """Refuse a data set that does not suffice for what the experiment asks for."""
+        for spec in self.experiment.algorithms:
             if get_definition(spec.id).only_native and not source.classes:
-                return f"{spec.id} learns several classes, and {source.name} has two; add `labels: all`"
-        for name in self.setting_of(config, "measures") or ():
+                raise UserError(
+                    f"{spec.id} learns several classes, and {source.name} has two; add `labels: all`"
+                )
+        for name in self.experiment.measures or ():
             if source.classes and name not in OF_CLASSES:
-                return f"{source.name} has {source.classes} classes, and {name} is a measure of two"
+                raise UserError(f"{source.name} has {source.classes} classes, and {name} is a measure of two")
             if not source.classes and name in ONLY_CLASSES:
-                return f"{source.name} has two classes; use f1 instead of {name}, or add `labels: all`"
-        if self.setting_of(config, "keep") and source.n > MOST_KEPT:
-            return (
+                raise UserError(
+                    f"{source.name} has two classes; use f1 instead of {name}, or add `labels: all`"
+                )
+        if self.experiment.keep and source.n > MOST_KEPT:
+            raise UserError(
                 f"{source.name} has {source.n:,} rows, and keep writes the predictions of at most "
                 f"{MOST_KEPT:,}; leave it out"
             )
-        return super().refuse_source(config, source)
+
+
+def list_missing(protocol: Protocol, record: Record) -> list[str]:
+    """Return which numbers that an experiment asks for are not in a record."""
+    # A measure of several classes is recorded itself, without the counts of two.
+    there = {name for each in protocol.quantities if each.name in record for name in each.fields}
+    if {"predictions", "margins"} & set(record.get("arrays") or ()):
+        there.add("predictions")
+    return [name for name in protocol.wanted(record["role"]) if name not in record and name not in there]
 
 
 def counts_series(name: str, title: str, quantity: Quantity, total: str = "t") -> Series:
@@ -169,11 +163,7 @@ def counts_series(name: str, title: str, quantity: Quantity, total: str = "t") -
 def find_keep(trial: Trial) -> str:
     if "log_loss" in trial.wanted and start(trial.make_algorithm(), 1).has_variances:
         return "variances"
-    return "margins" if _needs_margins(trial.wanted) else ""
-
-
-def _needs_margins(wanted: Sequence[str]) -> bool:
-    return bool({"predictions", *FROM_MARGINS} & set(wanted))
+    return "margins" if needs_margins(trial.wanted) else ""
 
 
 def measure_pass(trial: Trial, result: PassResult) -> Outcome:

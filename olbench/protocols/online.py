@@ -1,17 +1,21 @@
 """The protocol `online`: tune on orders of their own, then one pass for each permutation."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
 
 from olbench.algorithms.definition import Definition
 from olbench.data.source import Source
 from olbench.data.spec import ALL_ROWS
+from olbench.errors import UserError
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Ints
 from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
-from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
-from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass
-from olbench.protocols.specs import Config
+from olbench.protocols.definition import Cell, Protocol, Series, Stopped, choice, protocol, whole
+from olbench.protocols.measuring import Keep, Measures, Measuring, find_keep, measure_pass
+from olbench.protocols.sizes import BLOCK_BYTES, WINDOW_BLOCKS
+from olbench.protocols.specs import SEARCH, Experiment, Tuning
 from olbench.records import seeds
 from olbench.records.quantities import (
     BREAKDOWNS,
@@ -21,23 +25,74 @@ from olbench.records.quantities import (
     MISTAKE_RATE,
     MISTAKES,
     POSITIVES,
-    ROUNDS,
+    SAME_ROUNDS,
     SECONDS,
     UPDATES,
 )
 from olbench.records.trial import Outcome, Trial
 
-#: Orders in windows: the bytes of a block of neighbouring rows, and how many random blocks are shuffled as
-#: one. Both are fixed, so that an order does not depend on the machine.
-BLOCK_BYTES, WINDOW_BLOCKS = 4 << 20, 8
-#: The memory for a window: its rows, what they are copied from, and their norms.
-WINDOW_BYTES = 3 * BLOCK_BYTES * WINDOW_BLOCKS
+
+def refuse_batch(protocol: Protocol, definition: Definition) -> None:
+    if not definition.online:
+        raise UserError(f"{definition.id} learns from all examples at once; it runs under protocol: crossval")
 
 
-def refuse_batch(protocol: Protocol, definition: Definition) -> str:
-    if definition.online:
-        return ""
-    return f"{definition.id} learns from all examples at once; it runs under protocol: crossval"
+@dataclass(frozen=True)
+class OnlineTuning(Tuning):
+    search: Annotated[str, choice("grid", "coordinate", "holdout", "none"), SEARCH] = "none"
+    permutations: Annotated[int, whole(1), "random orders that score a candidate"] = 1
+
+
+@dataclass(frozen=True)
+class OnlineExperiment(Experiment):
+    permutations: Annotated[int, whole(1), "random orders of each data set, the same for every algorithm"] = (
+        20
+    )
+    curve: Annotated[int, whole(1), "points of the online curves"] = 50
+    order: Annotated[
+        str, choice("exact", "windows"),
+        "exact: permutations of all rows; windows: random blocks, shuffled within windows, for data "
+        "larger than memory",
+    ] = "exact"  # fmt: skip
+    measures: Measures = None
+    keep: Keep = None
+    tuning: OnlineTuning = OnlineTuning()
+
+    order_free = ("permutations", "curve", "measures", "keep", "tuning.permutations")
+
+    @property
+    def tuning_repeats(self) -> int:
+        return self.tuning.permutations
+
+    def setting(self, role: str) -> dict[str, Any]:
+        halves = {"tune": seeds.TUNING_HALF, "report": seeds.REPORTED_HALF}
+        part = halves[role] if self.tuning.search == "holdout" else seeds.ALL
+        return {"part": part, "points": self.curve if role == "report" else 1}
+
+
+class OnlineCell(Cell):
+    @cached_property
+    def source_setting(self) -> dict[str, Any]:
+        """How many classes there are, and how orders are drawn if they are not exact permutations.
+
+        A record says neither for two classes and exact permutations.
+        """
+        source = self.source
+        own: dict[str, Any] = {"labels": "all", "classes": source.classes} if source.classes else {}
+        if self.config.order == "exact":
+            return own
+        block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
+        return {**own, "order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
+
+    @property
+    def shared_memory(self) -> int:
+        """The memory that an open data set takes; with windows it is never opened as a whole."""
+        return self.source.memory_bytes if _is_windowed(self.source_setting) else super().shared_memory
+
+    @property
+    def shuffled_bytes(self) -> int:
+        """The size of the data set, which a permutation of all rows reads from end to end."""
+        return 0 if _is_windowed(self.source_setting) else self.source.bytes
 
 
 @protocol
@@ -45,70 +100,23 @@ class Online(Measuring):
     """Predict each example, count a mistake, then learn from it; over random permutations of the data."""
 
     id = "online"
-    is_tested = False
+    experiment: OnlineExperiment = OnlineExperiment((), ())
     multiclass = True
-    keys = (
-        Key("permutations", whole(1), 20, "random orders of each data set, the same for every algorithm"),
-        Key("curve", whole(1), 50, "points of the online curves"),
-        Key(
-            "order", choice("exact", "windows"), "exact",
-            "exact: permutations of all rows; windows: random blocks, shuffled within windows, for data "
-            "larger than memory",
-        ),
-        *measure_keys(MEASURES),
-    )  # fmt: skip
-    tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"),)
-    order_free = ("permutations", "curve", "measures", "keep", "tuning.permutations")
-    searches = ("grid", "coordinate", "holdout", "none")
-    same_n = True
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
-    recorded = (ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
-    timed_examples = ("n",)
-    scored_by = MISTAKES
+    recorded = (SAME_ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
     series = (
-        Series("mistakes", "online cumulative mistake rate", MISTAKE_RATE, per_example=True),
+        Series("mistakes", "online cumulative mistake rate", MISTAKE_RATE, per_example=True, required=True),
         Series("updates", "cumulative number of updates", UPDATES),
         Series("seconds", "cumulative time (s)", SECONDS, timed=True),
     )
-    curved = True
     fitted_on = ALL_ROWS
 
     refuse = refuse_batch
 
-    def setting(self, config: Config, role: str) -> dict[str, Any]:
-        halves = {"tune": seeds.TUNING_HALF, "report": seeds.REPORTED_HALF}
-        part = halves[role] if config.tuning.search == "holdout" else seeds.ALL
-        return {"part": part, "points": self.setting_of(config, "curve") if role == "report" else 1}
-
-    def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
-        """Return how many classes there are, and how orders are drawn if they are not exact permutations.
-
-        A record says neither for two classes and exact permutations.
-        """
-        own: dict[str, Any] = {"labels": "all", "classes": source.classes} if source.classes else {}
-        if self.setting_of(config, "order") == "exact":
-            return own
-        block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
-        return {**own, "order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
-
-    def name_order(self, setting: Mapping[str, Any]) -> str:
-        return "windowed order" if _is_windowed(setting) else self.numbered
-
-    def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
-        """Return the bytes of what a trial holds; with windows, its order takes none for the other rows.
-
-        With several classes there is one array of labels besides.
-        """
-        held = super().scratch_bytes(config, n, setting) + (8 * n if "classes" in setting else 0)
-        return held - 8 * n + WINDOW_BYTES if _is_windowed(setting) else held
-
-    def shared_memory(self, cell: Cell) -> int:
-        """Return the memory that an open data set takes; with windows it is never opened as a whole."""
-        return cell.source.memory_bytes if _is_windowed(cell.source_setting) else super().shared_memory(cell)
-
-    def shuffled_bytes(self, cell: Cell) -> int:
-        """Return the size of the data set, which a permutation of all rows reads from end to end."""
-        return 0 if _is_windowed(cell.source_setting) else cell.source.bytes
+    def cells(self, sources: Sequence[Source]) -> list[OnlineCell]:
+        for source in sources:
+            self.check_source(source)
+        return [OnlineCell(self, *each) for each in self.experiment.entries(sources)]
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         if _is_windowed(trial.setting):

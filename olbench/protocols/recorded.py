@@ -10,13 +10,12 @@ from typing import Any
 
 from olbench.algorithms import load_plugin
 from olbench.errors import UserError, shorten
-from olbench.protocols import Protocol, get_protocol, protocols
-from olbench.protocols.specs import Config
+from olbench.protocols import Experiment, Protocol, make_protocol, protocols, read_experiment
 from olbench.records import ledger, run_file
 from olbench.records.container import is_bundle
 from olbench.records.run_file import CellFacts, RunFile
 from olbench.records.trial import Record, key_of
-from olbench.structs import from_plain, read_struct
+from olbench.structs import from_plain
 
 SHARED = ("seed", "fingerprint", "options", "role", "code")
 
@@ -27,14 +26,15 @@ class RecordedRun:
     file: RunFile
 
     @cached_property
-    def config(self) -> Config:
-        return read_struct(Config, self._node(self.file.config, "config"), "config")
+    def config(self) -> Experiment:
+        node = from_plain(self.file.config, f"{run_file.NAME}.config", paths=True)
+        return read_experiment(node, "config")
 
     @cached_property
     def protocol(self) -> Protocol:
         if self.config.protocol not in {protocol.id for protocol in protocols()}:
             self.load_plugins()
-        return get_protocol(self.config.protocol).configured(self.config)
+        return make_protocol(self.config)
 
     def load_plugins(self) -> None:
         for path in self.config.plugins:
@@ -47,24 +47,10 @@ class RecordedRun:
             load_plugin(path)
 
     def check_config(self) -> None:
-        """Check the keys of the protocol too; that of a plugin is not loaded for it."""
-        config = self.config
+        """Read the experiment, which checks its keys; the protocol of a plugin is not loaded for it."""
         for place, cell in enumerate(self.file.cells):
-            if cell.entry >= len(config.algorithms):
+            if cell.entry >= len(self.config.algorithms):
                 raise UserError(f"{run_file.NAME}.cells.{place}.entry is beyond the algorithms of the config")
-        protocol = next((known for known in protocols() if known.id == config.protocol), None)
-        if protocol is None:
-            return
-        added = [("config", key, config.settings) for key in protocol.keys]
-        added += [("config.tuning", key, config.tuning.settings) for key in protocol.tuning_keys]
-        for where, key, settings in added:
-            # What a config names, such as a file of rules, is recorded as its content; it has no default.
-            if key.default is not None and key.name in settings:
-                key.read(self._node(settings[key.name], f"{where}.{key.name}"), key.name)
-
-    @staticmethod
-    def _node(content: Any, place: str) -> Any:
-        return from_plain(content, f"{run_file.NAME}.{place}", paths=True)
 
     def trials_of(self, cell: CellFacts, records: Mapping[str, Record]) -> list[Record]:
         found = [records[key] for key in cell.keys if key in records]
@@ -73,7 +59,7 @@ class RecordedRun:
         good = [record for record in viewed if record["status"] == "ok"]
         for record in good:
             self.check(record)
-        if self.protocol.same_n:
+        if any(each.same for each in self.protocol.recorded):
             self._check_sizes(good)
         return viewed
 

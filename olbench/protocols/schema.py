@@ -1,16 +1,19 @@
 """The JSON schema of configs, made from the structs that read them: editors complete and check YAML by it."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Parameter
-from olbench.analysis.paper_file import paper_ids
 from olbench.data.catalog import catalog
+from olbench.data.reading import READING_KEYS
 from olbench.data.spec import DatasetSpec
+from olbench.errors import UserError
+from olbench.plugins import paper_ids
 from olbench.protocols import Protocol, protocols
-from olbench.protocols.reading import ALL, ENTRY_KEYS, READING_KEYS, tuning_keys
-from olbench.protocols.specs import Config
+from olbench.protocols.reading import ALL, ENTRY_KEYS, tuning_keys
+from olbench.protocols.specs import Experiment, own_keys
 from olbench.structs import Key, keys_of, number, one_or_many, schema_of
 
 Schema = dict[str, Any]
@@ -22,7 +25,7 @@ LINE = f"# yaml-language-server: $schema={FILE}\n"
 
 def make_schema() -> Schema:
     known = protocols()
-    shared = _properties(keys_of(Config, "tuning"))
+    shared = _properties(keys_of(Experiment, "tuning"))
     shared["protocol"]["enum"] = [protocol.id for protocol in known]
     shared["paper"]["examples"] = paper_ids()
     shared["datasets"]["items"] = _dataset()
@@ -77,18 +80,26 @@ def _dataset() -> Schema:
 def _protocol(protocol: Protocol) -> Schema:
     named = {"properties": {"protocol": {"const": protocol.id}}}
     condition = named if protocol.id == "online" else {**named, "required": ["protocol"]}
-    tuning = _mapping([*tuning_keys(protocol), *protocol.tuning_keys], "search")
-    own = {**_properties(protocol.keys), "algorithms": {"items": _entry(protocol)}, "tuning": tuning}
+    tuning = _mapping(tuning_keys(protocol), "search")
+    keys = own_keys(type(protocol.experiment))
+    own = {**_properties(keys), "algorithms": {"items": _entry(protocol)}, "tuning": tuning}
     return {"if": condition, "then": {"properties": own}}
 
 
 def _entry(protocol: Protocol) -> Schema:
-    allowed = [definition for definition in definitions() if not protocol.refuse(definition)]
-    content = _mapping([*ENTRY_KEYS, *protocol.entry_keys], "id")
+    allowed = [definition for definition in definitions() if _is_allowed(definition, protocol)]
+    content = _mapping([*ENTRY_KEYS, *protocol.experiment.entry_keys], "id")
     ids = {"examples": [definition.id for definition in allowed]}
     content["properties"]["id"] |= ids
     content["allOf"] = [_parameters(definition) for definition in allowed if definition.parameters]
     return {"anyOf": [{"type": "string", **ids}, content]}
+
+
+def _is_allowed(definition: Definition, protocol: Protocol) -> bool:
+    with suppress(UserError):
+        protocol.refuse(definition)
+        return True
+    return False
 
 
 def _parameters(definition: Definition) -> Schema:

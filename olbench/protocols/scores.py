@@ -10,10 +10,10 @@ from olbench.protocols.definition import Series
 from olbench.records.quantities import ACCURACY, BALANCED_ACCURACY
 
 
-def accuracy_series(along: str) -> tuple[Series, ...]:
+def accuracy_series(along: str, required: bool = True) -> tuple[Series, ...]:
     titles = {ACCURACY: "test accuracy (%)", BALANCED_ACCURACY: "balanced test accuracy (%)"}
     return tuple(
-        Series(quantity.name, title, quantity, along_title=along, level=True)
+        Series(quantity.name, title, quantity, along_title=along, level=True, required=required)
         for quantity, title in titles.items()
     )
 

@@ -8,9 +8,9 @@ scored; nothing that comes later decides about parameters.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +19,29 @@ from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.data.spec import PAST_ROWS
-from olbench.errors import count
+from olbench.errors import UserError, count
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Floats, Ints
-from olbench.learners.passes import PassResult, curve_points, kept_bytes, run_learner
+from olbench.learners.learners import Learner
+from olbench.learners.passes import PassResult, curve_points, run_learner
 from olbench.learners.schedules import make_schedule
 from olbench.learners.start import start
 from olbench.protocols import measures
 from olbench.protocols.blocks import BLOCKS, PLACES, count_pairs
-from olbench.protocols.definition import Key, Series, Stopped, protocol, whole
+from olbench.protocols.definition import Cell, Series, Stopped, choice, protocol, whole
 from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
-from olbench.protocols.keys import by_dataset
+from olbench.protocols.keys import ByDataset, by_dataset, value_for
 from olbench.protocols.measuring import (
-    FROM_MARGINS,
     MEASURES,
+    MEASURES_DOC,
+    Keep,
     Measuring,
     counts_series,
     find_keep,
-    measure_keys,
     measure_margins,
 )
 from olbench.protocols.online import refuse_batch
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment, Tuning
 from olbench.records.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
@@ -56,7 +57,7 @@ from olbench.records.quantities import (
     Quantity,
 )
 from olbench.records.trial import Outcome, Trial
-from olbench.structs import Node, is_number, with_schema
+from olbench.structs import Node, is_number, many, with_schema
 
 BASELINES = ("no-change", "majority-so-far")
 
@@ -88,52 +89,81 @@ def _read_share(node: Node, name: str) -> float:
 with_schema(_read_share, {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 
 
+@dataclass(frozen=True)
+class StreamTuning(Tuning):
+    prefix: Annotated[
+        float, _read_share, "the share of the rows, from the first, that tunes and is not scored"
+    ] = 0.1
+
+
+@dataclass(frozen=True)
+class StreamExperiment(Experiment):
+    protocol: str = "stream"
+    tuning: StreamTuning = StreamTuning()
+    window: Annotated[int, whole(1), "the last examples that windowed measures are over"] = 1000
+    curve: Annotated[int, whole(1), "points of the curves"] = 100
+    delay: Annotated[
+        ByDataset[int], by_dataset(whole(0)), "examples that are predicted before a label is learnt"
+    ] = 0
+    warm: Annotated[
+        ByDataset[int], by_dataset(whole(0)), "the first examples, which are learnt but not scored"
+    ] = 0
+    drifts: Annotated[Any, by_dataset(read_drifts), "rows where the concept drifts, or detect"] = None
+    measures: Annotated[tuple[str, ...] | None, many(choice(*STREAM_MEASURES)), MEASURES_DOC] = None
+    keep: Keep = None
+
+    order_free = ("window", "curve", "measures", "keep", "drifts")
+
+    def setting(self, role: str) -> dict[str, Any]:
+        if role == "tune":
+            return {"scored": "prefix", "points": 1}
+        return {"scored": "all" if self.tuning.search == "none" else "rest", "points": self.curve}
+
+    def extend(self) -> "StreamExperiment":
+        present = {spec.id for spec in self.algorithms}
+        added = tuple(AlgorithmSpec(id) for id in BASELINES if id not in present)
+        return replace(self, algorithms=(*self.algorithms, *added))
+
+
+class StreamCell(Cell):
+    repeats = 1
+
+    @cached_property
+    def source_setting(self) -> dict[str, Any]:
+        """What decides the passes over a data set; what is not asked for is left out."""
+        config, source = self.config, self.source
+        given = {"delay": config.delay, "warm": config.warm}
+        rows = {name: value_for(value, source.name, 0) for name, value in given.items()}
+        setting = {"window": config.window, **{name: value for name, value in rows.items() if value}}
+        if config.tuning.search != "none":
+            setting["prefix"] = round(config.tuning.prefix * source.n)
+        drifts = value_for(config.drifts, source.name, None)
+        if drifts or source.drifts:
+            setting["drifts"] = drifts if drifts == DETECT else list(drifts or source.drifts)
+        return setting
+
+
 @protocol
 class Stream(Measuring):
     """Predict each example of a stream in its order, count, and learn it when its label is there."""
 
     id = "stream"
     version = 2
-    is_tested = False
+    experiment: StreamExperiment = StreamExperiment((), ())
     measures: ClassVar[Mapping[str, Quantity]] = STREAM_MEASURES
-    keys = (
-        Key("window", whole(1), 1000, "the last examples that windowed measures are over"),
-        Key("curve", whole(1), 100, "points of the curves"),
-        Key("delay", by_dataset(whole(0)), 0, "examples that are predicted before a label is learnt"),
-        Key("warm", by_dataset(whole(0)), 0, "the first examples, which are learnt but not scored"),
-        Key("drifts", by_dataset(read_drifts), None, "rows where the concept drifts, or detect"),
-        *measure_keys(STREAM_MEASURES),
-    )
-    tuning_keys = (
-        Key(
-            "prefix", _read_share, 0.1, "the share of the rows, from the first, that tunes and is not scored"
-        ),
-    )
-    order_free = ("window", "curve", "measures", "keep", "drifts")
-    searches = ("grid", "coordinate", "none")
     numbered = "pass"
     quantities = (ACCURACY, KAPPA_M, KAPPA_TEMPORAL, UPDATES, SECONDS)
     recorded = (
         ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, LABELS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES,
         BREAKDOWNS, CPU_SECONDS,
     )  # fmt: skip
-    #: Rows that are learnt and not scored take time as well.
-    timed_examples = ("points",)
-    details = ("drifts",)
-    scored_by = ACCURACY
     series = (
         counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
         counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
-        Series("updates", "cumulative number of updates", UPDATES),
+        Series("updates", "cumulative number of updates", UPDATES, required=True),
     )
-    curved = True
     fitted_on = PAST_ROWS
     refuse = refuse_batch
-
-    def extend(self, config: Config) -> Config:
-        present = {spec.id for spec in config.algorithms}
-        added = tuple(AlgorithmSpec(id) for id in BASELINES if id not in present)
-        return replace(config, algorithms=(*config.algorithms, *added))
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         usual = {each.name: each for each in self.series}
@@ -147,59 +177,16 @@ class Stream(Measuring):
         first = [usual.pop(each.name, each) for each in windowed]
         return (*first, *usual.values())
 
-    def setting(self, config: Config, role: str) -> dict[str, Any]:
-        if role == "tune":
-            return {"scored": "prefix", "points": 1}
-        tuned = config.tuning.search != "none"
-        return {"scored": "rest" if tuned else "all", "points": self.setting_of(config, "curve")}
+    def cells(self, sources: Sequence[Source]) -> list[StreamCell]:
+        cells = [StreamCell(self, *each) for each in self.experiment.entries(sources)]
+        for cell in {cell.source.name: cell for cell in cells}.values():
+            _check_rows(cell)
+            self.check_source(cell.source)
+        return cells
 
-    def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
-        """Return what decides the passes over a data set; what is not asked for is left out."""
-        given = {name: self.setting_of(config, name, source.name) for name in ("delay", "warm")}
-        setting = {"window": self.setting_of(config, "window"), **{k: v for k, v in given.items() if v}}
-        if config.tuning.search != "none":
-            setting["prefix"] = round(self.setting_of(config, "tuning.prefix") * source.n)
-        drifts = self.setting_of(config, "drifts", source.name)
-        if drifts or source.drifts:
-            setting["drifts"] = drifts if drifts == DETECT else list(drifts or source.drifts)
-        return setting
-
-    def refuse_source(self, config: Config, source: Source) -> str:
-        setting, name = self.source_setting(config, source), source.name
-        rows = count(source.n, "row")
-        prefix, warm = setting.get("prefix", 0), setting.get("warm", 0)
-        start = max(prefix, warm)
-        if source.classes:
-            return f"{name} has {source.classes} classes, and a stream has two; leave out labels: all"
-        if setting.get("delay", 0) >= source.n:
-            return f"{name} has {rows}, so no label would come with a delay of {setting['delay']:,}"
-        arrivals = source.arrivals
-        if arrivals is not None and (reason := _refuse_arrivals(name, arrivals, setting)):
-            return reason
-        if start >= source.n:
-            return f"{name} has {rows}, and none is left to score after the first {start:,}"
-        if "prefix" in setting and warm >= prefix:
-            remedy = f", and warm is {warm:,}; lower warm, or raise the prefix" if warm else "; raise it"
-            return f"{name}: no row to tune on is left: the prefix of tuning has {prefix:,} of {rows}{remedy}"
-        drifts = setting.get("drifts", ())
-        if not isinstance(drifts, str) and any(not 0 < row < source.n for row in drifts):
-            return f"{name} has {rows}, so a drift must be between 0 and that, and one is not"
-        return super().refuse_source(config, source)
-
-    def wanted(self, config: Config, role: str) -> tuple[str, ...]:
-        """Return the numbers that a record must have; counts and curves are always there."""
-        return tuple(each for each in super().wanted(config, role) if each in (*FROM_MARGINS, "predictions"))
-
-    def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
-        keep = "variances" if "log_loss" in self.wanted(config, "report") else "margins"
-        return 8 * n + kept_bytes(n, keep)
-
-    def warm_up(self) -> None:
-        for id in BASELINES:
-            start(make_algorithm(id), 1).warm_up()
-
-    def repeats(self, config: Config) -> int:
-        return 1
+    def warm_up(self, learner: Learner) -> None:
+        for each in (learner, *(start(make_algorithm(id), 1) for id in BASELINES)):
+            each.warm_up()
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         data, setting = source.open(), trial.setting
@@ -226,12 +213,28 @@ def _find_schedule(trial: Trial, source: Source) -> Ints:
     return make_schedule(find_arrivals(source, end, trial.setting.get("delay", 0)))
 
 
-def _refuse_arrivals(name: str, arrivals: Ints, setting: Mapping[str, Any]) -> str:
-    if "delay" in setting:
-        return f"{name} says when each label arrives; leave out the delay, or arrival"
-    if np.min(arrivals) >= arrivals.size:
-        return f"no label of {name} arrives before its last row; correct the column of arrival"
-    return ""
+def _check_rows(cell: StreamCell) -> None:
+    setting, source, name = cell.source_setting, cell.source, cell.source.name
+    rows = count(source.n, "row")
+    prefix, warm = setting.get("prefix", 0), setting.get("warm", 0)
+    start = max(prefix, warm)
+    if source.classes:
+        raise UserError(f"{name} has {source.classes} classes, and a stream has two; leave out labels: all")
+    if setting.get("delay", 0) >= source.n:
+        raise UserError(f"{name} has {rows}, so no label would come with a delay of {setting['delay']:,}")
+    if source.arrivals is not None and "delay" in setting:
+        raise UserError(f"{name} says when each label arrives; leave out the delay, or arrival")
+    if source.arrivals is not None and np.min(source.arrivals) >= source.arrivals.size:
+        raise UserError(f"no label of {name} arrives before its last row; correct the column of arrival")
+    if start >= source.n:
+        raise UserError(f"{name} has {rows}, and none is left to score after the first {start:,}")
+    if "prefix" in setting and warm >= prefix:
+        remedy = f", and warm is {warm:,}; lower warm, or raise the prefix" if warm else "; raise it"
+        share = f"the prefix of tuning has {prefix:,} of {rows}"
+        raise UserError(f"{name}: no row to tune on is left: {share}{remedy}")
+    drifts = setting.get("drifts", ())
+    if not isinstance(drifts, str) and any(not 0 < row < source.n for row in drifts):
+        raise UserError(f"{name} has {rows}, so a drift must be between 0 and that, and one is not")
 
 
 def find_arrivals(source: Source, end: int, delay: int) -> Ints:

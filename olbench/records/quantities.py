@@ -7,7 +7,7 @@ protocols are defined here.
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -63,6 +63,8 @@ class Quantity:
     guessed: Literal["", "majority", "minority", "half"] = ""
     #: Whether it is a count: a whole number from 0.
     whole: bool = False
+    #: Whether all reported trials of a cell have the same.
+    same: bool = False
     #: Whether no trial can count more of them than it has examples; or than that for each of its classes.
     at_most_n: Literal[False, True, "per class"] = False
 
@@ -179,6 +181,7 @@ MAJORITY_MISTAKES = _count("majority_mistakes", "mistakes of the majority so far
 NO_CHANGE_MISTAKES = _count("no_change_mistakes", "mistakes of no change", better="neither")
 BREAKDOWNS = _count("breakdowns", "breakdowns", flag=True)
 ROUNDS = _count("n", "examples", digits=0, better="neither")
+SAME_ROUNDS = replace(ROUNDS, same=True)
 SECONDS = Quantity("seconds", "seconds", 4)
 CPU_SECONDS = Quantity("cpu_seconds", "CPU seconds", 4)
 TEST_ERROR = _percentage(

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olbench.analysis.paper_file import find_part, paper_ids
+from olbench.analysis.paper_file import find_part
 from olbench.errors import UserError, suggest
+from olbench.plugins import paper_ids
 from olbench.records import run_file
 from olbench.records.shipped import runs
 

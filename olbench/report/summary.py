@@ -121,7 +121,7 @@ def find_runs(root: Path) -> list[Path]:
 def _is_quick_look(run: RecordedRun) -> bool:
     paper = load_paper(run.config.paper).under(run.config.protocol)
     needed = max((each.n or 0 for each in paper.numbers if each.deviation is not None), default=0)
-    return run.protocol.repeats(run.config) < needed
+    return max((cell.planned for cell in run.file.cells), default=0) < needed
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:

@@ -3,10 +3,13 @@
 Higher is better, the number of epochs is tuned like a parameter, and every trial stores its predictions.
 """
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
-from olbench import Outcome, Protocol, Quantity, make_algorithm, online_pass, protocol
-from olbench.protocols.definition import Key, whole, wholes
+from olbench import Cell, Experiment, Outcome, Protocol, Quantity, make_algorithm, online_pass, protocol
+from olbench.protocols.definition import whole, wholes
 from olbench.records import seeds
 
 ACCURACY = Quantity(
@@ -15,21 +18,30 @@ ACCURACY = Quantity(
 MARGIN = Quantity("margin", "mean margin", 3, better="higher")
 
 
+@dataclass(frozen=True)
+class HalvesExperiment(Experiment):
+    splits: Annotated[int, whole(1), "random halves"] = 4
+    epochs: Annotated[tuple[int, ...], wholes(1), "passes over the training half; several are tuned"] = (1,)
+
+
+class HalvesCell(Cell):
+    @property
+    def tuned_settings(self):
+        """Tune the number of epochs like a parameter."""
+        return {"epochs": self.config.epochs}
+
+
 @protocol
 class Halves(Protocol):
     """Learn on one half of the rows in several epochs, and count what is right on the other half."""
 
     id = "halves"
-    keys = (
-        Key("splits", whole(1), 4, "random halves"),
-        Key("epochs", wholes(1), (1,), "passes over the training half; several are tuned"),
-    )
-    searches = ("grid", "none")
+    experiment = HalvesExperiment((), ())
     numbered = "split"
     quantities = (ACCURACY, MARGIN)
 
-    def tuned_settings(self, config):
-        return {"epochs": self.setting_of(config, "epochs")}
+    def cells(self, sources):
+        return [HalvesCell(self, *each) for each in self.experiment.entries(sources)]
 
     def run(self, trial, source, stopped):
         data = source.open()

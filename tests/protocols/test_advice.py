@@ -12,10 +12,9 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
-from olbench.papers.adviceptron2010.protocol import _Work
+from olbench.papers.adviceptron2010.protocol import AdviceExperiment, AdviceProtocol, AdviceTuning, _Work
 from olbench.papers.adviceptron2010.rules import compile_for
 from olbench.protocols import get_protocol
-from olbench.protocols.specs import Config, Tuning
 from olbench.records.quantities import BALANCED_ACCURACY
 from tests.runner.conftest import own_folder  # noqa: F401
 
@@ -69,14 +68,9 @@ def examples(n=120, seed=0, positives=None):
 def cell_of(source, id="adviceptron", settings=(), tuning=None, **grid):
     spec = AlgorithmSpec(id, grid={name: tuple(values) for name, values in grid.items()})
     given = {"splits": 2, "train": 30, "advice": RULES, **dict(settings)}
-    plan = Config(
-        (DatasetSpec(source.name),),
-        (spec,),
-        "advice",
-        settings=given,
-        tuning=tuning or Tuning("nested", "middle"),
-    )
-    [cell] = get_protocol("advice").cells(plan, [source])
+    tuning = tuning or AdviceTuning("nested", "middle")
+    plan = AdviceExperiment((DatasetSpec(source.name),), (spec,), tuning=tuning, **given)
+    [cell] = AdviceProtocol(plan).cells([source])
     return cell
 
 
@@ -87,6 +81,13 @@ def run(cell, number=0):
 
 def never():
     return False
+
+
+def test_a_data_set_that_a_setting_does_not_name_has_its_default():
+    source = make_source("made", *examples(300))
+    cell = cell_of(source, settings={name: {"pima": 3} for name in ("splits", "train", "early")})
+    setting = cell.trial_setting({}, "report")
+    assert (cell.repeats, setting["train"], setting["early"]) == (20, 200, 10)
 
 
 def test_a_run_has_every_row_and_repeats_to_the_last_digit(cli):
@@ -134,7 +135,7 @@ def test_rules_cover_the_same_rows_after_scaling():
     X, y = examples()
     source = make_source("made", 50.0 + 7.0 * X, y)
     rules = {"*": {**RULES["*"], "rules": ["x1 + x2 >= 110 => 1"]}}
-    cell = cell_of(source, settings={"advice": rules}, tuning=Tuning("none"))
+    cell = cell_of(source, settings={"advice": rules}, tuning=AdviceTuning("none"))
     trial = cell.report_trials(cell.start)[0]
     work = _Work(trial, source, never)
     fold = work._fold(work.train, work.order[30:])
@@ -150,9 +151,9 @@ def test_rules_cover_the_same_rows_after_scaling():
 def test_the_plane_is_in_the_units_of_the_data():
     X, y = examples()
     source = make_source("made", 50.0 + 7.0 * X, y)
-    outcome = run(cell_of(source, "pa2", tuning=Tuning("none")))
+    outcome = run(cell_of(source, "pa2", tuning=AdviceTuning("none")))
     *w, b = outcome.arrays["plane"]
-    cell = cell_of(source, "pa2", tuning=Tuning("none"))
+    cell = cell_of(source, "pa2", tuning=AdviceTuning("none"))
     work = _Work(cell.report_trials(cell.start)[0], source, never)
     test = work.order[30:]
     right = np.where((50.0 + 7.0 * X[test]) @ np.array(w) + b >= 0, 1, -1) == y[test]
@@ -163,7 +164,7 @@ def test_bad_advice_is_part_of_a_trial_and_no_advice_is_not():
     source = make_source("made", *examples())
     other = {"*": {**RULES["*"], "rules": ["x1 >= 1 => -1"]}}
     keys = {
-        (id, place): cell_of(source, id, {"advice": advice}, Tuning("none")).report_trials({})[0].key
+        (id, place): cell_of(source, id, {"advice": advice}, AdviceTuning("none")).report_trials({})[0].key
         for id in ("adviceptron", "pa2")
         for place, advice in enumerate((RULES, other))
     }

@@ -1,7 +1,6 @@
 """Cross-validation tests on rows that neither trained nor tuned, whichever way it tunes."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +12,8 @@ from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.learners.passes import predict_signs, train
-from olbench.protocols import get_protocol
-from olbench.protocols.crossval import _Table
+from olbench.protocols.crossval import CrossvalExperiment, CrossValidation, CrossvalTuning, _Table
 from olbench.protocols.folds import divide, find_usable, refuse_duplicates, split_stratified, thin_positives
-from olbench.protocols.specs import Config, Tuning
 from olbench.protocols.tuning import pick
 from olbench.records import seeds
 from olbench.records.record import success
@@ -53,14 +50,9 @@ def noise(n=300, d=30, seed=0):
 def cell_of(source, way="nested", epochs=3, folds=5, repeats=1, phi=(0.1, 1.0), split=0, **entry):
     spec = AlgorithmSpec("cw", grid={"phi": phi}, options=DIAGONAL, settings=entry)
     settings = {"folds": folds, "repeats": repeats, "epochs": epochs, "duplicates": "remove"}
-    plan = Config(
-        (DatasetSpec(source.name),),
-        (spec,),
-        "crossval",
-        settings=settings,
-        tuning=Tuning(way, "middle", {"seed": split}),
-    )
-    [cell] = get_protocol("crossval").cells(plan, [source])
+    tuning = CrossvalTuning(way, "middle", seed=split)
+    plan = CrossvalExperiment((DatasetSpec(source.name),), (spec,), tuning=tuning, **settings)
+    [cell] = CrossValidation(plan).cells([source])
     return cell
 
 
@@ -85,8 +77,9 @@ def test_duplicates_across_folds_are_caught():
     X, y = noise(60)
     X[40:45] = X[3]
     source = make_source("twins", X, y)
-    reason = refuse_duplicates(source)
-    assert re.match(r"twins has 5 exact duplicates of other rows, .* `duplicates: remove`", reason)
+    reason = r"twins has 5 exact duplicates of other rows, .* `duplicates: remove`"
+    with pytest.raises(UserError, match=reason):
+        refuse_duplicates(source)
     usable = find_usable(source, "remove")
     assert usable.tolist() == [*range(40), *range(45, 60)]
     for number in range(10):

@@ -162,7 +162,7 @@ def test_a_wrong_key_of_the_protocol_is_refused_with_its_line(here):
     for before, after, message in (
         ("splits: 4", "splts: 4", "5: unknown key 'splts' in the config (did you mean 'splits'?)"),
         ("epochs: [1, 3]", "epochs: [0]", "6: epochs must be a whole number from 1, not 0"),
-        ("search: grid", "search: holdout", "9: search must be one of grid, none, not 'holdout'"),
+        ("search: grid", "search: holdout", "9: search must be one of grid, coordinate, none, not 'holdout'"),
     ):
         Path("bad.yaml").write_text(CONFIG.replace(before, after))
         code, _, err = here("run", "bad.yaml")

@@ -12,9 +12,8 @@ from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.papers.cw2012.corpus import Corpus
-from olbench.papers.cw2012.protocol import _Work
+from olbench.papers.cw2012.protocol import Shards, ShardsExperiment, ShardsTuning, _Work
 from olbench.protocols import get_protocol
-from olbench.protocols.specs import Config, Tuning
 from tests.runner.conftest import own_folder  # noqa: F401
 
 SMALL = """\
@@ -48,11 +47,10 @@ def source():
 
 def cells_of(source, *specs, search="none", rows=200, **settings):
     given = {"splits": 2, "test": 300, "shards": (2, 4), "every": 400, **settings}
-    plan = Config(
-        (DatasetSpec(source.name),), specs, "shards", settings=given,
-        tuning=Tuning(search, "last", {"rows": rows, "folds": 4}),
-    )  # fmt: skip
-    return PROTOCOL.cells(plan, [source])
+    tuning = ShardsTuning(search, "last", rows=rows, folds=4)
+    return Shards(ShardsExperiment((DatasetSpec(source.name),), specs, tuning=tuning, **given)).cells(
+        [source]
+    )
 
 
 def run(cell, number=0):

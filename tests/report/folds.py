@@ -10,7 +10,7 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.results import Entry, Results, measured_columns
 from olbench.data.spec import DatasetSpec
 from olbench.protocols import get_protocol
-from olbench.protocols.specs import Config, Tuning
+from olbench.protocols.crossval import CrossvalExperiment, CrossvalTuning
 from olbench.records.run_file import RunFile
 
 CROSSVAL = get_protocol("crossval")
@@ -57,13 +57,12 @@ def entry(dataset: str, label: str, by_epoch: Any, training: Sequence[float] = (
     return Entry(**{**given, **changes})
 
 
-def results(entries: Sequence[Entry], protocol: str = "crossval") -> Results:
+def results(entries: Sequence[Entry]) -> Results:
     """Return entries as the results of a run without a paper."""
     names = dict.fromkeys(each.dataset for each in entries)
     specs = {each.label: each.spec for each in entries}
-    config = Config(
-        tuple(map(DatasetSpec, names)), tuple(specs.values()), protocol=protocol, tuning=Tuning("nested")
-    )
+    tuning = CrossvalTuning("nested")
+    config = CrossvalExperiment(tuple(map(DatasetSpec, names)), tuple(specs.values()), tuning=tuning)
     return Results(Path("made"), RunFile(config.plain()), tuple(entries))
 
 

@@ -13,7 +13,7 @@ from olbench.analysis.results import Entry, Results, measured_columns
 from olbench.data.catalog import catalog
 from olbench.data.spec import DatasetSpec
 from olbench.protocols import get_protocol
-from olbench.protocols.specs import Config, Tuning
+from olbench.protocols.online import OnlineExperiment, OnlineTuning
 from olbench.records.run_file import DataFacts, RunFile
 
 ONLINE = get_protocol("online")
@@ -75,11 +75,11 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
 def results(entries: list[Entry], datasets: tuple[str, ...] = (), search: str = "coordinate") -> Results:
     """Return entries as the results of a run, whose config may ask for further data sets."""
     names = list(dict.fromkeys((*(each.dataset for each in entries), *datasets)))
-    config = Config(
+    config = OnlineExperiment(
         tuple(map(DatasetSpec, names)),
         tuple(each.spec for each in entries if each.dataset == names[0]),
         paper="scw2012",
-        tuning=Tuning(search),
+        tuning=OnlineTuning(search),
     )
     present = dict.fromkeys(each.dataset for each in entries)
     data = {name: DataFacts(catalog()[name].fingerprint, N, 1) for name in present}

@@ -7,18 +7,19 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from olbench.analysis.comparable import Attempt
 from olbench.analysis.paper_file import read_paper
 from olbench.analysis.results import aligned, load_results
 from olbench.analysis.stats import mean_ranks, not_worse, resampled_t
-from olbench.analysis.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
+from olbench.analysis.verdicts import NOT_COMPARABLE, count, count_tested, judge_tuning, summary
 from olbench.protocols import get_protocol
-from olbench.protocols.specs import Config, Tuning
+from olbench.protocols.crossval import CrossvalTuning
+from olbench.protocols.online import OnlineTuning
 from olbench.records.quantities import TEST_ERROR
 from olbench.report.model import Report, make_report
 from olbench.report.sections import overview, ranks, significance, statistics, tunings
@@ -42,12 +43,12 @@ def grid_rows(grid):
     return {row[0].text: [box.text for box in row[1:]] for row in grid.rows}
 
 
-def config(search="nested", also=("paper", "oracle")) -> Config:
-    return Config((), (), protocol="crossval", tuning=Tuning(search, settings={"also": also}))
+def tuning(search="nested", also=("paper", "oracle")) -> CrossvalTuning:
+    return CrossvalTuning(search, also=also)
 
 
 def test_a_label_says_how_an_entry_is_tuned():
-    online = Config((), ())
+    online = OnlineTuning()
     for label, expected in {
         "pa": ("pa", "nested"),
         "pa [paper]": ("pa", "paper"),
@@ -55,12 +56,12 @@ def test_a_label_says_how_an_entry_is_tuned():
         "mine [nested]": ("mine [nested]", "nested"),
         "mine [other]": ("mine [other]", "nested"),
     }.items():
-        assert CROSSVAL.read_label(config(), label) == expected
-        assert get_protocol("online").read_label(online, label) == (label, online.tuning.search)
-    other = config("oracle", ("nested", "oracle"))
-    assert CROSSVAL.tunings(other) == ("oracle", "nested")
-    assert CROSSVAL.read_label(other, "pa") == ("pa", "oracle")
-    assert CROSSVAL.read_label(other, "pa [nested]") == ("pa", "nested")
+        assert tuning().read_label(label) == expected
+        assert online.read_label(label) == (label, online.search)
+    other = tuning("oracle", ("nested", "oracle"))
+    assert other.ways == ("oracle", "nested")
+    assert other.read_label("pa") == ("pa", "oracle")
+    assert other.read_label("pa [nested]") == ("pa", "nested")
 
 
 def test_only_entries_of_the_first_tuning_are_compared(report):
@@ -153,12 +154,12 @@ def test_one_trial_is_enough_where_no_more_are_planned_and_no_deviation_is_print
 
 
 def test_a_row_is_counted_once_however_often_it_is_tested():
-    trials = pd.DataFrame(
-        {"number": [0, 1, 2, 3], "n": [50, 51, 50, 51], "arrays": [{"wrong": {}}] * 2 + [{}, 0]}
-    )
-    assert CROSSVAL.sample_size(trials, config()) == 101
-    given = pd.DataFrame({"number": [0, 1], "n": [313, 313], "arrays": [{"wrong": {}}, {}]})
-    assert CROSSVAL.sample_size(given, config()) == 313
+    def tested(n, arrays):
+        return count_tested(SimpleNamespace(columns={"n": np.array(n), "arrays": arrays}))
+
+    assert tested([50, 51, 50, 51], [{"wrong": {}}] * 2 + [{}, 0]) == 101
+    assert tested([313, 313], [{"wrong": {}}, {}]) == 313
+    assert tested([50, 51], [0, {"margins": {}}]) == 101
 
 
 def test_what_nothing_explains_has_a_verdict_and_is_counted_apart(report):

@@ -12,6 +12,7 @@ import pytest
 from olbench.analysis import baseline
 from olbench.analysis.results import load_results, newest
 from olbench.errors import UserError
+from olbench.protocols.online import Online
 from olbench.protocols.recorded import _has_own_key
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.records.record import read_line
@@ -239,7 +240,7 @@ def test_a_cell_with_other_trials_than_its_own_is_refused(read, copy: Path):
         edit(copy, lambda content, change=change: content["cells"][0].update(keys=change))
         assert message in refusal(read, copy)
     edit(copy, lambda content: content["cells"][0].update(keys=keys))
-    edit(copy, lambda content: content["config"].update(protocol="crossval"))
+    edit(copy, lambda content: content["config"].update(protocol="crossval", tuning={"search": "none"}))
     assert "is 'online' and not 'crossval'; run its config again" in refusal(read, copy)
 
 
@@ -266,7 +267,7 @@ def test_a_record_with_other_fields_than_its_key_says_is_refused(read, tmp_path)
 
 def test_a_protocol_may_have_curves_without_points(copy: Path, monkeypatch):
     """The others are drawn, and the figures of a data set without any are left out."""
-    monkeypatch.setattr("olbench.protocols.online.Online.has_curve", lambda self, setting: False)
+    monkeypatch.setattr(Online, "series", tuple(replace(each, required=False) for each in Online.series))
     records, own = records_of_first_cell(copy)
     for record in own:
         record["curve"].update(EMPTY)

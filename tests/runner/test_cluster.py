@@ -344,14 +344,12 @@ def make_cells(path, X, y):
     from olbench.data.dataset import Dataset, fingerprint
     from olbench.data.source import Source
     from olbench.data.spec import DatasetSpec
-    from olbench.protocols import get_protocol
-    from olbench.protocols.specs import Config
+    from olbench.protocols.online import Online, OnlineExperiment
 
     spec = DatasetSpec("mine", path=str(path))
     source = Source(spec, Dataset("mine", X, y, fingerprint(X, y)), can_reload=False)
     algorithms = AlgorithmSpec("perceptron"), AlgorithmSpec("pa")
-    config = Config((spec,), algorithms, settings={"permutations": 4})
-    return get_protocol("online").cells(config, [source])
+    return Online(OnlineExperiment((spec,), algorithms, permutations=4)).cells([source])
 
 
 @pytest.mark.parametrize("storage", ["dense", "sparse"])

@@ -20,7 +20,7 @@ from olbench.analysis.consistency import (
     distance,
     is_only_by_spread,
 )
-from olbench.analysis.paper_file import load_paper, paper_modules
+from olbench.analysis.paper_file import load_paper
 from olbench.analysis.published import Reported
 from olbench.analysis.verdicts import REPRODUCED, verdict
 from olbench.protocols.reading import parse_config
@@ -80,10 +80,8 @@ def rows():
 @pytest.fixture
 def paper(rows, tmp_path, monkeypatch):
     """Return a function that makes a paper with these rows for a data set, and gives its id."""
-    monkeypatch.setattr(
-        "olbench.analysis.paper_file.paper_folders", lambda: {"madeup": tmp_path / "papers" / "madeup"}
-    )
-    monkeypatch.setattr("olbench.analysis.paper_file.paper_modules", paper_modules.__wrapped__)
+    made = {"madeup": ("olbench.papers.madeup", tmp_path / "papers" / "madeup" / "numbers.yaml")}
+    monkeypatch.setattr("olbench.plugins.paper_modules", lambda: made)
 
     def write(dataset="synthetic-noise", wanted=tuple(rows), id="madeup"):
         lines = "".join(f"        {row}: {rows[row]}\n" for row in wanted)

@@ -26,7 +26,7 @@ from olbench.cli.report import render_brief
 from olbench.data.source import find_sources
 from olbench.engine.runner import refuse_too_many
 from olbench.errors import UserError
-from olbench.protocols import get_protocol
+from olbench.protocols import cells_of, get_protocol
 from olbench.protocols.reading import read_config
 from olbench.records import ledger, run_file
 from olbench.records.record import RecordError, read_line
@@ -119,7 +119,7 @@ def test_a_config_is_planned_or_refused_with_its_place(content):
     if all(spec.name in BUNDLED and spec.path is None and spec.positive is None for spec in config.datasets):
         try:
             sources, _ = find_sources(config.datasets, False)
-            refuse_too_many(get_protocol(config.protocol).cells(config, sources))
+            refuse_too_many(cells_of(config, sources))
         except UserError as error:
             expect_sentence(error)
 

@@ -96,11 +96,11 @@ def test_a_finished_run_needs_no_memory(here, data, monkeypatch):
 
 def test_refusal_knows_what_is_left(here, data, monkeypatch):
     from olbench.data.source import find_sources
-    from olbench.protocols import get_protocol
+    from olbench.protocols import cells_of
     from olbench.protocols.reading import data_config
 
     plan = data_config(data, "arow", (), ("permutations=2", "curve=3"))
-    cells = get_protocol(plan.protocol).cells(plan, find_sources(plan.datasets, skip_missing=False)[0])
+    cells = cells_of(plan, find_sources(plan.datasets, skip_missing=False)[0])
     monkeypatch.setattr("olbench.engine.budget.memory_limit", lambda: 1)
     os.makedirs("empty")
     for folders in ([], [Path("nowhere")], [Path("empty")]):

@@ -105,14 +105,18 @@ def test_params_fix_and_the_papers_grid_fills_the_rest():
 
 
 def test_a_config_survives_being_written_down():
+    from olbench.protocols import read_experiment
     from olbench.protocols.reading import read_config
-    from olbench.protocols.specs import Config
+    from olbench.structs import from_plain
 
     root = Path(__file__).resolve().parents[2]
     for path in (root / "configs").glob("*.yaml"):
         config = read_config(path)
         written = json.loads(json.dumps(config.plain()))
-        assert json.loads(json.dumps(Config.from_plain(written).plain())) == written
+        assert (
+            json.loads(json.dumps(read_experiment(from_plain(written, "config"), "config").plain()))
+            == written
+        )
 
 
 def test_a_run_that_is_stopped_while_it_tunes_names_no_report(here, config, monkeypatch):

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
-import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -22,9 +21,9 @@ from threadpoolctl import threadpool_limits
 from olbench.algorithms import load_plugin
 from olbench.data.source import find_source
 from olbench.data.spec import DatasetSpec
+from olbench.engine.estimate import guess_cost
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, count, show_name
-from olbench.learners.examples import as_examples
 from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
@@ -48,11 +47,8 @@ class Executor(Protocol):
 
 def order_by_cost(trials: Sequence[Trial]) -> list[Trial]:
     """Return the longest first: a long trial that starts last would leave the other workers idle."""
-
-    def cost(trial: Trial) -> float:
-        return get_protocol(trial.protocol).cost(trial.source, trial.algorithm, trial.options)
-
-    return sorted(trials, key=cost, reverse=True)
+    costs = [guess_cost(trial.source, trial.algorithm, trial.options) for trial in trials]
+    return [trials[place] for place in sorted(range(len(trials)), key=costs.__getitem__, reverse=True)]
 
 
 #: Jobs beyond the number of cores only wait for each other, and each takes memory.
@@ -166,15 +162,10 @@ def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] 
         # If it does not compile, its trials fail one by one, and the ledger says so.
         with suppress(Exception):
             stop.or_none(partial(_warm_up_learner, trial))
-    for id in {trial.protocol for trial in trials}:
-        stop.or_none(get_protocol(id).warm_up)
 
 
 def _warm_up_learner(trial: Trial) -> None:
-    learner = start(trial.make_algorithm(), 2)
-    learner.warm_up()
-    if get_protocol(trial.protocol).is_tested:
-        learner.scores(as_examples(np.ones((1, 2))).rows(), np.zeros(0, np.int64))
+    get_protocol(trial.protocol).warm_up(start(trial.make_algorithm(), 2))
 
 
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:

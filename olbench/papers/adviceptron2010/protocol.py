@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
 from operator import add
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from olbench.algorithms.definition import Definition
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
-from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import Floats, Ints, as_examples
@@ -34,10 +33,10 @@ from olbench.papers.adviceptron2010.rules import (
 from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.protocols import tuning
-from olbench.protocols.definition import Cell, Key, Protocol, Stopped, choice, protocol, whole
-from olbench.protocols.keys import by_dataset, refuse_unknown
+from olbench.protocols.definition import Cell, Protocol, Stopped, choice, protocol, whole
+from olbench.protocols.keys import ByDataset, by_dataset, refuse_unknown, value_for
 from olbench.protocols.scores import Scores, accuracy_series
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import SEARCH, Experiment, Tuning
 from olbench.protocols.tuning import Choice
 from olbench.records.quantities import (
     ACCURACY,
@@ -59,92 +58,133 @@ SCORES = ("accuracy", "balanced_accuracy")
 FEWEST = 2
 
 
+@dataclass(frozen=True)
+class AdviceTuning(Tuning):
+    search: Annotated[str, choice("nested", "none"), SEARCH] = "none"
+    folds: Annotated[
+        ByDataset[int], by_dataset(whole(2)), "parts of the training rows, each held out once"
+    ] = 5
+    score: Annotated[ByDataset[str], by_dataset(choice(*SCORES)), "what is compared on the rows held out"] = (
+        "accuracy"
+    )
+
+
+@dataclass(frozen=True)
+class AdviceExperiment(Experiment):
+    protocol: str = "advice"
+    tuning: AdviceTuning = AdviceTuning()
+    splits: Annotated[
+        ByDataset[int], by_dataset(whole(1)), "random training sets, the same for every algorithm"
+    ] = 20
+    train: Annotated[
+        ByDataset[int], by_dataset(whole(2)), "rows of a training set; all others are tested"
+    ] = 200
+    early: Annotated[
+        ByDataset[int], by_dataset(whole(1)), "examples after which early accuracies are measured"
+    ] = 10
+    scaling: Annotated[
+        ByDataset[str], by_dataset(choice(*SCALINGS)), "z-scores by the training rows, or none"
+    ] = "standardise"
+    advice: Annotated[Any, read_advice, "rules, a rule file, or either for each data set"] = None
+    domain: Annotated[Any, by_dataset(flag), "whether rules also say 0 <= x <= 1 for features of 0 and 1"] = (
+        None
+    )
+    missing: Annotated[
+        Any, by_dataset(choice("refuse", "drop")), "conditions on features that are missing"
+    ] = None
+
+    order_free = (
+        "splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score",
+    )  # fmt: skip
+
+    def extend(self) -> "AdviceExperiment":
+        """Refuse scaled data: rules refer to features in the units of the file."""
+        if any(spec.reading.scale or spec.reading.bias for spec in self.datasets):
+            raise UserError(
+                "rules refer to the features of the file; leave out scale and bias (see the key scaling)"
+            )
+        return self
+
+    def rules_for(self, source: Source) -> Plain | None:
+        return find_rules(self.advice, source, self.domain, self.missing)
+
+    def training_rows(self, dataset: str) -> int:
+        return int(value_for(self.train, dataset, AdviceExperiment.train))
+
+
+@dataclass(frozen=True)
+class AdviceCell(Cell):
+    rules: Plain | None = field(kw_only=True)
+
+    tunes_inside = True
+
+    def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
+        config, dataset, grid = self.config, self.source.name, self.spec.grid
+        own: dict[str, Any] = {
+            "train": config.training_rows(dataset),
+            "early": value_for(config.early, dataset, AdviceExperiment.early),
+            "scaling": value_for(config.scaling, dataset, AdviceExperiment.scaling),
+        }
+        if self.rules is not None:
+            own["rules"] = dict(self.rules)
+        if grid:
+            own["folds"] = value_for(config.tuning.folds, dataset, AdviceTuning.folds)
+            own["score"] = value_for(config.tuning.score, dataset, AdviceTuning.score)
+            own["grid"] = {name: list(values) for name, values in grid.items()}
+            own["defaults"] = {name: self.defaults[name] for name in grid}
+            own["ties"] = config.tuning.ties
+        return own
+
+
 @protocol
 class AdviceProtocol(Protocol):
     """Draw training sets, learn them with and without rules, and test on the rest after every example."""
 
     id = "advice"
-    keys = (
-        Key("splits", by_dataset(whole(1)), 20, "random training sets, the same for every algorithm"),
-        Key("train", by_dataset(whole(2)), 200, "rows of a training set; all others are tested"),
-        Key("early", by_dataset(whole(1)), 10, "examples after which early accuracies are measured"),
-        Key(
-            "scaling", by_dataset(choice(*SCALINGS)), "standardise", "z-scores by the training rows, or none"
-        ),
-        Key("advice", read_advice, None, "rules, a rule file, or either for each data set"),
-        Key("domain", by_dataset(flag), None, "whether rules also say 0 <= x <= 1 for features of 0 and 1"),
-        Key("missing", by_dataset(choice("refuse", "drop")), None, "conditions on features that are missing"),
-    )
-    tuning_keys = (
-        Key("folds", by_dataset(whole(2)), 5, "parts of the training rows, each held out once"),
-        Key("score", by_dataset(choice(*SCORES)), "accuracy", "what is compared on the rows held out"),
-    )
-    order_free = (
-        "splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score",
-    )  # fmt: skip
-    searches = ("nested", "none")
-    tunes_inside = True
+    experiment: AdviceExperiment = AdviceExperiment((), ())
     numbered = "split"
     quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)
     recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
-    timed_examples = ("points",)
     series = accuracy_series("examples learnt")
-    curved = True
 
-    def refuse_data(self, spec: DatasetSpec) -> str:
-        """Return why rules would not fit the data: they refer to features in the units of the file."""
-        if spec.reading.scale or spec.reading.bias:
-            return "rules refer to the features of the file; leave out scale and bias (see the key scaling)"
-        return super().refuse_data(spec)
+    def refuse(self, definition: Definition) -> None:
+        if definition.order == "object":
+            raise UserError(
+                f"{definition.id} is an object without weights, which protocol: advice tests after each "
+                "example"
+            )
 
-    def refuse(self, definition: Definition) -> str:
-        if definition.order != "object":
-            return ""
-        return (
-            f"{definition.id} is an object without weights, which protocol: advice tests after each example"
-        )
-
-    def refuse_source(self, config: Config, source: Source) -> str:
-        for setting in (*config.settings.values(), *config.tuning.settings.values()):
+    def cells(self, sources: Sequence[Source]) -> list[AdviceCell]:
+        config = self.experiment
+        for setting in config.own.values():
             refuse_unknown(setting, [spec.name for spec in config.datasets])
-        rules = self._find_rules(config, source)
+        for source in sources:
+            self._check_source(source)
+        return [
+            AdviceCell(self, source, spec, place, rules=self._find_rules(source, spec))
+            for source, spec, place in config.entries(sources)
+        ]
+
+    def _check_source(self, source: Source) -> None:
+        rules = self.experiment.rules_for(source)
         if rules is not None:
             compile_for(source, rules)
-        if source.n > self.setting_of(config, "train", source.name):
-            return ""
-        return f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; lower 'train'"
+        if source.n <= self.experiment.training_rows(source.name):
+            raise UserError(
+                f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; lower 'train'"
+            )
 
-    def _find_rules(self, config: Config, source: Source) -> Plain | None:
-        advice, domain, missing = (self.setting_of(config, key) for key in ("advice", "domain", "missing"))
-        return find_rules(advice, source, domain, missing)
-
-    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+    def _find_rules(self, source: Source, spec: AlgorithmSpec) -> Plain | None:
         if "advice" not in get_definition(spec.id).takes:
-            yield {}
-            return
-        rules = self._find_rules(config, source)
+            return None
+        rules = self.experiment.rules_for(source)
         if rules is None:
             raise UserError(
                 f"{spec.id} takes advice, and there are no rules for {source.name}; write them under the "
                 "key 'advice' of the config, or name a rule file there"
             )
         # Without their places: a rule may move to another line.
-        yield {"detail": {**rules, "places": [], "sources": []}}
-
-    def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
-        config, dataset, grid = cell.config, cell.source.name, cell.spec.grid
-        own = {name: self.setting_of(config, name, dataset) for name in ("train", "early", "scaling")}
-        if cell.detail is not None:
-            own["rules"] = dict(cell.detail)
-        if grid:
-            own |= {name: self.setting_of(config, f"tuning.{name}", dataset) for name in ("folds", "score")}
-            own["grid"] = {name: list(values) for name, values in grid.items()}
-            own["defaults"] = {name: cell.defaults[name] for name in grid}
-            own["ties"] = config.tuning.ties
-        return own
-
-    def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
-        return super().state_bytes(algorithm, d + 1, setting)
+        return {**rules, "places": [], "sources": []}
 
     def facts(self, source: Source) -> Mapping[str, Any]:
         return plain_names(source)

@@ -14,7 +14,7 @@ from olbench.errors import UserError, expand_home, is_file
 from olbench.papers.adviceptron2010.files import RuleFile, parse_rules, read_rules, shipped_rules
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.protocols.keys import by_dataset, value_for
-from olbench.structs import Node
+from olbench.structs import Node, anything
 
 Plain = Mapping[str, Any]
 
@@ -27,6 +27,9 @@ def read_advice(node: Node, name: str) -> dict[str, Plain]:
 
 
 def _read_rules(node: Node, name: str) -> Plain:
+    if isinstance(node.value, dict) and "places" in node.value:  # as run.json has them
+        recorded: Plain = anything(node, name)
+        return recorded
     if not isinstance(node.value, str):
         return parse_rules(node).plain()
     path = Path(node.place.rpartition(":")[0]).parent / expand_home(node.value)

@@ -8,21 +8,20 @@ from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.account import Account, describe_rules
 from olbench.papers.adviceptron2010.files import RuleFile
-from olbench.papers.adviceptron2010.rules import find_rules
+from olbench.papers.adviceptron2010.protocol import AdviceExperiment
 from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
 PLANE = 2
-KEYS = ("advice", "domain", "missing")
 
 
 def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
-    config = report.results.config
-    advice, domain, missing = (report.protocol.setting_of(config, key) for key in KEYS)
+    config = report.protocol.experiment
+    assert isinstance(config, AdviceExperiment)
     for spec in config.datasets:
         try:
-            plain = find_rules(advice, find_source(spec), domain, missing)
+            plain = config.rules_for(find_source(spec))
             if plain is None or spec.name not in report.results.datasets:
                 continue
             file = RuleFile.from_plain(plain)

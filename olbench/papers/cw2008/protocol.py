@@ -1,6 +1,8 @@
 """The protocol `fresh`: every run draws a sample of its own (cw2008, section 5)."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -8,12 +10,13 @@ from olbench.data.catalog import catalog
 from olbench.data.dataset import Dataset
 from olbench.data.load import load_run
 from olbench.data.source import Source
+from olbench.errors import UserError
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import as_examples
 from olbench.learners.passes import online_pass, predict_signs
-from olbench.protocols.definition import Key, Protocol, Series, Stopped, protocol, whole
+from olbench.protocols.definition import Cell, Protocol, Series, Stopped, protocol, whole
 from olbench.protocols.online import columns_of, counts_of, refuse_batch
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment, Tuning
 from olbench.records.quantities import (
     BREAKDOWNS,
     EFFECTIVE_UPDATES,
@@ -30,41 +33,53 @@ from olbench.records.trial import Outcome, Trial
 TUNING_RUNS = 1_000_000
 
 
+@dataclass(frozen=True)
+class FreshTuning(Tuning):
+    runs: Annotated[int, whole(1), "samples that score a candidate"] = 20
+
+
+@dataclass(frozen=True)
+class FreshExperiment(Experiment):
+    protocol: str = "fresh"
+    tuning: FreshTuning = FreshTuning()
+    runs: Annotated[int, whole(1), "samples, the same for every algorithm"] = 1000
+    curve: Annotated[int, whole(1), "points of the online curves"] = 50
+
+    order_free = ("runs", "curve", "tuning.runs")
+
+    @property
+    def tuning_repeats(self) -> int:
+        return self.tuning.runs
+
+    def setting(self, role: str) -> dict[str, Any]:
+        return {"points": self.curve if role == "report" else 1}
+
+
 @protocol
 class Fresh(Protocol):
     """Draw a new sample for every run, learn its training rows online, and test on the rest."""
 
     id = "fresh"
-    keys = (
-        Key("runs", whole(1), 1000, "samples, the same for every algorithm"),
-        Key("curve", whole(1), 50, "points of the online curves"),
-    )
-    tuning_keys = (Key("runs", whole(1), 20, "samples that score a candidate"),)
-    order_free = ("runs", "curve", "tuning.runs")
+    experiment: FreshExperiment = FreshExperiment((), ())
     numbered = "run"
     quantities = (MISTAKES, TEST_ERROR, UPDATES, SECONDS)
     recorded = (ROUNDS, ERRORS, EFFECTIVE_UPDATES, BREAKDOWNS)
-    timed_examples = ("points",)
     series = (
-        Series("mistakes", "cumulative number of mistakes", MISTAKES),
+        Series("mistakes", "cumulative number of mistakes", MISTAKES, required=True),
         Series("updates", "cumulative number of updates", UPDATES),
     )
-    curved = True
 
     refuse = refuse_batch
 
-    def refuse_source(self, config: Config, source: Source) -> str:
-        entry = None if source.spec.path else catalog().get(source.spec.name)
-        if entry is not None and entry.sample == "per-run":
-            return ""
-        drawn = ", ".join(each.name for each in catalog().values() if each.sample == "per-run")
-        return (
-            f"{source.name} is the same in every run, so protocol: fresh does not apply; use protocol: "
-            f"online, or one of {drawn}"
-        )
-
-    def setting(self, config: Config, role: str) -> dict[str, Any]:
-        return {"points": self.setting_of(config, "curve") if role == "report" else 1}
+    def cells(self, sources: Sequence[Source]) -> Sequence[Cell]:
+        drawn = [each.name for each in catalog().values() if each.sample == "per-run"]
+        for source in sources:
+            if source.spec.path or source.spec.name not in drawn:
+                raise UserError(
+                    f"{source.name} is the same in every run, so protocol: fresh does not apply; use "
+                    f"protocol: online, or one of {', '.join(drawn)}"
+                )
+        return super().cells(sources)
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         data = _draw(trial, source)

@@ -4,12 +4,12 @@ Parameters are tuned on rows that no split trains or tests on.
 """
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from threading import local
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -23,11 +23,11 @@ from olbench.learners.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learners.passes import SLICE_ROWS, StoppedError
 from olbench.learners.start import start
 from olbench.papers.cw2012.combination import Columns, Sums
-from olbench.protocols.definition import Cell, Key, Protocol, Stopped, protocol, whole, wholes
-from olbench.protocols.keys import by_dataset
+from olbench.protocols.definition import Cell, Protocol, Stopped, protocol, whole, wholes
+from olbench.protocols.keys import ByDataset, by_dataset, value_for
 from olbench.protocols.parts import InParts, fold
 from olbench.protocols.scores import Scores, accuracy_series
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment, Tuning
 from olbench.protocols.tuning import Choice
 from olbench.records.quantities import (
     ACCURACY,
@@ -35,7 +35,7 @@ from olbench.records.quantities import (
     BREAKDOWNS,
     MODEL_BYTES,
     RIGHT,
-    ROUNDS,
+    SAME_ROUNDS,
     SECONDS,
     TRAINING_ROUNDS,
 )
@@ -50,107 +50,132 @@ NUMBERS = ("right", "balanced_accuracy")
 _local = local()
 
 
+@dataclass(frozen=True)
+class ShardsTuning(Tuning):
+    rows: Annotated[
+        ByDataset[int], by_dataset(whole(2)), "rows for tuning, which no split trains or tests on"
+    ] = 5000
+    folds: Annotated[int, whole(2), "parts of the tuning rows, each held out once"] = 5
+
+
+@dataclass(frozen=True)
+class ShardsExperiment(Experiment):
+    protocol: str = "shards"
+    tuning: ShardsTuning = ShardsTuning()
+    splits: Annotated[
+        int, whole(1), "random splits into training and test rows, the same for every algorithm"
+    ] = 4
+    test: Annotated[ByDataset[int], by_dataset(whole(1)), "rows of a test set; all others are trained on"] = (
+        10_000
+    )
+    shards: Annotated[tuple[int, ...], wholes(2), "numbers of parts to train on apart"] = (10, 50, 100)
+    combinations: Annotated[
+        tuple[str, ...], one_or_many(choice(*COMBINATIONS)), "what is reported of the parts"
+    ] = (AVERAGE, L2, KL)
+    every: Annotated[
+        ByDataset[int], by_dataset(whole(1)), "training rows between two tests of the single model"
+    ] = 10_000
+
+    order_free = ("splits", "shards", "combinations", "every", "tuning.folds")
+
+    def test_rows(self, dataset: str) -> int:
+        return int(value_for(self.test, dataset, ShardsExperiment.test))
+
+    def tuning_rows(self, dataset: str) -> int:
+        return int(value_for(self.tuning.rows, dataset, ShardsTuning.rows))
+
+
+@dataclass(frozen=True)
+class ShardsCell(Cell):
+    ways: tuple[str, ...] = field(kw_only=True)
+
+    @property
+    def tuning_passes(self) -> int:
+        """How many trials tune; all cells of an algorithm share those of its first."""
+        return super().tuning_passes if self.setting["shards"] == 1 else 0
+
+    def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
+        """Return the rows of a trial. What distinguishes the cells that share a trial is not part of it."""
+        config, dataset, shards = self.config, self.source.name, self.setting["shards"]
+        own: dict[str, Any] = {"tuning_rows": config.tuning_rows(dataset)}
+        if role == "tune":
+            return {**own, "folds": config.tuning.folds}
+        own |= {"test": config.test_rows(dataset), "shards": shards}
+        if shards == 1:
+            return {**own, "every": value_for(config.every, dataset, ShardsExperiment.every)}
+        return {**own, "combinations": list(self.ways)}
+
+    def probe_seconds(self) -> float:
+        return 0.0 if self.is_view else super().probe_seconds()
+
+
 @protocol
 class Shards(InParts, Protocol):
     """Train models on disjoint parts of the training rows, and test them apart, combined, and as one."""
 
     id = "shards"
-    keys = (
-        Key("splits", whole(1), 4, "random splits into training and test rows, the same for every algorithm"),
-        Key("test", by_dataset(whole(1)), 10_000, "rows of a test set; all others are trained on"),
-        Key("shards", wholes(2), (10, 50, 100), "numbers of parts to train on apart"),
-        Key(
-            "combinations",
-            one_or_many(choice(*COMBINATIONS)),
-            (AVERAGE, L2, KL),
-            "what is reported of the parts",
-        ),
-        Key("every", by_dataset(whole(1)), 10_000, "training rows between two tests of the single model"),
-    )
-    tuning_keys = (
-        Key("rows", by_dataset(whole(2)), 5000, "rows for tuning, which no split trains or tests on"),
-        Key("folds", whole(2), 5, "parts of the tuning rows, each held out once"),
-    )
-    order_free = ("splits", "shards", "combinations", "every", "tuning.folds")
-    searches = ("grid", "coordinate", "none")
+    experiment: ShardsExperiment = ShardsExperiment((), ())
     numbered = "split"
-    same_n = True
     quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
-    recorded = (ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
-    timed_examples = (TRAINING_ROUNDS.name,)
-    series = accuracy_series("training examples")
+    recorded = (SAME_ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
+    # Combined models have no curve.
+    series = accuracy_series("training examples", required=False)
 
-    def refuse(self, definition: Definition) -> str:
+    def refuse(self, definition: Definition) -> None:
         if definition.order not in ("first", "second"):
-            return f"{definition.id} has no weight vector, and protocol: shards combines weight vectors"
+            raise UserError(
+                f"{definition.id} has no weight vector, and protocol: shards combines weight vectors"
+            )
         if definition.product:
-            return (
+            raise UserError(
                 f"{definition.id} predicts with more than a weight vector, and protocol: shards combines "
                 "weight vectors"
             )
-        return ""
 
-    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
-        """One model of all the data, then the combinations, which share the trials of their shards."""
-        ways = self._ways(config, spec)
-        for shards, way in [(1, SINGLE), *product(self.setting_of(config, "shards"), ways)]:
-            yield {
-                "suffix": "" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
-                "setting": {"shards": shards, "combination": way},
-                "is_view": way not in (SINGLE, *ways[:1]),
-            }
+    def cells(self, sources: Sequence[Source]) -> list[ShardsCell]:
+        for source in sources:
+            self._check_rows(source)
+        return [cell for each in self.experiment.entries(sources) for cell in self._variants(*each)]
 
-    def refuse_source(self, config: Config, source: Source) -> str:
-        test = self.setting_of(config, "test", source.name)
-        tuned = self.setting_of(config, "tuning.rows", source.name)
-        folds = self.setting_of(config, "tuning.folds")
-        most = max(self.setting_of(config, "shards"), default=1)
+    def _check_rows(self, source: Source) -> None:
+        config = self.experiment
+        test, tuned = config.test_rows(source.name), config.tuning_rows(source.name)
+        most, folds = max(config.shards, default=1), config.tuning.folds
         if source.n - test - tuned < most:
-            return (
+            raise UserError(
                 f"{source.name} has {count(source.n, 'row')}: {test:,} for testing and {tuned:,} for tuning "
                 f"leave none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
             )
         if config.tuning.search != "none" and folds > tuned:
-            return (
+            raise UserError(
                 f"{count(tuned, 'tuning row')} of {source.name} cannot be divided into {folds:,} folds; "
                 "lower 'folds' of the tuning, or raise its 'rows'"
             )
-        return ""
 
-    def _ways(self, config: Config, spec: AlgorithmSpec) -> list[str]:
+    def _variants(self, source: Source, spec: AlgorithmSpec, entry: int) -> Iterator[ShardsCell]:
+        """One model of all the data, then the combinations, which share the trials of their shards."""
+        ways = self._ways(spec)
+        for shards, way in [(1, SINGLE), *product(self.experiment.shards, ways)]:
+            yield ShardsCell(
+                self, source, spec, entry, ways=ways,
+                suffix="" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
+                setting={"shards": shards, "combination": way},
+                is_view=way not in (SINGLE, *ways[:1]),
+            )  # fmt: skip
+
+    def _ways(self, spec: AlgorithmSpec) -> tuple[str, ...]:
         second = get_definition(spec.id).order == "second"
         if second and spec.options.get("covariance") != "diag":
             raise UserError(
                 f"{spec.id}: protocol: shards combines models by feature, which needs covariance: diag"
             )
         # Without variances all features weigh the same, and KL is L2.
-        return [way for way in self.setting_of(config, "combinations") if second or way != KL]
-
-    def tuning_passes(self, cell: Cell) -> int:
-        """Return how many trials tune; all cells of an algorithm share those of its first."""
-        return super().tuning_passes(cell) if cell.setting["shards"] == 1 else 0
-
-    def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
-        """Return the rows of a trial. What distinguishes the cells that share a trial is not part of it."""
-        config, dataset, shards = cell.config, cell.source.name, cell.setting["shards"]
-        own = {"tuning_rows": self.setting_of(config, "tuning.rows", dataset)}
-        if role == "tune":
-            return {**own, "folds": self.setting_of(config, "tuning.folds")}
-        own |= {"test": self.setting_of(config, "test", dataset), "shards": shards}
-        if shards == 1:
-            return {**own, "every": self.setting_of(config, "every", dataset)}
-        return {**own, "combinations": self._ways(config, cell.spec)}
-
-    def has_curve(self, setting: Mapping[str, Any]) -> bool:
-        return bool(setting.get("shards") == 1)
+        return tuple(way for way in self.experiment.combinations if second or way != KL)
 
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
         way = setting.get("combination", SINGLE)
         own = {name: record.get(f"{name}_{way}") for name in NUMBERS}
         return record if way == SINGLE or None in own.values() else {**record, **own}
-
-    def probe_seconds(self, cell: Cell) -> float:
-        return 0.0 if cell.is_view else super().probe_seconds(cell)
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         work = _Work(trial, source, stopped)

@@ -57,13 +57,13 @@ def page(report: Report) -> Mapping[str, Any]:
 
 def changed_settings(report: Report) -> str:
     """Return the settings that differ from the protocol's defaults, except the number of trials."""
-    protocol, config = report.protocol, report.results.config
-    keys = {k.name: k for k in protocol.keys} | {f"tuning.{k.name}": k for k in protocol.tuning_keys}
-    usual = {name: (key.default, key.schema.get("default")) for name, key in keys.items()}
-    given = {name: protocol.setting_of(config, name) for name in keys}
-    trials = plural(protocol.numbered), protocol.repeats(config)
+    protocol = report.protocol
+    usual = type(protocol).experiment.own
+    trials = plural(protocol.numbered), max((entry.planned for entry in report.results.entries), default=0)
     changed = {
-        name: each for name, each in given.items() if each not in usual[name] and (name, each) != trials
+        name: each
+        for name, each in protocol.experiment.own.items()
+        if each != usual[name] and (name, each) != trials
     }
     return shorten(json.dumps(changed, ensure_ascii=False).replace('"', "")[1:-1], 300)
 
