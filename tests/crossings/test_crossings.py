@@ -211,7 +211,7 @@ def experiments(draw):
         config |= {"delay": draw(st.integers(0, min(12, n - 1))), "warm": draw(st.integers(0, most))}
         if tuned:
             config["tuning"]["prefix"] = prefix
-    deeds = ("exclusive", "killed", "bundled", "verified", "reused", "edited", "estimated")
+    deeds = ("exclusive", "killed", "repeated", "bundled", "verified", "reused", "edited", "estimated")
     chosen = draw(st.lists(st.sampled_from(deeds), max_size=2, unique=True))
     jobs = draw(st.sampled_from([1, 1, 1, 2])) if LONG or not uses_objects(config) else 1
     if LONG and not draw(st.integers(0, 40)) and "exclusive" not in chosen:
@@ -623,6 +623,10 @@ def run_experiment(experiment, folder):
             text = ledger.read_bytes()
             ledger.write_bytes(text[: len(text) // 2])
             command(*run)
+        if "repeated" in experiment.deeds:
+            text = (out / "trials.jsonl").read_bytes()
+            command(*run)
+            assert (out / "trials.jsonl").read_bytes() == text, "a second run adds nothing"
         expected = Expected(experiment, out)
         rows, ranked = expected.check(), expected.ranked
         compare_report(out, rows, ranked)
