@@ -16,6 +16,9 @@ from olbench.learners.examples import Floats, Ints
 EXCESS, WEIGHTED, MEAN, COUNTED, COUNT = range(5)
 Columns = NDArray[np.uint32]
 
+#: What tables and figures call the ways to combine models.
+TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
+
 
 @dataclass(frozen=True, eq=False)
 class Sums:

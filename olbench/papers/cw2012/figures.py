@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -13,13 +13,16 @@ from matplotlib.ticker import EngFormatter, FixedLocator, StrMethodFormatter
 
 from olbench.analysis.results import Entry
 from olbench.errors import UserError
-from olbench.papers.cw2012.tables import TITLES, Family
+from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import Quantity
 from olbench.report.contrasts import split_label
 from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_grid, panel_titles, set_ticks
 from olbench.report.figures.curves import Band, band_of, draw_bands, draw_line, late_range
 from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
+
+if TYPE_CHECKING:
+    from olbench.papers.cw2012.tables import Family
 
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
@@ -70,7 +73,7 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
     set_ticks(panel.yaxis, 5)
 
 
-def points_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Quantity) -> Figure:
+def points_figure(found: Sequence["Family"], singles: Sequence["Family"], quantity: Quantity) -> Figure:
     """cw2012, Figure 6, whose bars mean nothing unless they begin at zero."""
     look = styles(dict.fromkeys(family.label for family in singles))
     ways = [way for way in TITLES if any(way in family.ways for family in found)]
@@ -121,7 +124,7 @@ def _scaled(quantity: Quantity, value: float) -> float:
     return 100 * value if quantity.percent else value
 
 
-def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Quantity) -> list[float]:
+def _draw_points(panel: Axes, family: "Family", ways: Sequence[str], quantity: Quantity) -> list[float]:
     width, reaches = 0.7 / len(ways), []
     for place, shards in enumerate(family.shards):
         for k, way in enumerate(ways):
@@ -139,7 +142,7 @@ def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Qua
     return reaches
 
 
-def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Figure:
+def examples_figure(found: Mapping[str, Sequence["Family"]], series: Series) -> Figure:
     """cw2012, Figure 7; a grey line is the combination of the fewest shards of the first algorithm."""
     look = styles(dict.fromkeys(family.label for each in found.values() for family in each))
     samples = line_samples(list(look), look)
@@ -156,7 +159,7 @@ def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Fi
     return figure
 
 
-def _draw_curves(panel: Axes, own: Sequence[Family], series: Series) -> None:
+def _draw_curves(panel: Axes, own: Sequence["Family"], series: Series) -> None:
     look = styles(family.label for family in own)
     bands = draw_bands(panel, [family.single for family in own], series, look, 0.12)
     low, high = late_range(bands)

@@ -9,14 +9,13 @@ import numpy as np
 
 import olbench.papers.cw2012.epochs  # noqa: F401
 from olbench.analysis.results import Entry, Floats, Results
+from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import TRAINING_ERROR
 from olbench.report.contrasts import Pairing, contrast_section
 from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, capitalise, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
-
-TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 
 
 @dataclass(frozen=True)

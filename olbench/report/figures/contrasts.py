@@ -1,24 +1,26 @@
 """Two variants of an algorithm against each other, by data set."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from olbench.errors import UserError
-from olbench.report.contrasts import Contrast
 from olbench.report.figures import canvas
 from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.grid import capitalise
+
+if TYPE_CHECKING:
+    from olbench.report.contrasts import Contrast
 
 #: Inches: the least side of the square of a scatter, the height of a line of its data sets, and the most that
 #: their names take.
 SIDE, ROW, NAMES = 2.1, 0.122, 1.6
 
 
-def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "") -> Figure:
+def contrast_figure(contrasts: Sequence["Contrast"], measured: str, title: str = "") -> Figure:
     if not contrasts:
         raise UserError("no two algorithms of the run form a pair, so there is nothing to draw")
     look = styles(dict.fromkeys(dataset for each in contrasts for dataset in each.points))
@@ -41,7 +43,7 @@ def _mark(style: Style) -> dict[str, Any]:
     return {**canvas.line_look(style), "linestyle": "none", "markersize": 5.5 if style.marker == "*" else 4.2}
 
 
-def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) -> None:
+def _draw_scatter(panel: Axes, contrast: "Contrast", look: Mapping[str, Style]) -> None:
     values = [value for point in contrast.points.values() for value in point]
     margin = 0.08 * (max(values) - min(values)) or 0.1
     # The same limits for both axes, and at most 100.
@@ -58,7 +60,7 @@ def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) ->
 
 
 def _draw_differences(
-    panel: Axes, contrast: Contrast, look: Mapping[str, Style], names: Mapping[str, str]
+    panel: Axes, contrast: "Contrast", look: Mapping[str, Style], names: Mapping[str, str]
 ) -> None:
     panel.axvline(0, color="#888888", linewidth=0.6, zorder=1)
     for place, (dataset, (x, y)) in enumerate(contrast.points.items()):
