@@ -76,16 +76,10 @@ def update_class(means, variances, k, columns, a, values, o, n, step, gain, kl):
         variances[j, k] = sigma / (1.0 + part) if kl else sigma * (1.0 - part)
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_2D,
-    WRITE_2D,
-    WRITE_2D_INT64,
-    WRITE_INT64,
-    types.FunctionType(PAIR_RULE),
-    boolean,
-    boolean,
-)
+STATE = (WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64)
+
+
+@pass_kernel(SECOND_ORDER_RULE, *STATE, types.FunctionType(PAIR_RULE), boolean, boolean)
 def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, paired, kl, margins):
     """Run the examples of `order`.
 
@@ -120,7 +114,7 @@ def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, pa
         update_class(means, variances, rival, columns, at, values, o, n, -alpha, g_s, kl)
 
 
-@pass_kernel(EXACT_RULE, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64)
+@pass_kernel(EXACT_RULE, *STATE)
 def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, margins):
     """Run the examples of `order` with the optimum over diagonal covariances, by the equation of `exact`.
 

@@ -59,24 +59,11 @@ def share_step(scores, classes, truth, allocation, strict, shares):
     FIRST_ORDER_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, float64, int64, boolean
 )
 def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    means,
-    scalars,
-    squares,
-    confusion,
-    counters,
-    passive_above,
-    allocation,
-    partial,
-    margins,
+    rule, p, rows, y, order, means, scalars, squares, confusion, counters, top, allocation, partial, margins
 ):
     """Run the examples of `order`; the means are scalars[0] * means.
 
-    scalars[1], `squares` and `passive_above` are as in `first_order.run`; `allocation` says how the rivals
+    scalars[1], `squares` and `top` are as in `first_order.run`; `allocation` says how the rivals
     share a step. With `partial`, as in a toolbox, only the two means of a round shrink, and only classes that
     score higher than the true one share a step.
     """
@@ -94,7 +81,7 @@ def run(
             means, scalars[0], columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
         )
         s = 2.0 * norms[i]
-        if is_unlearned(entry) or is_lost(counters, entry, m, n, s) or m > passive_above:
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, s) or m > top:
             continue
         q = scalars[0] * scalars[0] * scalars[1]
         loss, shrink, tau = rule(m, s, mistake, q, t, counters[UPDATES], p)

@@ -103,20 +103,10 @@ def renew_bound(root, reach, room, bound):
     return min(bound, (1.0 + 1e-9) * spread)
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_2D,
-    WRITE_3D,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_INT64,
-    WRITE_2D_INT64,
-    WRITE_INT64,
-    types.FunctionType(PAIR_RULE),
-    boolean,
-    boolean,
-    boolean,
-)
+STATE = (WRITE_2D, WRITE_3D, WRITE_1D, WRITE_2D, WRITE_INT64, WRITE_2D_INT64, WRITE_INT64)
+
+
+@pass_kernel(SECOND_ORDER_RULE, *STATE, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
 def run(
     rule,
     p,

@@ -104,42 +104,21 @@ def change_state(mu, pending, held, z, w, step, root):
         pending[held, j] = root * entry
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_2D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_INT64,
-    boolean,
-    boolean,
-    float64,
+#: A pass with the arguments mu, sigma, pending, axis, bound, counters, screened, adaptive, top.
+covariance_pass = pass_kernel(
+    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, *[boolean] * 2, float64
 )
-def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    mu,
-    sigma,
-    pending,
-    axis,
-    bound,
-    counters,
-    screened,
-    adaptive,
-    passive_above,
-    margins,
-):
+
+
+@covariance_pass
+def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, screened, adaptive, top, margins):
     """Run the examples of `order`.
 
     Sigma is `sigma` minus the outer products of the first counters[EXTRA] rows of `pending`. bound[0] is an
     upper bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the
     outer product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a
     round without loss at the largest possible v needs no v. How close that bound is only matters if the
-    margin is `adaptive`, that is if the loss depends on v. At a margin above `passive_above`, if that is
+    margin is `adaptive`, that is if the loss depends on v. At a margin above `top`, if that is
     finite, the rule does nothing.
     """
     d = mu.size
@@ -175,7 +154,7 @@ def run(
         passive = is_unlearned(entry)
         if screened and not passive:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
-            passive = has_no_loss(rule, p, m, limit, mistake, t, passive_above)
+            passive = has_no_loss(rule, p, m, limit, mistake, t, top)
         if passive and not keeps_variance(margins):
             continue
         streamed = GATHER_COST * n > d

@@ -104,12 +104,12 @@ def add_row(w, step, columns, c, values, o, n):
 
 
 @pass_kernel(FIRST_ORDER_RULE, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, float64)
-def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, margins):
+def run(rule, p, rows, y, order, w, scalars, squares, counters, top, margins):
     """Run the examples of `order`; the weights are scalars[0] * w.
 
     If the rule reads q = ||weights||^2, scalars[1] is the sum of the squares of w and squares[b] that of the
     block b; for all other rules `squares` is empty and q is 0, because it costs at least nnz in every update.
-    At a margin above `passive_above`, which is not negative, the rule has no loss and changes nothing.
+    At a margin above `top`, which is not negative, the rule has no loss and changes nothing.
     """
     columns, values, storage = open_rows(rows)
     norms = rows[4]
@@ -137,7 +137,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, m
             keep_margin(margins, rounds, f, 0)
         # A positive margin is no mistake: nothing is left to do. Compared with infinity, LLVM would take
         # apart the bits of s instead.
-        if passive_above < m <= LARGEST and 0.0 < s <= LARGEST:
+        if top < m <= LARGEST and 0.0 < s <= LARGEST:
             continue
         mistake = (f >= 0.0) != (y[i] > 0.0)
         if predicted:

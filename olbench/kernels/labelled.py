@@ -108,9 +108,7 @@ def run_diagonal(rule, p, rows, y, order, s, moments, marks, clock, counters, kl
             update_row(moments, columns, at, values, o, n, alpha * y[i], c, beta, kl)
 
 
-@pass_kernel(
-    LABELLED_RULE, WRITE_1D, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64
-)
+@pass_kernel(LABELLED_RULE, WRITE_1D, WRITE_1D, WRITE_2D, *[WRITE_1D] * 5, WRITE_INT64)
 def run_root(rule, p, rows, y, order, s, mu, root, bound, reach, scales, caps, clock, counters, margins):
     """Run the examples of `order` with a full covariance; s has the numbers of the rule.
 
