@@ -19,10 +19,10 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
+from olbench.kernels.counters import UPDATES
 from olbench.kernels.first_order import LARGEST_SCALE, SMALLEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.margins import count_breakdown, is_lost, is_unlearned
-from olbench.kernels.rows import announce, locate, open_rows
+from olbench.kernels.margins import is_lost, is_shift, is_unlearned
+from olbench.kernels.rows import open_rows, read_round
 
 # How the rivals of the true class share the step: the highest alone, all equally, or by their lead.
 MAX, UNIFORM, PROP = 0, 1, 2
@@ -72,10 +72,7 @@ def run(
     width, classes = means.shape[1], confusion.shape[0]
     scores, shares = np.empty(width), np.zeros(width)
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
         rival, m, t, mistake = predict_round(
             means, scalars[0], columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
@@ -85,13 +82,8 @@ def run(
             continue
         q = scalars[0] * scalars[0] * scalars[1]
         loss, shrink, tau = rule(m, s, mistake, q, t, counters[UPDATES], p)
-        counters[UPDATES] += loss > 0.0
-        if n == 0 or (shrink == 1.0 and tau == 0.0):
+        if not is_shift(counters, entry, n, loss, shrink, tau):
             continue
-        if not (np.isfinite(shrink) and np.isfinite(tau)):
-            count_breakdown(counters, entry, counters[ROUNDS])
-            continue
-        counters[EFFECTIVE] += 1
         if shrink != 1.0 and partial:
             for j in range(means.shape[0]):
                 means[j, truth] *= shrink

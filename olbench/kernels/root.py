@@ -122,6 +122,17 @@ def change_root(root, mu, scales, a, step, gain):
             root[j, k] -= weight * a[k]
 
 
+@helper
+def renew_bound(root, reach, room, bound):
+    """Set reach to the bounds of the rows, and return a bound of the largest singular value, at most `bound`.
+
+    ||R||_2 <= sqrt(||R||_1 ||R||_inf).
+    """
+    row_sums(root, reach)
+    spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, room))
+    return min(bound, (1.0 + 1e-9) * spread)
+
+
 @pass_kernel(SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, *[WRITE_1D] * 5, WRITE_INT64, boolean, boolean)
 def run(
     rule, p, rows, y, order, mu, R, bound, reach, scales, caps, clock, counters, screened, scale_free, margins
@@ -180,11 +191,9 @@ def run(
         if not is_change(counters, entry, deviation, loss, step, gain):
             continue
         change_root(R, mu, scales, a, step * y[i], gain)
-        # ||R||_2 <= sqrt(||R||_1 ||R||_inf). It costs d^2, so it is renewed once in d changes.
+        # It costs d^2, so it is renewed once in d changes.
         if counters[EFFECTIVE] % d == 0:
-            row_sums(R, reach)
-            spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(R, a))
-            bound[0] = min(bound[0], (1.0 + 1e-9) * spread)
+            bound[0] = renew_bound(R, reach, a, bound[0])
         if scale_free and deviation < SMALLEST * math.sqrt(norms[i]):
             exponent = rescale(R, mu)
             bound[0] *= 2.0**exponent

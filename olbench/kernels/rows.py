@@ -56,6 +56,16 @@ def locate(storage, i):
 
 
 @inlined
+def read_round(rows, y, order, now, storage):
+    """Return the entry of the order, its row and what `locate` finds; prefetch for a later round."""
+    entry = order[now]
+    i = entry & ROW
+    announce(rows, y, order, now)
+    n, c, o = locate(storage, i)
+    return entry, i, n, c, o
+
+
+@inlined
 def announce(rows, y, order, now):
     """Prefetch what round now + AHEAD will read: the hardware cannot predict a random order.
 
