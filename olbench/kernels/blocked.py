@@ -127,6 +127,32 @@ def subtract_pending(z, pending, w, count):
 
 
 @inlined
+def measure(sigma, pending, held, d, columns, c, values, o, n, z, w, known):
+    """Return v = x' Sigma x; set w to the pending vectors times x.
+
+    z is sigma x if `known`, or becomes it if x has many entries.
+    """
+    if GATHER_COST * n > d:
+        if not known:
+            project(sigma, columns, c, values, o, n, z[0])
+        v = dot_row(z, 0, columns, c, values, o, n) if n < d else inner_first(z, 0, values, o, d)
+    else:
+        v = gathered_variance(sigma, columns, c, values, o, n)
+    weigh_pending(pending, held, d, columns, c, values, o, n, w)
+    for k in range(held):
+        v -= w[k] * w[k]
+    return v
+
+
+@inlined
+def complete(sigma, pending, held, d, columns, c, values, o, n, z, w):
+    """Set z to Sigma x after `measure`."""
+    if GATHER_COST * n <= d:
+        project(sigma, columns, c, values, o, n, z[0])
+    subtract_pending(z, pending, w, held)
+
+
+@inlined
 def product(vector, rows, i):
     """Return vector . x of row i for a guess: a dense row is not packed, so its sum has another order."""
     dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
@@ -234,28 +260,18 @@ def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, scre
         if passive and not keeps_variance(margins):
             continue
         count = counters[EXTRA]
-        streamed = GATHER_COST * n > d
-        if streamed:
-            slot = slots[now % WINDOW]
-            # Once the pending changes are applied all projections are void, so no more rows than that share.
-            most = min(ROWS_PER_SWEEP, depth - count)
-            if owners[slot] != now and most >= WORTH_SHARING and LONG * n > d:
-                choose_rows(
-                    rule, p, rows, y, order, now, t, most, screen, slots, owners, free, columns_of_rows
-                )
-                project_rows(sigma, columns_of_rows, d, projections, free)
-                slot, free = free, (free + ROWS_PER_SWEEP) % SLOTS
-            if owners[slot] == now:
-                for j in range(padded):
-                    z[0, j] = projections[slot, j]
-            else:
-                project(sigma, columns, at, values, o, n, z[0])
-            v = dot_row(z, 0, columns, at, values, o, n) if n < d else inner_first(z, 0, values, o, d)
-        else:
-            v = gathered_variance(sigma, columns, at, values, o, n)
-        weigh_pending(pending, count, d, columns, at, values, o, n, w)
-        for k in range(count):
-            v -= w[k] * w[k]
+        slot = slots[now % WINDOW]
+        # Once the pending changes are applied all projections are void, so no more rows than that share.
+        most = min(ROWS_PER_SWEEP, depth - count)
+        if owners[slot] != now and most >= WORTH_SHARING and LONG * n > d:
+            choose_rows(rule, p, rows, y, order, now, t, most, screen, slots, owners, free, columns_of_rows)
+            project_rows(sigma, columns_of_rows, d, projections, free)
+            slot, free = free, (free + ROWS_PER_SWEEP) % SLOTS
+        known = owners[slot] == now
+        if known:
+            for j in range(padded):
+                z[0, j] = projections[slot, j]
+        v = measure(sigma, pending, count, d, columns, at, values, o, n, z, w, known)
         v = usable_variance(v)
         keep_variance(margins, entry, counters[ROUNDS], v)
         if passive:
@@ -268,9 +284,7 @@ def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, scre
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
         if adaptive and counters[EFFECTIVE] % d == 0:
             tighten(sigma, mu, axis, bound, sums)
-        if not streamed:
-            project(sigma, columns, at, values, o, n, z[0])
-        subtract_pending(z, pending, w, count)
+        complete(sigma, pending, count, d, columns, at, values, o, n, z, w)
         for j in range(d):
             mu[j] += alpha * y[i] * z[0, j]
         if c == 0.0:

@@ -19,10 +19,10 @@ from olbench.kernels.blocked import (
     ROWS_PER_SWEEP,
     WORTH_SHARING,
     apply_pending,
+    complete,
+    measure,
     project_rows,
     spread_row,
-    subtract_pending,
-    weigh_pending,
 )
 from olbench.kernels.classes import find_rival, predict_round, score_classes
 from olbench.kernels.compile import (
@@ -37,9 +37,8 @@ from olbench.kernels.compile import (
 )
 from olbench.kernels.counters import ROUNDS, ROW
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
-from olbench.kernels.matrix import inner_first, project
 from olbench.kernels.rows import announce, dot_row, locate, open_rows
-from olbench.kernels.screening import GATHER_COST, gathered_variance, tighten
+from olbench.kernels.screening import tighten
 from olbench.kernels.sizes import BLOCKED_FROM
 
 # How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
@@ -58,32 +57,6 @@ def largest_variance(axis, bound, k, s, columns, c, values, o, n):
         closer = bound[k, 1] * s + along * along
         limit = closer if closer < limit else limit
     return limit
-
-
-@inlined
-def measure(sigma, pending, held, d, columns, c, values, o, n, z, w, known):
-    """Return v = x' Sigma x; set w to the pending vectors times x.
-
-    z is sigma x if `known`, or becomes it if x has many entries.
-    """
-    if GATHER_COST * n > d:
-        if not known:
-            project(sigma, columns, c, values, o, n, z[0])
-        v = dot_row(z, 0, columns, c, values, o, n) if n < d else inner_first(z, 0, values, o, d)
-    else:
-        v = gathered_variance(sigma, columns, c, values, o, n)
-    weigh_pending(pending, held, d, columns, c, values, o, n, w)
-    for k in range(held):
-        v -= w[k] * w[k]
-    return v
-
-
-@inlined
-def complete(sigma, pending, held, d, columns, c, values, o, n, z, w):
-    """Set z to Sigma x after `measure`."""
-    if GATHER_COST * n <= d:
-        project(sigma, columns, c, values, o, n, z[0])
-    subtract_pending(z, pending, w, held)
 
 
 @inlined
