@@ -221,7 +221,6 @@ def run(
 
 @kernel(void(ROWS, READ_INT64, SHAPE, SUPPORT, READ_1D, WRITE_1D))
 def score_rows(rows, order, shape, support, nu, scores):
-    """Set scores[e] to mu . x of row order[e]."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     scattered, k = np.zeros(rows[0].shape[1]), np.empty(nu.size)
@@ -234,7 +233,6 @@ def score_rows(rows, order, shape, support, nu, scores):
 
 @kernel(void(ROWS, SHAPE, SUPPORT, float64, READ_1D, WRITE_1D))
 def measure_variances(rows, shape, support, a, factor, variances):
-    """Set variances[i] to x' Sigma x of row i, at least zero."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     size = support[3].size

@@ -73,7 +73,6 @@ def count_round(counters, margins, entry, f, label, exponent=0):
 
 @inlined
 def is_unlearned(entry):
-    """Return whether a round ends with its prediction."""
     return ONLY_PREDICT <= entry < ONLY_LEARN
 
 

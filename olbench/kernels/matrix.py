@@ -100,7 +100,6 @@ def sum_panel(matrix, columns, c, values, o, n, target, j, total):
 
 @inlined
 def sum_rows(matrix, columns, c, values, o, n, target):
-    """Project in sweeps over the target, eight rows at a time."""
     target[:] = 0.0
     whole = n - n % 8
     for k in range(0, whole, 8):

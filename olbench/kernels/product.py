@@ -80,7 +80,6 @@ def run(rule, p, rows, y, order, moments, counters, margins):
 
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_1D))
 def score_rows(rows, order, moments, scores):
-    """Set scores[k] to w . S x of row order[k]."""
     columns, values, storage = open_rows(rows)
     for k in range(order.size):
         n, at, o = locate(storage, order[k])
