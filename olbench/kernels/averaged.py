@@ -7,12 +7,10 @@ the sum of the scales so far. A change of w by delta in round k is missing from 
     sum over t of scale_t w_t = S w - deficit,    deficit = sum over changes of (S before round k) delta.
 """
 
-import numpy as np
-
 from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
+from olbench.kernels.counters import ROW, UPDATES
 from olbench.kernels.first_order import LARGEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.margins import count_breakdown, count_round, is_lost, is_unlearned
+from olbench.kernels.margins import count_round, is_lost, is_shift, is_unlearned
 from olbench.kernels.rows import dot, locate, open_rows
 
 # Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
@@ -53,15 +51,9 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, margins
             continue
         q = scalars[0] * scalars[0] * scalars[1]
         loss, shrink, tau = rule(m, s, mistake, q, t, counters[UPDATES], p)
-        counters[UPDATES] += loss > 0.0
-        if n == 0 or (shrink == 1.0 and tau == 0.0):
+        if not is_shift(counters, entry, n, loss, shrink, tau):
             scalars[2] += scalars[0]
             continue
-        if not (np.isfinite(shrink) and np.isfinite(tau)):
-            count_breakdown(counters, entry, counters[ROUNDS])
-            scalars[2] += scalars[0]
-            continue
-        counters[EFFECTIVE] += 1
         if shrink != 1.0:
             scalars[0] *= shrink
             # A scale below zero would let the sum of the scales cancel.

@@ -16,10 +16,10 @@ share the sweep, so a pass has the same bits whatever was guessed.
 import math
 
 import numpy as np
-from numba import boolean, float64
 
-from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
+from olbench.kernels.compile import inlined
 from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW
+from olbench.kernels.covariance import covariance_pass
 from olbench.kernels.margins import (
     count_breakdown,
     count_round,
@@ -127,6 +127,32 @@ def subtract_pending(z, pending, w, count):
 
 
 @inlined
+def measure(sigma, pending, held, d, columns, c, values, o, n, z, w, known):
+    """Return v = x' Sigma x; set w to the pending vectors times x.
+
+    z is sigma x if `known`, or becomes it if x has many entries.
+    """
+    if GATHER_COST * n > d:
+        if not known:
+            project(sigma, columns, c, values, o, n, z[0])
+        v = dot_row(z, 0, columns, c, values, o, n) if n < d else inner_first(z, 0, values, o, d)
+    else:
+        v = gathered_variance(sigma, columns, c, values, o, n)
+    weigh_pending(pending, held, d, columns, c, values, o, n, w)
+    for k in range(held):
+        v -= w[k] * w[k]
+    return v
+
+
+@inlined
+def complete(sigma, pending, held, d, columns, c, values, o, n, z, w):
+    """Set z to Sigma x after `measure`."""
+    if GATHER_COST * n <= d:
+        project(sigma, columns, c, values, o, n, z[0])
+    subtract_pending(z, pending, w, held)
+
+
+@inlined
 def product(vector, rows, i):
     """Return vector . x of row i for a guess: a dense row is not packed, so its sum has another order."""
     dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
@@ -164,8 +190,9 @@ def is_long(rows, i, d):
 
 
 @inlined
-def needs_variance(rule, p, rows, i, label, t, mu, axis, bound, screened, passive_above):
+def needs_variance(rule, p, rows, i, label, t, screen):
     """Guess with the present mean whether round t will need Sigma x: whether screening lets row i pass."""
+    mu, axis, bound, screened, top = screen
     if not screened:
         return True
     f = product(mu, rows, i)
@@ -174,29 +201,11 @@ def needs_variance(rule, p, rows, i, label, t, mu, axis, bound, screened, passiv
         along = product(axis, rows, i)
         limit = min(limit, bound[1] * rows[4][i] + along * along)
     mistake = (f >= 0.0) != (label > 0.0)
-    return not has_no_loss(rule, p, label * f, limit, mistake, t, passive_above)
+    return not has_no_loss(rule, p, label * f, limit, mistake, t, top)
 
 
 @inlined
-def choose_rows(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    now,
-    t,
-    most,
-    mu,
-    axis,
-    bound,
-    screened,
-    passive_above,
-    slots,
-    owners,
-    free,
-    columns_of_rows,
-):
+def choose_rows(rule, p, rows, y, order, now, t, most, screen, slots, owners, free, columns_of_rows):
     """Write the row of round `now` and up to most - 1 later ones that will probably need Sigma x to columns.
 
     Their projections belong in the slots from `free` on; rows that have one already are left out.
@@ -208,48 +217,19 @@ def choose_rows(
         i = order[later] & ROW
         if count == most:
             return
-        if owners[slots[later % WINDOW]] == later or not is_long(rows, i, mu.size):
+        if owners[slots[later % WINDOW]] == later or not is_long(rows, i, screen[0].size):
             continue
         if is_unlearned(order[later]) and later > now:
             continue
-        if later == now or needs_variance(
-            rule, p, rows, i, y[i], t + later - now, mu, axis, bound, screened, passive_above
-        ):
+        if later == now or needs_variance(rule, p, rows, i, y[i], t + later - now, screen):
             spread_row(rows, i, columns_of_rows, count)
             slots[later % WINDOW] = free + count
             owners[free + count] = later
             count += 1
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_2D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_INT64,
-    boolean,
-    boolean,
-    float64,
-)
-def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    mu,
-    sigma,
-    pending,
-    axis,
-    bound,
-    counters,
-    screened,
-    adaptive,
-    passive_above,
-    margins,
-):
+@covariance_pass
+def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, screened, adaptive, top, margins):
     """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
 
     `sigma` has d rows, padded with zeros to a multiple of TILE. Its rows and those of `pending` may be longer
@@ -260,6 +240,7 @@ def run(
     norms = rows[4]
     z, sums, w = np.empty((1, padded)), np.empty(padded), np.empty(depth)
     columns_of_rows, projections = np.zeros((padded, ROWS_PER_SWEEP)), np.empty((SLOTS, padded))
+    screen = (mu, axis, bound, screened, top)
     # slots[t % WINDOW] is the slot of round t if owners[slot] == t.
     slots, owners, free = np.zeros(WINDOW, np.int64), np.full(SLOTS, -1), 0
     for now in range(order.size):
@@ -275,48 +256,22 @@ def run(
         passive = is_unlearned(entry)
         if screened and not passive:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
-            passive = has_no_loss(rule, p, m, limit, mistake, t, passive_above)
+            passive = has_no_loss(rule, p, m, limit, mistake, t, top)
         if passive and not keeps_variance(margins):
             continue
         count = counters[EXTRA]
-        streamed = GATHER_COST * n > d
-        if streamed:
-            slot = slots[now % WINDOW]
-            # Once the pending changes are applied all projections are void, so no more rows than that share.
-            most = min(ROWS_PER_SWEEP, depth - count)
-            if owners[slot] != now and most >= WORTH_SHARING and LONG * n > d:
-                choose_rows(
-                    rule,
-                    p,
-                    rows,
-                    y,
-                    order,
-                    now,
-                    t,
-                    most,
-                    mu,
-                    axis,
-                    bound,
-                    screened,
-                    passive_above,
-                    slots,
-                    owners,
-                    free,
-                    columns_of_rows,
-                )
-                project_rows(sigma, columns_of_rows, d, projections, free)
-                slot, free = free, (free + ROWS_PER_SWEEP) % SLOTS
-            if owners[slot] == now:
-                for j in range(padded):
-                    z[0, j] = projections[slot, j]
-            else:
-                project(sigma, columns, at, values, o, n, z[0])
-            v = dot_row(z, 0, columns, at, values, o, n) if n < d else inner_first(z, 0, values, o, d)
-        else:
-            v = gathered_variance(sigma, columns, at, values, o, n)
-        weigh_pending(pending, count, d, columns, at, values, o, n, w)
-        for k in range(count):
-            v -= w[k] * w[k]
+        slot = slots[now % WINDOW]
+        # Once the pending changes are applied all projections are void, so no more rows than that share.
+        most = min(ROWS_PER_SWEEP, depth - count)
+        if owners[slot] != now and most >= WORTH_SHARING and LONG * n > d:
+            choose_rows(rule, p, rows, y, order, now, t, most, screen, slots, owners, free, columns_of_rows)
+            project_rows(sigma, columns_of_rows, d, projections, free)
+            slot, free = free, (free + ROWS_PER_SWEEP) % SLOTS
+        known = owners[slot] == now
+        if known:
+            for j in range(padded):
+                z[0, j] = projections[slot, j]
+        v = measure(sigma, pending, count, d, columns, at, values, o, n, z, w, known)
         v = usable_variance(v)
         keep_variance(margins, entry, counters[ROUNDS], v)
         if passive:
@@ -329,9 +284,7 @@ def run(
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
         if adaptive and counters[EFFECTIVE] % d == 0:
             tighten(sigma, mu, axis, bound, sums)
-        if not streamed:
-            project(sigma, columns, at, values, o, n, z[0])
-        subtract_pending(z, pending, w, count)
+        complete(sigma, pending, count, d, columns, at, values, o, n, z, w)
         for j in range(d):
             mu[j] += alpha * y[i] * z[0, j]
         if c == 0.0:

@@ -19,10 +19,10 @@ from olbench.kernels.blocked import (
     ROWS_PER_SWEEP,
     WORTH_SHARING,
     apply_pending,
+    complete,
+    measure,
     project_rows,
     spread_row,
-    subtract_pending,
-    weigh_pending,
 )
 from olbench.kernels.classes import find_rival, predict_round, score_classes
 from olbench.kernels.compile import (
@@ -37,9 +37,8 @@ from olbench.kernels.compile import (
 )
 from olbench.kernels.counters import ROUNDS, ROW
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
-from olbench.kernels.matrix import inner_first, project
 from olbench.kernels.rows import announce, dot_row, locate, open_rows
-from olbench.kernels.screening import GATHER_COST, gathered_variance, tighten
+from olbench.kernels.screening import tighten
 from olbench.kernels.sizes import BLOCKED_FROM
 
 # How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
@@ -58,32 +57,6 @@ def largest_variance(axis, bound, k, s, columns, c, values, o, n):
         closer = bound[k, 1] * s + along * along
         limit = closer if closer < limit else limit
     return limit
-
-
-@inlined
-def measure(sigma, pending, held, d, columns, c, values, o, n, z, w, known):
-    """Return v = x' Sigma x; set w to the pending vectors times x.
-
-    z is sigma x if `known`, or becomes it if x has many entries.
-    """
-    if GATHER_COST * n > d:
-        if not known:
-            project(sigma, columns, c, values, o, n, z[0])
-        v = dot_row(z, 0, columns, c, values, o, n) if n < d else inner_first(z, 0, values, o, d)
-    else:
-        v = gathered_variance(sigma, columns, c, values, o, n)
-    weigh_pending(pending, held, d, columns, c, values, o, n, w)
-    for k in range(held):
-        v -= w[k] * w[k]
-    return v
-
-
-@inlined
-def complete(sigma, pending, held, d, columns, c, values, o, n, z, w):
-    """Set z to Sigma x after `measure`."""
-    if GATHER_COST * n <= d:
-        project(sigma, columns, c, values, o, n, z[0])
-    subtract_pending(z, pending, w, held)
 
 
 @inlined
@@ -106,14 +79,13 @@ def hold_change(sigma, pending, changes, k, z, beta, owners, blocks):
 
 
 @inlined
-def gather_rows(
-    rows, y, order, now, role, k, is_shared, most, guesses, slots, owners, blocks, free, columns_of_rows
-):
+def gather_rows(rows, y, order, now, role, k, is_shared, most, cache, free):
     """Write the row of round `now` and up to most - 1 later ones that need covariance k to columns.
 
     Their projections belong in the slots from `free` on: slots[t % WINDOW, 0] is that of the true class of
     round t, slots[t % WINDOW, 1] that of its rival, if owners[slot] == t. Return how many rows there are.
     """
+    guesses, slots, owners, blocks, columns_of_rows, _ = cache
     for r in range(ROWS_PER_SWEEP):
         owners[free + r] = -1
     count = 0
@@ -136,50 +108,17 @@ def gather_rows(
 
 
 @inlined
-def take_projection(
-    rows,
-    y,
-    order,
-    now,
-    role,
-    k,
-    is_shared,
-    sigma,
-    room,
-    d,
-    guesses,
-    slots,
-    owners,
-    blocks,
-    free,
-    columns_of_rows,
-    projections,
-    z,
-):
+def take_projection(rows, y, order, now, role, k, is_shared, sigma, room, d, cache, free, z):
     """Set z to sigma x from a sweep that several rows share; return whether there is one, and the free slots.
 
     `room` is how many changes can still be pending. Once they are applied all projections are void, so no
     more rows than that share.
     """
+    _, slots, owners, blocks, columns_of_rows, projections = cache
     slot, most = slots[now % WINDOW, role], min(ROWS_PER_SWEEP, room)
     known = owners[slot] == now and blocks[slot] == k
     if not known and most >= WORTH_SHARING:
-        count = gather_rows(
-            rows,
-            y,
-            order,
-            now,
-            role,
-            k,
-            is_shared,
-            most,
-            guesses,
-            slots,
-            owners,
-            blocks,
-            free,
-            columns_of_rows,
-        )
+        count = gather_rows(rows, y, order, now, role, k, is_shared, most, cache, free)
         if count >= WORTH_SHARING:
             project_rows(sigma, columns_of_rows, d, projections, free)
             slot, free, known = free, (free + ROWS_PER_SWEEP) % SLOTS, True
@@ -202,21 +141,10 @@ def guess_rival(rule, p, scores, classes, truth, s, t, bound, is_shared, screene
     return -1 if screened and loss <= 0.0 and alpha == 0.0 and c == 0.0 else rival
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_2D,
-    WRITE_3D,
-    WRITE_3D,
-    WRITE_2D,
-    WRITE_2D,
-    WRITE_2D_INT64,
-    WRITE_2D_INT64,
-    WRITE_INT64,
-    types.FunctionType(PAIR_RULE),
-    boolean,
-    boolean,
-    boolean,
-)
+STATE = (WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_2D_INT64, WRITE_INT64)
+
+
+@pass_kernel(SECOND_ORDER_RULE, *STATE, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
 def run(
     rule,
     p,
@@ -257,6 +185,7 @@ def run(
     owners, blocks, free = np.full(SLOTS, -1), np.zeros(SLOTS, np.int64), 0
     projections = np.empty((SLOTS if ahead else 0, padded))
     columns_of_rows = np.zeros((padded if ahead else 0, ROWS_PER_SWEEP))
+    cache = (guesses, slots, owners, blocks, columns_of_rows, projections)
     guessed = 0
     for now in range(order.size):
         entry = order[now]
@@ -265,23 +194,15 @@ def run(
             announce(rows, y, order, now)
         while ahead and guessed < min(now + WINDOW, order.size):
             announce(rows, y, order, guessed)
-            later, ahead_of = order[guessed], guessed - now
-            n, at, o = locate(storage, later & ROW)
-            guesses[guessed % WINDOW] = -1
+            later = order[guessed]
+            j, t = later & ROW, counters[ROUNDS] + 1 + guessed - now
+            n, at, o = locate(storage, j)
+            rival = -1
             if LONG * n > d and not is_unlearned(later):
                 score_classes(means, columns, at, values, o, n, scores)
-                guesses[guessed % WINDOW] = guess_rival(
-                    rule,
-                    p,
-                    scores,
-                    classes,
-                    int(y[later & ROW]),
-                    norms[later & ROW],
-                    counters[ROUNDS] + 1 + ahead_of,
-                    bound,
-                    is_shared,
-                    screened,
-                )
+                truth = int(y[j])
+                rival = guess_rival(rule, p, scores, classes, truth, norms[j], t, bound, is_shared, screened)
+            guesses[guessed % WINDOW] = rival
             guessed += 1
         n, at, o = locate(storage, i)
         truth, s = int(y[i]), norms[i]
@@ -303,25 +224,9 @@ def run(
             k, known = (other if role else own), False
             held = changes[k, HELD]
             if ahead and LONG * n > d:
+                room = depth - held
                 known, free = take_projection(
-                    rows,
-                    y,
-                    order,
-                    now,
-                    role,
-                    k,
-                    is_shared,
-                    sigma[k],
-                    depth - held,
-                    d,
-                    guesses,
-                    slots,
-                    owners,
-                    blocks,
-                    free,
-                    columns_of_rows,
-                    projections,
-                    z[role],
+                    rows, y, order, now, role, k, is_shared, sigma[k], room, d, cache, free, z[role]
                 )
             v[role] = measure(
                 sigma[k], pending[k], held, d, columns, at, values, o, n, z[role], w[role], known

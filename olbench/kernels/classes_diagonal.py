@@ -18,11 +18,11 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
-from olbench.kernels.exact import solve_gain
-from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
-from olbench.kernels.rows import announce, locate, open_rows, squared_norm
-from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
+from olbench.kernels.counters import ROUNDS, UPDATES
+from olbench.kernels.diagonal import update_row
+from olbench.kernels.exact import find_step
+from olbench.kernels.margins import count_breakdown, is_change, is_effective, is_lost, is_unlearned
+from olbench.kernels.rows import open_rows, read_round, squared_norm
 
 
 @inlined
@@ -44,48 +44,10 @@ def measure_pair(variances, truth, rival, columns, c, values, o, n):
     return y0 + y1, s0 + s1
 
 
-@inlined
-def update_class(means, variances, k, columns, a, values, o, n, step, gain, kl):
-    """Update the moments of class k at all features of a row; by a precision with `kl`, or else by beta.
-
-    Four at a time share a division, as in `diagonal.update_four`, with the products in the same order.
-    """
-    whole = n - n % 4
-    for q in range(0, whole, 4):
-        b = a + q
-        j0, j1, j2, j3 = columns[b], columns[b + 1], columns[b + 2], columns[b + 3]
-        x = load(zeros(4), values, (o + q,))
-        sigma = pack_four(variances[j0, k], variances[j1, k], variances[j2, k], variances[j3, k])
-        s0, s1, s2, s3 = four(multiply(multiply(spread(x, step), sigma), x))
-        means[j0, k] += s0
-        means[j1, k] += s1
-        means[j2, k] += s2
-        means[j3, k] += s3
-        one, part = spread(x, 1.0), multiply(multiply(multiply(spread(x, gain), sigma), x), x)
-        reduced = divide(sigma, add(one, part)) if kl else multiply(sigma, subtract(one, part))
-        v0, v1, v2, v3 = four(reduced)
-        variances[j0, k] = v0
-        variances[j1, k] = v1
-        variances[j2, k] = v2
-        variances[j3, k] = v3
-    for q in range(whole, n):
-        j, x = columns[a + q], values[o + q]
-        sigma = variances[j, k]
-        means[j, k] += step * sigma * x
-        part = gain * sigma * x * x
-        variances[j, k] = sigma / (1.0 + part) if kl else sigma * (1.0 - part)
+STATE = (WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64)
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_2D,
-    WRITE_2D,
-    WRITE_2D_INT64,
-    WRITE_INT64,
-    types.FunctionType(PAIR_RULE),
-    boolean,
-    boolean,
-)
+@pass_kernel(SECOND_ORDER_RULE, *STATE, types.FunctionType(PAIR_RULE), boolean, boolean)
 def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, paired, kl, margins):
     """Run the examples of `order`.
 
@@ -95,10 +57,7 @@ def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, pa
     columns, values, storage = open_rows(rows)
     norms, scores = rows[4], np.empty(means.shape[1])
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
         rival, m, t, mistake = predict_round(
             means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
@@ -115,12 +74,12 @@ def run(rule, p, rows, y, order, means, variances, confusion, counters, pair, pa
             alpha, c = pair(m, v_y, v_s, p)
         if not is_change(counters, entry, v, loss, alpha, c):
             continue
-        g_y, g_s = (c, c) if kl else (c / (1.0 + c * v_y), c / (1.0 + c * v_s))
-        update_class(means, variances, truth, columns, at, values, o, n, alpha, g_y, kl)
-        update_class(means, variances, rival, columns, at, values, o, n, -alpha, g_s, kl)
+        b_y, b_s = c / (1.0 + c * v_y), c / (1.0 + c * v_s)
+        update_row(means, truth, variances, truth, columns, at, values, o, n, alpha, c, b_y, kl)
+        update_row(means, rival, variances, rival, columns, at, values, o, n, -alpha, c, b_s, kl)
 
 
-@pass_kernel(EXACT_RULE, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64)
+@pass_kernel(EXACT_RULE, *STATE)
 def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, margins):
     """Run the examples of `order` with the optimum over diagonal covariances, by the equation of `exact`.
 
@@ -130,10 +89,7 @@ def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, ma
     norms, scores = rows[4], np.empty(means.shape[1])
     shares = np.empty(2 * means.shape[0])
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
         rival, m, _, _ = predict_round(
             means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
@@ -154,11 +110,9 @@ def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, ma
             j, x = columns[at + k], values[o + k]
             shares[k] = variances[j, truth] * (x * x) * scale
             shares[n + k] = variances[j, rival] * (x * x) * scale
-        g, s = solve_gain(shares, 2 * n, squared_norm(shares, 0, 2 * n), m / unit, A, b0, b1, K)
-        alpha, c = g * unit / v, g * K / ((b0 + b1 * s) * v)
-        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            count_breakdown(counters, entry, counters[ROUNDS])
+        squares = squared_norm(shares, 0, 2 * n)
+        alpha, c = find_step(shares, 2 * n, squares, m, v, unit, A, b0, b1, K)
+        if not is_effective(counters, entry, np.isfinite(alpha) and 0.0 <= c < np.inf):
             continue
-        counters[EFFECTIVE] += 1
-        update_class(means, variances, truth, columns, at, values, o, n, alpha, c, True)
-        update_class(means, variances, rival, columns, at, values, o, n, -alpha, c, True)
+        update_row(means, truth, variances, truth, columns, at, values, o, n, alpha, c, 0.0, True)
+        update_row(means, rival, variances, rival, columns, at, values, o, n, -alpha, c, 0.0, True)

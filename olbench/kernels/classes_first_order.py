@@ -19,10 +19,10 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
+from olbench.kernels.counters import UPDATES
 from olbench.kernels.first_order import LARGEST_SCALE, SMALLEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.margins import count_breakdown, is_lost, is_unlearned
-from olbench.kernels.rows import announce, locate, open_rows
+from olbench.kernels.margins import is_lost, is_shift, is_unlearned
+from olbench.kernels.rows import open_rows, read_round
 
 # How the rivals of the true class share the step: the highest alone, all equally, or by their lead.
 MAX, UNIFORM, PROP = 0, 1, 2
@@ -59,24 +59,11 @@ def share_step(scores, classes, truth, allocation, strict, shares):
     FIRST_ORDER_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, float64, int64, boolean
 )
 def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    means,
-    scalars,
-    squares,
-    confusion,
-    counters,
-    passive_above,
-    allocation,
-    partial,
-    margins,
+    rule, p, rows, y, order, means, scalars, squares, confusion, counters, top, allocation, partial, margins
 ):
     """Run the examples of `order`; the means are scalars[0] * means.
 
-    scalars[1], `squares` and `passive_above` are as in `first_order.run`; `allocation` says how the rivals
+    scalars[1], `squares` and `top` are as in `first_order.run`; `allocation` says how the rivals
     share a step. With `partial`, as in a toolbox, only the two means of a round shrink, and only classes that
     score higher than the true one share a step.
     """
@@ -85,26 +72,18 @@ def run(
     width, classes = means.shape[1], confusion.shape[0]
     scores, shares = np.empty(width), np.zeros(width)
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
         rival, m, t, mistake = predict_round(
             means, scalars[0], columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
         )
         s = 2.0 * norms[i]
-        if is_unlearned(entry) or is_lost(counters, entry, m, n, s) or m > passive_above:
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, s) or m > top:
             continue
         q = scalars[0] * scalars[0] * scalars[1]
         loss, shrink, tau = rule(m, s, mistake, q, t, counters[UPDATES], p)
-        counters[UPDATES] += loss > 0.0
-        if n == 0 or (shrink == 1.0 and tau == 0.0):
+        if not is_shift(counters, entry, n, loss, shrink, tau):
             continue
-        if not (np.isfinite(shrink) and np.isfinite(tau)):
-            count_breakdown(counters, entry, counters[ROUNDS])
-            continue
-        counters[EFFECTIVE] += 1
         if shrink != 1.0 and partial:
             for j in range(means.shape[0]):
                 means[j, truth] *= shrink

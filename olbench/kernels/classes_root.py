@@ -21,12 +21,12 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import EXTRA, ROUNDS, ROW
+from olbench.kernels.counters import EXTRA, ROUNDS
 from olbench.kernels.helpers import helper
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
-from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
-from olbench.kernels.root import LARGEST, SMALLEST, STEP, largest_entry, normalise, rounding
-from olbench.kernels.rows import announce, locate, open_rows
+from olbench.kernels.matrix import inner_row, project, row_sums
+from olbench.kernels.root import LARGEST, SMALLEST, STEP, largest_entry, normalise, renew_bound, rounding
+from olbench.kernels.rows import open_rows, read_round
 
 
 @helper
@@ -92,31 +92,10 @@ def is_certain(root, reach, deviation, columns, c, values, o, n):
     return deviation > rounding(reach, columns, c, values, o, n)
 
 
-@helper
-def renew_bound(root, reach, room, bound):
-    """Set reach to the bounds of the rows, and return a bound of the largest singular value, at most `bound`.
-
-    ||R||_2 <= sqrt(||R||_1 ||R||_inf).
-    """
-    row_sums(root, reach)
-    spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, room))
-    return min(bound, (1.0 + 1e-9) * spread)
+STATE = (WRITE_2D, WRITE_3D, WRITE_1D, WRITE_2D, WRITE_INT64, WRITE_2D_INT64, WRITE_INT64)
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_2D,
-    WRITE_3D,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_INT64,
-    WRITE_2D_INT64,
-    WRITE_INT64,
-    types.FunctionType(PAIR_RULE),
-    boolean,
-    boolean,
-    boolean,
-)
+@pass_kernel(SECOND_ORDER_RULE, *STATE, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
 def run(
     rule,
     p,
@@ -147,10 +126,7 @@ def run(
     norms = rows[4]
     scores, a_y, a_s, z = np.empty(means.shape[1]), np.empty(d), np.empty(d), np.empty(d)
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth, s = int(y[i]), norms[i]
         rival, m, t, mistake = predict_round(
             means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins

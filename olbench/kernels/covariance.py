@@ -13,19 +13,7 @@ import numpy as np
 from numba import boolean, float64
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import (
-    EFFECTIVE,
-    EXTRA,
-    FALSE_ALARMS,
-    MISTAKES,
-    ONLY_LEARN,
-    ONLY_PREDICT,
-    POSITIVES,
-    ROUNDS,
-    ROW,
-    UNLEARNED,
-    UPDATES,
-)
+from olbench.kernels.counters import EXTRA, ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.margins import (
     count_breakdown,
     is_unlearned,
@@ -33,10 +21,12 @@ from olbench.kernels.margins import (
     keep_margin,
     keep_variance,
     keeps_variance,
+    read_counts,
     usable_variance,
+    write_counts,
 )
 from olbench.kernels.matrix import project, sum_panels, sum_rows
-from olbench.kernels.rows import announce, dot, dot_row, locate, open_rows
+from olbench.kernels.rows import dot, dot_row, open_rows, read_round
 from olbench.kernels.screening import GATHER_COST, gathered_variance, has_no_loss, largest_variance, tighten
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
 
@@ -104,42 +94,21 @@ def change_state(mu, pending, held, z, w, step, root):
         pending[held, j] = root * entry
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_2D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_INT64,
-    boolean,
-    boolean,
-    float64,
+#: A pass with the arguments mu, sigma, pending, axis, bound, counters, screened, adaptive, top.
+covariance_pass = pass_kernel(
+    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, *[boolean] * 2, float64
 )
-def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    mu,
-    sigma,
-    pending,
-    axis,
-    bound,
-    counters,
-    screened,
-    adaptive,
-    passive_above,
-    margins,
-):
+
+
+@covariance_pass
+def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, screened, adaptive, top, margins):
     """Run the examples of `order`.
 
     Sigma is `sigma` minus the outer products of the first counters[EXTRA] rows of `pending`. bound[0] is an
     upper bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the
     outer product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a
     round without loss at the largest possible v needs no v. How close that bound is only matters if the
-    margin is `adaptive`, that is if the loss depends on v. At a margin above `passive_above`, if that is
+    margin is `adaptive`, that is if the loss depends on v. At a margin above `top`, if that is
     finite, the rule does nothing.
     """
     d = mu.size
@@ -147,14 +116,11 @@ def run(
     norms = rows[4]
     z, sums = np.empty(d), np.empty(d)
     # The counts stay in registers: in the array, each would be loaded and stored again in every round.
-    before, unlearned, updates = counters[ROUNDS], counters[UNLEARNED], counters[UPDATES]
-    effective, held = counters[EFFECTIVE], counters[EXTRA]
+    before, unlearned, updates, effective = read_counts(counters)
+    held = counters[EXTRA]
     unpredicted = mistakes = positives = false_alarms = 0
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
         f = dot(mu, columns, at, values, o, n)
         label, s = y[i], norms[i]
         m, mistake = label * f, (f >= 0.0) != (label > 0.0)
@@ -175,7 +141,7 @@ def run(
         passive = is_unlearned(entry)
         if screened and not passive:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
-            passive = has_no_loss(rule, p, m, limit, mistake, t, passive_above)
+            passive = has_no_loss(rule, p, m, limit, mistake, t, top)
         if passive and not keeps_variance(margins):
             continue
         streamed = GATHER_COST * n > d
@@ -218,9 +184,6 @@ def run(
         if held == DEPTH:
             apply_two(sigma, pending)
             held = 0
-    counters[ROUNDS] += order.size - unpredicted
-    counters[UNLEARNED], counters[UPDATES] = unlearned, updates
-    counters[EFFECTIVE], counters[EXTRA] = effective, held
-    counters[MISTAKES] += mistakes
-    counters[POSITIVES] += positives
-    counters[FALSE_ALARMS] += false_alarms
+    counters[EXTRA] = held
+    rounds = before + order.size - unpredicted
+    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)

@@ -52,6 +52,7 @@ EPSILON = 2.0**-52
 SHAPE = types.UniTuple(float64, 4)
 #: data, columns, indptr and ||x||^2 of the support examples
 SUPPORT = types.Tuple((READ_1D, READ_UINT32, READ_INT64, READ_1D))
+GROWING = (WRITE_1D, WRITE_UINT32, WRITE_INT64, WRITE_1D)
 
 
 @inlined
@@ -151,36 +152,9 @@ def solve_backward(factor, size, b):
         subtract_row(factor, o, b[j], b, j)
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    SHAPE,
-    float64,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_UINT32,
-    WRITE_INT64,
-    WRITE_1D,
-    WRITE_INT64,
-    boolean,
-)
+@pass_kernel(SECOND_ORDER_RULE, SHAPE, float64, WRITE_1D, WRITE_1D, *GROWING, WRITE_INT64, boolean)
 def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    shape,
-    a,
-    nu,
-    factor,
-    support_data,
-    support_columns,
-    support_indptr,
-    support_norms,
-    counters,
-    screened,
-    margins,
+    rule, p, rows, y, order, shape, a, nu, factor, data, indices, indptr, norms, counters, screened, margins
 ):
     """Run the examples of `order`; counters[EXTRA] is the size of the support.
 
@@ -190,13 +164,13 @@ def run(
     needs no v.
     """
     columns, values, storage = open_rows(rows)
-    norms, scattered = rows[4], np.zeros(rows[0].shape[1])
+    scattered = np.zeros(rows[0].shape[1])
     k, u, b = np.empty(nu.size), np.empty(nu.size), np.empty(nu.size)
-    support = (support_data, support_columns, support_indptr, support_norms)
+    support = (data, indices, indptr, norms)
     for entry in order:
         i = entry & ROW
         n, at, o = locate(storage, i)
-        size, s = counters[EXTRA], norms[i]
+        size, s = counters[EXTRA], rows[4][i]
         evaluate_row(shape, support, size, columns, at, values, o, n, s, scattered, k)
         f = inner_from(nu, 0, k, size)
         t, mistake = count_round(counters, margins, entry, f, y[i])
@@ -236,18 +210,17 @@ def run(
             factor[start + j] = u[j]
         # c = 0 changes the mean alone: an infinite diagonal keeps the example out of Sigma.
         factor[start + size] = math.sqrt(1.0 / c + v)
-        begin = support_indptr[size]
+        begin = indptr[size]
         for e in range(n):
-            support_columns[begin + e] = columns[at + e]
-            support_data[begin + e] = values[o + e]
-        support_indptr[size + 1] = begin + n
-        support_norms[size] = s
+            indices[begin + e] = columns[at + e]
+            data[begin + e] = values[o + e]
+        indptr[size + 1] = begin + n
+        norms[size] = s
         counters[EXTRA] += 1
 
 
 @kernel(void(ROWS, READ_INT64, SHAPE, SUPPORT, READ_1D, WRITE_1D))
 def score_rows(rows, order, shape, support, nu, scores):
-    """Set scores[e] to mu . x of row order[e]."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     scattered, k = np.zeros(rows[0].shape[1]), np.empty(nu.size)
@@ -260,7 +233,6 @@ def score_rows(rows, order, shape, support, nu, scores):
 
 @kernel(void(ROWS, SHAPE, SUPPORT, float64, READ_1D, WRITE_1D))
 def measure_variances(rows, shape, support, a, factor, variances):
-    """Set variances[i] to x' Sigma x of row i, at least zero."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     size = support[3].size

@@ -17,11 +17,10 @@ import math
 import numpy as np
 
 from olbench.kernels.compile import EXACT_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
-from olbench.kernels.diagonal import margin_and_variance, update_row
-from olbench.kernels.forgetting import advance, grown_variance, refresh
-from olbench.kernels.margins import count_breakdown, count_round, is_unlearned, keep_variance, usable_variance
-from olbench.kernels.rows import announce, locate, open_rows, squared_norm
+from olbench.kernels.counters import UPDATES
+from olbench.kernels.diagonal import predict_round, update_row
+from olbench.kernels.margins import is_effective
+from olbench.kernels.rows import open_rows, read_round, squared_norm
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
 # The last step may change the solution by this fraction: convergence is quadratic, so what is left is
@@ -110,51 +109,28 @@ def solve_gain(shares, n, squares, r, A, b0, b1, K):
 
 @inlined
 def find_step(shares, n, squares, m, v, unit, A, b0, b1, K):
-    """Return alpha and c of the step for the margin m and the variance v."""
     g, s = solve_gain(shares, n, squares, m / unit, A, b0, b1, K)
     return g * unit / v, g * K / ((b0 + b1 * s) * v)
 
 
 @pass_kernel(EXACT_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64)
 def run(rule, p, rows, y, order, moments, marks, clock, counters, margins):
-    """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
-
-    `marks` and `clock` are those of `forgetting`; without it there are no marks.
-    """
-    d = moments.shape[0]
+    """Run the examples of `order`, with the arguments of `diagonal.run`."""
     columns, values, storage = open_rows(rows)
-    shares = np.empty(d)
+    shares = np.empty(moments.shape[0])
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
-        if marks.size > 0 and not is_unlearned(entry):
-            if counters[ROUNDS] > counters[UNLEARNED]:
-                advance(clock, marks)
-            refresh(moments, marks, clock, columns, at, n)
-        f, v = margin_and_variance(moments, columns, at, values, o, n)
-        if marks.size > 0 and is_unlearned(entry):
-            v = grown_variance(moments, marks, clock, columns, at, values, o, n)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
+        f, v, _, _, learns = predict_round(
+            moments, marks, clock, columns, at, values, o, n, y[i], entry, counters, margins
+        )
+        if not learns:
+            continue
         m = y[i] * f
-        count_round(counters, margins, entry, f, y[i])
-        if not np.isfinite(f):
-            count_breakdown(counters, entry, counters[ROUNDS])
-            continue
-        v = usable_variance(v)
-        keep_variance(margins, entry, counters[ROUNDS], v)
-        if is_unlearned(entry):
-            continue
-        if n > 0 and v == 0.0:
-            count_breakdown(counters, entry, counters[ROUNDS])
         loss, unit, A, b0, b1, K = rule(m, v, p)
         counters[UPDATES] += loss > 0.0
         if v == 0.0 or loss <= 0.0:
             continue
         squares = measure_shares(moments, columns, at, values, o, n, v, shares)
         alpha, c = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
-        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            count_breakdown(counters, entry, counters[ROUNDS])
-            continue
-        counters[EFFECTIVE] += 1
-        update_row(moments, columns, at, values, o, n, alpha * y[i], c, 0.0, True)
+        if is_effective(counters, entry, np.isfinite(alpha) and 0.0 <= c < np.inf):
+            update_row(moments, 0, moments, 1, columns, at, values, o, n, alpha * y[i], c, 0.0, True)

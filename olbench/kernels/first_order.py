@@ -13,20 +13,9 @@ import numpy as np
 from numba import float64
 
 from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import (
-    EFFECTIVE,
-    FALSE_ALARMS,
-    MISTAKES,
-    ONLY_LEARN,
-    ONLY_PREDICT,
-    POSITIVES,
-    ROUNDS,
-    ROW,
-    UNLEARNED,
-    UPDATES,
-)
-from olbench.kernels.margins import count_breakdown, keep_margin
-from olbench.kernels.rows import announce, dot, locate, open_rows, squared_norm
+from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
+from olbench.kernels.margins import count_breakdown, is_usable, keep_margin, read_counts, write_counts
+from olbench.kernels.rows import dot, open_rows, read_round, squared_norm
 from olbench.kernels.sizes import BLOCK
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
@@ -104,25 +93,22 @@ def add_row(w, step, columns, c, values, o, n):
 
 
 @pass_kernel(FIRST_ORDER_RULE, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, float64)
-def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, margins):
+def run(rule, p, rows, y, order, w, scalars, squares, counters, top, margins):
     """Run the examples of `order`; the weights are scalars[0] * w.
 
     If the rule reads q = ||weights||^2, scalars[1] is the sum of the squares of w and squares[b] that of the
     block b; for all other rules `squares` is empty and q is 0, because it costs at least nnz in every update.
-    At a margin above `passive_above`, which is not negative, the rule has no loss and changes nothing.
+    At a margin above `top`, which is not negative, the rule has no loss and changes nothing.
     """
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     # The counts stay in registers; a rule sees the examples learnt and the updates so far.
     # The loop counts the rounds, all of which predict but those that only learn.
-    before, unlearned, updates = counters[ROUNDS], counters[UNLEARNED], counters[UPDATES]
-    unpredicted = mistakes = effective = positives = false_alarms = 0
+    before, unlearned, updates, effective = read_counts(counters)
+    unpredicted = mistakes = positives = false_alarms = 0
     scale, norm = scalars[0], scalars[1]
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
         f = scale * dot(w, columns, at, values, o, n)
         m = y[i] * f
         s = norms[i]
@@ -137,7 +123,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, m
             keep_margin(margins, rounds, f, 0)
         # A positive margin is no mistake: nothing is left to do. Compared with infinity, LLVM would take
         # apart the bits of s instead.
-        if passive_above < m <= LARGEST and 0.0 < s <= LARGEST:
+        if top < m <= LARGEST and 0.0 < s <= LARGEST:
             continue
         mistake = (f >= 0.0) != (y[i] > 0.0)
         if predicted:
@@ -145,8 +131,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, m
             false_alarms += mistake and y[i] <= 0.0
             if entry >= ONLY_PREDICT:
                 continue
-        # A squared norm that over- or underflows gives no usable step; a row of zeros is no such case.
-        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
+        if not is_usable(f, n, s):
             count_breakdown(counters, entry, rounds)
             continue
         q = scale * scale * norm
@@ -166,9 +151,5 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, passive_above, m
         add_row(w, tau * y[i] / scale, columns, at, values, o, n)
         norm = renew_norm(w, squares, columns, at, n)
     scalars[0], scalars[1] = scale, norm
-    counters[ROUNDS] += order.size - unpredicted
-    counters[UNLEARNED], counters[UPDATES] = unlearned, updates
-    counters[MISTAKES] += mistakes
-    counters[EFFECTIVE] += effective
-    counters[POSITIVES] += positives
-    counters[FALSE_ALARMS] += false_alarms
+    rounds = before + order.size - unpredicted
+    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)

@@ -26,7 +26,6 @@ def score(w, factor, rows, y, counts, hits, t):
 
 @kernel(void(READ_1D, ROWS, READ_1D, READ_1D, WRITE_2D))
 def score_once(w, rows, y, counts, hits):
-    """Set hits[0] to what `score` finds for w."""
     score(w, 1.0, rows, y, counts, hits, 0)
 
 

@@ -52,7 +52,6 @@ def grown_variance(moments, marks, clock, columns, c, values, o, n):
 
 @inlined
 def refresh(moments, marks, clock, columns, c, n):
-    """Bring the variances of the features of a row up to date."""
     for k in range(n):
         j = columns[c + k]
         if marks[j] != clock[GROWTH]:
@@ -72,7 +71,6 @@ def grow(scales, caps, rate):
 
 @helper
 def multiply_out(scales, root, reach, bound):
-    """Multiply the diagonal D into R, and make it one."""
     bound[0] *= max(1.0, scales.max())
     for j in range(scales.size):
         reach[j] *= scales[j]

@@ -19,7 +19,6 @@ class Helper:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the function, compiled for Python."""
         return self._compiled(*arguments)
 
     @cached_property
@@ -41,5 +40,4 @@ class Helper:
 
 
 def helper(function: Function) -> Function:
-    """Let kernels and rules call a function."""
     return cast(Function, Helper(function))

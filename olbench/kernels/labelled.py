@@ -12,19 +12,8 @@ from numba import boolean
 
 from olbench.kernels.compile import LABELLED_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW
-from olbench.kernels.diagonal import margin_and_variance, update_row
-from olbench.kernels.forgetting import (
-    GROWTH,
-    LARGEST_SCALE,
-    RATE,
-    START,
-    advance,
-    find_caps,
-    grow,
-    grown_variance,
-    multiply_out,
-    refresh,
-)
+from olbench.kernels.diagonal import predict_round, update_row
+from olbench.kernels.forgetting import LARGEST_SCALE, RATE, START, find_caps, grow, multiply_out
 from olbench.kernels.margins import (
     count_breakdown,
     count_round,
@@ -33,11 +22,10 @@ from olbench.kernels.margins import (
     is_unlearned,
     keep_variance,
     keeps_variance,
-    usable_variance,
 )
 from olbench.kernels.matrix import row_sums
 from olbench.kernels.root import change_root, find_deviation
-from olbench.kernels.rows import announce, dot, locate, open_rows
+from olbench.kernels.rows import dot, locate, open_rows, read_round
 
 # No cap of D is zero. This one says that R has changed: finding the caps costs d^2, and few rules forget.
 STALE = 0.0
@@ -74,28 +62,12 @@ def run_diagonal(rule, p, rows, y, order, s, moments, marks, clock, counters, kl
     """
     columns, values, storage = open_rows(rows)
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
-        if not is_unlearned(entry):
-            advance(clock, marks)
-            # The clock stays at 1 until the rule first forgets.
-            if clock[GROWTH] > 1.0:
-                refresh(moments, marks, clock, columns, at, n)
-        f, v = margin_and_variance(moments, columns, at, values, o, n)
-        if is_unlearned(entry):
-            v = grown_variance(moments, marks, clock, columns, at, values, o, n)
-        t, mistake = count_round(counters, margins, entry, f, y[i])
-        if not np.isfinite(f):
-            count_breakdown(counters, entry, counters[ROUNDS])
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
+        f, v, t, mistake, learns = predict_round(
+            moments, marks, clock, columns, at, values, o, n, y[i], entry, counters, margins
+        )
+        if not learns:
             continue
-        v = usable_variance(v)
-        keep_variance(margins, entry, counters[ROUNDS], v)
-        if is_unlearned(entry):
-            continue
-        if n > 0 and v == 0.0:
-            count_breakdown(counters, entry, counters[ROUNDS])
         loss, alpha, c, decay = rule(y[i] * f, v, y[i], mistake, t, p, s)
         if not set_decay(clock, decay):
             alpha = np.nan
@@ -105,12 +77,10 @@ def run_diagonal(rule, p, rows, y, order, s, moments, marks, clock, counters, kl
             step_along_root(moments, columns, at, values, o, n, alpha * y[i], c)
         else:
             beta = c / (1.0 + c * v)
-            update_row(moments, columns, at, values, o, n, alpha * y[i], c, beta, kl)
+            update_row(moments, 0, moments, 1, columns, at, values, o, n, alpha * y[i], c, beta, kl)
 
 
-@pass_kernel(
-    LABELLED_RULE, WRITE_1D, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64
-)
+@pass_kernel(LABELLED_RULE, WRITE_1D, WRITE_1D, WRITE_2D, *[WRITE_1D] * 5, WRITE_INT64)
 def run_root(rule, p, rows, y, order, s, mu, root, bound, reach, scales, caps, clock, counters, margins):
     """Run the examples of `order` with a full covariance; s has the numbers of the rule.
 

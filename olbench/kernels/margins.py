@@ -73,7 +73,6 @@ def count_round(counters, margins, entry, f, label, exponent=0):
 
 @inlined
 def is_unlearned(entry):
-    """Return whether a round ends with its prediction."""
     return ONLY_PREDICT <= entry < ONLY_LEARN
 
 
@@ -120,8 +119,38 @@ def is_change(counters, entry, v, loss, alpha, c):
     counters[UPDATES] += loss > 0.0
     if v == 0.0 or (alpha == 0.0 and c == 0.0):
         return False
-    if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-        count_breakdown(counters, entry, counters[ROUNDS])
+    return is_effective(counters, entry, np.isfinite(alpha) and 0.0 <= c < np.inf)
+
+
+@inlined
+def is_shift(counters, entry, n, loss, shrink, tau):
+    """Return whether a first-order rule changes the weights, and count as `is_change` does."""
+    counters[UPDATES] += loss > 0.0
+    if n == 0 or (shrink == 1.0 and tau == 0.0):
         return False
-    counters[EFFECTIVE] += 1
-    return True
+    return is_effective(counters, entry, np.isfinite(shrink) and np.isfinite(tau))
+
+
+@inlined
+def is_effective(counters, entry, is_finite):
+    """Count a change, or a breakdown if its step is not finite; return which."""
+    if is_finite:
+        counters[EFFECTIVE] += 1
+    else:
+        count_breakdown(counters, entry, counters[ROUNDS])
+    return is_finite
+
+
+@inlined
+def read_counts(counters):
+    """Return rounds, unlearned, updates and effective updates, for a kernel that keeps them in registers."""
+    return counters[ROUNDS], counters[UNLEARNED], counters[UPDATES], counters[EFFECTIVE]
+
+
+@inlined
+def write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms):
+    counters[ROUNDS], counters[UNLEARNED] = rounds, unlearned
+    counters[UPDATES], counters[EFFECTIVE] = updates, effective
+    counters[MISTAKES] += mistakes
+    counters[POSITIVES] += positives
+    counters[FALSE_ALARMS] += false_alarms

@@ -14,17 +14,25 @@ PANELS_UP_TO = 2**14
 
 
 @inlined
-def add_eight(target, matrix, i0, i1, i2, i3, i4, i5, i6, i7, w0, w1, w2, w3, w4, w5, w6, w7):
+def add_eight(target, matrix, rows, weights):
     """Add eight weighted rows of a matrix in one sweep over the target, one after another.
 
     Eight rows share one load and one store of the target. Neighbouring entries hide the latency of the chain
     of additions.
     """
+    i0, i1, i2, i3, i4, i5, i6, i7 = rows
+    w0, w1, w2, w3, w4, w5, w6, w7 = weights
     for j in range(target.size):
         low = (target[j] + w0 * matrix[i0, j]) + w1 * matrix[i1, j]
         low = (low + w2 * matrix[i2, j]) + w3 * matrix[i3, j]
         high = (low + w4 * matrix[i4, j]) + w5 * matrix[i5, j]
         target[j] = (high + w6 * matrix[i6, j]) + w7 * matrix[i7, j]
+
+
+@inlined
+def eight(array, o):
+    low = array[o], array[o + 1], array[o + 2], array[o + 3]
+    return *low, array[o + 4], array[o + 5], array[o + 6], array[o + 7]
 
 
 @inlined
@@ -92,31 +100,10 @@ def sum_panel(matrix, columns, c, values, o, n, target, j, total):
 
 @inlined
 def sum_rows(matrix, columns, c, values, o, n, target):
-    """Project in sweeps over the target, eight rows at a time."""
     target[:] = 0.0
     whole = n - n % 8
     for k in range(0, whole, 8):
-        i, v = c + k, o + k
-        add_eight(
-            target,
-            matrix,
-            columns[i],
-            columns[i + 1],
-            columns[i + 2],
-            columns[i + 3],
-            columns[i + 4],
-            columns[i + 5],
-            columns[i + 6],
-            columns[i + 7],
-            values[v],
-            values[v + 1],
-            values[v + 2],
-            values[v + 3],
-            values[v + 4],
-            values[v + 5],
-            values[v + 6],
-            values[v + 7],
-        )
+        add_eight(target, matrix, eight(columns, c + k), eight(values, o + k))
     # Fewer than eight rows are left: those beyond the end have weight zero and add nothing.
     if whole < n:
         i0, w0 = entry(columns, c, values, o, n, whole)
@@ -127,7 +114,7 @@ def sum_rows(matrix, columns, c, values, o, n, target):
         i5, w5 = entry(columns, c, values, o, n, whole + 5)
         i6, w6 = entry(columns, c, values, o, n, whole + 6)
         i7, w7 = entry(columns, c, values, o, n, whole + 7)
-        add_eight(target, matrix, i0, i1, i2, i3, i4, i5, i6, i7, w0, w1, w2, w3, w4, w5, w6, w7)
+        add_eight(target, matrix, (i0, i1, i2, i3, i4, i5, i6, i7), (w0, w1, w2, w3, w4, w5, w6, w7))
 
 
 @inlined

@@ -30,12 +30,9 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class PartLowering(NativeLowering):  # type: ignore[misc]
-    """Lower a function without what a call from Python needs."""
-
     _name = "olbench_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Lower it, and register it for its callers under a name of its own."""
         flags = state.flags
         flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
         state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -51,10 +48,7 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
 
 
 class PartCompiler(Compiler):  # type: ignore[misc]
-    """Numba's compiler, with the lowering above."""
-
     def define_pipelines(self) -> list[Any]:
-        """Return numba's pipelines with the other lowering in them."""
         pipelines: list[Any] = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [

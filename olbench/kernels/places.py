@@ -58,12 +58,10 @@ class Locator:
         return hashlib.sha256(b"".join(_read(file)[0] for file in files)).hexdigest() + self.how
 
     def get_disambiguator(self) -> str:
-        """Tell functions of one name in one file apart."""
         return str(self.line)
 
 
 def _find_folder(file: Path) -> Path | None:
-    """Return the first folder for the code of a file that can be written."""
     name = f"{file.parent.name}-{hashlib.sha256(os.fsencode(file)).hexdigest()[:16]}"
     with suppress(OSError, UserError):
         if numba.config.CACHE_DIR:
@@ -87,7 +85,6 @@ def _make_private(folder: Path) -> Path:
 
 
 def _make_folder(folder: Path) -> Path:
-    """Create a folder and see that files can be written there."""
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()
     return folder
@@ -109,7 +106,6 @@ def _find_sources(file: Path) -> list[Path]:
 
 @cache
 def _read(file: Path) -> tuple[bytes, list[str]]:
-    """Return the content of a file and the modules of this package that it imports."""
     content = file.read_bytes()
     return content, _IMPORT.findall(content.decode(errors="replace"))
 

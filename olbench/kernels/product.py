@@ -20,9 +20,9 @@ from olbench.kernels.compile import (
     kernel,
     pass_kernel,
 )
-from olbench.kernels.counters import EFFECTIVE, ROUNDS, ROW, UPDATES
+from olbench.kernels.counters import EFFECTIVE, ROUNDS, UPDATES
 from olbench.kernels.margins import count_breakdown, count_round, is_unlearned
-from olbench.kernels.rows import announce, locate, open_rows
+from olbench.kernels.rows import locate, open_rows, read_round
 
 
 @inlined
@@ -57,10 +57,7 @@ def run(rule, p, rows, y, order, moments, counters, margins):
     """
     columns, values, storage = open_rows(rows)
     for now in range(order.size):
-        entry = order[now]
-        i = entry & ROW
-        announce(rows, y, order, now)
-        n, at, o = locate(storage, i)
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
         f, v = score(moments, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, entry, f, y[i])
         if is_unlearned(entry):
@@ -83,7 +80,6 @@ def run(rule, p, rows, y, order, moments, counters, margins):
 
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_1D))
 def score_rows(rows, order, moments, scores):
-    """Set scores[k] to w . S x of row order[k]."""
     columns, values, storage = open_rows(rows)
     for k in range(order.size):
         n, at, o = locate(storage, order[k])

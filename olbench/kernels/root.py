@@ -122,36 +122,20 @@ def change_root(root, mu, scales, a, step, gain):
             root[j, k] -= weight * a[k]
 
 
-@pass_kernel(
-    SECOND_ORDER_RULE,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_1D,
-    WRITE_INT64,
-    boolean,
-    boolean,
-)
+@helper
+def renew_bound(root, reach, room, bound):
+    """Set reach to the bounds of the rows, and return a bound of the largest singular value, at most `bound`.
+
+    ||R||_2 <= sqrt(||R||_1 ||R||_inf).
+    """
+    row_sums(root, reach)
+    spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, room))
+    return min(bound, (1.0 + 1e-9) * spread)
+
+
+@pass_kernel(SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, *[WRITE_1D] * 5, WRITE_INT64, boolean, boolean)
 def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    mu,
-    root,
-    bound,
-    reach,
-    scales,
-    caps,
-    clock,
-    counters,
-    screened,
-    scale_free,
-    margins,
+    rule, p, rows, y, order, mu, R, bound, reach, scales, caps, clock, counters, screened, scale_free, margins
 ):
     """Run the examples of `order`; counters[EXTRA] is the exponent of the scale.
 
@@ -175,8 +159,8 @@ def run(
         t, mistake = count_round(counters, margins, entry, f, y[i], counters[EXTRA])
         m = y[i] * f
         if forgets and not is_unlearned(entry) and t > 1 and grow(scales, caps, rate) > LARGEST_SCALE / 2.0:
-            multiply_out(scales, root, reach, bound)
-            find_caps(root, start * 2.0 ** counters[EXTRA], caps)
+            multiply_out(scales, R, reach, bound)
+            find_caps(R, start * 2.0 ** counters[EXTRA], caps)
         if is_lost(counters, entry, f, n, norms[i]):
             continue
         for k in range(n):
@@ -193,7 +177,7 @@ def run(
             passive = loss <= 0.0 and alpha == 0.0 and c == 0.0 and limit * limit < np.inf
         if passive and not keeps_variance(margins):
             continue
-        deviation = find_deviation(root, reach, columns, at, x, n, a)
+        deviation = find_deviation(R, reach, columns, at, x, n, a)
         keep_variance(margins, entry, counters[ROUNDS], deviation * deviation)
         if passive:
             continue
@@ -206,16 +190,14 @@ def run(
             step, gain = alpha * deviation, c * deviation * deviation
         if not is_change(counters, entry, deviation, loss, step, gain):
             continue
-        change_root(root, mu, scales, a, step * y[i], gain)
-        # ||R||_2 <= sqrt(||R||_1 ||R||_inf). It costs d^2, so it is renewed once in d changes.
+        change_root(R, mu, scales, a, step * y[i], gain)
+        # It costs d^2, so it is renewed once in d changes.
         if counters[EFFECTIVE] % d == 0:
-            row_sums(root, reach)
-            spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, a))
-            bound[0] = min(bound[0], (1.0 + 1e-9) * spread)
+            bound[0] = renew_bound(R, reach, a, bound[0])
         if scale_free and deviation < SMALLEST * math.sqrt(norms[i]):
-            exponent = rescale(root, mu)
+            exponent = rescale(R, mu)
             bound[0] *= 2.0**exponent
-            row_sums(root, reach)
+            row_sums(R, reach)
             counters[EXTRA] += exponent
         if forgets:
-            find_caps(root, start * 2.0 ** counters[EXTRA], caps)
+            find_caps(R, start * 2.0 ** counters[EXTRA], caps)

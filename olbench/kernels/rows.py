@@ -13,13 +13,12 @@ from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, inlined
 from olbench.kernels.counters import ROW
 from olbench.kernels.helpers import helper
 from olbench.kernels.matrix import inner, inner_row
+from olbench.kernels.sizes import LINE
 from olbench.kernels.vectors import add, four, load, multiply, prefetch, zeros
 
 # Rows are prefetched this many rounds before they are read: a cache miss takes as long as several short
 # rounds.
 AHEAD = 8
-# Doubles per cache line; an index takes half of one.
-LINE = 8
 
 
 @helper
@@ -56,6 +55,16 @@ def locate(storage, i):
 
 
 @inlined
+def read_round(rows, y, order, now, storage):
+    """Return the entry of the order, its row and what `locate` finds; prefetch for a later round."""
+    entry = order[now]
+    i = entry & ROW
+    announce(rows, y, order, now)
+    n, c, o = locate(storage, i)
+    return entry, i, n, c, o
+
+
+@inlined
 def announce(rows, y, order, now):
     """Prefetch what round now + AHEAD will read: the hardware cannot predict a random order.
 
@@ -82,6 +91,7 @@ def announce(rows, y, order, now):
         return
     for k in range(begin, end, LINE):
         prefetch(data, (k,))
+    # An index takes half of a double.
     for k in range(begin, end, 2 * LINE):
         prefetch(columns, (k,))
     prefetch(data, (end - 1,))
@@ -90,7 +100,6 @@ def announce(rows, y, order, now):
 
 @inlined
 def pack(dense, i, packed_columns, packed_values):
-    """Copy the non-zero entries of a dense row and return their number."""
     count = 0
     # Every entry is written and only the count depends on its value: a branch would be mispredicted often.
     for j in range(dense.shape[1]):
@@ -163,7 +172,6 @@ def score_rows(rows, order, vector, scores):
 
 @kernel(void(ROWS, WRITE_1D))
 def measure_norms(rows, norms):
-    """Set norms[i] to ||x_i||^2."""
     _, values, storage = open_rows(rows)
     for i in range(norms.size):
         n, _, o = locate(storage, i)

@@ -73,13 +73,13 @@ def largest_variance(axis, bound, s, columns, c, values, o, n):
 
 
 @inlined
-def has_no_loss(rule, p, m, limit, mistake, t, passive_above):
+def has_no_loss(rule, p, m, limit, mistake, t, top):
     """Return whether a rule does nothing at the margin m, whatever the variance is up to `limit`.
 
-    A rule that promises to do nothing above some margin, `passive_above`, is not called: its loss does not
+    A rule that promises to do nothing above some margin, `top`, is not called: its loss does not
     depend on the variance, so below that margin the limit would tell no more.
     """
-    if passive_above < np.inf:
-        return m > passive_above
+    if top < np.inf:
+        return m > top
     loss, alpha, c = rule(m, limit, mistake, t, p)
     return loss <= 0.0 and alpha == 0.0 and c == 0.0

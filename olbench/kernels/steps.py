@@ -4,14 +4,16 @@ A kernel keeps the margin and the variance of a round, and not what its rule ans
 same answer to the same question.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
-from numba import boolean, float64, int64, types, void
+from numba import int64, types, void
 
 from olbench.kernels.compile import (
     EXACT_RULE,
     FIRST_ORDER_RULE,
     LABELLED_RULE,
-    READ_1D,
     READ_2D,
     ROWS,
     SECOND_ORDER_RULE,
@@ -19,34 +21,28 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.exact import find_step, measure_shares
+from olbench.kernels.helpers import Function
 from olbench.kernels.rows import locate, open_rows
 
 
-@kernel(
-    void(
-        types.FunctionType(FIRST_ORDER_RULE),
-        float64,
-        float64,
-        boolean,
-        float64,
-        int64,
-        int64,
-        READ_1D,
-        WRITE_1D,
-    )
-)
+def question(rule: Any, *more: Any) -> Callable[[Function], Function]:
+    """Compile a function of a rule, its arguments and more; it writes the answer to its last argument."""
+    return kernel(void(types.FunctionType(rule), *rule.args, *more, WRITE_1D))
+
+
+@question(FIRST_ORDER_RULE)
 def ask_first_order(rule, m, s, mistake, q, t, k, p, answer):
     """Set the answer to loss, shrink and tau."""
     answer[0], answer[1], answer[2] = rule(m, s, mistake, q, t, k, p)
 
 
-@kernel(void(types.FunctionType(SECOND_ORDER_RULE), float64, float64, boolean, int64, READ_1D, WRITE_1D))
+@question(SECOND_ORDER_RULE)
 def ask_second_order(rule, m, v, mistake, t, p, answer):
     """Set the answer to loss, alpha and c."""
     answer[0], answer[1], answer[2] = rule(m, v, mistake, t, p)
 
 
-@kernel(void(types.FunctionType(EXACT_RULE), float64, float64, READ_1D, ROWS, int64, READ_2D, WRITE_1D))
+@question(EXACT_RULE, ROWS, int64, READ_2D)
 def ask_exact(rule, m, v, p, rows, i, moments, answer):
     """Set the answer to loss, alpha and c of the exact diagonal step for row i."""
     columns, values, storage = open_rows(rows)
@@ -61,19 +57,7 @@ def ask_exact(rule, m, v, p, rows, i, moments, answer):
     answer[1], answer[2] = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
 
 
-@kernel(
-    void(
-        types.FunctionType(LABELLED_RULE),
-        float64,
-        float64,
-        float64,
-        boolean,
-        int64,
-        READ_1D,
-        WRITE_1D,
-        WRITE_1D,
-    )
-)
+@question(LABELLED_RULE)
 def ask_labelled(rule, m, v, y, mistake, t, p, s, answer):
     """Set the answer to loss, alpha, c and decay; the rule may change s."""
     answer[0], answer[1], answer[2], answer[3] = rule(m, v, y, mistake, t, p, s)

@@ -27,8 +27,6 @@ def llvm_function(prefer_literal: bool = False) -> Callable[[Callable[..., Any]]
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The numba type of `width` adjacent doubles."""
-
     def __init__(self, width: int):
         self.width = width
         super().__init__(name=f"Lanes({width})")
@@ -41,8 +39,6 @@ class Lanes(types.Type):  # type: ignore[misc]
 
 @register_model(Lanes)
 class RunModel(PrimitiveModel):  # type: ignore[misc]
-    """A run in LLVM: a structure of vectors."""
-
     def __init__(self, manager: Any, run: Lanes):
         super().__init__(manager, run, ir.LiteralStructType([vector(width) for width in run.pieces]))
 
@@ -61,7 +57,6 @@ def assemble(context: Any, builder: Any, run: Lanes, pieces: list[Any]) -> Any:
 def addresses(
     context: Any, builder: Any, run: Lanes, array: tuple[Any, Any], index: tuple[Any, Any]
 ) -> list[Any]:
-    """Return the addresses of the vectors of a run that starts at `index` of an array."""
     (array_type, array_value), (index_type, index_value) = array, index
     fields = context.make_array(array_type)(context, builder, array_value)
     indices = [
@@ -90,8 +85,6 @@ def zeros(typing: Any, width: Any) -> Any:
 
 @llvm_function()
 def load(typing: Any, like: Any, array: Any, index: Any) -> Any:
-    """Return the run of an array that starts at `index` and is as wide as `like`."""
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         where = addresses(context, builder, like, (array, arguments[1]), (index, arguments[2]))
         # A run may start at any double, so only the alignment of one can be promised.
@@ -148,7 +141,6 @@ def splat(builder: Any, number: Any, width: int) -> Any:
 
 @llvm_function()
 def four(typing: Any, run: Any) -> Any:
-    """Return the lanes of a run of four as a tuple."""
     lanes = types.UniTuple(float64, 4)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -204,8 +196,6 @@ class Block(types.Type):  # type: ignore[misc]
 
 @register_model(Block)
 class BlockModel(PrimitiveModel):  # type: ignore[misc]
-    """A block in LLVM: a structure of vectors, row by row."""
-
     def __init__(self, manager: Any, block: Block):
         count = block.height * block.width // WIDEST
         super().__init__(manager, block, ir.LiteralStructType([vector(WIDEST)] * count))
@@ -227,7 +217,6 @@ def entry_address(context: Any, builder: Any, array: tuple[Any, Any], index: tup
 
 
 def wide_load(builder: Any, first: Any, offset: int) -> Any:
-    """Return the vector of WIDEST doubles that starts `offset` doubles after an address."""
     address = builder.gep(first, [INDEX(offset)])
     return builder.load(builder.bitcast(address, vector(WIDEST).as_pointer()), align=8)
 
@@ -297,7 +286,6 @@ def write_block(typing: Any, block: Any, matrix: Any, index: Any) -> Any:
 
 @llvm_function()
 def subtract_block(typing: Any, block: Any, matrix: Any, index: Any) -> Any:
-    """Subtract a block from a matrix, its first entry at `index`."""
     return types.none(block, matrix, index), _subtract(block, matrix, index, mirrored=False)
 
 
