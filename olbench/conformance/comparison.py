@@ -133,19 +133,16 @@ def _disturb(seed: int, size: float) -> Exchange:
     """Return the exchange that changes rows and state at random in every round, as rounding would."""
     rng = np.random.default_rng(seed)
 
-    def row(before: Any) -> Any:
-        return lambda s, x: before(s, x) * (1.0 + size * rng.uniform(-1.0, 1.0, before(s, x).size))
+    def row(before: Any, s: Replica, x: Floats) -> Any:
+        return before(s, x) * (1.0 + size * rng.uniform(-1.0, 1.0, before(s, x).size))
 
-    def update(before: Any) -> Any:
-        def updated(s: Replica, *arguments: Any) -> None:
-            mu, sigma = np.abs(s.mu), np.abs(s.sigma)
-            before(s, *arguments)
-            # What is left of a difference has the rounding of its terms.
-            s.mu = s.mu + size * rng.uniform(-1.0, 1.0, mu.size) * (mu + np.abs(s.mu))
-            noise = rng.uniform(-1.0, 1.0, sigma.shape)
-            s.sigma = s.sigma + size * (noise + noise.T) / 2.0 * (sigma + np.abs(s.sigma))
-
-        return updated
+    def update(before: Any, s: Replica, *arguments: Any) -> None:
+        mu, sigma = np.abs(s.mu), np.abs(s.sigma)
+        before(s, *arguments)
+        # What is left of a difference has the rounding of its terms.
+        s.mu = s.mu + size * rng.uniform(-1.0, 1.0, mu.size) * (mu + np.abs(s.mu))
+        noise = rng.uniform(-1.0, 1.0, sigma.shape)
+        s.sigma = s.sigma + size * (noise + noise.T) / 2.0 * (sigma + np.abs(s.sigma))
 
     return {"row": row, "update": update}
 

@@ -7,6 +7,7 @@ small function by name, and a catalogue entry exchanges parts: that is how a con
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from olbench.algorithms.probing import interpret
 from olbench.learners.examples import Floats
 
 Part = Callable[..., Any]
-Exchange = Mapping[str, Callable[[Part], Part]]
+#: By name, functions that get the part they replace before its arguments.
+Exchange = Mapping[str, Part]
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,8 @@ class Replica:
         self.rule = interpret(definition.rule)
         self.parts = dict(PARTS)
         for exchange in exchanges:
-            for name, replace in exchange.items():
-                self.parts[name] = replace(self.parts[name])
+            for name, part in exchange.items():
+                self.parts[name] = partial(part, self.parts[name])
         self.params = self.parts["params"](dict(params))
         self.p: Any = self.parts["constants"](self)
         self.given: tuple[Floats, Floats] | None = None
