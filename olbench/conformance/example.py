@@ -1,8 +1,9 @@
 """The smallest example on which a subject and its algorithm differ, and where in the round they do."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from olbench.conformance.comparison import SIGMA, Divergence, compare, covarianc
 from olbench.conformance.inputs import Input
 from olbench.conformance.replica import Replica
 from olbench.conformance.search import Candidate
-from olbench.conformance.shrinking import shrink
 from olbench.conformance.subjects import Recording, Sighting, Subject
 
+TRIES, SECONDS = 400, 10.0
 PLACES = {
     "start": "in the weights before the first round",
     "trigger": "in when it updates",
@@ -55,9 +56,53 @@ def find_example(
     return shown
 
 
+def shrink(given: Input, differs: Callable[[Input], bool]) -> Input:
+    """Return what is left of an input without rows, columns and digits that it can do without."""
+    tries, deadline = 0, time.monotonic() + SECONDS
+
+    def accepts(smaller: Input) -> bool:
+        nonlocal tries
+        tries += 1
+        return tries <= TRIES and time.monotonic() <= deadline and differs(smaller)
+
+    for _ in range(2):
+        size = max(1, len(given.y) // 2)
+        while size:
+            given = _drop(given, 0, size, accepts)
+            size //= 2
+        given = _round_numbers(_drop(given, 1, 1, accepts), accepts)
+    return given
+
+
+def _drop(given: Input, axis: int, size: int, accepts: Callable[[Input], bool]) -> Input:
+    begin = 0
+    while begin < given.X.shape[axis] and given.X.shape[axis] > 1:
+        kept = [i for i in range(given.X.shape[axis]) if not begin <= i < begin + size]
+        smaller = given.keep(kept) if axis == 0 else given.keep(slice(None), kept)
+        if kept and accepts(smaller):
+            given = smaller
+        else:
+            begin += size
+    return given
+
+
+def _round_numbers(given: Input, accepts: Callable[[Input], bool]) -> Input:
+    for i, j in np.ndindex(*given.X.shape):
+        value = given.X[i, j]
+        for simple in (0.0, float(np.sign(value)), float(np.round(value)), float(np.round(value, 1))):
+            if simple == value:
+                break
+            smaller = replace(given, X=given.X.copy())
+            smaller.X[i, j] = simple
+            if accepts(smaller):
+                given = smaller
+                break
+    return given
+
+
 def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> SmallestExample:
     length = max(1, first.round)
-    given = recording.input.keep(list(range(length)))
+    given = recording.input.keep(slice(length))
     recording = Recording(given, recording.sightings[:length], recording.start)
     replica, rows = target.make(), []
     replica.place(given.start)

@@ -25,10 +25,9 @@ class Input:
         """Whether a row is all zero, for which many papers' formulas divide zero by zero."""
         return bool(np.any(~self.X.any(axis=1)))
 
-    def keep(self, rows: list[int], columns: list[int] | None = None) -> "Input":
-        kept = list(range(self.X.shape[1])) if columns is None else columns
-        start = None if self.start is None else (self.start[0][kept], self.start[1][np.ix_(kept, kept)])
-        return Input(self.name, self.purpose, self.X[np.ix_(rows, kept)], self.y[rows], start)
+    def keep(self, rows: list[int] | slice, columns: list[int] | slice = slice(None)) -> "Input":
+        start = self.start and (self.start[0][columns], self.start[1][columns][:, columns])
+        return Input(self.name, self.purpose, self.X[rows][:, columns], self.y[rows], start)
 
 
 def design_inputs() -> list[Input]:
