@@ -105,7 +105,7 @@ def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> 
     given = recording.input.keep(slice(length))
     recording = Recording(given, recording.sightings[:length], recording.start)
     replica, rows = target.make(), []
-    replica.place(given.start)
+    replica.given = given.start
     for t, sighting in enumerate(recording.sightings):
         x, y = recording.input.X[t], float(recording.input.y[t])
         before = copy(replica)

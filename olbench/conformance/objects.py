@@ -241,13 +241,9 @@ class RuleSubject(Subject):
         self.definition, self.params = definition, params
 
     def watch(self, recording: Recording) -> None:
-        replica = Replica(self.definition, self.params)
-        replica.place(recording.input.start)
-        for x, y in zip(recording.input.X, recording.input.y, strict=True):
-            found = replica.learn(x, float(y))
-            recording.sightings.append(
-                Sighting(found.prediction, found.margin, found.weights, found.covariance)
-            )
+        for each in Replica(self.definition, self.params).meet(recording.input):
+            seen = Sighting(each.prediction, each.margin, each.weights, each.covariance)
+            recording.sightings.append(seen)
 
 
 def make_subject(

@@ -5,7 +5,7 @@ small function by name, and a catalogue entry exchanges parts: that is how a con
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.probing import interpret
+from olbench.conformance.inputs import Input
 from olbench.learners.examples import Floats
 
 Part = Callable[..., Any]
@@ -112,23 +113,24 @@ class Replica:
         self.total: Floats = np.empty(0)
         self.shown = self.before = self.mu
 
-    def place(self, start: tuple[Floats, Floats] | None) -> None:
-        self.given = start
+    def meet(self, given: Input) -> Iterator[ReplicaRound]:
+        """Pass over an input, from the state that it gives."""
+        self.given = given.start
+        for x, y in zip(given.X, given.y, strict=True):
+            yield self.learn(x, float(y))
 
     def learn(self, x: Floats, y: float) -> ReplicaRound:
         x = self.parts["row"](self, x)
         if not self.t:
-            mu, self.sigma = self.parts["start"](self, x.size)
-            # A part may have added features to those of a given state, which start as they would have.
-            n = len(self.given[0]) if self.given else 0
-            self.mu = mu.copy()
+            self.mu, self.sigma = self.parts["start"](self, x.size)
             if self.given:
+                # A part may have added features to those of a given state, which start as they would have.
+                n = len(self.given[0])
                 self.mu[:n], self.sigma[:n, :n] = self.given
             self.total = np.zeros(x.size)
             self.shown = self.before = self.mu
         self.t += 1
-        found: ReplicaRound = self.parts["visit"](self, x, self.parts["label"](self, y))
-        return found
+        return self.parts["visit"](self, x, self.parts["label"](self, y))  # type: ignore[no-any-return]
 
     def learn_once(self, x: Floats, y: float) -> ReplicaRound:
         second = self.definition.order == "second"

@@ -217,7 +217,7 @@ def _list_remarks(
     target: Candidate, agreement: Agreement, unit: float, recordings: Sequence[Recording]
 ) -> list[str]:
     remarks = []
-    if agreement.ties - {1.0}:
+    if agreement.ties_are_negative:
         remarks.append("it predicts -1 where the margin is exactly zero; sign(0) is +1 here")
     if unit >= SINGLE:
         remarks.append("it shows numbers of single precision or of fewer digits, and is judged by them")
