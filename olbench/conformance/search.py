@@ -1,8 +1,7 @@
 """Finding what explains a difference: a convention, another algorithm, a known defect, or two of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -36,6 +35,11 @@ class Candidate:
         except (ValueError, ArithmeticError):
             return Agreement()
 
+    def list_more(self) -> Iterator["Candidate"]:
+        """Yield the candidates with one deviation more."""
+        for each in find_deviations(self.definition, self.params):
+            yield Candidate(self.definition, self.params, (*self.deviations, each))
+
     def kind(self, target: Definition) -> Kind:
         """Return what it would be to be this candidate: the gravest of its deviations."""
         kinds = {each.kind for each in self.deviations}
@@ -47,9 +51,9 @@ class Candidate:
 def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]:
     found = []
     for other in definitions():
-        if other is target or other.order not in ("first", "second") or other.is_own or other.rule is None:
+        if other.order not in ("first", "second") or other.rule is None:
             continue
-        if other.only_native:
+        if other is target or other.is_own or other.only_native:
             continue
         names = {parameter.name for parameter in other.parameters if not parameter.instead_of}
         shared = {name: value for name, value in params.items() if name in names}
@@ -66,25 +70,15 @@ def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]
 
 
 def search(
-    target: Definition,
-    params: dict[str, Value],
-    first: Divergence,
-    recordings: Sequence[Recording],
-    unit: float,
+    target: Candidate, first: Divergence, recordings: Sequence[Recording], unit: float
 ) -> tuple[Candidate, Agreement] | None:
-    singles = find_deviations(target, params)
-    others = find_others(target, params)
-    mine = partial(Candidate, target, params)
-    plain = [mine((each,)) for each in singles]
-    waves: list[Iterator[Candidate]] = [
-        iter([each for each in plain if each.kind(target) != "defect"] + others),
-        iter([each for each in plain if each.kind(target) == "defect"]),
-        _list_pairs(target, params, singles),
-        (
-            Candidate(other.definition, other.params, (each,))
-            for other in others
-            for each in find_deviations(other.definition, other.params)
-        ),
+    singles = list(target.list_more())
+    others = find_others(target.definition, target.params)
+    waves: list[Iterable[Candidate]] = [
+        [each for each in singles if each.kind(target.definition) != "defect"] + others,
+        [each for each in singles if each.kind(target.definition) == "defect"],
+        _list_pairs(target),
+        (more for other in others for more in other.list_more()),
     ]
     promising: list[tuple[int, Candidate]] = []
     second_best = None
@@ -100,8 +94,7 @@ def search(
             return second_best
     promising.sort(key=lambda each: -each[0])
     for _, candidate in promising[:BEAM]:
-        for each in find_deviations(candidate.definition, candidate.params):
-            more = Candidate(candidate.definition, candidate.params, (*candidate.deviations, each))
+        for more in candidate.list_more():
             agreement = more.compare(recordings, unit)
             if agreement.explains(first):
                 return more, agreement
@@ -118,23 +111,21 @@ def find_alternatives(
     if len(found.deviations) != 1:
         return []
     is_sigma = found.compare(recordings, unit).is_sigma
-    alternatives = []
-    for each in find_deviations(found.definition, found.params):
-        agreement = Candidate(found.definition, found.params, (each,)).compare(recordings, unit)
-        if each not in found.deviations and agreement.explains(first) and agreement.is_sigma is is_sigma:
-            alternatives.append(each)
+    alternatives: list[Deviation] = []
+    for other in Candidate(found.definition, found.params).list_more():
+        agreement = other.compare(recordings, unit)
+        if other != found and agreement.explains(first) and agreement.is_sigma is is_sigma:
+            alternatives += other.deviations
     return alternatives
 
 
-def _list_pairs(
-    target: Definition, params: dict[str, Value], singles: Sequence[Deviation]
-) -> Iterator[Candidate]:
+def _list_pairs(target: Candidate) -> Iterator[Candidate]:
     """Yield pairs of deviations, those with fewer defects first; the order of a pair may matter."""
-    pairs = sorted(combinations(singles, 2), key=lambda pair: sum(each.kind == "defect" for each in pair))
-    for first, second in pairs:
-        yield Candidate(target, params, (first, second))
+    pairs = combinations(find_deviations(target.definition, target.params), 2)
+    for first, second in sorted(pairs, key=lambda pair: sum(each.kind == "defect" for each in pair)):
+        yield Candidate(target.definition, target.params, (first, second))
         if first.exchange.keys() & second.exchange.keys():
-            yield Candidate(target, params, (second, first))
+            yield Candidate(target.definition, target.params, (second, first))
 
 
 def find_order(candidate: Candidate, recordings: Sequence[Recording], unit: float) -> str:
