@@ -33,7 +33,7 @@ FORMATS = ("text", "json", "github", "md")
     "--expose",
     multiple=True,
     metavar="QUANTITY=ATTRIBUTE",
-    help="The attribute with the weights, the covariance or the bias [default: found by its name].",
+    help="The attribute with the weights or the covariance [default: found by its name].",
 )
 @click.option("--command", "program", metavar="COMMAND", help="Run a program that speaks the line protocol.")
 @click.option(

@@ -1,7 +1,6 @@
 """Subjects that a command line names: MODULE:OBJECT, parameters and what the subject calls them."""
 
 import importlib
-import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, make_subject
+from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, list_arguments, make_subject
 from olbench.conformance.subjects import Subject
 from olbench.conformance.verdict import Conformance, judge, refuse_labelled
 from olbench.errors import UserError, describe_error, show_name, suggest
@@ -25,10 +24,12 @@ def load_subject(
 ) -> ObjectSubject:
     found = load_object(spec)
     theirs = {name: rename(name, value, renamed) for name, value in params.items()}
-    known = _list_arguments(found)
+    arguments = list_arguments(found)
+    known = [each.name for each in arguments or ()]
+    takes_all = arguments is None or any(each.kind is each.VAR_KEYWORD for each in arguments)
     for name in given:
         argument = theirs[name][0]
-        if known is not None and argument not in known:
+        if not takes_all and argument not in known:
             raise UserError(
                 f"{spec} has no argument {show_name(argument)}{suggest(argument, known)}; its arguments are "
                 f"{', '.join(known) or 'none'}: say which it is with --map {name}=..."
@@ -42,16 +43,6 @@ def rename(name: str, value: Value, renamed: Mapping[str, str]) -> tuple[str, Va
     if theirs.startswith("1/"):
         return theirs[2:], 1.0 / float(value)
     return theirs, value
-
-
-def _list_arguments(found: Any) -> list[str] | None:
-    try:
-        arguments = inspect.signature(found).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in arguments):
-        return None
-    return [each.name for each in arguments]
 
 
 def load_object(spec: str) -> Any:

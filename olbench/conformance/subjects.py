@@ -31,11 +31,10 @@ class Sighting:
     margin: float | None = None
     weights: Floats | None = None
     covariance: Floats | None = None
-    bias: float | None = None
 
     @property
     def is_finite(self) -> bool:
-        shown = (self.margin, self.weights, self.covariance, self.bias)
+        shown = (self.margin, self.weights, self.covariance)
         return all(bool(np.all(np.isfinite(each))) for each in shown if each is not None)
 
 
