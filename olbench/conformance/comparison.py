@@ -59,11 +59,11 @@ def tolerance_of(unit: float) -> float:
     return max(TOLERANCE, ROUNDINGS * unit)
 
 
-def compare(make: MakeReplica, recordings: Sequence[Recording], unit: float) -> Agreement:
+def compare(make: MakeReplica, recordings: Sequence[Recording]) -> Agreement:
     agreement, readings = Agreement(), _Readings(make(()))
     with np.errstate(all="ignore"):  # a wrong candidate may leave the range of doubles
         for recording in recordings:
-            agreement.divergence = _compare_pass(make, recording, unit, agreement, readings)
+            agreement.divergence = _compare_pass(make, recording, agreement, readings)
             if agreement.divergence is not None:
                 break
     if not agreement.is_sigma:
@@ -72,9 +72,9 @@ def compare(make: MakeReplica, recordings: Sequence[Recording], unit: float) -> 
 
 
 def _compare_pass(
-    make: MakeReplica, recording: Recording, unit: float, agreement: Agreement, readings: "_Readings"
+    make: MakeReplica, recording: Recording, agreement: Agreement, readings: "_Readings"
 ) -> Divergence | None:
-    given, scale, tolerance = recording.input, 0.0, tolerance_of(unit)
+    given, scale, tolerance = recording.input, 0.0, tolerance_of(recording.unit)
     if recording.start is not None and np.any(recording.start != 0.0):
         return Divergence(given, 0, "weights")
     rounds = make(()).meet(given)
@@ -90,7 +90,7 @@ def _compare_pass(
             elif difference <= tolerance:
                 agreement.largest = max(agreement.largest, difference)
                 agreement.quantities.add(quantity)
-            elif _is_rounding(make, given.keep(slice(t)), difference, unit):
+            elif _is_rounding(make, given.keep(slice(t)), difference, recording.unit):
                 agreement.unclear += len(recording.sightings) - t + 1
                 return None
             else:

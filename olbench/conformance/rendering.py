@@ -153,20 +153,15 @@ def render_json(verdict: "Conformance") -> str:
         "compared": sorted(verdict.agreement.quantities),
         "remarks": list(verdict.remarks),
     }
-    if verdict.divergence is not None:
+    first = verdict.divergence
+    if first and verdict.example:
         found["first_difference"] = {
-            "input": verdict.divergence.input.name,
-            "round": verdict.divergence.round,
-            "quantity": verdict.divergence.quantity,
+            "input": first.input.name,
+            "round": first.round,
+            "quantity": first.quantity,
         }
-    if verdict.example is not None:
         found["place"] = verdict.example.place
         found["formula"] = find_formula(verdict.definition, verdict.example.place)
-        found["example"] = [_plain(row) for row in verdict.example.rows]
-    return json.dumps(found, indent=2) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        found["example"] = verdict.example.rows
+    # What json does not know is an array or a number of NumPy.
+    return json.dumps(found, indent=2, default=lambda value: value.tolist()) + "\n"

@@ -28,9 +28,9 @@ class Candidate:
         known = [each.exchange for each in self.deviations]
         return Replica(self.definition, self.params, (*known, *exchanges))
 
-    def compare(self, recordings: Sequence[Recording], unit: float) -> Agreement:
+    def compare(self, recordings: Sequence[Recording]) -> Agreement:
         try:
-            return compare(self.make, recordings, unit)
+            return compare(self.make, recordings)
         # A parameter that it cannot have, or a Sigma that became singular: it is not this candidate.
         except (ValueError, ArithmeticError):
             return Agreement()
@@ -70,7 +70,7 @@ def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]
 
 
 def search(
-    target: Candidate, first: Divergence, recordings: Sequence[Recording], unit: float
+    target: Candidate, first: Divergence, recordings: Sequence[Recording]
 ) -> tuple[Candidate, Agreement] | None:
     singles = list(target.list_more())
     others = find_others(target.definition, target.params)
@@ -84,7 +84,7 @@ def search(
     second_best = None
     for wave in waves:
         for candidate in wave:
-            agreement = candidate.compare(recordings, unit)
+            agreement = candidate.compare(recordings)
             if agreement.explains(first) and agreement.is_sigma:
                 return candidate, agreement
             if agreement.explains(first):  # the weights agree, but a covariance that is shown does not
@@ -95,14 +95,14 @@ def search(
     promising.sort(key=lambda each: -each[0])
     for _, candidate in promising[:BEAM]:
         for more in candidate.list_more():
-            agreement = more.compare(recordings, unit)
+            agreement = more.compare(recordings)
             if agreement.explains(first):
                 return more, agreement
     return None
 
 
 def find_alternatives(
-    found: Candidate, first: Divergence, recordings: Sequence[Recording], unit: float
+    found: Candidate, first: Divergence, recordings: Sequence[Recording]
 ) -> list[Deviation]:
     """Return the single deviations that explain all rounds as well as the one that was found.
 
@@ -110,10 +110,10 @@ def find_alternatives(
     """
     if len(found.deviations) != 1:
         return []
-    is_sigma = found.compare(recordings, unit).is_sigma
+    is_sigma = found.compare(recordings).is_sigma
     alternatives: list[Deviation] = []
     for other in Candidate(found.definition, found.params).list_more():
-        agreement = other.compare(recordings, unit)
+        agreement = other.compare(recordings)
         if other != found and agreement.explains(first) and agreement.is_sigma is is_sigma:
             alternatives += other.deviations
     return alternatives
@@ -128,13 +128,13 @@ def _list_pairs(target: Candidate) -> Iterator[Candidate]:
             yield Candidate(target.definition, target.params, (second, first))
 
 
-def find_order(candidate: Candidate, recordings: Sequence[Recording], unit: float) -> str:
+def find_order(candidate: Candidate, recordings: Sequence[Recording]) -> str:
     """Return in which other order a learner that fits all rows at once visits them; or an empty text."""
     found: set[str] = set()
     for recording in recordings:
         for n, sighting in enumerate(recording.sightings[:4], start=1):
             if n > 1 and sighting is not None and sighting.weights is not None:
-                order = _find_visits(candidate, recording, n, sighting.weights, unit)
+                order = _find_visits(candidate, recording, n, sighting.weights)
                 if order is None:
                     return ""
                 found.add(order)
@@ -142,13 +142,14 @@ def find_order(candidate: Candidate, recordings: Sequence[Recording], unit: floa
     return found.pop() if len(found) == 1 else ""
 
 
-def _find_visits(candidate: Candidate, recording: Recording, n: int, seen: Any, unit: float) -> str | None:
+def _find_visits(candidate: Candidate, recording: Recording, n: int, seen: Any) -> str | None:
     X, y = recording.input.X, recording.input.y
     orders = [("", range(n)), *((f"passes {k} times over the rows", [*range(n)] * k) for k in (2, 3))]
     orders += [("visits the rows in an order of its own", each) for each in permutations(range(n))]
     for says, order in orders:
         replica = candidate.make()
         weights = [replica.learn(X[i], float(y[i])).weights for i in order][-1]
-        if np.max(np.abs(weights - seen)) <= tolerance_of(unit) * max(1e-300, float(np.max(np.abs(weights)))):
+        largest = max(1e-300, float(np.max(np.abs(weights))))
+        if np.max(np.abs(weights - seen)) <= tolerance_of(recording.unit) * largest:
             return says
     return None

@@ -44,6 +44,8 @@ class Recording:
     sightings: list[Sighting | None] = field(default_factory=list)
     start: Floats | None = None
     failure: str = ""
+    #: The unit of rounding of what was seen.
+    unit: float = DOUBLE
 
 
 class Subject(ABC):
@@ -104,14 +106,15 @@ def _guard(remarks: dict[str, None]) -> Iterator[None]:
             remarks[f"it prints while it learns, first {show_name(first)}"] = None
 
 
-def find_unit(subject: Subject, recordings: Sequence[Recording]) -> float:
-    """Return the unit of rounding of what was seen: single precision if every weight fits into it."""
-    seen = [each.weights for one in recordings for each in one.sightings if each and each.weights is not None]
-    margins = [each.margin for one in recordings for each in one.sightings if each and each.margin]
-    values = np.concatenate([np.ravel(each) for each in seen]) if seen else np.array(margins)
-    finite = values[np.isfinite(values) & (values != 0)].astype(np.float64) if values.size else values
+def set_unit(subject: Subject, recordings: Sequence[Recording]) -> None:
+    """Note the unit of rounding of what was seen: single precision if every weight fits into it."""
+    sightings = [each for one in recordings for each in one.sightings if each]
+    seen = [np.ravel(each.weights) for each in sightings if each.weights is not None]
+    values = np.concatenate(seen) if seen else np.array([each.margin for each in sightings if each.margin])
+    finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     with np.errstate(over="ignore"):
         single = finite.size > 8 and bool(np.all(finite.astype(np.float32) == finite))
     # Whole numbers, as a perceptron may have, fit into single precision whatever they were computed in.
-    coarse = np.all(finite * 1024 == np.round(finite * 1024)) if single else True
-    return max(subject.unit, SINGLE if single and not coarse else 0.0)
+    coarse = bool(np.all(finite * 1024 == np.round(finite * 1024)))
+    for each in recordings:
+        each.unit = max(subject.unit, SINGLE if single and not coarse else 0.0)

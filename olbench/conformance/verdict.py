@@ -18,7 +18,7 @@ from olbench.conformance.inputs import Input, design_inputs, design_steps
 from olbench.conformance.objects import ObjectSubject, make_subject
 from olbench.conformance.rendering import describe_params, render_headline, render_text
 from olbench.conformance.search import Candidate, find_alternatives, find_order, search
-from olbench.conformance.subjects import SINGLE, Recording, Subject, find_unit
+from olbench.conformance.subjects import SINGLE, Recording, Subject, set_unit
 from olbench.errors import UserError, suggest
 
 VerdictKind = Literal["conforms", "convention", "variant", "defect", "differs", "failed"]
@@ -144,24 +144,28 @@ def refuse_labelled(definition: Definition) -> None:
 
 def _judge(subject: Subject, target: Candidate, inputs: Sequence[Input]) -> Conformance:
     recordings = [subject.record(given) for given in inputs]
-    unit = find_unit(subject, recordings)
-    recordings, zero_rows = _set_zero_rows_apart(target, recordings, unit)
+    set_unit(subject, recordings)
+    recordings, zero_rows = _set_zero_rows_apart(target, recordings)
     remarks = list(subject.remarks)
-    agreement = compare(target.make, recordings, unit)
-    failures = [_describe_failure(each) for each in recordings if each.failure]
-    verdict = Conformance(subject.name, target.definition, target.params, "conforms", agreement, unit)
+    agreement = compare(target.make, recordings)
+    failures = [
+        f"{each.failure}, in round {len(each.sightings) + 1:,} of '{each.input.name}'"
+        for each in recordings
+        if each.failure
+    ]
+    verdict = Conformance(
+        subject.name, target.definition, target.params, "conforms", agreement, recordings[0].unit
+    )
     first = agreement.divergence
     if first is None:
         if agreement.holds and not failures:
-            remarks += zero_rows + _list_remarks(target, agreement, unit, recordings)
+            remarks += zero_rows + _list_remarks(target, agreement, recordings)
             return replace(verdict, remarks=tuple(remarks))
         failure = failures[0] if failures else "nothing that it shows can be compared"
         return replace(verdict, outcome="failed", failure=failure, remarks=tuple(remarks))
     remarks += failures[:1]
-    verdict = replace(
-        verdict, divergence=first, example=find_example(subject, target, first, recordings, unit)
-    )
-    found = search(target, first, recordings, unit)
+    verdict = replace(verdict, divergence=first, example=find_example(subject, target, first, recordings))
+    found = search(target, first, recordings)
     if found:
         candidate, agreement = found
         return replace(
@@ -169,11 +173,11 @@ def _judge(subject: Subject, target: Candidate, inputs: Sequence[Input]) -> Conf
             outcome=candidate.kind(target.definition),
             agreement=agreement,
             candidate=candidate,
-            alternatives=tuple(find_alternatives(candidate, first, recordings, unit)),
+            alternatives=tuple(find_alternatives(candidate, first, recordings)),
             remarks=tuple(remarks),
         )
     is_fitted = isinstance(subject, ObjectSubject) and subject.style == "fit"
-    order = find_order(target, recordings, unit) if is_fitted else ""
+    order = find_order(target, recordings) if is_fitted else ""
     if _is_random(subject, recordings):
         remarks.append("two passes over the same rows differ: it is not deterministic")
     return replace(verdict, outcome="defect" if order else "differs", order=order, remarks=tuple(remarks))
@@ -189,13 +193,8 @@ def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
     )
 
 
-def _describe_failure(recording: Recording) -> str:
-    t = len(recording.sightings) + 1
-    return f"{recording.failure}, in round {t:,} of '{recording.input.name}'"
-
-
 def _set_zero_rows_apart(
-    target: Candidate, recordings: Sequence[Recording], unit: float
+    target: Candidate, recordings: Sequence[Recording]
 ) -> tuple[list[Recording], list[str]]:
     """Return the passes up to where only a row of zeros explains a difference, and what is to be said of it.
 
@@ -203,32 +202,30 @@ def _set_zero_rows_apart(
     """
     kept, remarks = [], []
     clean = [each for each in recordings if not each.input.has_zero_rows]
-    is_same = compare(target.make, clean, unit).divergence is None
+    is_same = compare(target.make, clean).divergence is None
     for recording in recordings:
         zeros = np.flatnonzero(~recording.input.X.any(axis=1))
-        found = compare(target.make, [recording], unit).divergence if zeros.size and is_same else None
+        found = compare(target.make, [recording]).divergence if zeros.size and is_same else None
         if zeros.size and (recording.failure or (found is not None and found.round > zeros[0])):
             what = recording.failure or "it goes on differently"
             remarks.append(f"after a row of zeros, of which the paper does not speak, {what}")
-            recording = Recording(recording.input, recording.sightings[: zeros[0]], recording.start)
+            recording = replace(recording, sightings=recording.sightings[: zeros[0]], failure="")
         kept.append(recording)
     return kept, remarks
 
 
-def _list_remarks(
-    target: Candidate, agreement: Agreement, unit: float, recordings: Sequence[Recording]
-) -> list[str]:
+def _list_remarks(target: Candidate, agreement: Agreement, recordings: Sequence[Recording]) -> list[str]:
     remarks = []
     if agreement.ties_are_negative:
         remarks.append("it predicts -1 where the margin is exactly zero; sign(0) is +1 here")
-    if unit >= SINGLE:
+    if recordings[0].unit >= SINGLE:
         remarks.append("it shows numbers of single precision or of fewer digits, and is judged by them")
     hidden = [
         each.says
         for each in find_deviations(target.definition, target.params)
         if each.kind == "convention"
         and each.exchange.keys() & {"params", "constants"}
-        and Candidate(target.definition, target.params, (each,)).compare(recordings, unit).holds
+        and Candidate(target.definition, target.params, (each,)).compare(recordings).holds
     ]
     if hidden:
         setting = describe_params(target.params)
