@@ -9,7 +9,6 @@ from typing import Any
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, list_arguments, make_subject
-from olbench.conformance.subjects import Subject
 from olbench.conformance.verdict import Conformance, judge, refuse_labelled
 from olbench.errors import UserError, describe_error, show_name, suggest
 from olbench.plugins import make_module
@@ -22,8 +21,14 @@ def load_subject(
     renamed: Mapping[str, str],
     exposed: Mapping[str, str],
 ) -> ObjectSubject:
+    """Return the subject of MODULE:OBJECT; `renamed` has what it calls parameters, 1/name for an inverse."""
     found = load_object(spec)
-    theirs = {name: rename(name, value, renamed) for name, value in params.items()}
+    theirs: dict[str, tuple[str, Value]] = {}
+    for name, value in params.items():
+        called = renamed.get(name, name)
+        theirs[name] = called, value
+        if called.startswith("1/"):
+            theirs[name] = called[2:], 1.0 / float(value)
     arguments = list_arguments(found)
     known = [each.name for each in arguments or ()]
     takes_all = arguments is None or any(each.kind is each.VAR_KEYWORD for each in arguments)
@@ -37,23 +42,15 @@ def load_subject(
     return make_subject(found, dict(theirs.values()), spec.rpartition(":")[2], exposed)
 
 
-def rename(name: str, value: Value, renamed: Mapping[str, str]) -> tuple[str, Value]:
-    """Return a parameter as the subject has it: under another name, or as 1/name its inverse."""
-    theirs = renamed.get(name, name)
-    if theirs.startswith("1/"):
-        return theirs[2:], 1.0 / float(value)
-    return theirs, value
-
-
 def load_object(spec: str) -> Any:
     module, colon, path = spec.partition(":") if not spec.endswith(".py") else (spec, "", "")
     if not colon or not path:
         raise UserError(f"{show_name(spec)} is not of the form MODULE:OBJECT, such as my_learners:AROW")
     try:
         found = _import(module)
+    except (UserError, KeyboardInterrupt):
+        raise
     except BaseException as error:
-        if isinstance(error, UserError | KeyboardInterrupt):
-            raise
         raise UserError(f"cannot import {show_name(module)}: {describe_error(error)}") from error
     for name in path.split("."):
         if not hasattr(found, name):
@@ -111,13 +108,10 @@ def judge_rule(definition: Definition, id: str) -> Conformance:
     target = get_definition(id)
     own, params = definition.resolve({}), target.resolve({})
     params |= {name: own[name] for name in own if name in params}
-    subject: Subject
     refuse_labelled(definition)
     if definition.rule is not None and definition.order in ("first", "second"):
-        subject = RuleSubject(definition, own)
-    elif definition.order == "object" and definition.factory is not None:
+        return judge(RuleSubject(definition, own), target, params)
+    if definition.order == "object" and definition.factory is not None:
         factory: Any = definition.factory
-        subject = make_subject(lambda: factory(**own), {}, definition.id)
-    else:
-        raise UserError(f"{definition.id} is no rule of first or second order and no online learner")
-    return judge(subject, target, params)
+        return judge(make_subject(lambda: factory(**own), {}, definition.id), target, params)
+    raise UserError(f"{definition.id} is no rule of first or second order and no online learner")

@@ -4,8 +4,7 @@ import contextlib
 import io
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,45 +64,34 @@ class Subject(ABC):
 
     def record(self, given: Input) -> Recording:
         """Return a pass over an input; a failure of the subject ends it and is part of it."""
-        recording = Recording(given)
+        recording, out = Recording(given), io.StringIO()
         if given.start is not None and not self.can_start:
             return recording
         try:
-            with _guard(self.remarks):
+            with (
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(io.StringIO()),
+                warnings.catch_warnings(action="ignore"),
+                np.errstate(all="ignore"),
+            ):
                 self.watch(recording)
+        except (UserError, KeyboardInterrupt):
+            raise
         except SubjectError as error:
             recording.failure = str(error)
+        except SystemExit as error:
+            recording.failure = f"it ends the process (exit code {error.code})"
+        except BaseException as error:
+            recording.failure = f"it fails with {shorten(describe_error(error), 120)}"
+        if out.getvalue().strip():
+            first = out.getvalue().strip().splitlines()[0]
+            self.remarks[f"it prints while it learns, first {show_name(first)}"] = None
         for t, seen in enumerate(recording.sightings):
             if seen is not None and not seen.is_finite:
                 del recording.sightings[t:]
                 recording.failure = "what it shows is not a number"
                 break
         return recording
-
-
-@contextmanager
-def _guard(remarks: dict[str, None]) -> Iterator[None]:
-    """Turn every failure of foreign code into one sentence."""
-    out = io.StringIO()
-    try:
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(io.StringIO()),
-            warnings.catch_warnings(),
-            np.errstate(all="ignore"),
-        ):
-            warnings.simplefilter("ignore")
-            yield
-    except (SubjectError, UserError, KeyboardInterrupt):
-        raise
-    except SystemExit as error:
-        raise SubjectError(f"it ends the process (exit code {error.code})") from None
-    except BaseException as error:
-        raise SubjectError(f"it fails with {shorten(describe_error(error), 120)}") from error
-    finally:
-        if out.getvalue().strip():
-            first = out.getvalue().strip().splitlines()[0]
-            remarks[f"it prints while it learns, first {show_name(first)}"] = None
 
 
 def set_unit(subject: Subject, recordings: Sequence[Recording]) -> None:
