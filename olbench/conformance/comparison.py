@@ -9,7 +9,7 @@ import numpy as np
 from olbench.algorithms.definition import KEEPS_PRODUCT
 from olbench.conformance.inputs import Input
 from olbench.conformance.replica import Exchange, Replica, ReplicaRound
-from olbench.conformance.subjects import Recording, Sighting
+from olbench.conformance.subjects import Recording, Recordings, Sighting
 from olbench.learners.examples import Floats
 
 #: Differences up to this fraction of the largest weight so far are rounding, in double precision; where fewer
@@ -59,7 +59,7 @@ def tolerance_of(unit: float) -> float:
     return max(TOLERANCE, ROUNDINGS * unit)
 
 
-def compare(make: MakeReplica, recordings: Sequence[Recording]) -> Agreement:
+def compare(make: MakeReplica, recordings: Recordings) -> Agreement:
     agreement, readings = Agreement(), _Readings(make(()))
     with np.errstate(all="ignore"):  # a wrong candidate may leave the range of doubles
         for recording in recordings:

@@ -10,7 +10,7 @@ import numpy as np
 from olbench.conformance.comparison import SIGMA, Divergence, compare, covariance_difference
 from olbench.conformance.inputs import Input
 from olbench.conformance.search import Candidate
-from olbench.conformance.subjects import Recording, Sighting, Subject
+from olbench.conformance.subjects import Recording, Recordings, Sighting, Subject
 from olbench.learners.examples import Floats
 
 TRIES, SECONDS = 400, 10.0
@@ -36,7 +36,7 @@ class SmallestExample:
 
 
 def find_example(
-    subject: Subject, target: Candidate, first: Divergence, recordings: Sequence[Recording]
+    subject: Subject, target: Candidate, first: Divergence, recordings: Recordings
 ) -> SmallestExample:
     recording = next(each for each in recordings if each.input is first.input)
     shown = _show_rounds(target, first, recording)

@@ -110,8 +110,7 @@ class Replica:
         self.t = self.k = 0
         self.mu: Floats = np.empty(0)
         self.sigma: Floats = np.empty((0, 0))
-        self.total: Floats = np.empty(0)
-        self.shown = self.before = self.mu
+        self.total = self.shown = self.before = self.mu
 
     def meet(self, given: Input) -> Iterator[ReplicaRound]:
         """Pass over an input, from the state that it gives."""

@@ -12,7 +12,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.catalogue import Deviation, Kind, find_deviations
 from olbench.conformance.comparison import Agreement, Divergence, compare, tolerance_of
 from olbench.conformance.replica import Exchange, Replica
-from olbench.conformance.subjects import Recording
+from olbench.conformance.subjects import Recording, Recordings
 from olbench.errors import UserError
 
 BEAM = 40
@@ -28,7 +28,7 @@ class Candidate:
         known = [each.exchange for each in self.deviations]
         return Replica(self.definition, self.params, (*known, *exchanges))
 
-    def compare(self, recordings: Sequence[Recording]) -> Agreement:
+    def compare(self, recordings: Recordings) -> Agreement:
         try:
             return compare(self.make, recordings)
         # A parameter that it cannot have, or a Sigma that became singular: it is not this candidate.
@@ -70,7 +70,7 @@ def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]
 
 
 def search(
-    target: Candidate, first: Divergence, recordings: Sequence[Recording]
+    target: Candidate, first: Divergence, recordings: Recordings
 ) -> tuple[Candidate, Agreement] | None:
     singles = list(target.list_more())
     others = find_others(target.definition, target.params)
@@ -101,9 +101,7 @@ def search(
     return None
 
 
-def find_alternatives(
-    found: Candidate, first: Divergence, recordings: Sequence[Recording]
-) -> list[Deviation]:
+def find_alternatives(found: Candidate, first: Divergence, recordings: Recordings) -> list[Deviation]:
     """Return the single deviations that explain all rounds as well as the one that was found.
 
     Some are the same by mathematics: to learn each example twice with AROW is to learn it with r / 2.
@@ -128,7 +126,7 @@ def _list_pairs(target: Candidate) -> Iterator[Candidate]:
             yield Candidate(target.definition, target.params, (second, first))
 
 
-def find_order(candidate: Candidate, recordings: Sequence[Recording]) -> str:
+def find_order(candidate: Candidate, recordings: Recordings) -> str:
     """Return in which other order a learner that fits all rows at once visits them; or an empty text."""
     found: set[str] = set()
     for recording in recordings:

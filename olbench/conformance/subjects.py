@@ -47,6 +47,9 @@ class Recording:
     unit: float = DOUBLE
 
 
+Recordings = Sequence[Recording]
+
+
 class Subject(ABC):
     #: Whether it can start from a given state. Most objects have more state than they show.
     can_start = False
@@ -94,7 +97,7 @@ class Subject(ABC):
         return recording
 
 
-def set_unit(subject: Subject, recordings: Sequence[Recording]) -> None:
+def set_unit(subject: Subject, recordings: Recordings) -> None:
     """Note the unit of rounding of what was seen: single precision if every weight fits into it."""
     sightings = [each for one in recordings for each in one.sightings if each]
     seen = [np.ravel(each.weights) for each in sightings if each.weights is not None]

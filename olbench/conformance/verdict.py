@@ -18,7 +18,7 @@ from olbench.conformance.inputs import Input, design_inputs, design_steps
 from olbench.conformance.objects import ObjectSubject, make_subject
 from olbench.conformance.rendering import describe_params, render_headline, render_text
 from olbench.conformance.search import Candidate, find_alternatives, find_order, search
-from olbench.conformance.subjects import SINGLE, Recording, Subject, set_unit
+from olbench.conformance.subjects import SINGLE, Recording, Recordings, Subject, set_unit
 from olbench.errors import UserError, suggest
 
 VerdictKind = Literal["conforms", "convention", "variant", "defect", "differs", "failed"]
@@ -183,7 +183,7 @@ def _judge(subject: Subject, target: Candidate, inputs: Sequence[Input]) -> Conf
     return replace(verdict, outcome="defect" if order else "differs", order=order, remarks=tuple(remarks))
 
 
-def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
+def _is_random(subject: Subject, recordings: Recordings) -> bool:
     first = max(recordings, key=lambda each: len(each.sightings))
     pairs = zip(first.sightings, subject.record(first.input).sightings, strict=False)
     return any(
@@ -193,9 +193,7 @@ def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
     )
 
 
-def _set_zero_rows_apart(
-    target: Candidate, recordings: Sequence[Recording]
-) -> tuple[list[Recording], list[str]]:
+def _set_zero_rows_apart(target: Candidate, recordings: Recordings) -> tuple[list[Recording], list[str]]:
     """Return the passes up to where only a row of zeros explains a difference, and what is to be said of it.
 
     The formulas of many papers divide zero by zero there, so no paper says what is right.
@@ -214,7 +212,7 @@ def _set_zero_rows_apart(
     return kept, remarks
 
 
-def _list_remarks(target: Candidate, agreement: Agreement, recordings: Sequence[Recording]) -> list[str]:
+def _list_remarks(target: Candidate, agreement: Agreement, recordings: Recordings) -> list[str]:
     remarks = []
     if agreement.ties_are_negative:
         remarks.append("it predicts -1 where the margin is exactly zero; sign(0) is +1 here")
