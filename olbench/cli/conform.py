@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import OUTPUT, format_flag
+from olbench.cli.flags import OUTPUT, format_flag, read_pairs, read_settings
 from olbench.cli.output import deliver, say
 from olbench.errors import UserError
 
@@ -81,20 +81,25 @@ def command(
         )
     from olbench.algorithms import get_definition
     from olbench.conformance.inputs import read_data
-    from olbench.conformance.loading import load_subject, read_exposed, read_numbers, read_pairs
+    from olbench.conformance.loading import load_subject
+    from olbench.conformance.objects import NAMES
     from olbench.conformance.processes import ProcessSubject
     from olbench.conformance.verdict import judge
 
     data = [read_data(name, rounds) for each in names for name in each.split(",")]
-    definition, given = get_definition(id), read_numbers(read_pairs(settings, "--set"))
+    definition, given = get_definition(id), read_settings(settings)
     params, theirs = definition.resolve(given), read_pairs(renamed, "--map")
     for name in theirs:
         definition.resolve({name: params.get(name, 1.0)})
-    subject: Subject = (
-        load_subject(spec, params, given, theirs, read_exposed(expose))
-        if spec
-        else ProcessSubject(str(program), params)
-    )
+    subject: Subject
+    if spec:
+        exposed = read_pairs(expose, "--expose")
+        for name in exposed:
+            if name not in NAMES:
+                raise UserError(f"--expose {name}: it must be one of {', '.join(NAMES)}")
+        subject = load_subject(spec, params, given, theirs, exposed)
+    else:
+        subject = ProcessSubject(str(program), params)
     allowed = [name for each in allow for name in each.split(",")]
     verdict = judge(subject, definition, params, data=data, allow=allowed)
     deliver(rendered(verdict, form, spec or ""), output, "verdict")

@@ -8,7 +8,7 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, list_arguments, make_subject
+from olbench.conformance.objects import ObjectSubject, RuleSubject, list_arguments, make_subject
 from olbench.conformance.verdict import Conformance, judge, refuse_labelled
 from olbench.errors import UserError, describe_error, show_name, suggest
 from olbench.plugins import make_module
@@ -73,34 +73,6 @@ def _import(module: str) -> Any:
     loader, loaded = make_module(file.stem, file)
     loader.exec_module(loaded)
     return loaded
-
-
-def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
-    found = {}
-    for text in (part for each in texts for part in each.split(",")):
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise UserError(f"{option} {text}: it must be NAME=VALUE")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def read_numbers(pairs: Mapping[str, str]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    for name, value in pairs.items():
-        try:
-            found[name] = float(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-def read_exposed(texts: Iterable[str]) -> dict[str, str]:
-    found = read_pairs(texts, "--expose")
-    for name in found:
-        if name not in NAMES:
-            raise UserError(f"--expose {name}: it must be one of {', '.join(NAMES)}")
-    return found
 
 
 def judge_rule(definition: Definition, id: str) -> Conformance:
