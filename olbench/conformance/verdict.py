@@ -11,7 +11,7 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.catalogue import CATALOGUE, Deviation, find_deviations
+from olbench.conformance.catalogue import CATALOGUE, Deviation
 from olbench.conformance.comparison import Agreement, Divergence, compare
 from olbench.conformance.example import SmallestExample, find_example
 from olbench.conformance.inputs import Input, design_inputs, design_steps
@@ -220,10 +220,10 @@ def _list_remarks(target: Candidate, agreement: Agreement, recordings: Recording
         remarks.append("it shows numbers of single precision or of fewer digits, and is judged by them")
     hidden = [
         each.says
-        for each in find_deviations(target.definition, target.params)
-        if each.kind == "convention"
-        and each.exchange.keys() & {"params", "constants"}
-        and Candidate(target.definition, target.params, (each,)).compare(recordings).holds
+        for more in target.list_more()
+        for each in more.deviations
+        if each.kind == "convention" and each.exchange.keys() & {"params", "constants"}
+        if more.compare(recordings).holds
     ]
     if hidden:
         setting = describe_params(target.params)
