@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import OUTPUT, format_flag
+from olbench.cli.flags import OUTPUT, format_flag, read_pairs, read_settings
 from olbench.cli.output import deliver, say
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
-    from olbench.conformance.inputs import Input
     from olbench.conformance.subjects import Subject
     from olbench.conformance.verdict import Conformance
 
@@ -33,7 +32,7 @@ FORMATS = ("text", "json", "github", "md")
     "--expose",
     multiple=True,
     metavar="QUANTITY=ATTRIBUTE",
-    help="The attribute with the weights, the covariance or the bias [default: found by its name].",
+    help="The attribute with the weights or the covariance [default: found by its name].",
 )
 @click.option("--command", "program", metavar="COMMAND", help="Run a program that speaks the line protocol.")
 @click.option(
@@ -80,39 +79,31 @@ def command(
             "name one subject and what it should be, as in `olbench conform MODULE:OBJECT --as arow`; "
             "--command names a program"
         )
-    verdict = examine(spec, id, settings, renamed, expose, program, find_data(names, rounds), allow)
-    deliver(rendered(verdict, form, spec or ""), output, "verdict")
-    sys.exit(0 if verdict.conforms else 1)
-
-
-def examine(
-    spec: str | None, id: str, settings: tuple[str, ...], renamed: tuple[str, ...], expose: tuple[str, ...],
-    program: str | None, data: "list[Input]", allow: tuple[str, ...],
-) -> "Conformance":  # fmt: skip
     from olbench.algorithms import get_definition
-    from olbench.conformance.loading import load_subject, read_exposed, read_numbers, read_pairs
+    from olbench.conformance.inputs import read_data
+    from olbench.conformance.loading import load_subject
+    from olbench.conformance.objects import NAMES
     from olbench.conformance.processes import ProcessSubject
     from olbench.conformance.verdict import judge
 
-    definition = get_definition(id)
-    given = read_numbers(read_pairs(settings, "--set"))
-    params = definition.resolve(given)
-    theirs = read_pairs(renamed, "--map")
+    data = [read_data(name, rounds) for each in names for name in each.split(",")]
+    definition, given = get_definition(id), read_settings(settings)
+    params, theirs = definition.resolve(given), read_pairs(renamed, "--map")
     for name in theirs:
         definition.resolve({name: params.get(name, 1.0)})
     subject: Subject
     if spec:
-        subject = load_subject(spec, params, given, theirs, read_exposed(expose))
+        exposed = read_pairs(expose, "--expose")
+        for name in exposed:
+            if name not in NAMES:
+                raise UserError(f"--expose {name}: it must be one of {', '.join(NAMES)}")
+        subject = load_subject(spec, params, given, theirs, exposed)
     else:
         subject = ProcessSubject(str(program), params)
     allowed = [name for each in allow for name in each.split(",")]
-    return judge(subject, definition, params, data=data, allow=allowed)
-
-
-def find_data(names: tuple[str, ...], rounds: int) -> "list[Input]":
-    from olbench.conformance.inputs import read_data
-
-    return [read_data(name, rounds) for each in names for name in each.split(",")]
+    verdict = judge(subject, definition, params, data=data, allow=allowed)
+    deliver(rendered(verdict, form, spec or ""), output, "verdict")
+    sys.exit(0 if verdict.conforms else 1)
 
 
 def rendered(verdict: "Conformance", form: str, place: str) -> str:

@@ -1,10 +1,12 @@
 """Flags that more than one verb has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
+
+from olbench.errors import UserError
 
 JOBS = click.option(
     "--jobs",
@@ -79,3 +81,24 @@ def own_data(command: Callable[..., Any]) -> Callable[..., Any]:
     for flag in reversed(READING):
         command = flag(command)
     return command
+
+
+def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
+    found = {}
+    for text in (part for each in texts for part in each.split(",")):
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise UserError(f"{option} {text}: it must be NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def read_settings(texts: Iterable[str]) -> dict[str, float | str]:
+    """Return the parameters that --set has, as numbers where they are."""
+    found: dict[str, float | str] = {}
+    for name, value in read_pairs(texts, "--set").items():
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = value
+    return found

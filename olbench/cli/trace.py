@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import OUTPUT, format_flag, own_data
+from olbench.cli.flags import OUTPUT, format_flag, own_data, read_settings
 from olbench.cli.output import deliver, screen_size
 from olbench.errors import UserError, count
 
@@ -60,7 +60,6 @@ def command(
       olbench trace breast-cancer --algorithm cw --format csv --output cw.csv
     """
     from olbench.algorithms import load_plugin
-    from olbench.conformance.loading import read_numbers, read_pairs
     from olbench.data.load import load_dataset
     from olbench.learners.tracing import trace
     from olbench.records.seeds import ALL, order
@@ -75,9 +74,8 @@ def command(
     if permutation is not None:
         rows = order(seed or 0, found.name, "report", permutation, ALL, found.y.size)
     traced = trace(
-        id, found.X, found.y, rows, rounds=rounds, skip=skip, states=False,
-        **read_numbers(read_pairs(settings, "--set")),
-    )  # fmt: skip
+        id, found.X, found.y, rows, rounds=rounds, skip=skip, states=False, **read_settings(settings)
+    )
     if not len(traced):
         raise UserError(f"{data} has {count(found.y.size, 'row')}; there is no round after --skip {skip}")
     deliver(render(traced, found.name, form, output), output, "trace")

@@ -9,7 +9,7 @@ import numpy as np
 from olbench.algorithms.definition import KEEPS_PRODUCT
 from olbench.conformance.inputs import Input
 from olbench.conformance.replica import Exchange, Replica, ReplicaRound
-from olbench.conformance.subjects import Recording, Sighting
+from olbench.conformance.subjects import Recording, Recordings, Sighting
 from olbench.learners.examples import Floats
 
 #: Differences up to this fraction of the largest weight so far are rounding, in double precision; where fewer
@@ -28,9 +28,6 @@ class Divergence:
     input: Input
     round: int
     quantity: str
-    seen: Any
-    expected: Any
-    difference: float
 
 
 @dataclass
@@ -39,14 +36,15 @@ class Agreement:
     rounds: int = 0
     #: The largest difference relative to the scale of the quantity, over all rounds that agree.
     largest: float = 0.0
-    quantities: dict[str, int] = field(default_factory=dict)
+    quantities: set[str] = field(default_factory=set)
     reached: dict[str, int] = field(default_factory=dict)
     #: Rounds left out because rounding alone could have made the difference.
     unclear: int = 0
     #: Whether a covariance that was seen is Sigma in all rounds. It may be another matrix, which is no
     #: difference: a wrong Sigma shows in the weights of the next rounds.
     is_sigma: bool = True
-    ties: set[float] = field(default_factory=set)
+    #: Whether it predicts -1 somewhere where the margin is exactly zero.
+    ties_are_negative: bool = False
 
     @property
     def holds(self) -> bool:
@@ -61,69 +59,60 @@ def tolerance_of(unit: float) -> float:
     return max(TOLERANCE, ROUNDINGS * unit)
 
 
-def compare(make: MakeReplica, recordings: Sequence[Recording], unit: float) -> Agreement:
+def compare(make: MakeReplica, recordings: Recordings) -> Agreement:
     agreement, readings = Agreement(), _Readings(make(()))
     with np.errstate(all="ignore"):  # a wrong candidate may leave the range of doubles
         for recording in recordings:
-            agreement.divergence = _compare_pass(make, recording, unit, agreement, readings)
+            agreement.divergence = _compare_pass(make, recording, agreement, readings)
             if agreement.divergence is not None:
                 break
     if not agreement.is_sigma:
-        agreement.quantities.pop("covariance", None)
+        agreement.quantities.discard("covariance")
     return agreement
 
 
 def _compare_pass(
-    make: MakeReplica, recording: Recording, unit: float, agreement: Agreement, readings: "_Readings"
+    make: MakeReplica, recording: Recording, agreement: Agreement, readings: "_Readings"
 ) -> Divergence | None:
-    replica, scale, given = make(()), 0.0, recording.input
-    replica.place(given.start)
-    tolerance = tolerance_of(unit)
+    given, scale, tolerance = recording.input, 0.0, tolerance_of(recording.unit)
     if recording.start is not None and np.any(recording.start != 0.0):
-        return Divergence(given, 0, "weights", recording.start, np.zeros(given.X.shape[1]), np.inf)
-    for t, sighting in enumerate(recording.sightings, start=1):
-        x, y = given.X[t - 1], float(given.y[t - 1])
-        expected = replica.learn(x, y)
+        return Divergence(given, 0, "weights")
+    rounds = make(()).meet(given)
+    for t, (sighting, expected) in enumerate(zip(recording.sightings, rounds, strict=False), start=1):
         scale = max(scale, float(np.max(np.abs(expected.mu), initial=0.0)))
         if sighting is None:
             continue
         # The weights are as exact as the largest has been, and a margin as the sum over them.
-        size = scale * float(np.sum(np.abs(x)))
-        for found in readings.differences(sighting, expected, y, scale, size):
-            quantity, difference, seen, wanted = found
+        size = scale * float(np.sum(np.abs(given.X[t - 1])))
+        for quantity, difference in readings.differences(sighting, expected, given.y[t - 1], scale, size):
             if quantity == "prediction" and expected.margin == 0.0:
-                agreement.ties.add(seen)
+                agreement.ties_are_negative |= sighting.prediction != 1.0
             elif difference <= tolerance:
                 agreement.largest = max(agreement.largest, difference)
-                agreement.quantities[quantity] = agreement.quantities.get(quantity, 0) + 1
-            elif _is_rounding(make, given, t, difference, unit):
+                agreement.quantities.add(quantity)
+            elif _is_rounding(make, given.keep(slice(t)), difference, recording.unit):
                 agreement.unclear += len(recording.sightings) - t + 1
                 return None
             else:
-                return Divergence(given, t, quantity, seen, wanted, difference)
+                return Divergence(given, t, quantity)
         if sighting.covariance is not None and expected.covariance is not None and agreement.is_sigma:
             agreement.is_sigma = covariance_difference(sighting.covariance, expected.covariance) <= SIGMA
-            agreement.quantities["covariance"] = agreement.quantities.get("covariance", 0) + 1
+            agreement.quantities.add("covariance")
         agreement.rounds += 1
         agreement.reached[given.name] = t
     return None
 
 
-def _is_rounding(make: MakeReplica, given: Input, t: int, difference: float, unit: float) -> bool:
-    """Return whether replicas that are disturbed a little in every round differ as much in round t."""
+def _is_rounding(make: MakeReplica, given: Input, difference: float, unit: float) -> bool:
+    """Return whether replicas that are disturbed a little in every round of an input differ as much."""
     if not np.isfinite(difference):
         return False
-    plain = make(())
-    plain.place(given.start)
-    rounds = [plain.learn(x, float(y)) for x, y in zip(given.X[:t], given.y[:t], strict=True)]
-    scale = max(float(np.max(np.abs(each.mu), initial=0.0)) for each in rounds)
+    means = [each.mu for each in make(()).meet(given)]
+    scale = max(float(np.max(np.abs(mu), initial=0.0)) for mu in means)
     for seed in range(2):
-        disturbed = make((_disturb(seed, DISTURBANCE * unit),))
-        disturbed.place(given.start)
-        grown = 0.0
-        for x, y, expected in zip(given.X[:t], given.y[:t], rounds, strict=True):
-            found = disturbed.learn(x, float(y))
-            grown = max(grown, float(np.max(np.abs(found.mu - expected.mu))) / (scale or 1.0))
+        disturbed = make((_disturb(seed, DISTURBANCE * unit),)).meet(given)
+        pairs = zip(disturbed, means, strict=True)
+        grown = max(float(np.max(np.abs(found.mu - mu))) / (scale or 1.0) for found, mu in pairs)
         if difference <= GROWTH * grown:
             return True
     return False
@@ -133,19 +122,16 @@ def _disturb(seed: int, size: float) -> Exchange:
     """Return the exchange that changes rows and state at random in every round, as rounding would."""
     rng = np.random.default_rng(seed)
 
-    def row(before: Any) -> Any:
-        return lambda s, x: before(s, x) * (1.0 + size * rng.uniform(-1.0, 1.0, before(s, x).size))
+    def row(before: Any, s: Replica, x: Floats) -> Any:
+        return before(s, x) * (1.0 + size * rng.uniform(-1.0, 1.0, before(s, x).size))
 
-    def update(before: Any) -> Any:
-        def updated(s: Replica, *arguments: Any) -> None:
-            mu, sigma = np.abs(s.mu), np.abs(s.sigma)
-            before(s, *arguments)
-            # What is left of a difference has the rounding of its terms.
-            s.mu = s.mu + size * rng.uniform(-1.0, 1.0, mu.size) * (mu + np.abs(s.mu))
-            noise = rng.uniform(-1.0, 1.0, sigma.shape)
-            s.sigma = s.sigma + size * (noise + noise.T) / 2.0 * (sigma + np.abs(s.sigma))
-
-        return updated
+    def update(before: Any, s: Replica, *arguments: Any) -> None:
+        mu, sigma = np.abs(s.mu), np.abs(s.sigma)
+        before(s, *arguments)
+        # What is left of a difference has the rounding of its terms.
+        s.mu = s.mu + size * rng.uniform(-1.0, 1.0, mu.size) * (mu + np.abs(s.mu))
+        noise = rng.uniform(-1.0, 1.0, sigma.shape)
+        s.sigma = s.sigma + size * (noise + noise.T) / 2.0 * (sigma + np.abs(s.sigma))
 
     return {"row": row, "update": update}
 
@@ -171,37 +157,29 @@ class _Readings:
 
     def differences(
         self, sighting: Sighting, expected: ReplicaRound, y: float, scale: float, size: float
-    ) -> Iterator[tuple[str, float, Any, Any]]:
-        """Yield what was seen: the quantity, its difference, its value and the expected one."""
+    ) -> Iterator[tuple[str, float]]:
+        """Yield the quantities that were seen and by how much they differ."""
         if sighting.prediction is not None:
             wrong = sighting.prediction != expected.prediction
             if self.is_averaged:
                 wrong = wrong and (sighting.prediction > 0) != (expected.learning_margin >= 0.0)
-            difference = wrong * abs(expected.margin) / (size or 1.0)
-            yield "prediction", difference, sighting.prediction, expected.prediction
-        for quantity, by in (("margin", size), ("weights", scale)):
-            seen = getattr(sighting, quantity)
-            if seen is not None:
-                yield self._differ(quantity, seen, expected, y, by)
+            yield "prediction", wrong * abs(expected.margin) / (size or 1.0)
+        if sighting.margin is not None:
+            yield "margin", self._differ("margin", sighting.margin, expected, y, size)
+        if sighting.weights is not None:
+            yield "weights", self._differ("weights", sighting.weights, expected, y, scale)
 
-    def _differ(
-        self, quantity: str, seen: Any, expected: ReplicaRound, y: float, scale: float
-    ) -> tuple[str, float, Any, Any]:
-        values = [meaning(expected, y) for meaning in self.meanings[quantity]]
-        values = [value[: np.size(seen)] if np.ndim(value) else value for value in values]
-        # What is not a number differs from everything.
-        sizes = [
-            float(np.nan_to_num(np.max(np.abs(seen - value)), nan=np.inf)) / (scale or 1.0)
-            for value in values
-        ]
-        best = int(np.argmin(sizes))
-        kept = [
-            meaning
-            for meaning, size in zip(self.meanings[quantity], sizes, strict=True)
-            if size <= max(sizes[best], TOLERANCE)
-        ]
-        self.meanings[quantity] = kept
-        return quantity, sizes[best], seen, values[best]
+    def _differ(self, quantity: str, seen: Any, expected: ReplicaRound, y: float, scale: float) -> float:
+        differences = []
+        for meaning in self.meanings[quantity]:
+            value = meaning(expected, y)
+            largest = np.max(np.abs(seen - (value[: np.size(seen)] if np.ndim(value) else value)))
+            # What is not a number differs from everything.
+            differences.append(float(np.nan_to_num(largest, nan=np.inf)) / (scale or 1.0))
+        smallest = min(differences)
+        pairs = zip(self.meanings[quantity], differences, strict=True)
+        self.meanings[quantity] = [meaning for meaning, each in pairs if each <= max(smallest, TOLERANCE)]
+        return smallest
 
 
 def covariance_difference(seen: Floats, expected: Floats) -> float:

@@ -1,14 +1,13 @@
 """Inputs that separate causes: each lets a few things go wrong and keeps the others out of the way."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from olbench.learners.examples import Floats
 
 SEED = 2012
-DATA_ROUNDS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,14 +24,35 @@ class Input:
         """Whether a row is all zero, for which many papers' formulas divide zero by zero."""
         return bool(np.any(~self.X.any(axis=1)))
 
-    def keep(self, rows: list[int], columns: list[int] | None = None) -> "Input":
-        kept = list(range(self.X.shape[1])) if columns is None else columns
-        start = None if self.start is None else (self.start[0][kept], self.start[1][np.ix_(kept, kept)])
-        return Input(self.name, self.purpose, self.X[np.ix_(rows, kept)], self.y[rows], start)
+    def keep(self, rows: list[int] | slice, columns: list[int] | slice = slice(None)) -> "Input":
+        start = self.start and (self.start[0][columns], self.start[1][columns][:, columns])
+        return Input(self.name, self.purpose, self.X[rows][:, columns], self.y[rows], start)
 
 
 def design_inputs() -> list[Input]:
-    return sorted(_design(), key=lambda given: (given.has_zero_rows, len(given.y)))
+    row, other = np.array([0.6, -0.8, 0.5]), np.array([0.2, 0.9, 0.4])
+    again = [row, row, other, row, row, other, row, row]
+    orthogonal = np.vstack([np.diag([1.2, 0.7, 2.1]), np.diag([0.4, 1.1, 0.9])])
+    whole = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [1.0, -1.0]]
+    lengths = np.array([0.1, 1.0, 7.0, 0.3, 3.0, 0.1, 0.9])
+    directions = np.array([[0.3, 0.4, -0.2], [0.3, 0.4, -0.2], [-0.1, 0.5, 0.7]])
+    scaled = lengths[:, None] * directions[np.arange(lengths.size) % 3]
+    zeros = [row, row * 0.0, row[::-1], row * 0.0, -0.5 * row, row * 0.0]
+    rng = np.random.default_rng(SEED)
+    inputs = [
+        _type("first step", "one step from the start", [row], "+"),
+        _type("first step down", "one step for the other label", [row], "-"),
+        _type("repeated row", "what was learnt is met again, also with the other label", again, "---++-+-"),
+        _type("orthogonal rows", "rows that share no feature, of different lengths", orthogonal, "-+--+-"),
+        _type("whole numbers", "margins that are exactly zero or one", whole, "--++-+"),
+        _type("scaled rows", "the same directions at other lengths", scaled, "-+-++-+"),
+        _draw(rng, "overlapping classes", "steps and passive rounds in turn", 40, [1.0] * 4, 0.2),
+        _draw(rng, "unequal features", "features of different scales", 40, [0.05, 1.0, 6.0], 0.1),
+        _draw(rng, "wide margins", "separable classes, most rounds passive", 60, [2.0, 2.0, 1.0], 0.0),
+        _draw(rng, "long pass", "what builds up over many rounds", 400, [1.0] * 6, 0.15),
+        _type("rows of zeros", "rows that teach nothing", zeros, "-++-+-"),
+    ]
+    return sorted(inputs, key=lambda given: (given.has_zero_rows, len(given.y)))
 
 
 def design_steps() -> list[Input]:
@@ -47,43 +67,8 @@ def design_steps() -> list[Input]:
     return steps
 
 
-def _design() -> Iterator[Input]:
-    row, other = np.array([0.6, -0.8, 0.5]), np.array([0.2, 0.9, 0.4])
-    yield Input("first step", "one step from the start", row[None], np.array([1.0]))
-    yield Input("first step down", "one step for the other label", row[None], np.array([-1.0]))
-    yield Input(
-        "repeated row",
-        "what was learnt is met again, also with the other label",
-        np.array([row, row, other, row, row, other, row, row]),
-        _labels("---++-+-"),
-    )
-    yield Input(
-        "orthogonal rows",
-        "rows that share no feature, of different lengths",
-        np.vstack([np.diag([1.2, 0.7, 2.1]), np.diag([0.4, 1.1, 0.9])]),
-        _labels("-+--+-"),
-    )
-    yield Input(
-        "whole numbers",
-        "margins that are exactly zero or one",
-        np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [1.0, -1.0]]),
-        _labels("--++-+"),
-    )
-    lengths = np.array([0.1, 1.0, 7.0, 0.3, 3.0, 0.1, 0.9])
-    directions = np.array([[0.3, 0.4, -0.2], [0.3, 0.4, -0.2], [-0.1, 0.5, 0.7]])
-    scaled = lengths[:, None] * directions[np.arange(lengths.size) % 3]
-    yield Input("scaled rows", "the same directions at other lengths", scaled, _labels("-+-++-+"))
-    rng = np.random.default_rng(SEED)
-    yield _draw(rng, "overlapping classes", "steps and passive rounds in turn", 40, [1.0] * 4, 0.2)
-    yield _draw(rng, "unequal features", "features of different scales", 40, [0.05, 1.0, 6.0], 0.1)
-    yield _draw(rng, "wide margins", "separable classes, most rounds passive", 60, [2.0, 2.0, 1.0], 0.0)
-    yield _draw(rng, "long pass", "what builds up over many rounds", 400, [1.0] * 6, 0.15)
-    zeros = np.array([row, row * 0.0, row[::-1], row * 0.0, -0.5 * row, row * 0.0])
-    yield Input("rows of zeros", "rows that teach nothing", zeros, _labels("-++-+-"))
-
-
-def _labels(signs: str) -> Floats:
-    return np.array([1.0 if sign == "+" else -1.0 for sign in signs])
+def _type(name: str, purpose: str, rows: Any, signs: str) -> Input:
+    return Input(name, purpose, np.array(rows), np.array([float(f"{sign}1") for sign in signs]))
 
 
 def _draw(
@@ -96,13 +81,12 @@ def _draw(
     return Input(name, purpose, X, np.where(X @ w >= 0.0, 1.0, -1.0) * turned)
 
 
-def read_data(name: str, rounds: int | None = DATA_ROUNDS) -> Input:
-    """Return a data set in a random order, since files are sorted by class; by default its first rounds."""
+def read_data(name: str, rounds: int = 1000) -> Input:
+    """Return a data set in a random order, since files are sorted by class; the first rounds of it."""
     from olbench.data.load import load_dataset
 
     data = load_dataset(name, download=False)
     order = np.random.default_rng(SEED).permutation(len(data.y))[:rounds]
-    X = data.X[order]
-    return Input(
-        data.name, "a data set", np.asarray(X.todense() if hasattr(X, "todense") else X), data.y[order]
-    )
+    X: Any = data.X[order]
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    return Input(data.name, "a data set", X, data.y[order])

@@ -1,7 +1,6 @@
 """Subjects that a command line names: MODULE:OBJECT, parameters and what the subject calls them."""
 
 import importlib
-import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,8 +8,7 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, make_subject
-from olbench.conformance.subjects import Subject
+from olbench.conformance.objects import ObjectSubject, RuleSubject, list_arguments, make_subject
 from olbench.conformance.verdict import Conformance, judge, refuse_labelled
 from olbench.errors import UserError, describe_error, show_name, suggest
 from olbench.plugins import make_module
@@ -23,35 +21,25 @@ def load_subject(
     renamed: Mapping[str, str],
     exposed: Mapping[str, str],
 ) -> ObjectSubject:
+    """Return the subject of MODULE:OBJECT; `renamed` has what it calls parameters, 1/name for an inverse."""
     found = load_object(spec)
-    theirs = {name: rename(name, value, renamed) for name, value in params.items()}
-    known = _list_arguments(found)
+    theirs: dict[str, tuple[str, Value]] = {}
+    for name, value in params.items():
+        called = renamed.get(name, name)
+        theirs[name] = called, value
+        if called.startswith("1/"):
+            theirs[name] = called[2:], 1.0 / float(value)
+    arguments = list_arguments(found)
+    known = [each.name for each in arguments or ()]
+    takes_all = arguments is None or any(each.kind is each.VAR_KEYWORD for each in arguments)
     for name in given:
         argument = theirs[name][0]
-        if known is not None and argument not in known:
+        if not takes_all and argument not in known:
             raise UserError(
                 f"{spec} has no argument {show_name(argument)}{suggest(argument, known)}; its arguments are "
                 f"{', '.join(known) or 'none'}: say which it is with --map {name}=..."
             )
     return make_subject(found, dict(theirs.values()), spec.rpartition(":")[2], exposed)
-
-
-def rename(name: str, value: Value, renamed: Mapping[str, str]) -> tuple[str, Value]:
-    """Return a parameter as the subject has it: under another name, or as 1/name its inverse."""
-    theirs = renamed.get(name, name)
-    if theirs.startswith("1/"):
-        return theirs[2:], 1.0 / float(value)
-    return theirs, value
-
-
-def _list_arguments(found: Any) -> list[str] | None:
-    try:
-        arguments = inspect.signature(found).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in arguments):
-        return None
-    return [each.name for each in arguments]
 
 
 def load_object(spec: str) -> Any:
@@ -60,9 +48,9 @@ def load_object(spec: str) -> Any:
         raise UserError(f"{show_name(spec)} is not of the form MODULE:OBJECT, such as my_learners:AROW")
     try:
         found = _import(module)
+    except (UserError, KeyboardInterrupt):
+        raise
     except BaseException as error:
-        if isinstance(error, UserError | KeyboardInterrupt):
-            raise
         raise UserError(f"cannot import {show_name(module)}: {describe_error(error)}") from error
     for name in path.split("."):
         if not hasattr(found, name):
@@ -87,46 +75,15 @@ def _import(module: str) -> Any:
     return loaded
 
 
-def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
-    found = {}
-    for text in (part for each in texts for part in each.split(",")):
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise UserError(f"{option} {text}: it must be NAME=VALUE")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def read_numbers(pairs: Mapping[str, str]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    for name, value in pairs.items():
-        try:
-            found[name] = float(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-def read_exposed(texts: Iterable[str]) -> dict[str, str]:
-    found = read_pairs(texts, "--expose")
-    for name in found:
-        if name not in NAMES:
-            raise UserError(f"--expose {name}: it must be one of {', '.join(NAMES)}")
-    return found
-
-
 def judge_rule(definition: Definition, id: str) -> Conformance:
     """Judge an algorithm of one's own, with the parameters that both have at the values of the other."""
     target = get_definition(id)
     own, params = definition.resolve({}), target.resolve({})
     params |= {name: own[name] for name in own if name in params}
-    subject: Subject
     refuse_labelled(definition)
     if definition.rule is not None and definition.order in ("first", "second"):
-        subject = RuleSubject(definition, own)
-    elif definition.order == "object" and definition.factory is not None:
+        return judge(RuleSubject(definition, own), target, params)
+    if definition.order == "object" and definition.factory is not None:
         factory: Any = definition.factory
-        subject = make_subject(lambda: factory(**own), {}, definition.id)
-    else:
-        raise UserError(f"{definition.id} is no rule of first or second order and no online learner")
-    return judge(subject, target, params)
+        return judge(make_subject(lambda: factory(**own), {}, definition.id), target, params)
+    raise UserError(f"{definition.id} is no rule of first or second order and no online learner")

@@ -26,20 +26,20 @@ NAMES = {
         "covariance", "Sigma", "sigma", "S", "cov", "covariance_", "Sigma_", "sigma_", "cov_", "_sigma",
         "_Sigma", "_cov", "_covariance", "_S",
     ),
-    "bias": ("intercept_", "intercept", "bias", "b_", "_bias", "_intercept", "bias_"),
 }  # fmt: skip
 EPOCHS = ("epochs", "n_epochs", "max_iter", "n_iter", "num_iterations", "n_iterations")
 #: Up to this round a learner that can only fit from scratch is watched in every round, then ever more rarely.
 EVERY_ROUND = 24
+CHANGES_ROWS = "it changes the rows that it is given"
 
 
-def expose(holder: Any, d: int, exposed: Mapping[str, str], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the weights, covariance and bias that a state shows, by the given names or by the usual ones."""
-    found: dict[str, Any] = {}
+def expose(holder: Any, d: int, exposed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the weights and covariance that a state shows, by the given names or by the usual ones."""
+    fields, found = _read_fields(holder, d), {}
     for quantity, usual in NAMES.items():
         given = exposed.get(quantity)
         for name in (given,) if given else usual:
-            value = fields.get(name) if name in fields else getattr(holder, name, None)
+            value = fields[name] if name in fields else getattr(holder, name, None)
             array = _as_array(value, d, quantity)
             if array is not None:
                 found[quantity] = array
@@ -55,26 +55,19 @@ def expose(holder: Any, d: int, exposed: Mapping[str, str], fields: Mapping[str,
 
 
 def _as_array(value: Any, d: int, quantity: str) -> Any:
-    """Return a value as d weights, as d or d times d covariances, or as a number; None if it is none."""
+    """Return a value as d weights, or as d or d times d covariances; None if it cannot be that."""
     if value is None or callable(value) or isinstance(value, str | bytes | bool):
         return None
     if isinstance(value, Mapping):
-        if quantity == "bias" or not all(isinstance(key, int) and 0 <= key < d for key in value):
+        if quantity != "weights" or not all(isinstance(key, int) and 0 <= key < d for key in value):
             return None
-        if quantity == "covariance":
-            return None
-        dense = np.zeros(d)
-        for key, entry in value.items():
-            dense[key] = entry
-        return dense
+        value = [value.get(j, 0.0) for j in range(d)]
     try:
         array = np.asarray(value.todense() if hasattr(value, "todense") else value)
     except Exception:
         return None
     if array.dtype.kind not in "fiu" or array.size == 0:
         return None
-    if quantity == "bias":
-        return float(array.ravel()[0]) if array.size == 1 else None
     if quantity == "weights":
         return array.ravel().copy() if array.size == d and (d > 1 or array.ndim > 0) else None
     if array.shape in ((d, d), (d,), (1, d), (d, 1)):
@@ -83,35 +76,37 @@ def _as_array(value: Any, d: int, quantity: str) -> Any:
 
 
 class ObjectSubject(Subject):
-    def __init__(
-        self, make: Callable[[int], Any], name: str, exposed: Mapping[str, str] = {}, signed: bool = False
-    ):
+    def __init__(self, make: Callable[[int], Any], name: str, exposed: Mapping[str, str] = {}):
         super().__init__(name)
-        self.make, self.exposed = make, exposed
+        self.make, self.exposed, self.style = make, exposed, ""
         #: Whether learn_one gets -1 and +1; River's learners get False and True.
-        self.signed = signed
-        self.style = ""
+        self.signed = False
 
     def watch(self, recording: Recording) -> None:
         """Meet the rows one by one; a learner that can only fit is fitted anew to ever more rows."""
         X, y, d = recording.input.X, recording.input.y, recording.input.X.shape[1]
         model = self.make(d)
-        self.style = find_way(model, self.name)
+        self.style = find_style(model) or ("step" if callable(model) else "")
+        if not self.style:
+            raise UserError(
+                f"{self.name}: a subject needs predict_one and learn_one, predict and partial_fit, or "
+                "predict and fit; or it is a function step(state, x, y) that returns the state"
+            )
         if self.style == "fit":
             self._watch_fits(recording)
             return
         self.can_start = self.style == "step"
-        state = None if self.style == "step" else model
+        state = None if self.can_start else model
         if recording.input.start is not None:
             state = _place(model(None, X[0].copy(), y[0]), *recording.input.start)
             if state is None:
                 return
-        if self.style != "step":
+        if not self.can_start:
             recording.start = self._expose(state, d).get("weights")
         for t in range(len(y)):
             before = self._predict(state, X[t]) if t else {}
-            state = self._learn(model, state, X[t].copy(), y[t], X[t])
-            recording.sightings.append(self._see(state, d, before))
+            state = self._learn(model, state, X[t], y[t])
+            recording.sightings.append(Sighting(**before, **self._expose(state, d)))
 
     def _watch_fits(self, recording: Recording) -> None:
         X, y, d = recording.input.X, recording.input.y, recording.input.X.shape[1]
@@ -132,28 +127,23 @@ class ObjectSubject(Subject):
                     raise
                 recording.sightings.append(None)
                 continue
-            self._note_change(rows, X[:n])
+            if not np.array_equal(rows, X[:n]):
+                self.remarks[CHANGES_ROWS] = None
             # A prediction would come after the fit; what it was before, only the weights tell.
-            recording.sightings.append(self._see(model, d, {}))
+            recording.sightings.append(Sighting(**self._expose(model, d)))
 
-    def _learn(self, model: Any, state: Any, x: Floats, y: float, original: Floats) -> Any:
+    def _learn(self, model: Any, state: Any, original: Floats, y: float) -> Any:
+        x, row = original.copy(), dict(enumerate(original.tolist()))
         if self.style == "step":
             state = model(state, x, y)
         elif self.style == "one":
-            row = dict(enumerate(x.tolist()))
-            kept = dict(row)
             model.learn_one(row, y if self.signed else bool(y > 0))
-            x = x if row == kept else x + 1.0
         else:
-            rows = x.reshape(1, -1)
             takes = "classes" in inspect.signature(model.partial_fit).parameters
-            model.partial_fit(rows, np.array([y]), **({"classes": [-1.0, 1.0]} if takes else {}))
-        self._note_change(x, original)
+            model.partial_fit(x.reshape(1, -1), np.array([y]), **({"classes": [-1.0, 1.0]} if takes else {}))
+        if not np.array_equal(x, original) or row != dict(enumerate(original.tolist())):
+            self.remarks[CHANGES_ROWS] = None
         return state
-
-    def _note_change(self, x: Floats, original: Floats) -> None:
-        if not np.array_equal(x, original):
-            self.remarks["it changes the rows that it is given"] = None
 
     def _predict(self, model: Any, x: Floats) -> dict[str, Any]:
         if self.style == "step":
@@ -166,36 +156,23 @@ class ObjectSubject(Subject):
             found["margin"] = float(np.ravel(model.decision_function(x.reshape(1, -1)))[0])
         return found
 
-    def _see(self, state: Any, d: int, before: dict[str, Any]) -> Sighting:
-        return Sighting(**before, **self._expose(state, d))
-
     def _expose(self, state: Any, d: int) -> dict[str, Any]:
-        found = expose(state, d, self.exposed, _read_fields(state, d))
+        found = expose(state, d, self.exposed)
         if "weights" not in found and self.style in ("batch", "fit") and hasattr(state, "decision_function"):
             with contextlib.suppress(Exception):
                 scores = np.ravel(state.decision_function(np.vstack((np.zeros(d), np.eye(d)))))
-                found |= {"weights": scores[1:] - scores[0], "bias": float(scores[0])}
+                found["weights"] = scores[1:] - scores[0]
         return found
 
 
-WAYS = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit"), "fit": ("predict", "fit")}
+STYLES = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit"), "fit": ("predict", "fit")}
 
 
-def _has_methods(model: Any) -> str:
-    ways = (
-        way for way, methods in WAYS.items() if all(callable(getattr(model, each, None)) for each in methods)
-    )
-    return next(ways, "")
-
-
-def find_way(model: Any, name: str) -> str:
-    way = _has_methods(model) or ("step" if callable(model) else "")
-    if way:
-        return way
-    raise UserError(
-        f"{name}: a subject needs predict_one and learn_one, predict and partial_fit, or predict and fit; or "
-        "it is a function step(state, x, y) that returns the state"
-    )
+def find_style(model: Any) -> str:
+    for style, methods in STYLES.items():
+        if all(callable(getattr(model, each, None)) for each in methods):
+            return style
+    return ""
 
 
 def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
@@ -215,20 +192,16 @@ def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
 
 
 def _place(template: Any, mu: Floats, sigma: Floats) -> Any:
-    d = mu.size
+    """Return a state like another one with these arrays; None if it holds anything else."""
     if isinstance(template, np.ndarray):
-        return mu.copy() if template.shape == (d,) else None
+        return mu.copy() if template.shape == mu.shape else None
     entries = template if isinstance(template, dict) else dict(enumerate(template))
-    placed = {name: _replace_array(value, mu, sigma) for name, value in entries.items()}
-    arrays = [np.ndim(value) for value in placed.values() if value is not None]
-    if sorted(arrays) not in ([1], [1, 2]) or len(arrays) < len(placed):
+    arrays = {mu.shape: mu, sigma.shape: sigma}
+    shapes = [np.shape(value) for value in entries.values()]
+    if sorted(shapes, key=len) not in ([mu.shape], [mu.shape, sigma.shape]):
         return None
+    placed = {name: arrays[np.shape(value)].copy() for name, value in entries.items()}
     return placed if isinstance(template, dict) else type(template)(placed.values())
-
-
-def _replace_array(value: Any, mu: Floats, sigma: Floats) -> Floats | None:
-    shape = np.shape(value)
-    return mu.copy() if shape == mu.shape else sigma.copy() if shape == sigma.shape else None
 
 
 class RuleSubject(Subject):
@@ -241,13 +214,9 @@ class RuleSubject(Subject):
         self.definition, self.params = definition, params
 
     def watch(self, recording: Recording) -> None:
-        replica = Replica(self.definition, self.params)
-        replica.place(recording.input.start)
-        for x, y in zip(recording.input.X, recording.input.y, strict=True):
-            found = replica.learn(x, float(y))
-            recording.sightings.append(
-                Sighting(found.prediction, found.margin, found.weights, found.covariance)
-            )
+        for each in Replica(self.definition, self.params).meet(recording.input):
+            seen = Sighting(each.prediction, each.margin, each.weights, each.covariance)
+            recording.sightings.append(seen)
 
 
 def make_subject(
@@ -260,31 +229,36 @@ def make_subject(
     """
     name = name or getattr(factory, "__name__", type(factory).__name__)
     name = "the subject" if name == "<lambda>" else name
-    if not inspect.isclass(factory) and _has_methods(factory):
-        name = type(factory).__name__
-        return ObjectSubject(lambda d: deepcopy(factory), name, exposed)
+    if not inspect.isclass(factory) and find_style(factory):
+        return ObjectSubject(lambda d: deepcopy(factory), type(factory).__name__, exposed)
     if not callable(factory):
         raise UserError(f"{name} is no class, no factory and no function step(state, x, y)")
-    try:
-        parameters = list(inspect.signature(factory).parameters.values())
-    except (TypeError, ValueError):
+    arguments = list_arguments(factory)
+    if arguments is None:
         return ObjectSubject(lambda d: factory(), name, exposed)
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     required = [
-        each
-        for each in parameters
-        if each.kind in positional and each.default is each.empty and each.name not in params
+        each.name
+        for each in arguments
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        and each.default is each.empty
+        and each.name not in params
     ]
+    named = {each.name for each in arguments}.difference(required)
+    given = {key: value for key, value in params.items() if key in named}
     if len(required) >= 3:
-        known = {each.name for each in parameters}
-        fixed = {key: value for key, value in params.items() if key in known}
-        return ObjectSubject(lambda d: lambda state, x, y: factory(state, x, y, **fixed), name, exposed)
-    takes_all = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
-    named = {each.name for each in parameters} - {each.name for each in required}
-    given = {key: value for key, value in params.items() if takes_all or key in named}
-    if len(required) > 1:
+        return ObjectSubject(lambda d: lambda state, x, y: factory(state, x, y, **given), name, exposed)
+    if len(required) == 2:
         raise UserError(
-            f"{name} needs {', '.join(each.name for each in required)}; a factory takes the number of "
-            "features and parameters"
+            f"{name} needs {', '.join(required)}; a factory takes the number of features and parameters"
         )
+    if any(each.kind is each.VAR_KEYWORD for each in arguments):
+        given = dict(params)
     return ObjectSubject(lambda d: factory(*([d] if required else []), **given), name, exposed)
+
+
+def list_arguments(factory: Any) -> list[inspect.Parameter] | None:
+    """Return the arguments of a function or a class; None if it does not tell, as some in C do not."""
+    try:
+        return list(inspect.signature(factory).parameters.values())
+    except (TypeError, ValueError):
+        return None

@@ -1,11 +1,10 @@
 """Programs that speak lines as subjects."""
 
-import os
-import selectors
 import shlex
-import subprocess
 import time
 from collections.abc import Mapping
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -34,58 +33,46 @@ class ProcessSubject(Subject):
         self.digits = 0
 
     def watch(self, recording: Recording) -> None:
-        X, y, d = recording.input.X, recording.input.y, recording.input.X.shape[1]
+        d = recording.input.X.shape[1]
+        lines = f"start {d} {self.settings}".rstrip() + "\n"
         try:
-            process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
+            process = Popen(self.command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, errors="replace")
         except OSError as error:
             raise UserError(f"cannot start {show_name(self.command[0])}: {error.strerror}") from None
+        # A process that hangs is ended from outside, so that reading and writing can wait for it.
+        deadline, timer = time.monotonic() + subjects.PATIENCE, Timer(subjects.PATIENCE, process.kill)
+        timer.start()
         try:
-            talk = _Talk(process)
-            talk.say(f"start {d} {self.settings}".rstrip())
-            for x, label in zip(X, y, strict=True):
-                answer = talk.ask(f"{label:+.0f} {' '.join(map(repr, x.tolist()))}")
+            for x, y in zip(recording.input.X, recording.input.y, strict=True):
+                answer = _ask(process, f"{lines}{y:+.0f} {' '.join(map(repr, x.tolist()))}\n")
+                if not answer.endswith("\n"):
+                    code = process.wait(subjects.PATIENCE)
+                    if time.monotonic() >= deadline:
+                        raise SubjectError(f"it does not finish a pass within {subjects.PATIENCE:g} seconds")
+                    raise SubjectError(
+                        f"the process ends (exit code {code}) before it has answered every line"
+                    )
                 self.digits = max(self.digits, *map(count_digits, answer.split()), 0)
-                recording.sightings.append(read_answer(answer, d))
+                recording.sightings.append(read_answer(answer.rstrip("\n"), d))
+                lines = ""
         finally:
+            timer.cancel()
             process.kill()
             process.communicate()
-            self.unit = unit_of(self.digits)
+            # From 16 digits on, the unit of rounding is that of doubles.
+            self.unit = max(DOUBLE, 0.5 * 10.0 ** (1 - self.digits)) if 0 < self.digits < 16 else DOUBLE
 
 
-class _Talk:
-    def __init__(self, process: "subprocess.Popen[bytes]"):
-        self.process, self.buffer = process, b""
-        self.deadline = time.monotonic() + subjects.PATIENCE
-        self.selector = selectors.DefaultSelector()
-        assert process.stdout is not None
-        self.selector.register(process.stdout, selectors.EVENT_READ)
-
-    def say(self, line: str) -> None:
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(f"{line}\n".encode())
-            self.process.stdin.flush()
-        except OSError:
-            raise SubjectError(self._describe_end()) from None
-
-    def ask(self, line: str) -> str:
-        self.say(line)
-        assert self.process.stdout is not None
-        while b"\n" not in self.buffer:
-            if not self.selector.select(max(0.0, self.deadline - time.monotonic())):
-                raise SubjectError(f"it does not finish a pass within {subjects.PATIENCE:g} seconds")
-            chunk = os.read(self.process.stdout.fileno(), 1 << 16)
-            if not chunk:
-                raise SubjectError(self._describe_end())
-            self.buffer += chunk
-        answer, self.buffer = self.buffer.split(b"\n", 1)
-        return answer.decode(errors="replace")
-
-    def _describe_end(self) -> str:
-        code = self.process.wait(subjects.PATIENCE)
-        return f"the process ends (exit code {code}) before it has answered every line"
+def _ask(process: Popen[str], lines: str) -> str:
+    """Return the answer to some lines, empty if the process has ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(lines)
+        process.stdin.flush()
+    except OSError:
+        return ""
+    return process.stdout.readline()
 
 
 def read_answer(answer: str, d: int) -> Sighting:
@@ -108,8 +95,3 @@ def read_answer(answer: str, d: int) -> Sighting:
 
 def count_digits(number: str) -> int:
     return len(number.lower().partition("e")[0].replace(".", "").lstrip("+-0"))
-
-
-def unit_of(digits: int) -> float:
-    """Return the unit of rounding of numbers with so many digits; from 16 on, that of doubles."""
-    return DOUBLE if digits == 0 or digits > 15 else max(DOUBLE, 0.5 * 10.0 ** (1 - digits))

@@ -26,18 +26,14 @@ QUANTITIES = ("margin", "variance", "step", "weights", "covariance")
 
 
 def render_headline(verdict: "Conformance") -> str:
-    target = describe_target(verdict)
+    setting = describe_params(verdict.params)
+    target = f"{verdict.definition.id} ({setting})" if setting else verdict.definition.id
     sentence = f"{verdict.subject} {WORDS[verdict.outcome]} {target}"
     if verdict.outcome == "conforms":
         return sentence
     if verdict.outcome == "differs" and verdict.example:
         return f"{sentence} {PLACES[verdict.example.place]}"
     return f"{sentence}: {verdict.failure or explain(verdict)}"
-
-
-def describe_target(verdict: "Conformance") -> str:
-    setting = describe_params(verdict.params)
-    return f"{verdict.definition.id} ({setting})" if setting else verdict.definition.id
 
 
 def describe_params(params: Mapping[str, Any]) -> str:
@@ -51,8 +47,7 @@ def explain(verdict: "Conformance") -> str:
         return "no known convention or defect explains it"
     definition = verdict.candidate.definition
     parts = [f"it is {definition.id} ({definition.source})"] if definition is not verdict.definition else []
-    parts += [f"it {each.says}" for each in verdict.candidate.deviations]
-    return ", and ".join(parts)
+    return ", and ".join([*parts, *(f"it {each.says}" for each in verdict.explained_by)])
 
 
 def render_evidence(verdict: "Conformance") -> str:
@@ -73,29 +68,24 @@ def render_github(verdict: "Conformance", place: str) -> str:
 
 
 def render_text(verdict: "Conformance") -> str:
-    lines = [f"{verdict.headline}."]
-    agreement = verdict.agreement
-    with_it = verdict.outcome in ("convention", "variant", "defect") and not verdict.order
-    if agreement.rounds and verdict.outcome != "differs":
+    lines, agreement = [f"{verdict.headline}."], verdict.agreement
+    if agreement.rounds and verdict.outcome != "differs" and not verdict.order:
+        start = "With that, the exact learner agrees in" if verdict.candidate else "It agrees in"
         what = ", ".join(sorted(agreement.quantities)) or "nothing"
-        tolerance = tolerance_of(verdict.unit)
-        start = "With that, the exact learner agrees in" if with_it else "It agrees in"
-        if not verdict.order:
-            lines.append(
-                f"{start} {count(agreement.rounds, 'round')} to {max(agreement.largest, 1e-17):.0e} "
-                f"(tolerance {tolerance:.0e}); compared: {what}."
-            )
+        lines.append(
+            f"{start} {count(agreement.rounds, 'round')} to {max(agreement.largest, 1e-17):.0e} "
+            f"(tolerance {tolerance_of(verdict.unit):.0e}); compared: {what}."
+        )
     if agreement.unclear:
         lines.append(f"{count(agreement.unclear, 'round')} left out, where rounding alone decides.")
-    if verdict.candidate is not None:
-        lines += [f"Seen before: {each.seen}." for each in verdict.candidate.deviations if each.seen]
+    lines += [f"Seen before: {each.seen}." for each in verdict.explained_by if each.seen]
     lines += [
         f"It may as well be that it {each.says}: the rounds are the same." for each in verdict.alternatives
     ]
     lines += [f"Note: {remark}." for remark in verdict.remarks]
     lines += _show_example(verdict)
     if verdict.outcome == "convention" and not verdict.conforms:
-        allowed = ",".join(each.id for each in verdict.candidate.deviations) if verdict.candidate else ""
+        allowed = ",".join(each.id for each in verdict.explained_by)
         lines += ["", f"If that is meant to be, allow it: --allow {allowed}"]
     return "\n".join(lines) + "\n"
 
@@ -120,20 +110,14 @@ def _show_example(verdict: "Conformance") -> list[str]:
         lines.append(f"  round {t}: x = {shorten_value(row['x'])}, y = {row['y']:+.0f}")
         if t < len(example.rows) and len(example.rows) > 4:
             continue
-        shown = [
-            (
-                quantity,
-                "" if row[quantity].get("seen") is None else shorten_value(row[quantity]["seen"]),
-                row[quantity],
-            )
-            for quantity in QUANTITIES
-            if row[quantity]["expected"] is not None
-        ]
-        width = max(len("subject"), *(len(seen) for _, seen, _ in shown))
-        lines.append(f"    {'':12} {'subject':{width}}  {verdict.definition.id}")
-        for quantity, seen, both in shown:
-            name = names.get(quantity, quantity)
-            lines.append(f"    {name:12} {seen:{width}}  {shorten_value(both['expected'])}")
+        shown = [("", "subject", verdict.definition.id)]
+        for quantity in QUANTITIES:
+            seen, expected = row[quantity].get("seen"), row[quantity]["expected"]
+            if expected is not None:
+                text = "" if seen is None else shorten_value(seen)
+                shown.append((names.get(quantity, quantity), text, shorten_value(expected)))
+        width = max(len(text) for _, text, _ in shown)
+        lines += [f"    {name:12} {text:{width}}  {expected}" for name, text, expected in shown]
     return lines
 
 
@@ -161,9 +145,7 @@ def render_json(verdict: "Conformance") -> str:
         "sentence": verdict.headline,
         "explained_by": list(verdict.deviations) or ([verdict.order] if verdict.order else []),
         "or_by": [each.id for each in verdict.alternatives],
-        "seen": [each.seen for each in verdict.candidate.deviations if each.seen]
-        if verdict.candidate
-        else [],
+        "seen": [each.seen for each in verdict.explained_by if each.seen],
         "rounds": verdict.agreement.rounds,
         "unclear_rounds": verdict.agreement.unclear,
         "largest_difference": verdict.agreement.largest,
@@ -171,20 +153,15 @@ def render_json(verdict: "Conformance") -> str:
         "compared": sorted(verdict.agreement.quantities),
         "remarks": list(verdict.remarks),
     }
-    if verdict.divergence is not None:
+    first = verdict.divergence
+    if first and verdict.example:
         found["first_difference"] = {
-            "input": verdict.divergence.input.name,
-            "round": verdict.divergence.round,
-            "quantity": verdict.divergence.quantity,
+            "input": first.input.name,
+            "round": first.round,
+            "quantity": first.quantity,
         }
-    if verdict.example is not None:
         found["place"] = verdict.example.place
         found["formula"] = find_formula(verdict.definition, verdict.example.place)
-        found["example"] = [_plain(row) for row in verdict.example.rows]
-    return json.dumps(found, indent=2) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        found["example"] = verdict.example.rows
+    # What json does not know is an array or a number of NumPy.
+    return json.dumps(found, indent=2, default=lambda value: value.tolist()) + "\n"

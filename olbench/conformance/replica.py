@@ -5,18 +5,21 @@ small function by name, and a catalogue entry exchanges parts: that is how a con
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.probing import interpret
+from olbench.conformance.inputs import Input
 from olbench.learners.examples import Floats
 
 Part = Callable[..., Any]
-Exchange = Mapping[str, Callable[[Part], Part]]
+#: By name, functions that get the part they replace before its arguments.
+Exchange = Mapping[str, Part]
 
 
 @dataclass(frozen=True)
@@ -99,34 +102,34 @@ class Replica:
         self.rule = interpret(definition.rule)
         self.parts = dict(PARTS)
         for exchange in exchanges:
-            for name, replace in exchange.items():
-                self.parts[name] = replace(self.parts[name])
+            for name, part in exchange.items():
+                self.parts[name] = partial(part, self.parts[name])
         self.params = self.parts["params"](dict(params))
         self.p: Any = self.parts["constants"](self)
         self.given: tuple[Floats, Floats] | None = None
         self.t = self.k = 0
         self.mu: Floats = np.empty(0)
         self.sigma: Floats = np.empty((0, 0))
-        self.total: Floats = np.empty(0)
-        self.shown = self.before = self.mu
+        self.total = self.shown = self.before = self.mu
 
-    def place(self, start: tuple[Floats, Floats] | None) -> None:
-        self.given = start
+    def meet(self, given: Input) -> Iterator[ReplicaRound]:
+        """Pass over an input, from the state that it gives."""
+        self.given = given.start
+        for x, y in zip(given.X, given.y, strict=True):
+            yield self.learn(x, float(y))
 
     def learn(self, x: Floats, y: float) -> ReplicaRound:
         x = self.parts["row"](self, x)
         if not self.t:
-            mu, self.sigma = self.parts["start"](self, x.size)
-            # A part may have added features to those of a given state, which start as they would have.
-            n = len(self.given[0]) if self.given else 0
-            self.mu = mu.copy()
+            self.mu, self.sigma = self.parts["start"](self, x.size)
             if self.given:
+                # A part may have added features to those of a given state, which start as they would have.
+                n = len(self.given[0])
                 self.mu[:n], self.sigma[:n, :n] = self.given
             self.total = np.zeros(x.size)
             self.shown = self.before = self.mu
         self.t += 1
-        found: ReplicaRound = self.parts["visit"](self, x, self.parts["label"](self, y))
-        return found
+        return self.parts["visit"](self, x, self.parts["label"](self, y))  # type: ignore[no-any-return]
 
     def learn_once(self, x: Floats, y: float) -> ReplicaRound:
         second = self.definition.order == "second"

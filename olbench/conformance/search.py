@@ -1,8 +1,7 @@
 """Finding what explains a difference: a convention, another algorithm, a known defect, or two of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -13,7 +12,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.catalogue import Deviation, Kind, find_deviations
 from olbench.conformance.comparison import Agreement, Divergence, compare, tolerance_of
 from olbench.conformance.replica import Exchange, Replica
-from olbench.conformance.subjects import Recording
+from olbench.conformance.subjects import Recording, Recordings
 from olbench.errors import UserError
 
 BEAM = 40
@@ -29,12 +28,17 @@ class Candidate:
         known = [each.exchange for each in self.deviations]
         return Replica(self.definition, self.params, (*known, *exchanges))
 
-    def compare(self, recordings: Sequence[Recording], unit: float) -> Agreement:
+    def compare(self, recordings: Recordings) -> Agreement:
         try:
-            return compare(self.make, recordings, unit)
+            return compare(self.make, recordings)
         # A parameter that it cannot have, or a Sigma that became singular: it is not this candidate.
         except (ValueError, ArithmeticError):
             return Agreement()
+
+    def list_more(self) -> Iterator["Candidate"]:
+        """Yield the candidates with one deviation more."""
+        for each in find_deviations(self.definition, self.params):
+            yield Candidate(self.definition, self.params, (*self.deviations, each))
 
     def kind(self, target: Definition) -> Kind:
         """Return what it would be to be this candidate: the gravest of its deviations."""
@@ -47,9 +51,9 @@ class Candidate:
 def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]:
     found = []
     for other in definitions():
-        if other is target or other.order not in ("first", "second") or other.is_own or other.rule is None:
+        if other.order not in ("first", "second") or other.rule is None:
             continue
-        if other.only_native:
+        if other is target or other.is_own or other.only_native:
             continue
         names = {parameter.name for parameter in other.parameters if not parameter.instead_of}
         shared = {name: value for name, value in params.items() if name in names}
@@ -66,31 +70,21 @@ def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]
 
 
 def search(
-    target: Definition,
-    params: dict[str, Value],
-    first: Divergence,
-    recordings: Sequence[Recording],
-    unit: float,
+    target: Candidate, first: Divergence, recordings: Recordings
 ) -> tuple[Candidate, Agreement] | None:
-    singles = find_deviations(target, params)
-    others = find_others(target, params)
-    mine = partial(Candidate, target, params)
-    plain = [mine((each,)) for each in singles]
-    waves: list[Iterator[Candidate]] = [
-        iter([each for each in plain if each.kind(target) != "defect"] + others),
-        iter([each for each in plain if each.kind(target) == "defect"]),
-        _list_pairs(target, params, singles),
-        (
-            Candidate(other.definition, other.params, (each,))
-            for other in others
-            for each in find_deviations(other.definition, other.params)
-        ),
+    singles = list(target.list_more())
+    others = find_others(target.definition, target.params)
+    waves: list[Iterable[Candidate]] = [
+        [each for each in singles if each.kind(target.definition) != "defect"] + others,
+        [each for each in singles if each.kind(target.definition) == "defect"],
+        _list_pairs(target),
+        (more for other in others for more in other.list_more()),
     ]
     promising: list[tuple[int, Candidate]] = []
     second_best = None
     for wave in waves:
         for candidate in wave:
-            agreement = candidate.compare(recordings, unit)
+            agreement = candidate.compare(recordings)
             if agreement.explains(first) and agreement.is_sigma:
                 return candidate, agreement
             if agreement.explains(first):  # the weights agree, but a covariance that is shown does not
@@ -100,50 +94,45 @@ def search(
             return second_best
     promising.sort(key=lambda each: -each[0])
     for _, candidate in promising[:BEAM]:
-        for each in find_deviations(candidate.definition, candidate.params):
-            more = Candidate(candidate.definition, candidate.params, (*candidate.deviations, each))
-            agreement = more.compare(recordings, unit)
+        for more in candidate.list_more():
+            agreement = more.compare(recordings)
             if agreement.explains(first):
                 return more, agreement
     return None
 
 
-def find_alternatives(
-    found: Candidate, first: Divergence, recordings: Sequence[Recording], unit: float
-) -> list[Deviation]:
+def find_alternatives(found: Candidate, first: Divergence, recordings: Recordings) -> list[Deviation]:
     """Return the single deviations that explain all rounds as well as the one that was found.
 
     Some are the same by mathematics: to learn each example twice with AROW is to learn it with r / 2.
     """
     if len(found.deviations) != 1:
         return []
-    is_sigma = found.compare(recordings, unit).is_sigma
-    alternatives = []
-    for each in find_deviations(found.definition, found.params):
-        agreement = Candidate(found.definition, found.params, (each,)).compare(recordings, unit)
-        if each not in found.deviations and agreement.explains(first) and agreement.is_sigma is is_sigma:
-            alternatives.append(each)
+    is_sigma = found.compare(recordings).is_sigma
+    alternatives: list[Deviation] = []
+    for other in Candidate(found.definition, found.params).list_more():
+        agreement = other.compare(recordings)
+        if other != found and agreement.explains(first) and agreement.is_sigma is is_sigma:
+            alternatives += other.deviations
     return alternatives
 
 
-def _list_pairs(
-    target: Definition, params: dict[str, Value], singles: Sequence[Deviation]
-) -> Iterator[Candidate]:
+def _list_pairs(target: Candidate) -> Iterator[Candidate]:
     """Yield pairs of deviations, those with fewer defects first; the order of a pair may matter."""
-    pairs = sorted(combinations(singles, 2), key=lambda pair: sum(each.kind == "defect" for each in pair))
-    for first, second in pairs:
-        yield Candidate(target, params, (first, second))
+    pairs = combinations(find_deviations(target.definition, target.params), 2)
+    for first, second in sorted(pairs, key=lambda pair: sum(each.kind == "defect" for each in pair)):
+        yield Candidate(target.definition, target.params, (first, second))
         if first.exchange.keys() & second.exchange.keys():
-            yield Candidate(target, params, (second, first))
+            yield Candidate(target.definition, target.params, (second, first))
 
 
-def find_order(candidate: Candidate, recordings: Sequence[Recording], unit: float) -> str:
+def find_order(candidate: Candidate, recordings: Recordings) -> str:
     """Return in which other order a learner that fits all rows at once visits them; or an empty text."""
     found: set[str] = set()
     for recording in recordings:
         for n, sighting in enumerate(recording.sightings[:4], start=1):
             if n > 1 and sighting is not None and sighting.weights is not None:
-                order = _find_visits(candidate, recording, n, sighting.weights, unit)
+                order = _find_visits(candidate, recording, n, sighting.weights)
                 if order is None:
                     return ""
                 found.add(order)
@@ -151,13 +140,14 @@ def find_order(candidate: Candidate, recordings: Sequence[Recording], unit: floa
     return found.pop() if len(found) == 1 else ""
 
 
-def _find_visits(candidate: Candidate, recording: Recording, n: int, seen: Any, unit: float) -> str | None:
+def _find_visits(candidate: Candidate, recording: Recording, n: int, seen: Any) -> str | None:
     X, y = recording.input.X, recording.input.y
     orders = [("", range(n)), *((f"passes {k} times over the rows", [*range(n)] * k) for k in (2, 3))]
     orders += [("visits the rows in an order of its own", each) for each in permutations(range(n))]
     for says, order in orders:
         replica = candidate.make()
         weights = [replica.learn(X[i], float(y[i])).weights for i in order][-1]
-        if np.max(np.abs(weights - seen)) <= tolerance_of(unit) * max(1e-300, float(np.max(np.abs(weights)))):
+        largest = max(1e-300, float(np.max(np.abs(weights))))
+        if np.max(np.abs(weights - seen)) <= tolerance_of(recording.unit) * largest:
             return says
     return None

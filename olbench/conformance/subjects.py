@@ -4,8 +4,7 @@ import contextlib
 import io
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,11 +30,10 @@ class Sighting:
     margin: float | None = None
     weights: Floats | None = None
     covariance: Floats | None = None
-    bias: float | None = None
 
     @property
     def is_finite(self) -> bool:
-        shown = (self.margin, self.weights, self.covariance, self.bias)
+        shown = (self.margin, self.weights, self.covariance)
         return all(bool(np.all(np.isfinite(each))) for each in shown if each is not None)
 
 
@@ -45,6 +43,11 @@ class Recording:
     sightings: list[Sighting | None] = field(default_factory=list)
     start: Floats | None = None
     failure: str = ""
+    #: The unit of rounding of what was seen.
+    unit: float = DOUBLE
+
+
+Recordings = Sequence[Recording]
 
 
 class Subject(ABC):
@@ -64,14 +67,28 @@ class Subject(ABC):
 
     def record(self, given: Input) -> Recording:
         """Return a pass over an input; a failure of the subject ends it and is part of it."""
-        recording = Recording(given)
+        recording, out = Recording(given), io.StringIO()
         if given.start is not None and not self.can_start:
             return recording
         try:
-            with _guard(self.remarks):
+            with (
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(io.StringIO()),
+                warnings.catch_warnings(action="ignore"),
+                np.errstate(all="ignore"),
+            ):
                 self.watch(recording)
+        except (UserError, KeyboardInterrupt):
+            raise
         except SubjectError as error:
             recording.failure = str(error)
+        except SystemExit as error:
+            recording.failure = f"it ends the process (exit code {error.code})"
+        except BaseException as error:
+            recording.failure = f"it fails with {shorten(describe_error(error), 120)}"
+        if out.getvalue().strip():
+            first = out.getvalue().strip().splitlines()[0]
+            self.remarks[f"it prints while it learns, first {show_name(first)}"] = None
         for t, seen in enumerate(recording.sightings):
             if seen is not None and not seen.is_finite:
                 del recording.sightings[t:]
@@ -80,39 +97,15 @@ class Subject(ABC):
         return recording
 
 
-@contextmanager
-def _guard(remarks: dict[str, None]) -> Iterator[None]:
-    """Turn every failure of foreign code into one sentence."""
-    out = io.StringIO()
-    try:
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(io.StringIO()),
-            warnings.catch_warnings(),
-            np.errstate(all="ignore"),
-        ):
-            warnings.simplefilter("ignore")
-            yield
-    except (SubjectError, UserError, KeyboardInterrupt):
-        raise
-    except SystemExit as error:
-        raise SubjectError(f"it ends the process (exit code {error.code})") from None
-    except BaseException as error:
-        raise SubjectError(f"it fails with {shorten(describe_error(error), 120)}") from error
-    finally:
-        if out.getvalue().strip():
-            first = out.getvalue().strip().splitlines()[0]
-            remarks[f"it prints while it learns, first {show_name(first)}"] = None
-
-
-def find_unit(subject: Subject, recordings: Sequence[Recording]) -> float:
-    """Return the unit of rounding of what was seen: single precision if every weight fits into it."""
-    seen = [each.weights for one in recordings for each in one.sightings if each and each.weights is not None]
-    margins = [each.margin for one in recordings for each in one.sightings if each and each.margin]
-    values = np.concatenate([np.ravel(each) for each in seen]) if seen else np.array(margins)
-    finite = values[np.isfinite(values) & (values != 0)].astype(np.float64) if values.size else values
+def set_unit(subject: Subject, recordings: Recordings) -> None:
+    """Note the unit of rounding of what was seen: single precision if every weight fits into it."""
+    sightings = [each for one in recordings for each in one.sightings if each]
+    seen = [np.ravel(each.weights) for each in sightings if each.weights is not None]
+    values = np.concatenate(seen) if seen else np.array([each.margin for each in sightings if each.margin])
+    finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     with np.errstate(over="ignore"):
         single = finite.size > 8 and bool(np.all(finite.astype(np.float32) == finite))
     # Whole numbers, as a perceptron may have, fit into single precision whatever they were computed in.
-    coarse = np.all(finite * 1024 == np.round(finite * 1024)) if single else True
-    return max(subject.unit, SINGLE if single and not coarse else 0.0)
+    coarse = bool(np.all(finite * 1024 == np.round(finite * 1024)))
+    for each in recordings:
+        each.unit = max(subject.unit, SINGLE if single and not coarse else 0.0)

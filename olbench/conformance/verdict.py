@@ -11,14 +11,14 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.catalogue import CATALOGUE, Deviation, find_deviations
+from olbench.conformance.catalogue import CATALOGUE, Deviation
 from olbench.conformance.comparison import Agreement, Divergence, compare
 from olbench.conformance.example import SmallestExample, find_example
 from olbench.conformance.inputs import Input, design_inputs, design_steps
 from olbench.conformance.objects import ObjectSubject, make_subject
 from olbench.conformance.rendering import describe_params, render_headline, render_text
 from olbench.conformance.search import Candidate, find_alternatives, find_order, search
-from olbench.conformance.subjects import SINGLE, Recording, Subject, find_unit
+from olbench.conformance.subjects import SINGLE, Recording, Recordings, Subject, set_unit
 from olbench.errors import UserError, suggest
 
 VerdictKind = Literal["conforms", "convention", "variant", "defect", "differs", "failed"]
@@ -44,16 +44,21 @@ class Conformance:
     allowed: tuple[str, ...] = ()
 
     @property
+    def explained_by(self) -> tuple[Deviation, ...]:
+        return self.candidate.deviations if self.candidate else ()
+
+    @property
     def conforms(self) -> bool:
         """Whether it is the algorithm, or differs only in conventions that are allowed."""
-        names = {each.id for each in self.candidate.deviations} if self.candidate else {self.order}
+        names = {each.id for each in self.explained_by}
         return self.outcome == "conforms" or (self.outcome == "convention" and names.issubset(self.allowed))
 
     @property
     def deviations(self) -> tuple[str, ...]:
-        known = tuple(each.id for each in self.candidate.deviations) if self.candidate else ()
-        other = self.candidate is not None and self.candidate.definition is not self.definition
-        return ((self.candidate.definition.id,) if self.candidate and other else ()) + known
+        """The ids of what it is: another algorithm, entries of the catalogue."""
+        is_other = self.candidate is not None and self.candidate.definition is not self.definition
+        other = (self.candidate.definition.id,) if self.candidate and is_other else ()
+        return (*other, *(each.id for each in self.explained_by))
 
     @property
     def place(self) -> str:
@@ -113,20 +118,19 @@ def judge(
     if definition.rule is None or definition.order not in ("first", "second"):
         raise UserError(f"{definition.id} has no rule of first or second order that could be compared")
     refuse_labelled(definition)
-    ids = [each.id for each in CATALOGUE]
-    for name in allow:
+    ids, allowed = [each.id for each in CATALOGUE], tuple(allow)
+    for name in allowed:
         if name not in ids:
             raise UserError(f"there is no convention '{name}'{suggest(name, ids)} in the catalogue")
-    target = Candidate(definition, dict(params))
-    verdict = _judge(subject, target, tuple(data), tuple(allow))
+    target, inputs = Candidate(definition, dict(params)), [*design_inputs(), *design_steps(), *data]
+    verdict = _judge(subject, target, inputs)
     if verdict.outcome != "conforms" and isinstance(subject, ObjectSubject) and subject.style == "one":
         # A learn_one that multiplies by its label wants -1 and +1; River's gets False and True.
         subject.signed = True
-        again = _judge(subject, target, tuple(data), tuple(allow))
+        again = _judge(subject, target, inputs)
         if again.outcome not in ("differs", "failed") and verdict.outcome != "convention":
-            return again
-        subject.signed = False
-    return verdict
+            verdict = again
+    return replace(verdict, allowed=allowed)
 
 
 def refuse_labelled(definition: Definition) -> None:
@@ -138,95 +142,88 @@ def refuse_labelled(definition: Definition) -> None:
         )
 
 
-def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tuple[str, ...]) -> Conformance:
-    recordings = [subject.record(given) for given in [*design_inputs(), *design_steps(), *data]]
-    unit = find_unit(subject, recordings)
-    recordings, zero_rows = _set_zero_rows_apart(target, recordings, unit)
+def _judge(subject: Subject, target: Candidate, inputs: Sequence[Input]) -> Conformance:
+    recordings = [subject.record(given) for given in inputs]
+    set_unit(subject, recordings)
+    recordings, zero_rows = _set_zero_rows_apart(target, recordings)
     remarks = list(subject.remarks)
-    agreement = compare(target.make, recordings, unit)
-    broken = [each for each in recordings if each.failure]
-    verdict = Conformance(subject.name, target.definition, target.params, "conforms", agreement, unit)
+    agreement = compare(target.make, recordings)
+    failures = [
+        f"{each.failure}, in round {len(each.sightings) + 1:,} of '{each.input.name}'"
+        for each in recordings
+        if each.failure
+    ]
+    verdict = Conformance(
+        subject.name, target.definition, target.params, "conforms", agreement, recordings[0].unit
+    )
     first = agreement.divergence
     if first is None:
-        if agreement.holds and not broken:
-            remarks += zero_rows + _list_remarks(target, agreement, unit, recordings)
+        if agreement.holds and not failures:
+            remarks += zero_rows + _list_remarks(target, agreement, recordings)
             return replace(verdict, remarks=tuple(remarks))
-        failure = _describe_failure(broken[0]) if broken else "nothing that it shows can be compared"
+        failure = failures[0] if failures else "nothing that it shows can be compared"
         return replace(verdict, outcome="failed", failure=failure, remarks=tuple(remarks))
-    remarks += [_describe_failure(each) for each in broken[:1]]
-    found = search(target.definition, target.params, first, recordings, unit)
-    is_fitted = isinstance(subject, ObjectSubject) and subject.style == "fit"
-    order = find_order(target, recordings, unit) if is_fitted and not found else ""
-    outcome: VerdictKind = "defect" if order else "differs"
+    remarks += failures[:1]
+    verdict = replace(verdict, divergence=first, example=find_example(subject, target, first, recordings))
+    found = search(target, first, recordings)
     if found:
-        outcome, agreement = found[0].kind(target.definition), found[1]
-    elif _is_random(subject, recordings):
+        candidate, agreement = found
+        return replace(
+            verdict,
+            outcome=candidate.kind(target.definition),
+            agreement=agreement,
+            candidate=candidate,
+            alternatives=tuple(find_alternatives(candidate, first, recordings)),
+            remarks=tuple(remarks),
+        )
+    is_fitted = isinstance(subject, ObjectSubject) and subject.style == "fit"
+    order = find_order(target, recordings) if is_fitted else ""
+    if _is_random(subject, recordings):
         remarks.append("two passes over the same rows differ: it is not deterministic")
-    return replace(
-        verdict,
-        outcome=outcome,
-        agreement=agreement,
-        candidate=found[0] if found else None,
-        order=order,
-        alternatives=tuple(find_alternatives(found[0], first, recordings, unit)) if found else (),
-        divergence=first,
-        example=find_example(subject, target, first, recordings, unit),
-        remarks=tuple(remarks),
-        allowed=allow,
-    )
+    return replace(verdict, outcome="defect" if order else "differs", order=order, remarks=tuple(remarks))
 
 
-def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
+def _is_random(subject: Subject, recordings: Recordings) -> bool:
     first = max(recordings, key=lambda each: len(each.sightings))
-    again = subject.record(first.input)
-    pairs = zip(first.sightings, again.sightings, strict=False)
+    pairs = zip(first.sightings, subject.record(first.input).sightings, strict=False)
     return any(
         not np.array_equal(a.weights, b.weights)
         for a, b in pairs
-        if a is not None and b is not None and a.weights is not None and b.weights is not None
+        if a and b and a.weights is not None and b.weights is not None
     )
 
 
-def _describe_failure(recording: Recording) -> str:
-    t = len(recording.sightings) + 1
-    return f"{recording.failure}, in round {t:,} of '{recording.input.name}'"
-
-
-def _set_zero_rows_apart(
-    target: Candidate, recordings: Sequence[Recording], unit: float
-) -> tuple[list[Recording], list[str]]:
+def _set_zero_rows_apart(target: Candidate, recordings: Recordings) -> tuple[list[Recording], list[str]]:
     """Return the passes up to where only a row of zeros explains a difference, and what is to be said of it.
 
     The formulas of many papers divide zero by zero there, so no paper says what is right.
     """
     kept, remarks = [], []
     clean = [each for each in recordings if not each.input.has_zero_rows]
-    is_same = compare(target.make, clean, unit).divergence is None
+    is_same = compare(target.make, clean).divergence is None
     for recording in recordings:
         zeros = np.flatnonzero(~recording.input.X.any(axis=1))
-        found = compare(target.make, [recording], unit).divergence if zeros.size and is_same else None
+        found = compare(target.make, [recording]).divergence if zeros.size and is_same else None
         if zeros.size and (recording.failure or (found is not None and found.round > zeros[0])):
             what = recording.failure or "it goes on differently"
             remarks.append(f"after a row of zeros, of which the paper does not speak, {what}")
-            recording = Recording(recording.input, recording.sightings[: zeros[0]], recording.start)
+            recording = replace(recording, sightings=recording.sightings[: zeros[0]], failure="")
         kept.append(recording)
     return kept, remarks
 
 
-def _list_remarks(
-    target: Candidate, agreement: Agreement, unit: float, recordings: Sequence[Recording]
-) -> list[str]:
+def _list_remarks(target: Candidate, agreement: Agreement, recordings: Recordings) -> list[str]:
     remarks = []
-    if agreement.ties - {1.0}:
+    if agreement.ties_are_negative:
         remarks.append("it predicts -1 where the margin is exactly zero; sign(0) is +1 here")
-    if unit >= SINGLE:
+    if recordings[0].unit >= SINGLE:
         remarks.append("it shows numbers of single precision or of fewer digits, and is judged by them")
     hidden = [
         each.says
-        for each in find_deviations(target.definition, target.params)
-        if each.kind == "convention"
-        and each.exchange.keys() & {"params", "constants"}
-        and Candidate(target.definition, target.params, (each,)).compare(recordings, unit).holds
+        for more in target.list_more()
+        for each in more.deviations
+        if each.kind == "convention" and each.exchange.keys() & {"params", "constants"}
+        if more.compare(recordings).holds
     ]
     if hidden:
         setting = describe_params(target.params)
