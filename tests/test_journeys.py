@@ -70,11 +70,7 @@ def test_own_learner_from_a_file_to_a_paper(walk, tmp_path):
     assert "Timid AROW" in latex
     assert latex.count("{") == latex.count("}")
     walk("report", "mine", "--figures", "figures")
-    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".py") == [
-        "cache",
-        "figures",
-        "mine",
-    ]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".py") == ["figures", "mine"]
 
 
 def test_a_regression_check_from_a_baseline_to_a_change(walk, tmp_path):

@@ -29,9 +29,9 @@ def entry(dataset: str, label: str, place: int, runs: int = RUNS) -> Entry:
     return replace(base, columns=columns, points=POINTS, curves={"mistakes": counts.astype(float)})
 
 
-def made(datasets=("drawn",), labels=SEVEN, runs: int = RUNS, protocol: str = "crossval") -> Results:
+def made(datasets=("drawn",), labels=SEVEN, runs: int = RUNS) -> Results:
     entries = [entry(name, label, k, runs) for name in datasets for k, label in enumerate(labels)]
-    return folds.results(entries, protocol)
+    return folds.results(entries)
 
 
 def test_curves_are_means_and_their_bars_deviations():

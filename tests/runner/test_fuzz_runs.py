@@ -26,7 +26,7 @@ from olbench.cli.report import render_brief
 from olbench.data.source import find_sources
 from olbench.engine.runner import refuse_too_many
 from olbench.errors import UserError
-from olbench.protocols import cells_of, get_protocol
+from olbench.protocols import cells_of, get_protocol, read_experiment
 from olbench.protocols.reading import read_config
 from olbench.records import ledger, run_file
 from olbench.records.record import RecordError, read_line
@@ -35,6 +35,7 @@ from olbench.report import regression
 from olbench.report.document import report_document
 from olbench.report.model import make_report
 from olbench.report.renderers import format_names
+from olbench.structs import from_plain
 from tests.changes import ODD, changed_tree, damaged, examples, expect_sentence
 from tests.report.editing import seal
 from tests.runner.conftest import ROOT
@@ -115,7 +116,7 @@ def test_a_config_is_planned_or_refused_with_its_place(content):
         expect_sentence(error, has=str(path))
         return
     plain = json.loads(json.dumps(config.plain()))
-    assert json.loads(json.dumps(type(config).from_plain(plain).plain())) == plain
+    assert json.loads(json.dumps(read_experiment(from_plain(plain, "config"), "config").plain())) == plain
     if all(spec.name in BUNDLED and spec.path is None and spec.positive is None for spec in config.datasets):
         try:
             sources, _ = find_sources(config.datasets, False)

@@ -31,7 +31,7 @@ def machine_text(run: RunFile) -> str:
 
 
 def data(report: Report) -> Mapping[str, Any]:
-    content = report.results.run.plain()
+    content = report.results.run.plain() | {"config": report.results.config.plain()}
     names = ("config", "data", "seeds", "versions", "commit", "dirty", "machine", "start", "end")
     return {"run": {name: content[name] for name in names}}
 
