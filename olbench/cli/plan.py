@@ -28,7 +28,7 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
     quantities = [
         each
         for each in protocol.quantities
-        if each.judged or each is protocol.headline or (alone and each.name == SECONDS.name)
+        if each.judged or each is protocol.quantities[0] or (alone and each.name == SECONDS.name)
     ]
     columns = (
         *left("data set", "algorithm"),
@@ -83,7 +83,7 @@ def _warning(cell: Cell, records: list[dict[str, Any]], failed: int, is_undecide
         flagged = next(r for r in records if any(each.of(r) > 0 for each in recorded if each.flag))
         found.append(f"`olbench verify RUN --trial {flagged['key']}` says why")
     if is_undecided:
-        title, ties = cell.protocol.headline.title, cell.config.tuning.ties
+        title, ties = cell.protocol.quantities[0].title, cell.config.tuning.ties
         found.append(f"{title} is undefined in every tuning trial, so `ties: {ties}` chose")
     return "; ".join([*found, *([f"{count(failed, 'trial')} failed"] if failed else [])])
 

@@ -103,6 +103,7 @@ class CrossvalExperiment(Experiment):
         Key("weights", choice(*WEIGHTS), "none", "how the values of features are weighted"),
         Key("positives", read_share, 1.0, "share of the positive rows that takes part, chosen at random"),
     )
+    fitted_on = TRAINING_ROWS
     order_free = ("repeats", "epochs", "weights", "tuning.also", "tuning.seed")
 
 
@@ -192,7 +193,6 @@ class CrossValidation(Protocol):
             along_title="epochs over the training rows", level=True, required=True,
         ),
     )  # fmt: skip
-    fitted_on = TRAINING_ROWS
 
     def cells(self, sources: Sequence[Source]) -> list[CrossvalCell]:
         folds, policy, ways = self.experiment.folds, self.experiment.duplicates, self.experiment.tuning.ways
@@ -214,11 +214,6 @@ class CrossValidation(Protocol):
             for each in self.experiment.entries(sources)
             for way, suffix in suffixes.items()
         ]
-
-    def overlap(self, setting: Mapping[str, Any]) -> float:
-        """Return the size of a fold over that of the others; a given split is the same in every trial."""
-        folds = setting.get("folds", 1)
-        return 1 / (folds - 1) if folds > 1 else 0.0
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         usable = find_usable(source, trial.setting["duplicates"])

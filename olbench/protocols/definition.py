@@ -12,16 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
-from olbench.errors import UserError, plural, shorten
-from olbench.learners.examples import as_examples
-from olbench.learners.learners import Learner
+from olbench.errors import UserError, plural
 from olbench.learners.passes import online_pass
 from olbench.learners.state import count_memory_bytes
 from olbench.plugins import Registry, file_of
@@ -34,7 +30,6 @@ from olbench.records import seeds
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial, code_of
 from olbench.structs import choice as choice
-from olbench.structs import is_number
 from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
 
@@ -85,15 +80,9 @@ class Protocol(ABC):
     quantities: tuple[Quantity, ...]
     #: What a record has besides.
     recorded: ClassVar[tuple[Quantity, ...]] = ()
-    #: What a config can ask for in place of the usual quantities, by name.
-    measures: ClassVar[Mapping[str, Quantity]] = {}
     series: tuple[Series, ...] = ()
     #: What the number of a trial counts: permutations, folds or splits. The key of that name says how many.
     numbered: ClassVar[str] = "permutation"
-    #: Whether it can tell more than two classes apart.
-    multiclass: ClassVar[bool] = False
-    #: The rows that decide how features of the user's own data are scaled; empty where none may.
-    fitted_on: ClassVar[str] = ""
 
     def __init__(self, experiment: Experiment | None = None):
         if experiment is not None:
@@ -110,87 +99,27 @@ class Protocol(ABC):
     def refuse(self, definition: Definition) -> None:  # noqa: B027
         """Raise a UserError if an algorithm cannot run under this protocol."""
 
-    def wanted(self, role: str) -> tuple[str, ...]:
-        """Return which numbers the record of a trial must have that the experiment asks for in particular.
-
-        They change nothing about the trial, so its key stays; a record that lacks one is made again.
-        """
-        return ()
-
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
         """Return a record as a cell with this setting reports it, where several cells share a trial."""
         return record
-
-    def overlap(self, setting: Mapping[str, Any]) -> float:
-        """Return n_test / n_train of trials with this setting if each is a division of the same rows, else 0.
-
-        Such trials share training rows, which correlates them; statistics over them are corrected for that.
-        """
-        return 0.0
 
     def find_breakdown(self, trial: Trial) -> "Breakdown | None":
         """Return where and why a trial first breaks down numerically, where it is a single pass."""
         return None
 
-    def warm_up(self, learner: Learner) -> None:
-        """Compile what trials need: to learn, and to predict examples apart from learning them."""
-        learner.warm_up()
-        learner.scores(as_examples(np.ones((1, 2))).rows(), np.zeros(0, np.int64))
 
-    def facts(self, source: Source) -> Mapping[str, Any]:
-        """Return the facts on a data set that trials need besides its examples, as plain values.
+def numbers_of(protocol: Protocol) -> tuple[Quantity, ...]:
+    """Return the numbers of a record; a ratio is computed from two of them."""
+    return tuple(each for each in (*protocol.recorded, *protocol.quantities) if not each.ratio)
 
-        On a cluster, it travels with each trial and is in `source.facts` there.
-        """
-        return {}
 
-    @property
-    def headline(self) -> Quantity:
-        """The quantity that ranks algorithms."""
-        return self.quantities[0]
-
-    @property
-    def judged(self) -> tuple[Quantity, ...]:
-        """The quantities that are compared with what papers report."""
-        return tuple(quantity for quantity in self.quantities if quantity.judged)
-
-    @property
-    def numbers(self) -> tuple[Quantity, ...]:
-        """The numbers of a record; a ratio is computed from two of them."""
-        return tuple(each for each in (*self.recorded, *self.quantities) if not each.ratio)
-
-    @property
-    def exact(self) -> tuple[Quantity, ...]:
-        """The recorded numbers that must repeat to the last digit."""
-        return tuple(each for each in self.numbers if each.exact)
-
-    def quantity(self, name: str) -> Quantity:
-        """Return one of the quantities by its name."""
-        every = {each.name: each for each in (*self.recorded, *self.quantities)}
-        if name not in every:
-            known = ", ".join(each.name for each in (*self.quantities, *self.recorded))
-            raise UserError(f"the protocol {self.id} measures no '{name}'; it measures {known}")
-        return every[name]
-
-    def find_defect(self, record: Record) -> str:
-        """Return why a record does not fit this protocol, such as a missing number, or ''."""
-        for name, (must_be_there, may_be_undefined) in self._numbers.items():
-            value = record.get(name, None if must_be_there else 0)
-            if not is_number(value) and not (value is None and may_be_undefined):
-                return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
-        usual = type(self).quantities[0]
-        if usual.ratio and not record[usual.ratio[1]]:
-            return f"its {usual.ratio[1]} is 0"
-        for each in (*self.quantities, *self.recorded):
-            if each.ratio and record.get(each.ratio[0]) and not record.get(each.ratio[1]):
-                return f"it has {each.ratio[0]}, but its {each.ratio[1]} is 0"
-        return ""
-
-    @cached_property
-    def _numbers(self) -> dict[str, tuple[bool, bool]]:
-        usual, every = type(self).quantities, (*self.quantities, *self.recorded)
-        asked = {each.name for each in every} - {each.name for each in (*usual, *self.recorded)}
-        return {name: (name in usual[0].fields, name in asked) for each in every for name in each.fields}
+def find_quantity(protocol: Protocol, name: str) -> Quantity:
+    every = (*protocol.quantities, *protocol.recorded)
+    for each in every:
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in every)
+    raise UserError(f"the protocol {protocol.id} measures no '{name}'; it measures {known}")
 
 
 REGISTRY: Registry[Protocol] = Registry(
@@ -269,6 +198,13 @@ class Cell:
         """The settings that are tuned like parameters, such as the number of epochs, by name."""
         return {}
 
+    def wanted(self, role: str) -> tuple[str, ...]:
+        """Return which numbers the record of a trial must have that the experiment asks for in particular.
+
+        They change nothing about the trial, so its key stays; a record that lacks one is made again.
+        """
+        return ()
+
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
         """Return the whole setting of a trial of this role, with what was chosen."""
         return {**self.config.setting(role), **self.source_setting, **self.setting_of(choice)}
@@ -289,7 +225,7 @@ class Cell:
         """Roughly how many bytes a trial takes besides the examples: its learner, its order, its margins."""
         classes = {"classes": self.source.classes} if self.source.classes else {}
         setting = {**classes, **self.config.setting("report"), **self.source_setting}
-        return self.learner_bytes + scratch_bytes(self.protocol.wanted("report"), self.source.n, setting)
+        return self.learner_bytes + scratch_bytes(self.wanted("report"), self.source.n, setting)
 
     @property
     def shared_memory(self) -> int:
@@ -354,7 +290,7 @@ class Cell:
             return None
         if any(record["status"] != "ok" for record in found):
             return math.inf
-        quantity = self.protocol.headline
+        quantity = self.protocol.quantities[0]
         pooled = {name: sum(record[name] for record in found) for name in quantity.ratio or ()}
         loss = float(quantity.loss(sum(quantity.of(each) for each in ([pooled] if pooled else found))))
         return tuning.UNDEFINED if math.isnan(loss) else loss
@@ -419,7 +355,7 @@ class Cell:
             setting={**self.trial_setting(choice, role), **setting},
             code=self._code,
             source=self.source,
-            wanted=self.protocol.wanted(role),
+            wanted=self.wanted(role),
         )
 
 

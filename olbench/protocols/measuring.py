@@ -17,11 +17,11 @@ from olbench.algorithms import get_definition
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
-from olbench.learners.learners import ClassLearner, Learner
+from olbench.learners.learners import ClassLearner
 from olbench.learners.passes import PassResult
 from olbench.learners.start import start
 from olbench.protocols import measures
-from olbench.protocols.definition import Protocol, Series, choice
+from olbench.protocols.definition import Cell, Protocol, Series, choice
 from olbench.protocols.measures import Counts
 from olbench.protocols.sizes import needs_margins
 from olbench.protocols.specs import Experiment
@@ -112,15 +112,6 @@ class Measuring(Protocol):
         curves = (counts_series(each.name, f"online {each.title}", each) for each in asked if each.parts)
         return (*curves, *self.series)
 
-    def wanted(self, role: str) -> tuple[str, ...]:
-        quantities = self.quantities if role == "report" else self.quantities[:1]
-        names = dict.fromkeys(name for each in quantities for name in each.fields)
-        kept = role == "report" and self.experiment.keep
-        return (*names, *(["predictions"] if kept else []))
-
-    def warm_up(self, learner: Learner) -> None:
-        learner.warm_up()
-
     def check_source(self, source: Source) -> None:
         """Refuse a data set that does not suffice for what the experiment asks for."""
         for spec in self.experiment.algorithms:
@@ -142,13 +133,30 @@ class Measuring(Protocol):
             )
 
 
+class MeasuringCell(Cell):
+    def wanted(self, role: str) -> tuple[str, ...]:
+        return list_wanted(self.protocol, role)
+
+
+def list_wanted(protocol: Protocol, role: str) -> tuple[str, ...]:
+    """Return which numbers a config asks for in the records of a role."""
+    if not isinstance(protocol, Measuring):
+        return ()
+    quantities = protocol.quantities if role == "report" else protocol.quantities[:1]
+    names = dict.fromkeys(name for each in quantities for name in each.fields)
+    kept = role == "report" and protocol.experiment.keep
+    return (*names, *(["predictions"] if kept else []))
+
+
 def list_missing(protocol: Protocol, record: Record) -> list[str]:
     """Return which numbers that an experiment asks for are not in a record."""
     # A measure of several classes is recorded itself, without the counts of two.
     there = {name for each in protocol.quantities if each.name in record for name in each.fields}
     if {"predictions", "margins"} & set(record.get("arrays") or ()):
         there.add("predictions")
-    return [name for name in protocol.wanted(record["role"]) if name not in record and name not in there]
+    return [
+        name for name in list_wanted(protocol, record["role"]) if name not in record and name not in there
+    ]
 
 
 def counts_series(name: str, title: str, quantity: Quantity, total: str = "t") -> Series:

@@ -12,8 +12,8 @@ from olbench.errors import UserError
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Ints
 from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
-from olbench.protocols.definition import Cell, Protocol, Series, Stopped, choice, protocol, whole
-from olbench.protocols.measuring import Keep, Measures, Measuring, find_keep, measure_pass
+from olbench.protocols.definition import Protocol, Series, Stopped, choice, protocol, whole
+from olbench.protocols.measuring import Keep, Measures, Measuring, MeasuringCell, find_keep, measure_pass
 from olbench.protocols.sizes import BLOCK_BYTES, WINDOW_BLOCKS
 from olbench.protocols.specs import SEARCH, Experiment, Tuning
 from olbench.records import seeds
@@ -58,6 +58,8 @@ class OnlineExperiment(Experiment):
     keep: Keep = None
     tuning: OnlineTuning = OnlineTuning()
 
+    multiclass = True
+    fitted_on = ALL_ROWS
     order_free = ("permutations", "curve", "measures", "keep", "tuning.permutations")
 
     @property
@@ -70,7 +72,7 @@ class OnlineExperiment(Experiment):
         return {"part": part, "points": self.curve if role == "report" else 1}
 
 
-class OnlineCell(Cell):
+class OnlineCell(MeasuringCell):
     @cached_property
     def source_setting(self) -> dict[str, Any]:
         """How many classes there are, and how orders are drawn if they are not exact permutations.
@@ -101,7 +103,6 @@ class Online(Measuring):
 
     id = "online"
     experiment: OnlineExperiment = OnlineExperiment((), ())
-    multiclass = True
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
     recorded = (SAME_ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
     series = (
@@ -109,7 +110,6 @@ class Online(Measuring):
         Series("updates", "cumulative number of updates", UPDATES),
         Series("seconds", "cumulative time (s)", SECONDS, timed=True),
     )
-    fitted_on = ALL_ROWS
 
     refuse = refuse_batch
 

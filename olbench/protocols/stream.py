@@ -22,13 +22,12 @@ from olbench.data.spec import PAST_ROWS
 from olbench.errors import UserError, count
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Floats, Ints
-from olbench.learners.learners import Learner
 from olbench.learners.passes import PassResult, curve_points, run_learner
 from olbench.learners.schedules import make_schedule
 from olbench.learners.start import start
 from olbench.protocols import measures
 from olbench.protocols.blocks import BLOCKS, PLACES, count_pairs
-from olbench.protocols.definition import Cell, Series, Stopped, choice, protocol, whole
+from olbench.protocols.definition import Series, Stopped, choice, protocol, whole
 from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
 from olbench.protocols.keys import ByDataset, by_dataset, value_for
 from olbench.protocols.measuring import (
@@ -36,6 +35,7 @@ from olbench.protocols.measuring import (
     MEASURES_DOC,
     Keep,
     Measuring,
+    MeasuringCell,
     counts_series,
     find_keep,
     measure_margins,
@@ -112,6 +112,7 @@ class StreamExperiment(Experiment):
     measures: Annotated[tuple[str, ...] | None, many(choice(*STREAM_MEASURES)), MEASURES_DOC] = None
     keep: Keep = None
 
+    fitted_on = PAST_ROWS
     order_free = ("window", "curve", "measures", "keep", "drifts")
 
     def setting(self, role: str) -> dict[str, Any]:
@@ -125,7 +126,7 @@ class StreamExperiment(Experiment):
         return replace(self, algorithms=(*self.algorithms, *added))
 
 
-class StreamCell(Cell):
+class StreamCell(MeasuringCell):
     repeats = 1
 
     @cached_property
@@ -162,7 +163,6 @@ class Stream(Measuring):
         counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
         Series("updates", "cumulative number of updates", UPDATES, required=True),
     )
-    fitted_on = PAST_ROWS
     refuse = refuse_batch
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
@@ -183,10 +183,6 @@ class Stream(Measuring):
             _check_rows(cell)
             self.check_source(cell.source)
         return cells
-
-    def warm_up(self, learner: Learner) -> None:
-        for each in (learner, *(start(make_algorithm(id), 1) for id in BASELINES)):
-            each.warm_up()
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         data, setting = source.open(), trial.setting
