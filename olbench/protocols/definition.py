@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from olbench.algorithms import get_definition
@@ -18,7 +18,6 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, plural
-from olbench.learners.passes import online_pass
 from olbench.learners.state import count_memory_bytes
 from olbench.plugins import Registry, file_of
 from olbench.protocols import tuning
@@ -26,7 +25,6 @@ from olbench.protocols.keys import value_for
 from olbench.protocols.sizes import scratch_bytes
 from olbench.protocols.specs import Experiment
 from olbench.protocols.tuning import Choice, Grid
-from olbench.records import seeds
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial, code_of
 from olbench.structs import choice as choice
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
 Kind = tuple[str, str, str]
-#: The rows that an estimate of the time may read.
-PROBED_ROWS = 2000
 Stopped = Callable[[], bool]
 
 
@@ -169,7 +165,14 @@ class Cell:
     @property
     def label(self) -> str:
         """The given name, or else the id and what sets it apart from others with that id; and the suffix."""
-        return label_of(self.config, self.spec) + self.suffix
+        spec = self.spec
+        if spec.name:
+            return spec.name + self.suffix
+        alike = [_describe(each) for each in self.config.algorithms if each.id == spec.id and not each.name]
+        if len(alike) < 2:
+            return spec.id + self.suffix
+        apart = [text for text in _describe(spec) if any(text not in other for other in alike)]
+        return f"{spec.id} ({', '.join(apart) or 'defaults'}){self.suffix}"
 
     @property
     def kind(self) -> Kind:
@@ -184,7 +187,6 @@ class Cell:
 
     @property
     def tuning_passes(self) -> int:
-        """How many trials its tuning takes."""
         candidates = tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
         return int(self.config.tuning_repeats) * candidates
 
@@ -210,13 +212,11 @@ class Cell:
         return {**self.config.setting(role), **self.source_setting, **self.setting_of(choice)}
 
     def step(self, known: Known) -> tuning.Step:
-        """Return how far the tuning is."""
         rule = self.config.tuning
         return tuning.search(rule.search, self.grid, self.start, lambda c: self.score(c, known), rule.ties)
 
     @property
     def learner_bytes(self) -> int:
-        """Roughly how many bytes the learner of a trial takes."""
         algorithm = make_algorithm(self.spec.id, **self.params_of(self.start), **self.spec.options)
         return count_memory_bytes(algorithm, self.source.d, self.source.classes or 1)
 
@@ -241,25 +241,6 @@ class Cell:
     def rounds(self) -> float:
         """Roughly how many examples a trial learns or tests, for the plan of a run."""
         return float(self.source.n)
-
-    def probe_seconds(self) -> float:
-        """Return an estimate of the seconds that one trial takes, from a few of its rounds."""
-        source = self.source
-        data = source.take([slice(0, None, math.ceil(source.n / PROBED_ROWS))])
-        labels = "all" if source.classes else "two"
-        first = {name: values[0] for name, values in {**self.spec.grid, **self.grid}.items() if values}
-        params = self.params_of({**self.start, **first})
-        algorithm = make_algorithm(self.spec.id, **params, **self.spec.options)
-        order = seeds.order(self.config.seed, source.name, "report", 0, seeds.ALL, data.examples.n)
-        learn = partial(online_pass, algorithm, data.examples, data.labels, curve=1, labels=labels)
-        learn(order[:1])  # the first round may take longer than the others
-        size = 1
-        while True:
-            size = min(4 * size, order.size)
-            taken = learn(order[:size]).seconds
-            # A busy machine disturbs few rounds; only where they are slow are they enough.
-            if taken >= (0.03 if size >= 64 else 1.0) or size == order.size:
-                return taken / size * self.rounds
 
     @cached_property
     def defaults(self) -> Mapping[str, Value]:
@@ -295,11 +276,6 @@ class Cell:
         loss = float(quantity.loss(sum(quantity.of(each) for each in ([pooled] if pooled else found))))
         return tuning.UNDEFINED if math.isnan(loss) else loss
 
-    def is_undecided(self, known: Known) -> bool:
-        """Return whether the measure is undefined for every candidate, so that `ties` chose."""
-        chosen = self.step(known).chosen
-        return chosen is not None and self.tuning_passes > 0 and self.score(chosen, known) == tuning.UNDEFINED
-
     def trials(self, known: Known) -> Iterator[Trial]:
         """Yield every trial that is determined by what is known: of the tuning, then of the report."""
         step = self.step(known)
@@ -312,13 +288,13 @@ class Cell:
         chosen = self.step(known).chosen
         return [] if chosen is None else self.report_trials(chosen)
 
+    def report_trials(self, chosen: Choice) -> list[Trial]:
+        return self.plan(chosen, "report", self.repeats)
+
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
         """Return the trials that score a candidate, or all candidates where trials tune by themselves."""
         count = self.tuning_passes if self.tunes_inside else self.config.tuning_repeats
         return self.plan(candidate, "tune", count)
-
-    def report_trials(self, chosen: Choice) -> list[Trial]:
-        return self.plan(chosen, "report", self.repeats)
 
     def plan(self, choice: Choice, role: str, count: int, **setting: Any) -> list[Trial]:
         """Return the first `count` trials of a choice. They are made once and kept: keys are hashes."""
@@ -359,24 +335,10 @@ class Cell:
         )
 
 
-def label_of(config: Experiment, spec: AlgorithmSpec) -> str:
-    if spec.name:
-        return spec.name
-    alike = [_describe(each) for each in config.algorithms if each.id == spec.id and not each.name]
-    if len(alike) < 2:
-        return spec.id
-    apart = [text for text in _describe(spec) if any(text not in other for other in alike)]
-    return f"{spec.id} ({', '.join(apart) or 'defaults'})"
-
-
 def _describe(spec: AlgorithmSpec) -> list[str]:
-    searched = {
-        name: "tuned" if tuple(values) == get_definition(spec.id).grid.get(name) else f"[{_list(values)}]"
-        for name, values in spec.grid.items()
-    }
+    searched, usual = {}, get_definition(spec.id).grid
+    for name, values in spec.grid.items():
+        listed = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+        searched[name] = "tuned" if tuple(values) == usual.get(name) else f"[{listed}]"
     said = {**spec.params, **searched, **spec.options, **spec.settings}
     return [f"{name}={value}" for name, value in said.items()]
-
-
-def _list(values: Sequence[Any]) -> str:
-    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)

@@ -25,18 +25,12 @@ from olbench.protocols.definition import Cell, Protocol, Series, choice
 from olbench.protocols.measures import Counts
 from olbench.protocols.sizes import needs_margins
 from olbench.protocols.specs import Experiment
-from olbench.records.quantities import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    FALSE_ALARMS,
-    MISTAKE_RATE,
-    POSITIVES,
-    Quantity,
-)
+from olbench.records import quantities as q
+from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import many
 
-COUNTS = ("n", "mistakes", POSITIVES.name, FALSE_ALARMS.name)
+COUNTS = ("n", "mistakes", q.POSITIVES.name, q.FALSE_ALARMS.name)
 MOST_KEPT = 20_000_000
 _higher = partial(Quantity, digits=4, better="higher", exact=True)
 _lower = partial(Quantity, digits=4, exact=True)
@@ -59,10 +53,10 @@ def of_counts(
 MEASURES: Mapping[str, Quantity] = {
     each.name: each
     for each in (
-        MISTAKE_RATE,
+        q.MISTAKE_RATE,
         # Several classes have no positives, and accuracy needs none.
-        of_counts(ACCURACY, measures.accuracy, COUNTS[:2]),
-        of_counts(BALANCED_ACCURACY, measures.balanced_accuracy),
+        of_counts(q.ACCURACY, measures.accuracy, COUNTS[:2]),
+        of_counts(q.BALANCED_ACCURACY, measures.balanced_accuracy),
         of_counts(_higher("sensitivity", "sensitivity"), measures.sensitivity),
         of_counts(_higher("specificity", "specificity"), measures.specificity),
         of_counts(_higher("precision", "precision"), measures.precision),
@@ -186,8 +180,8 @@ def measure_pass(trial: Trial, result: PassResult) -> Outcome:
         if "predictions" in trial.wanted and result.margins is not None:
             kept["predictions"] = result.margins.astype(np.int32)
         return Outcome(as_plain(measures.of_matrix(matrix)), arrays=kept)
-    counts = {POSITIVES.name: int(curve.positives[-1]) if curve.t.size else 0}
-    counts[FALSE_ALARMS.name] = int(curve.false_alarms[-1]) if curve.t.size else 0
+    counts = {q.POSITIVES.name: int(curve.positives[-1]) if curve.t.size else 0}
+    counts[q.FALSE_ALARMS.name] = int(curve.false_alarms[-1]) if curve.t.size else 0
     arrays: dict[str, NDArray[Any]] = {}
     if "predictions" in trial.wanted and result.margins is not None:
         arrays["margins"] = result.margins

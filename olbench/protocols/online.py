@@ -167,21 +167,11 @@ def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:
 
 
 def counts_of(result: PassResult) -> dict[str, float | int]:
-    return {
-        "mistakes": result.mistakes,
-        "updates": result.updates,
-        "effective_updates": result.effective_updates,
-        "breakdowns": result.breakdowns,
-        "seconds": round(result.seconds, 9),
-    }
+    names = ("mistakes", "updates", "effective_updates", "breakdowns")
+    return {name: getattr(result, name) for name in names} | {"seconds": round(result.seconds, 9)}
 
 
 def columns_of(curve: Curve) -> dict[str, list[Any]]:
-    return {
-        "t": curve.t.tolist(),
-        "mistakes": curve.mistakes.tolist(),
-        "positives": curve.positives.tolist(),
-        "false_alarms": curve.false_alarms.tolist(),
-        "updates": curve.updates.tolist(),
-        "seconds": curve.seconds.round(9).tolist(),
-    }
+    names = ("t", "mistakes", "positives", "false_alarms", "updates")
+    counts = {name: getattr(curve, name).tolist() for name in names}
+    return {**counts, "seconds": curve.seconds.round(9).tolist()}
