@@ -22,7 +22,9 @@ class Counts(NamedTuple):
     rejections: Floats
 
     @classmethod
-    def of(cls, n: ArrayLike, mistakes: ArrayLike, positives: ArrayLike, false_alarms: ArrayLike) -> "Counts":
+    def of(
+        cls, n: ArrayLike, mistakes: ArrayLike, positives: ArrayLike = 0, false_alarms: ArrayLike = 0
+    ) -> "Counts":
         n, mistakes, positives, alarms = (
             np.asarray(each, np.float64) for each in (n, mistakes, positives, false_alarms)
         )

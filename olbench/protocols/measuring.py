@@ -39,15 +39,10 @@ _lower = partial(Quantity, digits=4, exact=True)
 def of_counts(
     quantity: Quantity, measure: Callable[[Counts], Floats], parts: tuple[str, ...] = COUNTS
 ) -> Quantity:
-    return replace(
-        quantity,
-        ratio=None,
-        judged=False,
-        parts=parts,
-        formula=lambda n, mistakes, positives=0, false_alarms=0: measure(
-            Counts.of(n, mistakes, positives, false_alarms)
-        ),
-    )
+    def formula(*counts: Any) -> Floats:
+        return measure(Counts.of(*counts))
+
+    return replace(quantity, ratio=None, judged=False, parts=parts, formula=formula)
 
 
 MEASURES: Mapping[str, Quantity] = {
@@ -75,11 +70,7 @@ MEASURES: Mapping[str, Quantity] = {
 #: The measures that have a meaning for several classes, and those that have none for two.
 OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1")
 ONLY_CLASSES = ("macro_f1",)
-
-
 MEASURES_DOC = "what is reported, as auc or balanced_accuracy; the first ranks"
-
-
 Measures = Annotated[tuple[str, ...] | None, many(choice(*MEASURES)), MEASURES_DOC]
 Keep = Annotated[str | None, choice("predictions"), "write the margin of every prediction to the results"]
 
