@@ -1,7 +1,6 @@
-"""What a protocol is: which trials an experiment asks for, and what one trial measures.
+"""What a protocol is: a class with a decorator, here or in a user's own file (docs/own-protocol.md).
 
-A protocol is a class with a decorator, in this folder or in a user's own file (docs/own-protocol.md). Its
-experiment is a dataclass, whose fields are the keys of a config. A protocol makes cells, and a cell makes
+Its experiment is a dataclass, whose fields are the keys of a config. A protocol makes cells, and a cell makes
 trials. The engine and the reports know these two classes and nothing of the protocols that extend them.
 """
 

@@ -98,7 +98,6 @@ class Measuring(Protocol):
         return (*curves, *self.series)
 
     def check_source(self, source: Source) -> None:
-        """Refuse a data set that does not suffice for what the experiment asks for."""
         for spec in self.experiment.algorithms:
             if get_definition(spec.id).only_native and not source.classes:
                 raise UserError(
@@ -124,7 +123,6 @@ class MeasuringCell(Cell):
 
 
 def list_wanted(protocol: Protocol, role: str) -> tuple[str, ...]:
-    """Return which numbers a config asks for in the records of a role."""
     if not isinstance(protocol, Measuring):
         return ()
     quantities = protocol.quantities if role == "report" else protocol.quantities[:1]

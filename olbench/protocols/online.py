@@ -88,12 +88,11 @@ class OnlineCell(MeasuringCell):
 
     @property
     def shared_memory(self) -> int:
-        """The memory that an open data set takes; with windows it is never opened as a whole."""
+        # With windows a data set is never opened as a whole.
         return self.source.memory_bytes if _is_windowed(self.source_setting) else super().shared_memory
 
     @property
     def shuffled_bytes(self) -> int:
-        """The size of the data set, which a permutation of all rows reads from end to end."""
         return 0 if _is_windowed(self.source_setting) else self.source.bytes
 
 
