@@ -23,6 +23,7 @@ from olbench.analysis.claims import OUTCOMES
 from olbench.analysis.stats import LEVEL, paired_t
 from olbench.papers.audit import checks
 from olbench.papers.cw2012 import tables as shards
+from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report.grid import Grid
 from olbench.report.model import Report, make_report
@@ -449,7 +450,7 @@ def streams_accuracy() -> str:
         texts = []
         for dataset in whole.datasets:
             entry = next(each for each in whole.of(dataset) if each.label == label)
-            text = f"{100 * entry.mean(whole.protocol.headline):.2f}"
+            text = f"{100 * entry.mean(whole.protocol.quantities[0]):.2f}"
             texts.append(f"**{text}**" if whole.is_best(entry) else text)
         rows.append([label, *texts])
     note = "Accuracy in percent after the first tenth; bold: the best, and all not significantly below it."
@@ -541,7 +542,7 @@ def measures_ranks() -> str:
     }
     order = ranks["mistake_rate"].sort_values().index
     rows = [[label, *(f"{ranks[name][label]:.2f}" for name in MEASURED)] for label in order]
-    titles = (report(MEASURES).protocol.quantity(name).title for name in MEASURED)
+    titles = (find_quantity(report(MEASURES).protocol, name).title for name in MEASURED)
     note = "Mean ranks over the four data sets, 1 is best."
     return "\n".join([*table(("learner", *titles), rows, "lrrrr"), "", note])
 

@@ -247,6 +247,7 @@ def table(results: "Results", quantity: str | None = None) -> "Styler":
     >>> table(load_results("scw")).data.loc["scw2", "ijcnn1"]
     '0.0702 ± 0.0016'
     """
+    from olbench.protocols.definition import find_quantity
     from olbench.report.notebook import styled_table
 
-    return styled_table(results, results.protocol.quantity(quantity) if quantity else None)
+    return styled_table(results, find_quantity(results.protocol, quantity) if quantity else None)

@@ -76,7 +76,7 @@ def test_the_table_is_that_of_the_report(scw):
 
     styler = olbench.plot.table(scw)
     entry = next(entry for entry in Report(scw, None).rows if entry.label == "arow")
-    headline = scw.protocol.headline
+    headline = scw.protocol.quantities[0]
     assert styler.data.loc["arow", entry.dataset] == headline.spread(*entry.spread(headline))
     html = styler.to_html()
     bold = sum(map(scw.is_best, Report(scw, None).rows))

@@ -205,7 +205,7 @@ class _Comparer:
         return kind, f"{_name(old)}: {shown}, {kind} ({trials}){tuned}"
 
     def _direction(self, shift: Shift) -> str:
-        headline, quantity = self.protocol.headline, self.quantities[shift.quantity]
+        headline, quantity = self.protocol.quantities[0], self.quantities[shift.quantity]
         if quantity is not headline or headline.better == "neither" or shift.now == shift.before:
             return "changed"
         return BETTER if headline.is_better(shift.now, shift.before) else WORSE

@@ -17,6 +17,7 @@ from olbench.analysis.published import OVERALL, Claim, Paper, Reported, Statemen
 from olbench.analysis.stats import LEVEL, PairedTest, derangements, mean_ranks, resampled_t, wilcoxon
 from olbench.errors import count
 from olbench.protocols import get_protocol
+from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import Quantity, mean_and_deviation
 
 HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN = "holds", "holds partly", "not significant", "reversed", "not decided"
@@ -164,7 +165,7 @@ def _weigh_ours(attempt: Attempt, statement: Statement) -> Weighed:
 
 
 def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
-    quantity = get_protocol(paper.protocol).quantity(statement.quantity)
+    quantity = find_quantity(get_protocol(paper.protocol), statement.quantity)
     return _weigh(
         statement, {name: printed_numbers(paper, name, statement, quantity) for name in statement.datasets}
     )

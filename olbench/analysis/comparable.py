@@ -11,6 +11,7 @@ from olbench.analysis.results import Entry, Floats, Results
 from olbench.data.catalog import catalog
 from olbench.errors import count, plural, short
 from olbench.protocols import get_protocol
+from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import Quantity
 
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
@@ -81,7 +82,7 @@ class Attempt:
         return Choice(entry, reason, entry.drop_flagged() if 2 * entry.flagged <= entry.done else None)
 
     def quantity(self, name: str) -> Quantity:
-        return get_protocol(self.paper.protocol).quantity(name)
+        return find_quantity(get_protocol(self.paper.protocol), name)
 
     def find(self, dataset: str, name: str, quantity: Quantity) -> tuple[Entry, Floats] | None:
         row, _, point = name.partition("@")

@@ -71,7 +71,7 @@ class ComparedRuns:
             raise UserError(f"the runs have different protocols ({', '.join(protocols)}): nothing to compare")
         common = set.intersection(*({each.name for each in run.protocol.quantities} for run in self.runs))
         first = self.runs[0].protocol
-        asked = [first.headline.name, *(first.experiment.own.get("measures") or ())]
+        asked = [first.quantities[0].name, *(first.experiment.own.get("measures") or ())]
         found = [each for each in self.runs[0].protocol.quantities if each.judged or each.name in asked]
         return tuple(each for each in found if each.name in common)
 

@@ -10,6 +10,7 @@ import numpy as np
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.errors import UserError
 from olbench.learners.state import add_weights, count_state_bytes
+from olbench.protocols.measuring import list_wanted
 from olbench.protocols.sizes import scratch_bytes
 from olbench.records.quantities import EPOCHS, SECONDS, STATE_BYTES, TRAINING_ROUNDS
 
@@ -67,7 +68,7 @@ def _find_peak(results: "Results", entry: "Entry", state: int | None) -> int | N
     if facts is None or state is None:
         return None
     setting: Mapping[str, Any] = entry.recorded_setting
-    held = scratch_bytes(entry.protocol.wanted("report"), facts.rows, setting)
+    held = scratch_bytes(list_wanted(entry.protocol, "report"), facts.rows, setting)
     return add_weights(state, facts.features, setting.get("classes", 1)) + held
 
 

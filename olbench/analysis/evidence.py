@@ -105,7 +105,7 @@ class Identification:
 
 
 def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[PrintedCell]:
-    quantity = {each.name: each for each in results.protocol.judged}
+    quantity = {each.name: each for each in results.protocol.quantities if each.judged}
     numbers: dict[tuple[str, str, str], dict[Quantity, Reported]] = {}
     for each in judgements:
         if each.is_compared:

@@ -100,7 +100,7 @@ class Suspect(OnlineCell):
 
     def picked(self, search: str, known: Known) -> Choice | None:
         ties = self.config.tuning.ties
-        score = self.protocol.headline
+        score = self.protocol.quantities[0]
 
         def score_of(params: Choice) -> float | None:
             record = known.get(self.screening_trial(params).key)

@@ -21,7 +21,7 @@ def majority_share(results: Results, dataset: str) -> float | None:
 
 
 def find_guesses(results: Results) -> Guesses:
-    headline = results.protocol.headline
+    headline = results.protocol.quantities[0]
     found: Guesses = {}
     for dataset in results.datasets:
         share = majority_share(results, dataset)

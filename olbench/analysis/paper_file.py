@@ -27,6 +27,7 @@ from olbench.analysis.published import (
 from olbench.errors import UserError, count
 from olbench.plugins import PAPERS, find_paper, paper_folders, paper_modules
 from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols.definition import find_quantity
 from olbench.protocols.reading import searches
 from olbench.records.container import is_bundle, read_member
 from olbench.structs import (
@@ -153,7 +154,7 @@ class PaperFile:
 
     def _quantity(self, node: Node, name: str) -> str:
         try:
-            return self.protocol.quantity(text(node, "a quantity")).name
+            return find_quantity(self.protocol, text(node, "a quantity")).name
         except UserError as error:
             raise node.fail(str(error)) from None
 

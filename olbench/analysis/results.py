@@ -21,7 +21,8 @@ from olbench.analysis.stats import LEVEL, Difference, not_worse, within
 from olbench.errors import UserError, count, find_names, plural, suggest
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
-from olbench.protocols.definition import Series
+from olbench.protocols.definition import Series, numbers_of
+from olbench.protocols.measuring import Measuring
 from olbench.protocols.recorded import RecordedRun, read_run
 from olbench.protocols.specs import Experiment
 from olbench.records import ledger, remembered, run_file
@@ -73,7 +74,8 @@ class Entry(CellFacts):
     @property
     def overlap(self) -> float:
         """How large a test set is beside its training set, if the trials share training rows; else 0."""
-        return self.protocol.overlap(self.recorded_setting)
+        folds = self.recorded_setting.get("folds", 1) if self.protocol.numbered == "fold" else 1
+        return 1 / (folds - 1) if folds > 1 else 0.0
 
     @property
     def timing(self) -> str:
@@ -259,7 +261,8 @@ class Results:
         """
         counts: dict[str, list[Any]] = {}
         for entry in (entry for name in self.datasets for entry in self.contestants(name)):
-            names = [each.name for each in self.protocol.exact if each.name in entry.columns]
+            exact = (each.name for each in numbers_of(self.protocol) if each.exact)
+            names = [name for name in exact if name in entry.columns]
             columns = (entry.columns[name] for name in ("number", *names))
             counts.setdefault(entry.label, []).append((entry.dataset, *map(_as_key, columns)))
         first: dict[tuple[Any, ...], str] = {}
@@ -283,7 +286,7 @@ class Results:
     @cached_property
     def best(self) -> dict[str, set[str]]:
         """By data set, the labels with the best mean of the headline or not significantly worse ones."""
-        return self.best_by(self.protocol.headline)
+        return self.best_by(self.protocol.quantities[0])
 
     def best_by(self, quantity: Quantity) -> dict[str, set[str]]:
         """Return, by data set, the labels with the best mean of a quantity or not significantly worse ones.
@@ -309,7 +312,7 @@ class Results:
     @cached_property
     def within(self) -> dict[str, tuple[str, list[Difference]]]:
         """Differences from the best algorithm on each data set, conditional on that data set."""
-        headline, found = self.protocol.headline, {}
+        headline, found = self.protocol.quantities[0], {}
         for dataset in self.datasets:
             entries = self.contestants(dataset)
             if len(entries) < 2:
@@ -324,7 +327,7 @@ class Results:
     @cached_property
     def single(self) -> frozenset[str]:
         """The data sets with one trial of each algorithm, whose rounds say how sure a difference is."""
-        needed = array_for(self.protocol.headline)
+        needed = array_for(self.protocol.quantities[0])
         return frozenset(
             name
             for name in self.datasets
@@ -359,7 +362,7 @@ class Results:
     @property
     def best_note(self) -> str:
         """What bold means."""
-        headline = self.protocol.headline
+        headline = self.protocol.quantities[0]
         return (
             f"the {headline.best} mean {headline.title}, and all not significantly different from it "
             f"({self.test_text})."
@@ -550,7 +553,7 @@ def _read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:
 
 def _with_measures(run: RecordedRun, names: Sequence[str]) -> RecordedRun:
     protocol = run.protocol
-    if not protocol.measures:
+    if not isinstance(protocol, Measuring):
         raise UserError(f"the protocol {protocol.id} has no measures to choose from")
     for name in names:
         if name not in protocol.measures:
@@ -595,7 +598,7 @@ class _Reading:
     def __init__(self, run: RecordedRun, records: Mapping[str, Record]):
         self.run, self.protocol, self.records = run, run.protocol, records
         self.failed_tuning: list[Record] = []
-        config, quantity = self.protocol.experiment, self.protocol.headline
+        config, quantity = self.protocol.experiment, self.protocol.quantities[0]
         setting = config.setting("tune")
         numbers = range(config.tuning_repeats)
         values: dict[str, list[float]] = {}
@@ -731,7 +734,7 @@ def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
 def measured_columns(protocol: Protocol) -> list[str]:
     return [
         "number",
-        *(each.name for each in protocol.numbers),
+        *(each.name for each in numbers_of(protocol)),
         STATE_BYTES.name,
         "timing",
         "choice",

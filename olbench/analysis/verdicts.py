@@ -99,7 +99,8 @@ class Judgement:
 
 
 def judge(attempt: Attempt) -> list[Judgement]:
-    judged = {quantity.name: quantity for quantity in get_protocol(attempt.paper.protocol).judged}
+    usual = get_protocol(attempt.paper.protocol).quantities
+    judged = {each.name: each for each in usual if each.judged}
     numbers = attempt.paper.numbers
     return [_judge(attempt, each, judged[each.quantity]) for each in numbers if each.quantity in judged]
 
@@ -201,7 +202,7 @@ def _list_others(counts: Counter[str]) -> str:
 
 def taus(attempt: Attempt) -> dict[str, float]:
     """Kendall's tau-b of our order and the paper's; skipped where all printed numbers are the same."""
-    quantity = attempt.results.protocol.headline
+    quantity = attempt.results.protocol.quantities[0]
     means: dict[str, list[tuple[float, float]]] = {}
     for number in (number for number in attempt.paper.numbers if number.quantity == quantity.name):
         entry, reason, _ = attempt.choose(number.dataset, number.row)

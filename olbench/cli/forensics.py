@@ -93,13 +93,13 @@ def plan_line(candidates: "list[Suspect]") -> str:
 
 
 def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
-    from olbench.engine.estimate import duration
+    from olbench.engine.estimate import duration, probe_seconds
 
     rows = []
     total = 0.0
     for source in {suspect.source.name: suspect.source for suspect in candidates}.values():
         own = [suspect for suspect in candidates if suspect.source is source]
-        seconds = sum(each.probe_seconds() * len(each.settings) for each in own) / jobs
+        seconds = sum(probe_seconds(each) * len(each.settings) for each in own) / jobs
         total += seconds
         settings = sum(len(suspect.settings) for suspect in own)
         rows.append(boxes(source.name, f"{source.n:,}", str(len(own)), f"{settings:,}", duration(seconds)))

@@ -59,7 +59,7 @@ def describe_runs(paths: list[Path]) -> "Grid":
 
 
 def find_best(results: "Results") -> str:
-    headline, winners = results.protocol.headline, Counter[str]()
+    headline, winners = results.protocol.quantities[0], Counter[str]()
     for dataset in results.datasets:
         if entries := [each for each in results.contestants(dataset) if each.done]:
             winners[min(entries, key=lambda each: headline.loss(each.mean(headline))).label] += 1

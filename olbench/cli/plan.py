@@ -1,6 +1,7 @@
 """What `run` prints: the plan before it starts and the table after it ends."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -8,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli.output import say, show_parts
-from olbench.engine.estimate import duration
+from olbench.engine.estimate import duration, probe_seconds
 from olbench.engine.executors.local import warm_up
 from olbench.engine.reuse import CellReuse, explain_cells
 from olbench.engine.stopping import StopFlag
 from olbench.learners.own_rules import run_rule
 from olbench.protocols.definition import Cell, Known
 from olbench.protocols.specs import Config
+from olbench.protocols.tuning import UNDEFINED
 from olbench.records import ledger
 from olbench.records.quantities import SECONDS, Quantity, mean_and_deviation
 from olbench.report.grid import DETAIL, FLAG, KEPT, TIME, Grid, boxes, count, left, right
@@ -28,7 +30,7 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
     quantities = [
         each
         for each in protocol.quantities
-        if each.judged or each is protocol.headline or (alone and each.name == SECONDS.name)
+        if each.judged or each is protocol.quantities[0] or (alone and each.name == SECONDS.name)
     ]
     columns = (
         *left("data set", "algorithm"),
@@ -42,7 +44,7 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
         spreads = [_spread(each, [each.of(record) for record in good]) for each in quantities]
         if not good:
             spreads[0] = "failed" if records else "not run"
-        warning = _warning(cell, good, len(records) - len(good), cell.is_undecided(known))
+        warning = _warning(cell, good, len(records) - len(good), _is_undecided(cell, known))
         warnings += [f"{FLAG.strip()} {cell.label} on {cell.source.name}: {warning}."] if warning else []
         label = cell.label + (FLAG if warning else "")
         rows.append(boxes(cell.source.name, label, *spreads, _notes(cell, good)))
@@ -71,6 +73,12 @@ def _notes(cell: Cell, records: list[dict[str, Any]]) -> str:
     return "; ".join(note for note in notes if note)
 
 
+def _is_undecided(cell: Cell, known: Known) -> bool:
+    """Return whether the measure is undefined for every candidate, so that `ties` chose."""
+    chosen = cell.step(known).chosen
+    return chosen is not None and cell.tuning_passes > 0 and cell.score(chosen, known) == UNDEFINED
+
+
 def _warning(cell: Cell, records: list[dict[str, Any]], failed: int, is_undecided: bool) -> str:
     recorded = cell.protocol.recorded
     flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}
@@ -83,7 +91,7 @@ def _warning(cell: Cell, records: list[dict[str, Any]], failed: int, is_undecide
         flagged = next(r for r in records if any(each.of(r) > 0 for each in recorded if each.flag))
         found.append(f"`olbench verify RUN --trial {flagged['key']}` says why")
     if is_undecided:
-        title, ties = cell.protocol.headline.title, cell.config.tuning.ties
+        title, ties = cell.protocol.quantities[0].title, cell.config.tuning.ties
         found.append(f"{title} is undefined in every tuning trial, so `ties: {ties}` chose")
     return "; ".join([*found, *([f"{count(failed, 'trial')} failed"] if failed else [])])
 
@@ -162,7 +170,7 @@ def _seconds(planned: CellReuse) -> float:
         return 0.0
     cell = planned.cell
     try:
-        seconds = run_rule(cell.definition, cell.probe_seconds)
+        seconds = run_rule(cell.definition, partial(probe_seconds, cell))
         return (seconds or 0.0) * planned.would_run
     # A contestant that fails or leaves at once takes no time; the run will record why.
     except (Exception, SystemExit):

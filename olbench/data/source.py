@@ -47,7 +47,7 @@ class Source:
             raise UserError(f"{self.name}: there are no rows in it")
         # Cached examples are memory maps, so that what is held here until the first use takes no memory.
         self._data: Dataset | None = data
-        #: What a protocol told about the data to a machine that may not have its file; see `Protocol.facts`.
+        #: Plain values that trials need besides the examples; on a cluster, they travel with each trial.
         self.facts: Mapping[str, Any] = {}
         self._open: Dataset | None = None
         self._lock = Lock()

@@ -1,18 +1,25 @@
-"""The remaining time of a run, estimated from its finished trials."""
+"""The time of a run: before it from a few rounds, during it from the finished trials."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from olbench.algorithms import get_definition
+from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.source import Source
-from olbench.protocols.definition import Kind
+from olbench.learners.passes import online_pass
+from olbench.protocols.definition import Cell, Kind
+from olbench.records import seeds
 from olbench.records.trial import Record
 
 #: A round of a Python object takes as long as this many multiplications of a kernel.
 OBJECT_COST = 50_000
+#: The rows that an estimate from a few rounds may read.
+PROBED_ROWS = 2000
 #: How many times as long learners with rules take, and those that fit all examples at once.
 SLOW = 20
 
@@ -104,3 +111,24 @@ def rate(trials: float) -> str:
     ('300.7 trials/s', '0.2 trials/s', '1.2 trials/min')
     """
     return f"{trials:,.1f} trials/s" if trials >= 0.1 else f"{60 * trials:.1f} trials/min"
+
+
+def probe_seconds(cell: Cell) -> float:
+    """Return an estimate of the seconds that one trial takes, from a few of its rounds."""
+    if cell.is_view:
+        return 0.0
+    source, spec = cell.source, cell.spec
+    data = source.take([slice(0, None, math.ceil(source.n / PROBED_ROWS))])
+    labels = "all" if source.classes else "two"
+    first = {name: values[0] for name, values in {**spec.grid, **cell.grid}.items() if values}
+    algorithm = make_algorithm(spec.id, **cell.params_of({**cell.start, **first}), **spec.options)
+    order = seeds.order(cell.config.seed, source.name, "report", 0, seeds.ALL, data.examples.n)
+    learn = partial(online_pass, algorithm, data.examples, data.labels, curve=1, labels=labels)
+    learn(order[:1])  # the first round may take longer than the others
+    size = 1
+    while True:
+        size = min(4 * size, order.size)
+        taken = learn(order[:size]).seconds
+        # A busy machine disturbs few rounds; only where they are slow are they enough.
+        if taken >= (0.03 if size >= 64 else 1.0) or size == order.size:
+            return taken / size * cell.rounds

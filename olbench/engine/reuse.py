@@ -8,9 +8,9 @@ from typing import Any
 
 from olbench.errors import UserError
 from olbench.protocols import Protocol
-from olbench.protocols.definition import Cell
+from olbench.protocols.definition import Cell, numbers_of
 from olbench.protocols.measuring import list_missing
-from olbench.protocols.recorded import read_run, refuse_record
+from olbench.protocols.recorded import find_defect, read_run, refuse_record
 from olbench.records import ledger
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
@@ -66,7 +66,7 @@ def _find_conflicts(runs: Sequence[OtherRun], own: Sequence[Path], protocol: Pro
             if place == folder:
                 continue
             both = with_arrays(place, known), with_arrays(folder, record)
-            for each in compare_records(protocol.numbers, *both):
+            for each in compare_records(numbers_of(protocol), *both):
                 before, now = each.values
                 yield f"{each.place}: {each.name} is {before} in {place} and {now} in {folder}"
 
@@ -76,7 +76,7 @@ def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str
     usable = {}
     for record in records:
         if record["status"] == "ok" and record["protocol"] == cell.protocol.id:
-            if defect := cell.protocol.find_defect(record):
+            if defect := find_defect(cell.protocol, record):
                 raise refuse_record(record, path, "reused", defect)
             if not list_missing(cell.protocol, record):
                 usable[record["key"]] = record

@@ -16,7 +16,7 @@ from olbench.engine.progress import Progress, make_progress
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural
-from olbench.protocols.definition import Cell, Kind, Known
+from olbench.protocols.definition import Cell, Kind, Known, numbers_of
 from olbench.protocols.recorded import read_run
 from olbench.protocols.specs import Config
 from olbench.records import provenance, run_file
@@ -38,7 +38,7 @@ def open_run(
     with (
         open_ledger(folder) as ledger,
         stop_on_interrupt() as stop,
-        closing(make_progress(quiet, cells[0].protocol.headline)) as progress,
+        closing(make_progress(quiet, cells[0].protocol.quantities[0])) as progress,
     ):
         own = executor or LocalExecutor(jobs, config.plugins, progress.say)
         yield Run(cells, ledger, own, stop, progress, timing, folder, reuse)
@@ -248,7 +248,8 @@ class Run:
         """Mark a time as exclusive; if a count differs from the shared run, the trial fails."""
         before = with_arrays(self.folder, self.known[record["key"]])
         if record["status"] == "ok":
-            for changed in compare_records(self.cells[0].protocol.numbers, before, without_series(record)):
+            numbers = numbers_of(self.cells[0].protocol)
+            for changed in compare_records(numbers, before, without_series(record)):
                 was, now = changed.values
                 error = f"measured alone, {changed.name} is {now}, not {was}"
                 return {**record, "status": "failed", "error": error, "timing": "exclusive"}

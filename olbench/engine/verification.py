@@ -21,7 +21,8 @@ from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, count
 from olbench.learners.breakdowns import Breakdown
 from olbench.protocols import cells_of, get_protocol
-from olbench.protocols.definition import Cell
+from olbench.protocols.definition import Cell, numbers_of
+from olbench.protocols.measuring import list_wanted
 from olbench.protocols.recorded import read_run
 from olbench.records import ledger, run_file
 from olbench.records.arrays import with_arrays
@@ -201,11 +202,11 @@ class Verifier:
     def trial(self, record: Record) -> Trial:
         source = self._source(record["dataset"])
         assert isinstance(source, Source)
-        wanted = self.protocol.wanted(record["role"])
+        wanted = list_wanted(self.protocol, record["role"])
         return replace(Trial.of(record), source=source, wanted=wanted)
 
     def compare(self, record: Record, again: Record) -> Iterator[Mismatch]:
-        return compare_records(self.protocol.numbers, with_arrays(self.folder, record), again)
+        return compare_records(numbers_of(self.protocol), with_arrays(self.folder, record), again)
 
     def plan_cells(self) -> list[Cell]:
         sources = [
@@ -292,8 +293,8 @@ class VerifiedTrial:
             verb = "differs" if number == 1 else "differ"
             return f"It ran again; {count(number, 'value')} {verb} from the record."
         protocol = get_protocol(self.record["protocol"])
-        reported = {each.compared for each in protocol.quantities}
-        counts = [each for each in protocol.exact if each.name in reported and each.name in self.record]
+        reported = self.record.keys() & {each.compared for each in protocol.quantities}
+        counts = [each for each in numbers_of(protocol) if each.exact and each.name in reported]
         shown = ", ".join(f"{each.title} {self.record[each.name]}" for each in counts)
         return f"It ran again, and every count is that of the record: {shown}."
 

@@ -42,16 +42,7 @@ from olbench.protocols.folds import (
 )
 from olbench.protocols.specs import SEARCH, Experiment, Tuning, in_brackets
 from olbench.protocols.tuning import Choice, Grid
-from olbench.records.quantities import (
-    EPOCHS,
-    ERRORS,
-    ROUNDS,
-    SECONDS,
-    TEST_ERROR,
-    TRAINING_ERROR,
-    TRAINING_ERRORS,
-    TRAINING_ROUNDS,
-)
+from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Trial
 from olbench.structs import Key, checked, is_number, many
 
@@ -62,7 +53,6 @@ FEWEST_SPLIT = 3
 #: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF as
 #: the training rows have it, and then scaled.
 WEIGHTS = ("none", "unit", "tfidf")
-Bools = NDArray[np.bool_]
 
 
 read_share = checked(
@@ -103,6 +93,7 @@ class CrossvalExperiment(Experiment):
         Key("weights", choice(*WEIGHTS), "none", "how the values of features are weighted"),
         Key("positives", read_share, 1.0, "share of the positive rows that takes part, chosen at random"),
     )
+    fitted_on = TRAINING_ROWS
     order_free = ("repeats", "epochs", "weights", "tuning.also", "tuning.seed")
 
 
@@ -184,15 +175,14 @@ class CrossValidation(Protocol):
     id = "crossval"
     experiment: CrossvalExperiment = CrossvalExperiment((), ())
     numbered = "fold"
-    quantities = (TEST_ERROR, TRAINING_ERROR, SECONDS)
-    recorded = (ROUNDS, ERRORS, TRAINING_ERRORS, TRAINING_ROUNDS, EPOCHS)
+    quantities = (q.TEST_ERROR, q.TRAINING_ERROR, q.SECONDS)
+    recorded = (q.ROUNDS, q.ERRORS, q.TRAINING_ERRORS, q.TRAINING_ROUNDS, q.EPOCHS)
     series = (
         Series(
-            "test_error", "test error (%)", TEST_ERROR, of="by_epoch", along="epoch",
+            "test_error", "test error (%)", q.TEST_ERROR, of="by_epoch", along="epoch",
             along_title="epochs over the training rows", level=True, required=True,
         ),
     )  # fmt: skip
-    fitted_on = TRAINING_ROWS
 
     def cells(self, sources: Sequence[Source]) -> list[CrossvalCell]:
         folds, policy, ways = self.experiment.folds, self.experiment.duplicates, self.experiment.tuning.ways
@@ -214,11 +204,6 @@ class CrossValidation(Protocol):
             for each in self.experiment.entries(sources)
             for way, suffix in suffixes.items()
         ]
-
-    def overlap(self, setting: Mapping[str, Any]) -> float:
-        """Return the size of a fold over that of the others; a given split is the same in every trial."""
-        folds = setting.get("folds", 1)
-        return 1 / (folds - 1) if folds > 1 else 0.0
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         usable = find_usable(source, trial.setting["duplicates"])
@@ -294,11 +279,6 @@ class _Work:
         weighted = TfidfTransformer(use_idf=weights == "tfidf").fit(matrix[train]).transform(matrix)
         return replace(self, data=replace(self.data, X=weighted))
 
-    def orders(self, rows: Ints) -> Iterator[Ints]:
-        random = self.trial.generator(f"{self.trial.role} epochs")
-        for _ in range(self.trial.setting["most_epochs"]):
-            yield rows[random.permutation(rows.size)]
-
     def score(self, division: Division) -> _Table:
         self = self._weigh(division.train)
         candidates = tuple(tuning.products(self.trial.setting["grid"]))
@@ -311,7 +291,9 @@ class _Work:
     def _learn(self, params: Choice, division: Division) -> Iterator[tuple[Predictor, float]]:
         algorithm, data = self.trial.make_algorithm(**params), self.data
         if self.trial.definition.online:
-            orders = self.orders(division.train)
+            rows, random = division.train, self.trial.generator(f"{self.trial.role} epochs")
+            epochs = range(self.trial.setting["most_epochs"])
+            orders = (rows[random.permutation(rows.size)] for _ in epochs)
             for result in train(algorithm, data.examples, data.labels, orders, 1, self.stopped):
                 yield result.learner, result.seconds
             return
@@ -321,9 +303,8 @@ class _Work:
         learner.fit(data.examples.rows(), data.labels, division.train)
         yield learner, time.perf_counter() - started
 
-    def _find_wrong(self, learner: Predictor, rows: Ints) -> Bools:
-        wrong: Bools = predict_signs(learner, self.data.examples, rows) != self.data.labels[rows]
-        return wrong
+    def _find_wrong(self, learner: Predictor, rows: Ints) -> NDArray[np.bool_]:
+        return np.asarray(predict_signs(learner, self.data.examples, rows) != self.data.labels[rows])
 
     def _count_wrong(self, learner: Predictor, rows: Ints) -> int:
         return int(np.count_nonzero(self._find_wrong(learner, rows)))

@@ -1,7 +1,6 @@
-"""What a protocol is: which trials an experiment asks for, and what one trial measures.
+"""What a protocol is: a class with a decorator, here or in a user's own file (docs/own-protocol.md).
 
-A protocol is a class with a decorator, in this folder or in a user's own file (docs/own-protocol.md). Its
-experiment is a dataclass, whose fields are the keys of a config. A protocol makes cells, and a cell makes
+Its experiment is a dataclass, whose fields are the keys of a config. A protocol makes cells, and a cell makes
 trials. The engine and the reports know these two classes and nothing of the protocols that extend them.
 """
 
@@ -9,20 +8,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
-from olbench.errors import UserError, plural, shorten
-from olbench.learners.examples import as_examples
-from olbench.learners.learners import Learner
-from olbench.learners.passes import online_pass
+from olbench.errors import UserError, plural
 from olbench.learners.state import count_memory_bytes
 from olbench.plugins import Registry, file_of
 from olbench.protocols import tuning
@@ -30,11 +24,9 @@ from olbench.protocols.keys import value_for
 from olbench.protocols.sizes import scratch_bytes
 from olbench.protocols.specs import Experiment
 from olbench.protocols.tuning import Choice, Grid
-from olbench.records import seeds
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial, code_of
 from olbench.structs import choice as choice
-from olbench.structs import is_number
 from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
 
@@ -44,8 +36,6 @@ if TYPE_CHECKING:
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
 Kind = tuple[str, str, str]
-#: The rows that an estimate of the time may read.
-PROBED_ROWS = 2000
 Stopped = Callable[[], bool]
 
 
@@ -85,15 +75,9 @@ class Protocol(ABC):
     quantities: tuple[Quantity, ...]
     #: What a record has besides.
     recorded: ClassVar[tuple[Quantity, ...]] = ()
-    #: What a config can ask for in place of the usual quantities, by name.
-    measures: ClassVar[Mapping[str, Quantity]] = {}
     series: tuple[Series, ...] = ()
     #: What the number of a trial counts: permutations, folds or splits. The key of that name says how many.
     numbered: ClassVar[str] = "permutation"
-    #: Whether it can tell more than two classes apart.
-    multiclass: ClassVar[bool] = False
-    #: The rows that decide how features of the user's own data are scaled; empty where none may.
-    fitted_on: ClassVar[str] = ""
 
     def __init__(self, experiment: Experiment | None = None):
         if experiment is not None:
@@ -110,87 +94,27 @@ class Protocol(ABC):
     def refuse(self, definition: Definition) -> None:  # noqa: B027
         """Raise a UserError if an algorithm cannot run under this protocol."""
 
-    def wanted(self, role: str) -> tuple[str, ...]:
-        """Return which numbers the record of a trial must have that the experiment asks for in particular.
-
-        They change nothing about the trial, so its key stays; a record that lacks one is made again.
-        """
-        return ()
-
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
         """Return a record as a cell with this setting reports it, where several cells share a trial."""
         return record
-
-    def overlap(self, setting: Mapping[str, Any]) -> float:
-        """Return n_test / n_train of trials with this setting if each is a division of the same rows, else 0.
-
-        Such trials share training rows, which correlates them; statistics over them are corrected for that.
-        """
-        return 0.0
 
     def find_breakdown(self, trial: Trial) -> "Breakdown | None":
         """Return where and why a trial first breaks down numerically, where it is a single pass."""
         return None
 
-    def warm_up(self, learner: Learner) -> None:
-        """Compile what trials need: to learn, and to predict examples apart from learning them."""
-        learner.warm_up()
-        learner.scores(as_examples(np.ones((1, 2))).rows(), np.zeros(0, np.int64))
 
-    def facts(self, source: Source) -> Mapping[str, Any]:
-        """Return the facts on a data set that trials need besides its examples, as plain values.
+def numbers_of(protocol: Protocol) -> tuple[Quantity, ...]:
+    """Return the numbers of a record; a ratio is computed from two of them."""
+    return tuple(each for each in (*protocol.recorded, *protocol.quantities) if not each.ratio)
 
-        On a cluster, it travels with each trial and is in `source.facts` there.
-        """
-        return {}
 
-    @property
-    def headline(self) -> Quantity:
-        """The quantity that ranks algorithms."""
-        return self.quantities[0]
-
-    @property
-    def judged(self) -> tuple[Quantity, ...]:
-        """The quantities that are compared with what papers report."""
-        return tuple(quantity for quantity in self.quantities if quantity.judged)
-
-    @property
-    def numbers(self) -> tuple[Quantity, ...]:
-        """The numbers of a record; a ratio is computed from two of them."""
-        return tuple(each for each in (*self.recorded, *self.quantities) if not each.ratio)
-
-    @property
-    def exact(self) -> tuple[Quantity, ...]:
-        """The recorded numbers that must repeat to the last digit."""
-        return tuple(each for each in self.numbers if each.exact)
-
-    def quantity(self, name: str) -> Quantity:
-        """Return one of the quantities by its name."""
-        every = {each.name: each for each in (*self.recorded, *self.quantities)}
-        if name not in every:
-            known = ", ".join(each.name for each in (*self.quantities, *self.recorded))
-            raise UserError(f"the protocol {self.id} measures no '{name}'; it measures {known}")
-        return every[name]
-
-    def find_defect(self, record: Record) -> str:
-        """Return why a record does not fit this protocol, such as a missing number, or ''."""
-        for name, (must_be_there, may_be_undefined) in self._numbers.items():
-            value = record.get(name, None if must_be_there else 0)
-            if not is_number(value) and not (value is None and may_be_undefined):
-                return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
-        usual = type(self).quantities[0]
-        if usual.ratio and not record[usual.ratio[1]]:
-            return f"its {usual.ratio[1]} is 0"
-        for each in (*self.quantities, *self.recorded):
-            if each.ratio and record.get(each.ratio[0]) and not record.get(each.ratio[1]):
-                return f"it has {each.ratio[0]}, but its {each.ratio[1]} is 0"
-        return ""
-
-    @cached_property
-    def _numbers(self) -> dict[str, tuple[bool, bool]]:
-        usual, every = type(self).quantities, (*self.quantities, *self.recorded)
-        asked = {each.name for each in every} - {each.name for each in (*usual, *self.recorded)}
-        return {name: (name in usual[0].fields, name in asked) for each in every for name in each.fields}
+def find_quantity(protocol: Protocol, name: str) -> Quantity:
+    every = (*protocol.quantities, *protocol.recorded)
+    for each in every:
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in every)
+    raise UserError(f"the protocol {protocol.id} measures no '{name}'; it measures {known}")
 
 
 REGISTRY: Registry[Protocol] = Registry(
@@ -240,7 +164,14 @@ class Cell:
     @property
     def label(self) -> str:
         """The given name, or else the id and what sets it apart from others with that id; and the suffix."""
-        return label_of(self.config, self.spec) + self.suffix
+        spec = self.spec
+        if spec.name:
+            return spec.name + self.suffix
+        alike = [_describe(each) for each in self.config.algorithms if each.id == spec.id and not each.name]
+        if len(alike) < 2:
+            return spec.id + self.suffix
+        apart = [text for text in _describe(spec) if any(text not in other for other in alike)]
+        return f"{spec.id} ({', '.join(apart) or 'defaults'}){self.suffix}"
 
     @property
     def kind(self) -> Kind:
@@ -255,7 +186,6 @@ class Cell:
 
     @property
     def tuning_passes(self) -> int:
-        """How many trials its tuning takes."""
         candidates = tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
         return int(self.config.tuning_repeats) * candidates
 
@@ -269,18 +199,23 @@ class Cell:
         """The settings that are tuned like parameters, such as the number of epochs, by name."""
         return {}
 
+    def wanted(self, role: str) -> tuple[str, ...]:
+        """Return which numbers the record of a trial must have that the experiment asks for in particular.
+
+        They change nothing about the trial, so its key stays; a record that lacks one is made again.
+        """
+        return ()
+
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
         """Return the whole setting of a trial of this role, with what was chosen."""
         return {**self.config.setting(role), **self.source_setting, **self.setting_of(choice)}
 
     def step(self, known: Known) -> tuning.Step:
-        """Return how far the tuning is."""
         rule = self.config.tuning
         return tuning.search(rule.search, self.grid, self.start, lambda c: self.score(c, known), rule.ties)
 
     @property
     def learner_bytes(self) -> int:
-        """Roughly how many bytes the learner of a trial takes."""
         algorithm = make_algorithm(self.spec.id, **self.params_of(self.start), **self.spec.options)
         return count_memory_bytes(algorithm, self.source.d, self.source.classes or 1)
 
@@ -289,7 +224,7 @@ class Cell:
         """Roughly how many bytes a trial takes besides the examples: its learner, its order, its margins."""
         classes = {"classes": self.source.classes} if self.source.classes else {}
         setting = {**classes, **self.config.setting("report"), **self.source_setting}
-        return self.learner_bytes + scratch_bytes(self.protocol.wanted("report"), self.source.n, setting)
+        return self.learner_bytes + scratch_bytes(self.wanted("report"), self.source.n, setting)
 
     @property
     def shared_memory(self) -> int:
@@ -305,25 +240,6 @@ class Cell:
     def rounds(self) -> float:
         """Roughly how many examples a trial learns or tests, for the plan of a run."""
         return float(self.source.n)
-
-    def probe_seconds(self) -> float:
-        """Return an estimate of the seconds that one trial takes, from a few of its rounds."""
-        source = self.source
-        data = source.take([slice(0, None, math.ceil(source.n / PROBED_ROWS))])
-        labels = "all" if source.classes else "two"
-        first = {name: values[0] for name, values in {**self.spec.grid, **self.grid}.items() if values}
-        params = self.params_of({**self.start, **first})
-        algorithm = make_algorithm(self.spec.id, **params, **self.spec.options)
-        order = seeds.order(self.config.seed, source.name, "report", 0, seeds.ALL, data.examples.n)
-        learn = partial(online_pass, algorithm, data.examples, data.labels, curve=1, labels=labels)
-        learn(order[:1])  # the first round may take longer than the others
-        size = 1
-        while True:
-            size = min(4 * size, order.size)
-            taken = learn(order[:size]).seconds
-            # A busy machine disturbs few rounds; only where they are slow are they enough.
-            if taken >= (0.03 if size >= 64 else 1.0) or size == order.size:
-                return taken / size * self.rounds
 
     @cached_property
     def defaults(self) -> Mapping[str, Value]:
@@ -354,15 +270,10 @@ class Cell:
             return None
         if any(record["status"] != "ok" for record in found):
             return math.inf
-        quantity = self.protocol.headline
+        quantity = self.protocol.quantities[0]
         pooled = {name: sum(record[name] for record in found) for name in quantity.ratio or ()}
         loss = float(quantity.loss(sum(quantity.of(each) for each in ([pooled] if pooled else found))))
         return tuning.UNDEFINED if math.isnan(loss) else loss
-
-    def is_undecided(self, known: Known) -> bool:
-        """Return whether the measure is undefined for every candidate, so that `ties` chose."""
-        chosen = self.step(known).chosen
-        return chosen is not None and self.tuning_passes > 0 and self.score(chosen, known) == tuning.UNDEFINED
 
     def trials(self, known: Known) -> Iterator[Trial]:
         """Yield every trial that is determined by what is known: of the tuning, then of the report."""
@@ -376,13 +287,13 @@ class Cell:
         chosen = self.step(known).chosen
         return [] if chosen is None else self.report_trials(chosen)
 
+    def report_trials(self, chosen: Choice) -> list[Trial]:
+        return self.plan(chosen, "report", self.repeats)
+
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
         """Return the trials that score a candidate, or all candidates where trials tune by themselves."""
         count = self.tuning_passes if self.tunes_inside else self.config.tuning_repeats
         return self.plan(candidate, "tune", count)
-
-    def report_trials(self, chosen: Choice) -> list[Trial]:
-        return self.plan(chosen, "report", self.repeats)
 
     def plan(self, choice: Choice, role: str, count: int, **setting: Any) -> list[Trial]:
         """Return the first `count` trials of a choice. They are made once and kept: keys are hashes."""
@@ -419,28 +330,14 @@ class Cell:
             setting={**self.trial_setting(choice, role), **setting},
             code=self._code,
             source=self.source,
-            wanted=self.protocol.wanted(role),
+            wanted=self.wanted(role),
         )
 
 
-def label_of(config: Experiment, spec: AlgorithmSpec) -> str:
-    if spec.name:
-        return spec.name
-    alike = [_describe(each) for each in config.algorithms if each.id == spec.id and not each.name]
-    if len(alike) < 2:
-        return spec.id
-    apart = [text for text in _describe(spec) if any(text not in other for other in alike)]
-    return f"{spec.id} ({', '.join(apart) or 'defaults'})"
-
-
 def _describe(spec: AlgorithmSpec) -> list[str]:
-    searched = {
-        name: "tuned" if tuple(values) == get_definition(spec.id).grid.get(name) else f"[{_list(values)}]"
-        for name, values in spec.grid.items()
-    }
+    searched, usual = {}, get_definition(spec.id).grid
+    for name, values in spec.grid.items():
+        listed = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+        searched[name] = "tuned" if tuple(values) == usual.get(name) else f"[{listed}]"
     said = {**spec.params, **searched, **spec.options, **spec.settings}
     return [f"{name}={value}" for name, value in said.items()]
-
-
-def _list(values: Sequence[Any]) -> str:
-    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)

@@ -5,7 +5,7 @@ Undefined ones are as in scikit-learn: a share of nothing is 0, Cohen's kappa an
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,9 @@ class Counts(NamedTuple):
     rejections: Floats
 
     @classmethod
-    def of(cls, n: ArrayLike, mistakes: ArrayLike, positives: ArrayLike, false_alarms: ArrayLike) -> "Counts":
+    def of(
+        cls, n: ArrayLike, mistakes: ArrayLike, positives: ArrayLike = 0, false_alarms: ArrayLike = 0
+    ) -> "Counts":
         n, mistakes, positives, alarms = (
             np.asarray(each, np.float64) for each in (n, mistakes, positives, false_alarms)
         )
@@ -151,9 +153,3 @@ def of_matrix(confusion: ArrayLike) -> dict[str, float]:
         "kappa": (agreed - chance) / (n * n - chance) if n * n > chance else math.nan,
         "macro_f1": float(np.mean(2 * right[appears] / (truth + predicted)[appears])) if n else math.nan,
     }
-
-
-def count_predictions(labels: Any, positive: Any) -> Counts:
-    truth, positive = np.asarray(labels) > 0, np.asarray(positive)
-    masks = (truth & positive, ~truth & positive, truth & ~positive, ~truth & ~positive)
-    return Counts(*(np.asarray(np.count_nonzero(each), np.float64) for each in masks))

@@ -17,26 +17,20 @@ from olbench.algorithms import get_definition
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
-from olbench.learners.learners import ClassLearner, Learner
+from olbench.learners.learners import ClassLearner
 from olbench.learners.passes import PassResult
 from olbench.learners.start import start
 from olbench.protocols import measures
-from olbench.protocols.definition import Protocol, Series, choice
+from olbench.protocols.definition import Cell, Protocol, Series, choice
 from olbench.protocols.measures import Counts
 from olbench.protocols.sizes import needs_margins
 from olbench.protocols.specs import Experiment
-from olbench.records.quantities import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    FALSE_ALARMS,
-    MISTAKE_RATE,
-    POSITIVES,
-    Quantity,
-)
+from olbench.records import quantities as q
+from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import many
 
-COUNTS = ("n", "mistakes", POSITIVES.name, FALSE_ALARMS.name)
+COUNTS = ("n", "mistakes", q.POSITIVES.name, q.FALSE_ALARMS.name)
 MOST_KEPT = 20_000_000
 _higher = partial(Quantity, digits=4, better="higher", exact=True)
 _lower = partial(Quantity, digits=4, exact=True)
@@ -45,24 +39,19 @@ _lower = partial(Quantity, digits=4, exact=True)
 def of_counts(
     quantity: Quantity, measure: Callable[[Counts], Floats], parts: tuple[str, ...] = COUNTS
 ) -> Quantity:
-    return replace(
-        quantity,
-        ratio=None,
-        judged=False,
-        parts=parts,
-        formula=lambda n, mistakes, positives=0, false_alarms=0: measure(
-            Counts.of(n, mistakes, positives, false_alarms)
-        ),
-    )
+    def formula(*counts: Any) -> Floats:
+        return measure(Counts.of(*counts))
+
+    return replace(quantity, ratio=None, judged=False, parts=parts, formula=formula)
 
 
 MEASURES: Mapping[str, Quantity] = {
     each.name: each
     for each in (
-        MISTAKE_RATE,
+        q.MISTAKE_RATE,
         # Several classes have no positives, and accuracy needs none.
-        of_counts(ACCURACY, measures.accuracy, COUNTS[:2]),
-        of_counts(BALANCED_ACCURACY, measures.balanced_accuracy),
+        of_counts(q.ACCURACY, measures.accuracy, COUNTS[:2]),
+        of_counts(q.BALANCED_ACCURACY, measures.balanced_accuracy),
         of_counts(_higher("sensitivity", "sensitivity"), measures.sensitivity),
         of_counts(_higher("specificity", "specificity"), measures.specificity),
         of_counts(_higher("precision", "precision"), measures.precision),
@@ -81,11 +70,7 @@ MEASURES: Mapping[str, Quantity] = {
 #: The measures that have a meaning for several classes, and those that have none for two.
 OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1")
 ONLY_CLASSES = ("macro_f1",)
-
-
 MEASURES_DOC = "what is reported, as auc or balanced_accuracy; the first ranks"
-
-
 Measures = Annotated[tuple[str, ...] | None, many(choice(*MEASURES)), MEASURES_DOC]
 Keep = Annotated[str | None, choice("predictions"), "write the margin of every prediction to the results"]
 
@@ -112,17 +97,7 @@ class Measuring(Protocol):
         curves = (counts_series(each.name, f"online {each.title}", each) for each in asked if each.parts)
         return (*curves, *self.series)
 
-    def wanted(self, role: str) -> tuple[str, ...]:
-        quantities = self.quantities if role == "report" else self.quantities[:1]
-        names = dict.fromkeys(name for each in quantities for name in each.fields)
-        kept = role == "report" and self.experiment.keep
-        return (*names, *(["predictions"] if kept else []))
-
-    def warm_up(self, learner: Learner) -> None:
-        learner.warm_up()
-
     def check_source(self, source: Source) -> None:
-        """Refuse a data set that does not suffice for what the experiment asks for."""
         for spec in self.experiment.algorithms:
             if get_definition(spec.id).only_native and not source.classes:
                 raise UserError(
@@ -142,13 +117,29 @@ class Measuring(Protocol):
             )
 
 
+class MeasuringCell(Cell):
+    def wanted(self, role: str) -> tuple[str, ...]:
+        return list_wanted(self.protocol, role)
+
+
+def list_wanted(protocol: Protocol, role: str) -> tuple[str, ...]:
+    if not isinstance(protocol, Measuring):
+        return ()
+    quantities = protocol.quantities if role == "report" else protocol.quantities[:1]
+    names = dict.fromkeys(name for each in quantities for name in each.fields)
+    kept = role == "report" and protocol.experiment.keep
+    return (*names, *(["predictions"] if kept else []))
+
+
 def list_missing(protocol: Protocol, record: Record) -> list[str]:
     """Return which numbers that an experiment asks for are not in a record."""
     # A measure of several classes is recorded itself, without the counts of two.
     there = {name for each in protocol.quantities if each.name in record for name in each.fields}
     if {"predictions", "margins"} & set(record.get("arrays") or ()):
         there.add("predictions")
-    return [name for name in protocol.wanted(record["role"]) if name not in record and name not in there]
+    return [
+        name for name in list_wanted(protocol, record["role"]) if name not in record and name not in there
+    ]
 
 
 def counts_series(name: str, title: str, quantity: Quantity, total: str = "t") -> Series:
@@ -178,8 +169,8 @@ def measure_pass(trial: Trial, result: PassResult) -> Outcome:
         if "predictions" in trial.wanted and result.margins is not None:
             kept["predictions"] = result.margins.astype(np.int32)
         return Outcome(as_plain(measures.of_matrix(matrix)), arrays=kept)
-    counts = {POSITIVES.name: int(curve.positives[-1]) if curve.t.size else 0}
-    counts[FALSE_ALARMS.name] = int(curve.false_alarms[-1]) if curve.t.size else 0
+    counts = {q.POSITIVES.name: int(curve.positives[-1]) if curve.t.size else 0}
+    counts[q.FALSE_ALARMS.name] = int(curve.false_alarms[-1]) if curve.t.size else 0
     arrays: dict[str, NDArray[Any]] = {}
     if "predictions" in trial.wanted and result.margins is not None:
         arrays["margins"] = result.margins

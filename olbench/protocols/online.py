@@ -12,8 +12,8 @@ from olbench.errors import UserError
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Ints
 from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
-from olbench.protocols.definition import Cell, Protocol, Series, Stopped, choice, protocol, whole
-from olbench.protocols.measuring import Keep, Measures, Measuring, find_keep, measure_pass
+from olbench.protocols.definition import Protocol, Series, Stopped, choice, protocol, whole
+from olbench.protocols.measuring import Keep, Measures, Measuring, MeasuringCell, find_keep, measure_pass
 from olbench.protocols.sizes import BLOCK_BYTES, WINDOW_BLOCKS
 from olbench.protocols.specs import SEARCH, Experiment, Tuning
 from olbench.records import seeds
@@ -58,6 +58,8 @@ class OnlineExperiment(Experiment):
     keep: Keep = None
     tuning: OnlineTuning = OnlineTuning()
 
+    multiclass = True
+    fitted_on = ALL_ROWS
     order_free = ("permutations", "curve", "measures", "keep", "tuning.permutations")
 
     @property
@@ -70,7 +72,7 @@ class OnlineExperiment(Experiment):
         return {"part": part, "points": self.curve if role == "report" else 1}
 
 
-class OnlineCell(Cell):
+class OnlineCell(MeasuringCell):
     @cached_property
     def source_setting(self) -> dict[str, Any]:
         """How many classes there are, and how orders are drawn if they are not exact permutations.
@@ -86,12 +88,11 @@ class OnlineCell(Cell):
 
     @property
     def shared_memory(self) -> int:
-        """The memory that an open data set takes; with windows it is never opened as a whole."""
+        # With windows a data set is never opened as a whole.
         return self.source.memory_bytes if _is_windowed(self.source_setting) else super().shared_memory
 
     @property
     def shuffled_bytes(self) -> int:
-        """The size of the data set, which a permutation of all rows reads from end to end."""
         return 0 if _is_windowed(self.source_setting) else self.source.bytes
 
 
@@ -101,7 +102,6 @@ class Online(Measuring):
 
     id = "online"
     experiment: OnlineExperiment = OnlineExperiment((), ())
-    multiclass = True
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
     recorded = (SAME_ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
     series = (
@@ -109,7 +109,6 @@ class Online(Measuring):
         Series("updates", "cumulative number of updates", UPDATES),
         Series("seconds", "cumulative time (s)", SECONDS, timed=True),
     )
-    fitted_on = ALL_ROWS
 
     refuse = refuse_batch
 
@@ -167,21 +166,11 @@ def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:
 
 
 def counts_of(result: PassResult) -> dict[str, float | int]:
-    return {
-        "mistakes": result.mistakes,
-        "updates": result.updates,
-        "effective_updates": result.effective_updates,
-        "breakdowns": result.breakdowns,
-        "seconds": round(result.seconds, 9),
-    }
+    names = ("mistakes", "updates", "effective_updates", "breakdowns")
+    return {name: getattr(result, name) for name in names} | {"seconds": round(result.seconds, 9)}
 
 
 def columns_of(curve: Curve) -> dict[str, list[Any]]:
-    return {
-        "t": curve.t.tolist(),
-        "mistakes": curve.mistakes.tolist(),
-        "positives": curve.positives.tolist(),
-        "false_alarms": curve.false_alarms.tolist(),
-        "updates": curve.updates.tolist(),
-        "seconds": curve.seconds.round(9).tolist(),
-    }
+    names = ("t", "mistakes", "positives", "false_alarms", "updates")
+    counts = {name: getattr(curve, name).tolist() for name in names}
+    return {**counts, "seconds": curve.seconds.round(9).tolist()}

@@ -145,7 +145,7 @@ def _datasets(node: Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec
     specs: list[DatasetSpec] = []
     for item in node.items("datasets"):
         spec = read_dataset(item, folder)
-        if spec.reading.scale in FITTED_SCALES and protocol.fitted_on == TRAINING_ROWS:
+        if spec.reading.scale in FITTED_SCALES and protocol.experiment.fitted_on == TRAINING_ROWS:
             spec = replace(spec, reading=replace(spec.reading, fitted=TRAINING_ROWS))
         with place_errors(item):
             _check_data(spec, specs, protocol)
@@ -159,7 +159,7 @@ def _datasets(node: Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec
 
 
 def _check_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Protocol) -> None:
-    reading, fitted_on = spec.reading, protocol.fitted_on
+    reading, fitted_on = spec.reading, protocol.experiment.fitted_on
     if reading.scale in FITTED_SCALES and fitted_on not in (ALL_ROWS, TRAINING_ROWS):
         other = "running or unit" if fitted_on == PAST_ROWS else "unit"
         raise UserError(
@@ -179,8 +179,8 @@ def _check_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Prot
         raise UserError(f"the data set '{spec.name}' is listed twice")
     if any(spec.name == other.name and (spec.path or other.path) for other in others):
         raise UserError(f"two data sets would be called '{spec.name}'; give one of them another name")
-    if spec.labels and not protocol.multiclass:
-        able = ", ".join(known.id for known in protocols() if known.multiclass)
+    if spec.labels and not protocol.experiment.multiclass:
+        able = ", ".join(known.id for known in protocols() if known.experiment.multiclass)
         raise UserError(
             f"labels: {spec.labels} has no meaning for the protocol {protocol.id}; it runs under protocol: "
             f"{able}"
@@ -223,9 +223,9 @@ def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) 
     with place_errors(places["id"]):
         definition = get_definition(given["id"])
         protocol.refuse(definition)
-    if "multiclass" in given and not protocol.multiclass:
+    if "multiclass" in given and not protocol.experiment.multiclass:
         raise places["multiclass"].fail(f"the protocol {protocol.id} has two classes; leave multiclass out")
-    if definition.only_native and not protocol.multiclass:
+    if definition.only_native and not protocol.experiment.multiclass:
         raise places["id"].fail(f"{definition.id} learns several classes; the protocol {protocol.id} has two")
     params = {name: check_value(definition, name, item) for name, item in given.get("params", {}).items()}
     return AlgorithmSpec(

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from olbench.records import ledger, run_file
 from olbench.records.container import is_bundle
 from olbench.records.run_file import CellFacts, RunFile
 from olbench.records.trial import Record, key_of
-from olbench.structs import from_plain
+from olbench.structs import from_plain, is_number
 
 SHARED = ("seed", "fingerprint", "options", "role", "code")
 
@@ -65,7 +65,7 @@ class RecordedRun:
 
     def check(self, record: Record) -> None:
         """Refuse an edited record even if its checksum fits."""
-        if defect := self.protocol.find_defect(record):
+        if defect := find_defect(self.protocol, record):
             raise self.refuse(record, defect)
         if not _has_own_key(record):
             raise self.refuse(record, "its key is not that of its fields")
@@ -122,6 +122,28 @@ def refuse_record(record: Record, path: Path, use: str, reason: str) -> UserErro
         f"{path}: the trial {record['key']} cannot be {use}, because {reason}; remove its line, and the next "
         "run computes that trial again"
     )
+
+
+def find_defect(protocol: Protocol, record: Record) -> str:
+    """Return why a record does not fit a protocol, such as a missing number, or ''."""
+    for name, (must_be_there, may_be_undefined) in _numbers(protocol).items():
+        value = record.get(name, None if must_be_there else 0)
+        if not is_number(value) and not (value is None and may_be_undefined):
+            return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
+    usual = type(protocol).quantities[0]
+    if usual.ratio and not record[usual.ratio[1]]:
+        return f"its {usual.ratio[1]} is 0"
+    for each in (*protocol.quantities, *protocol.recorded):
+        if each.ratio and record.get(each.ratio[0]) and not record.get(each.ratio[1]):
+            return f"it has {each.ratio[0]}, but its {each.ratio[1]} is 0"
+    return ""
+
+
+@lru_cache(maxsize=8)
+def _numbers(protocol: Protocol) -> dict[str, tuple[bool, bool]]:
+    usual, every = type(protocol).quantities, (*protocol.quantities, *protocol.recorded)
+    asked = {each.name for each in every} - {each.name for each in (*usual, *protocol.recorded)}
+    return {name: (name in usual[0].fields, name in asked) for each in every for name in each.fields}
 
 
 def _has_own_key(record: Record) -> bool:

@@ -69,6 +69,10 @@ class Experiment:
     #: What run.json has besides: the keys of a protocol that is not loaded.
     others: Annotated[Mapping[str, Any], Flat()] = field(default_factory=dict)
 
+    #: Whether data sets may have more than two classes.
+    multiclass: ClassVar[bool] = False
+    #: The rows that decide how features of the user's own data are scaled; empty where none may.
+    fitted_on: ClassVar[str] = ""
     #: The keys that its protocol adds to an entry of `algorithms`.
     entry_keys: ClassVar[tuple[Key, ...]] = ()
     #: The keys that leave the orders and splits of the trials as they are; those of `tuning` with its name.

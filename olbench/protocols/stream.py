@@ -22,13 +22,12 @@ from olbench.data.spec import PAST_ROWS
 from olbench.errors import UserError, count
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Floats, Ints
-from olbench.learners.learners import Learner
 from olbench.learners.passes import PassResult, curve_points, run_learner
 from olbench.learners.schedules import make_schedule
 from olbench.learners.start import start
 from olbench.protocols import measures
 from olbench.protocols.blocks import BLOCKS, PLACES, count_pairs
-from olbench.protocols.definition import Cell, Series, Stopped, choice, protocol, whole
+from olbench.protocols.definition import Series, Stopped, choice, protocol, whole
 from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
 from olbench.protocols.keys import ByDataset, by_dataset, value_for
 from olbench.protocols.measuring import (
@@ -36,28 +35,17 @@ from olbench.protocols.measuring import (
     MEASURES_DOC,
     Keep,
     Measuring,
+    MeasuringCell,
     counts_series,
     find_keep,
     measure_margins,
 )
 from olbench.protocols.online import refuse_batch
 from olbench.protocols.specs import Experiment, Tuning
-from olbench.records.quantities import (
-    BREAKDOWNS,
-    CPU_SECONDS,
-    FALSE_ALARMS,
-    LABELS,
-    MAJORITY_MISTAKES,
-    MISTAKES,
-    NO_CHANGE_MISTAKES,
-    POSITIVES,
-    ROUNDS,
-    SECONDS,
-    UPDATES,
-    Quantity,
-)
+from olbench.records import quantities as q
+from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Trial
-from olbench.structs import Node, is_number, many, with_schema
+from olbench.structs import checked, is_number, many
 
 BASELINES = ("no-change", "majority-so-far")
 
@@ -65,7 +53,7 @@ BASELINES = ("no-change", "majority-so-far")
 def _beyond(baseline: Quantity, name: str, title: str) -> Quantity:
     """Return how much better than a baseline a learner is: 1 is perfect, 0 as good, below 0 worse."""
     return Quantity(
-        name, title, 4, better="higher", exact=True, parts=(MISTAKES.name, baseline.name), formula=_kappa
+        name, title, 4, better="higher", exact=True, parts=(q.MISTAKES.name, baseline.name), formula=_kappa
     )
 
 
@@ -74,25 +62,24 @@ def _kappa(mistakes: Any, baseline: Any) -> Any:
     return 1.0 - np.divide(mistakes, baseline, out=np.full(mistakes.shape, math.nan), where=baseline > 0)
 
 
-KAPPA_M = _beyond(MAJORITY_MISTAKES, "kappa_m", "kappa M")
-KAPPA_TEMPORAL = _beyond(NO_CHANGE_MISTAKES, "kappa_temporal", "kappa temporal")
+KAPPA_M = _beyond(q.MAJORITY_MISTAKES, "kappa_m", "kappa M")
+KAPPA_TEMPORAL = _beyond(q.NO_CHANGE_MISTAKES, "kappa_temporal", "kappa temporal")
 ACCURACY = MEASURES["accuracy"]
 STREAM_MEASURES = {**MEASURES, KAPPA_M.name: KAPPA_M, KAPPA_TEMPORAL.name: KAPPA_TEMPORAL}
 
 
-def _read_share(node: Node, name: str) -> float:
-    if not is_number(node.value) or not 0 < node.value < 1:
-        raise node.fail(f"{name} must be a number between 0 and 1, not {node.shown()}")
-    return float(node.value)
-
-
-with_schema(_read_share, {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
+read_share = checked(
+    float,
+    lambda value: is_number(value) and 0 < value < 1,
+    "a number between 0 and 1",
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+)
 
 
 @dataclass(frozen=True)
 class StreamTuning(Tuning):
     prefix: Annotated[
-        float, _read_share, "the share of the rows, from the first, that tunes and is not scored"
+        float, read_share, "the share of the rows, from the first, that tunes and is not scored"
     ] = 0.1
 
 
@@ -112,6 +99,7 @@ class StreamExperiment(Experiment):
     measures: Annotated[tuple[str, ...] | None, many(choice(*STREAM_MEASURES)), MEASURES_DOC] = None
     keep: Keep = None
 
+    fitted_on = PAST_ROWS
     order_free = ("window", "curve", "measures", "keep", "drifts")
 
     def setting(self, role: str) -> dict[str, Any]:
@@ -125,7 +113,7 @@ class StreamExperiment(Experiment):
         return replace(self, algorithms=(*self.algorithms, *added))
 
 
-class StreamCell(Cell):
+class StreamCell(MeasuringCell):
     repeats = 1
 
     @cached_property
@@ -152,17 +140,16 @@ class Stream(Measuring):
     experiment: StreamExperiment = StreamExperiment((), ())
     measures: ClassVar[Mapping[str, Quantity]] = STREAM_MEASURES
     numbered = "pass"
-    quantities = (ACCURACY, KAPPA_M, KAPPA_TEMPORAL, UPDATES, SECONDS)
+    quantities = (ACCURACY, KAPPA_M, KAPPA_TEMPORAL, q.UPDATES, q.SECONDS)
     recorded = (
-        ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, LABELS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES,
-        BREAKDOWNS, CPU_SECONDS,
+        q.ROUNDS, q.MISTAKES, q.POSITIVES, q.FALSE_ALARMS, q.LABELS, q.MAJORITY_MISTAKES,
+        q.NO_CHANGE_MISTAKES, q.BREAKDOWNS, q.CPU_SECONDS,
     )  # fmt: skip
     series = (
         counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
         counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
-        Series("updates", "cumulative number of updates", UPDATES, required=True),
+        Series("updates", "cumulative number of updates", q.UPDATES, required=True),
     )
-    fitted_on = PAST_ROWS
     refuse = refuse_batch
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
@@ -184,23 +171,20 @@ class Stream(Measuring):
             self.check_source(cell.source)
         return cells
 
-    def warm_up(self, learner: Learner) -> None:
-        for each in (learner, *(start(make_algorithm(id), 1) for id in BASELINES)):
-            each.warm_up()
-
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         data, setting = source.open(), trial.setting
-        end = _find_end(setting, source)
+        end, delay = _find_end(setting, source), setting.get("delay", 0)
         first = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
-        schedule = _find_schedule(trial, source)
+        schedule = _find_schedule(source, end, delay)
         points = first + np.append(0, curve_points(end - first, setting["points"]))
         learner, keep = start(trial.make_algorithm(), source.d), find_keep(trial) or "margins"
         result = run_learner(learner, data.examples, data.labels, schedule, points, stopped, keep)
-        baselines = label_mistakes(source, end, first, setting.get("delay", 0))
+        baselines = label_mistakes(source, end, first, delay)
         return _Measured(trial, result, first).outcome(baselines)
 
     def find_breakdown(self, trial: Trial) -> Breakdown | None:
-        data, schedule = trial.source.open(), _find_schedule(trial, trial.source)
+        data, end = trial.source.open(), _find_end(trial.setting, trial.source)
+        schedule = _find_schedule(trial.source, end, trial.setting.get("delay", 0))
         return find_breakdown(trial.make_algorithm(), data.examples, data.labels, schedule)
 
 
@@ -208,9 +192,9 @@ def _find_end(setting: Mapping[str, Any], source: Source) -> int:
     return int(setting["prefix"]) if setting["scored"] == "prefix" else source.n
 
 
-def _find_schedule(trial: Trial, source: Source) -> Ints:
-    end = _find_end(trial.setting, source)
-    return make_schedule(find_arrivals(source, end, trial.setting.get("delay", 0)))
+def _find_schedule(source: Source, end: int, delay: int) -> Ints:
+    arrivals = source.arrivals
+    return make_schedule(np.arange(end) + 1 + delay if arrivals is None else np.asarray(arrivals[:end]))
 
 
 def _check_rows(cell: StreamCell) -> None:
@@ -237,16 +221,11 @@ def _check_rows(cell: StreamCell) -> None:
         raise UserError(f"{name} has {rows}, so a drift must be between 0 and that, and one is not")
 
 
-def find_arrivals(source: Source, end: int, delay: int) -> Ints:
-    arrivals = source.arrivals
-    return np.arange(end) + 1 + delay if arrivals is None else np.asarray(arrivals[:end])
-
-
 @lru_cache(maxsize=64)
 def label_mistakes(source: Source, end: int, first: int, delay: int) -> dict[str, int]:
     data = source.open()
-    schedule = make_schedule(find_arrivals(source, end, delay))
-    names = dict(zip(BASELINES, (NO_CHANGE_MISTAKES.name, MAJORITY_MISTAKES.name), strict=True))
+    schedule = _find_schedule(source, end, delay)
+    names = dict(zip(BASELINES, (q.NO_CHANGE_MISTAKES.name, q.MAJORITY_MISTAKES.name), strict=True))
     found = {}
     for id, name in names.items():
         learner = start(make_algorithm(id), 1)

@@ -39,7 +39,7 @@ class Report:
 
     @property
     def headline(self) -> Quantity:
-        return self.protocol.headline
+        return self.protocol.quantities[0]
 
     @property
     def is_cross_validated(self) -> bool:
@@ -130,7 +130,7 @@ class Report:
     @property
     def judged(self) -> tuple[Quantity, ...]:
         names = {judgement.quantity for judgement in self.judgements}
-        return tuple(quantity for quantity in self.protocol.judged if quantity.name in names)
+        return tuple(each for each in self.protocol.quantities if each.judged and each.name in names)
 
     @cached_property
     def printed_cells(self) -> list[PrintedCell]:
@@ -243,7 +243,7 @@ def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plug
 
 def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:
     run = results.load_results(folder, measures)
-    headline = run.protocol.headline
+    headline = run.protocol.quantities[0]
     if run.lacking and all(np.isnan(entry.values(headline)).all() for entry in run.entries):
         raise UserError(f"nothing ranks the algorithms: {run.lacking}")
     paper = run.config.paper

@@ -35,13 +35,13 @@ class StyledTable(Styler):
 
 
 def styled_table(results: "Results", quantity: Quantity | None = None) -> Styler:
-    shown = quantity or results.protocol.headline
+    shown = quantity or results.protocol.quantities[0]
     texts: dict[str, dict[str, str]] = {dataset: {} for dataset in results.datasets}
     styles: dict[str, dict[str, str]] = {dataset: {} for dataset in results.datasets}
     for entry in (entry for dataset in results.datasets for entry in results.of(dataset)):
         mean, deviation = entry.spread(shown)
         text = shown.spread(mean, deviation) if entry.done > 1 else shown.text(mean)
-        bold = shown == results.protocol.headline and results.is_best(entry)
+        bold = shown == results.protocol.quantities[0] and results.is_best(entry)
         texts[entry.dataset][entry.label], styles[entry.dataset][entry.label] = text, BOLD if bold else ""
     frame, looks = (pd.DataFrame(each, index=results.labels).fillna("") for each in (texts, styles))
     frame.index.name = shown.title

@@ -196,7 +196,7 @@ def test_results_and_reports_have_a_row_for_each_combination(here, tmp_path):
         if (record := json.loads(line))["setting"].get("shards") == 5 and record["algorithm"] == "cw-var"
     )
     entry = entries["var-KL (5 shards, average)"]
-    assert entry.values(PROTOCOL.headline)[record["number"]] == pytest.approx(
+    assert entry.values(PROTOCOL.quantities[0])[record["number"]] == pytest.approx(
         record["right_average"] / record["n"]
     )
     rows = json.loads(here("report", "one", "--format", "json")[1])["rows"]

@@ -75,11 +75,15 @@ def test_only_entries_of_the_first_tuning_are_compared(report):
     assert {entry.label for entry in report.rows if results.is_best(entry)} <= set(NAMES)
 
 
-def test_folds_overlap_by_what_they_test_over_what_they_train_on_and_a_given_split_does_not():
-    assert CROSSVAL.overlap({"folds": 10}) == pytest.approx(1 / 9)
-    assert CROSSVAL.overlap({"folds": 2}) == 1
-    assert CROSSVAL.overlap({"folds": 1}) == CROSSVAL.overlap({}) == 0
-    assert get_protocol("online").overlap({}) == 0
+def test_folds_overlap_by_what_they_test_over_what_they_train_on_and_a_given_split_does_not(report):
+    def overlap(protocol, setting):
+        known = get_protocol(protocol)
+        return dataclasses.replace(report.rows[0], protocol=known, recorded_setting=setting).overlap
+
+    assert overlap("crossval", {"folds": 10}) == pytest.approx(1 / 9)
+    assert overlap("crossval", {"folds": 2}) == 1
+    assert overlap("crossval", {"folds": 1}) == overlap("crossval", {}) == 0
+    assert overlap("advice", {"folds": 5}) == overlap("online", {}) == 0
 
 
 def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):

@@ -217,5 +217,5 @@ def test_the_first_figure_of_scw2012_comes_from_the_run_that_ships():
     assert list(figures) == [f"scw2012-figure-1-{name}" for name in load_paper("scw2012").datasets]
     rates, _, _ = figures["scw2012-figure-1-ijcnn1"]().axes
     ends = {line.get_label(): line.get_ydata()[-1] for line in rates.get_lines()}
-    means = {display_name(e.label): e.mean(run.protocol.headline) for e in run.of("ijcnn1")}
+    means = {display_name(e.label): e.mean(run.protocol.quantities[0]) for e in run.of("ijcnn1")}
     assert ends == pytest.approx(means)

@@ -207,10 +207,11 @@ def test_a_broken_line_before_an_empty_one_is_no_torn_last_line(tmp_path):
 
 def test_a_count_out_of_nothing_is_a_defect_and_no_infinite_rate():
     from olbench.protocols import get_protocol
+    from olbench.protocols.recorded import find_defect
 
     protocol = get_protocol("crossval")
     quantities = (*protocol.quantities, *protocol.recorded)
     record = dict.fromkeys([name for each in quantities for name in each.ratio or (each.name,)], 1)
-    assert protocol.find_defect(record) == ""
-    reason = protocol.find_defect({**record, "training_n": 0})
+    assert find_defect(protocol, record) == ""
+    reason = find_defect(protocol, {**record, "training_n": 0})
     assert reason == "it has training_errors, but its training_n is 0"

@@ -28,6 +28,7 @@ from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.protocols import get_protocol
+from olbench.protocols.definition import numbers_of
 from olbench.records.record import failure, success
 from olbench.records.trial import Outcome, Record, Trial
 
@@ -165,7 +166,7 @@ def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] 
 
 
 def _warm_up_learner(trial: Trial) -> None:
-    get_protocol(trial.protocol).warm_up(start(trial.make_algorithm(), 2))
+    start(trial.make_algorithm(), 2).warm_up()
 
 
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:
@@ -201,5 +202,5 @@ def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = No
 
 def fail(trial: Trial, error: BaseException) -> Record:
     protocol = get_protocol(trial.protocol)
-    names = (*(each.name for each in protocol.numbers), *(each.of for each in protocol.series))
+    names = (*(each.name for each in numbers_of(protocol)), *(each.of for each in protocol.series))
     return failure(trial, error, protocol.numbered, names)

@@ -77,7 +77,7 @@ def write_message(trial: Trial, plugins: Sequence[Mapping[str, str]]) -> str:
             "olbench": identify(),
             "trial": trial.message(),
             "data": trial.source.spec.plain(),
-            "facts": get_protocol(trial.protocol).facts(trial.source),
+            "facts": dict(trial.source.facts),
             "plugins": plugins,
         }
     )

@@ -1,7 +1,7 @@
 """Learn few examples and rules, and test on the rest after every example (adviceptron2010, section 5.3)."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
 from operator import add
@@ -159,6 +159,7 @@ class AdviceProtocol(Protocol):
         for setting in config.own.values():
             refuse_unknown(setting, [spec.name for spec in config.datasets])
         for source in sources:
+            source.facts = plain_names(source)
             self._check_source(source)
         return [
             AdviceCell(self, source, spec, place, rules=self._find_rules(source, spec))
@@ -185,9 +186,6 @@ class AdviceProtocol(Protocol):
             )
         # Without their places: a rule may move to another line.
         return {**rules, "places": [], "sources": []}
-
-    def facts(self, source: Source) -> Mapping[str, Any]:
-        return plain_names(source)
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         work = _Work(trial, source, stopped)

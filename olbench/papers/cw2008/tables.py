@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import TEST_ERROR
 from olbench.report.contrasts import Pairing, contrast_section
 from olbench.report.model import Report
@@ -21,7 +22,7 @@ def figures(report: Report) -> Figures:
     from olbench.report.figures.curves import file_names
 
     results = report.results
-    quantity = report.protocol.quantity(TEST_ERROR.name)
+    quantity = find_quantity(report.protocol, TEST_ERROR.name)
     drawn = [dataset for dataset in results.datasets if results.of(dataset)]
     found = {}
     for dataset, name in file_names(drawn).items():

@@ -105,9 +105,6 @@ class ShardsCell(Cell):
             return {**own, "every": value_for(config.every, dataset, ShardsExperiment.every)}
         return {**own, "combinations": list(self.ways)}
 
-    def probe_seconds(self) -> float:
-        return 0.0 if self.is_view else super().probe_seconds()
-
 
 @protocol
 class Shards(InParts, Protocol):

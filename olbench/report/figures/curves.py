@@ -113,7 +113,7 @@ def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[dict[str, Styl
     look = find_looks(results)
     if len(drawn) <= MANY:
         return look, canvas.line_samples(drawn, look)
-    headline, datasets = results.protocol.headline, results.datasets
+    headline, datasets = results.protocol.quantities[0], results.datasets
     means = {name: {each.label: each.mean(headline) for each in results.of(name)} for name in datasets}
     ranks = mean_ranks(means, headline.better)
     best = sorted(drawn, key=lambda label: ranks.get(label, math.inf))[:FOCUS]

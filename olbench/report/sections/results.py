@@ -7,6 +7,7 @@ from typing import Any
 from olbench.analysis.results import Entry
 from olbench.analysis.verdicts import BINOMIAL, LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
 from olbench.errors import plural
+from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import SECONDS, Quantity
 from olbench.report.grid import (
     DETAIL,
@@ -186,7 +187,7 @@ def _flat(entry: Entry, report: Report) -> dict[str, Any]:
     for quantity in report.protocol.quantities:
         record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
     record |= vars(report.results.costs(entry))
-    for name in (quantity.name for quantity in entry.protocol.judged):
+    for name in (each.name for each in entry.protocol.quantities if each.judged):
         judgement = report.judgements_of(entry).get(name)
         record[f"reported_{name}_mean"] = judgement.reported.mean if judgement else None
         record[f"reported_{name}_std"] = judgement.reported.deviation if judgement else None
@@ -270,7 +271,7 @@ def group_digits(printed: str) -> str:
 def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any] | None:
     if judgement is None:
         return None
-    quantity = report.protocol.quantity(judgement.quantity)
+    quantity = find_quantity(report.protocol, judgement.quantity)
     lines = [f"{judgement.dataset}, {judgement.label}, {quantity.title}: {judgement.verdict}"]
     if judgement.mean is not None:
         spread = "" if judgement.deviation is None else f" ± {quantity.text(judgement.deviation)}"

@@ -17,6 +17,7 @@ from olbench.analysis.verdicts import (
     WEAK_MEANING,
     Judgement,
 )
+from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import Quantity
 from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, capitalise, left, right
 from olbench.report.model import Report
@@ -119,7 +120,7 @@ def _describe(report: Report, title: str, judgements: Iterable[Judgement], note:
     columns += right("paper", "ours", "difference") + right("z (standard errors)", drop=DETAIL)
     rows = []
     for each in judgements:
-        quantity = report.protocol.quantity(each.quantity)
+        quantity = find_quantity(report.protocol, each.quantity)
         ours = "" if each.mean is None else quantity.text(each.mean)
         if each.mean is not None and each.deviation is not None:
             ours = quantity.spread(each.mean, each.deviation)

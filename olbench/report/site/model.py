@@ -36,7 +36,7 @@ class SiteRun:
 
     @property
     def headline(self) -> Quantity:
-        return self.results.protocol.headline
+        return self.results.protocol.quantities[0]
 
     @property
     def measures(self) -> list[Quantity]:
