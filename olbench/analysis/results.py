@@ -170,6 +170,7 @@ class Results:
 
     @property
     def protocol(self) -> Protocol:
+        """The protocol of the run, with the quantities that its config asks for."""
         return self._recorded.protocol
 
     @cached_property

@@ -155,10 +155,12 @@ class Cell:
 
     @property
     def config(self) -> Any:
+        """The experiment of its protocol."""
         return self.protocol.experiment
 
     @property
     def definition(self) -> Definition:
+        """The algorithm, as its file declares it."""
         return get_definition(self.spec.id)
 
     @property
@@ -186,6 +188,7 @@ class Cell:
 
     @property
     def tuning_passes(self) -> int:
+        """How many trials its tuning takes."""
         candidates = tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
         return int(self.config.tuning_repeats) * candidates
 
@@ -211,11 +214,13 @@ class Cell:
         return {**self.config.setting(role), **self.source_setting, **self.setting_of(choice)}
 
     def step(self, known: Known) -> tuning.Step:
+        """Return how far the tuning is: which candidates to try, and which one won."""
         rule = self.config.tuning
         return tuning.search(rule.search, self.grid, self.start, lambda c: self.score(c, known), rule.ties)
 
     @property
     def learner_bytes(self) -> int:
+        """Roughly how many bytes the learner of a trial takes."""
         algorithm = make_algorithm(self.spec.id, **self.params_of(self.start), **self.spec.options)
         return count_memory_bytes(algorithm, self.source.d, self.source.classes or 1)
 
@@ -257,6 +262,7 @@ class Cell:
         return {} if self.tunes_inside else {**self.spec.grid, **self.tuned_settings}
 
     def planned(self, known: Known) -> int:
+        """Return how many trials it needs in all; a view shares those of another cell."""
         return self.tuning_passes + (0 if self.is_view else self.repeats)
 
     def score(self, choice: Choice, known: Known) -> float | None:
@@ -284,10 +290,12 @@ class Cell:
             yield from self.report_trials(step.chosen)
 
     def reported(self, known: Known) -> list[Trial]:
+        """Return the trials that report it; none while its tuning is not finished."""
         chosen = self.step(known).chosen
         return [] if chosen is None else self.report_trials(chosen)
 
     def report_trials(self, chosen: Choice) -> list[Trial]:
+        """Return the trials that report a choice."""
         return self.plan(chosen, "report", self.repeats)
 
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
@@ -303,12 +311,15 @@ class Cell:
         return self._plan[place]
 
     def params_of(self, choice: Choice) -> dict[str, Value]:
+        """Return the parameters of a choice, without the settings that are tuned with them."""
         return {name: value for name, value in choice.items() if name not in self.tuned_settings}
 
     def view(self, record: Record) -> Record:
+        """Return a record as this cell reports it."""
         return self.protocol.view(record, self.setting)
 
     def setting_of(self, choice: Choice) -> dict[str, Any]:
+        """Return what sets its trials apart: its own settings and those that were tuned."""
         tuned = {name: value for name, value in choice.items() if name in self.tuned_settings}
         return {**self.setting, **tuned}
 
@@ -317,6 +328,7 @@ class Cell:
         return code_of(self.definition, self.protocol.version)
 
     def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return the trial of a choice with this role and number."""
         return Trial(
             protocol=self.protocol.id,
             dataset=self.source.name,
