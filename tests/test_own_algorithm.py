@@ -429,13 +429,10 @@ def test_a_parameter_may_be_named_as_that_of_a_kernel_where_there_is_no_kernel(
         "datasets: [breast-cancer]\nplugins: [mine.py]\npermutations: 2\nalgorithms: [{id: scaled, %s}]\n"
     )
     (tmp_path / "wrong.yaml").write_text(config % "gamma: 2")
-    code, _, err = here("run", "wrong.yaml")
-    assert code == 2
+    err = here.err("run", "wrong.yaml")
     assert "wrong.yaml:4: gamma is a parameter of scaled; write params: {gamma: ...}" in err
     (tmp_path / "right.yaml").write_text(config % "params: {gamma: 2}")
-    code, out, err = here("run", "right.yaml")
-    assert code == 0, err
-    assert "gamma=2.0" in out
+    assert "gamma=2.0" in here.out("run", "right.yaml")
 
 
 COMPILE = """

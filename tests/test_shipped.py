@@ -69,8 +69,7 @@ def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811
     assert "scw1" in Path("scw.csv").read_text()
     Path("results/broken").mkdir()
     Path("results/broken/run.json").write_text("{}")
-    code, out, _ = here("list")
-    assert code == 0
+    out = here.out("list")
     assert "olbench report scw" in out
     [own] = out.partition("Runs in results/")[2].splitlines()[3:]
     assert re.fullmatch(r"quick +20\d\d-\d\d-\d\d \d\d:\d\d +8 of 8 +perceptron on 4 of 4 data sets", own)
@@ -108,8 +107,7 @@ def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F8
         return {path for folder in shipped.runs().values() for path in folder.parent.rglob("*")}
 
     before = files()
-    code, _, err = here("report", str(shipped.runs()["shards-many"]), "--all")
-    assert code == 0
+    err = here.err("report", str(shipped.runs()["shards-many"]), "--all", code=0)
     assert err.startswith("shards-many-report:\n")
     assert {path.name for path in own_folder.iterdir()} == {"shards-many-report"}
     assert Path("shards-many-report/report.html").is_file()

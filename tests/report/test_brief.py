@@ -37,8 +37,7 @@ def give_majority(run, share):
 
 
 def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run):
-    code, out, _ = here("report", run)
-    assert code == 0
+    out = here.out("report", run)
     assert "Results, best first" in out
     assert "Within splice" not in out
     assert f"olbench report {run} --full" in out

@@ -25,8 +25,7 @@ def look(here, data):
     """Return a function that looks at the data with some algorithms and gives the folder."""
 
     def run(algorithms, *more):
-        code, _, err = here("run", data, "--algorithms", algorithms, *LOOK, *more)
-        assert code == 0, err
+        here.out("run", data, "--algorithms", algorithms, *LOOK, *more)
         return Path("results") / data
 
     return run
@@ -48,8 +47,7 @@ def test_looks_with_other_algorithms_add_up(look, records):
 
 def test_a_look_with_other_settings_stands_alone_and_says_so(look, here, data):
     look("perceptron")
-    code, _, err = here("run", data, "--algorithms", "pa1", *LOOK, "--set", "seed=7")
-    assert code == 0
+    err = here.err("run", data, "--algorithms", "pa1", *LOOK, "--set", "seed=7", code=0)
     assert "had perceptron with other settings (seed); this run leaves them out" in err
     assert labels(Path("results") / data) == ["pa1"]
 
@@ -66,9 +64,7 @@ def stop_halfway(folder):
 def test_an_unfinished_run_is_reported_as_far_as_it_is(look, here):
     folder = look("perceptron,pa1")
     stop_halfway(folder)
-    code, out, _ = here("report", folder)
-    assert code == 0
-    assert "INCOMPLETE: 2 of 2 rows not finished" in out
+    assert "INCOMPLETE: 2 of 2 rows not finished" in here.out("report", folder)
     code, out, _ = here("report", folder, "--format", "json")
     rows = {row["algorithm"]: row for row in json.loads(out)["rows"]}
     assert code == 0

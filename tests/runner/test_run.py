@@ -23,8 +23,7 @@ PLUGINS = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
 def test_a_run_records_every_trial_with_all_fields(here, config, records):
-    code, out, _ = here("run", config(), "--out", "out", "--jobs", 2)
-    assert code == 0
+    out = here.out("run", config(), "--out", "out", "--jobs", 2)
     assert "26 trials run, 0 reused; the record is in out" in out
     found = records("out")
     assert all(record.keys() >= FIELDS for record in found)
@@ -131,8 +130,7 @@ def test_python_objects_run_in_processes_and_rules_of_ones_own_in_threads(here, 
     Path("own.yaml").write_text(
         f"datasets: [digits-1-vs-7]\nalgorithms: [my-sgd-logistic, timid-arow]\nplugins: {plugins}\n"
     )
-    code, _, err = here("run", "own.yaml", "--out", "out", "--set", "permutations=2")
-    assert code == 0, err
+    here.out("run", "own.yaml", "--out", "out", "--set", "permutations=2")
     assert {record["algorithm"] for record in records("out")} == {"my-sgd-logistic", "timid-arow"}
 
 
@@ -140,8 +138,7 @@ def test_a_data_file_runs_without_a_config(here, records):
     lines = [f"{label} 1:{k % 7} 2:{label * (k % 3)}" for k, label in enumerate([1, 2, 3] * 20)]
     Path("mine.libsvm").write_text("\n".join(lines) + "\n")
     words = ("run", "mine.libsvm", "--algorithms", "arow,scw1", "--positive", 3, "--set", "permutations=2")
-    code, _, err = here(*words)
-    assert code == 0, err
+    here.out(*words)
     assert {record["dataset"] for record in records("results/mine.libsvm")} == {"mine.libsvm"}
     assert len(records("results/mine.libsvm")) == 4
 
@@ -154,17 +151,14 @@ def test_failing_trials_are_recorded_the_rest_go_on_and_they_are_tried_again(her
         "    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [perceptron, moody]\nplugins: [bad.py]\npermutations: 2\n"
-    code, out, err = here("run", config(text, "moody.yaml"), "--out", "out", "--jobs", 1)
-    assert code == 3
+    err = here.err("run", config(text, "moody.yaml"), "--out", "out", "--jobs", 1, code=3)
     assert "2 trials failed, the first: moody on digits-1-vs-7: RuntimeError: not today" in err
     failed = [record for record in records("out") if record["status"] == "failed"]
     assert len(failed) == 2
     assert all(record.keys() >= FIELDS for record in failed)
     assert failed[0]["error"] == "RuntimeError: not today"
     Path("calm").touch()
-    code, out, _ = here("run", "moody.yaml", "--out", "out", "--jobs", 1)
-    assert code == 0
-    assert "2 trials run, 2 reused" in out
+    assert "2 trials run, 2 reused" in here.out("run", "moody.yaml", "--out", "out", "--jobs", 1)
 
 
 def test_a_worker_process_that_dies_costs_only_its_own_trials(here, config, records):
@@ -175,8 +169,7 @@ def test_a_worker_process_that_dies_costs_only_its_own_trials(here, config, reco
         "    '''Work.'''\n    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [deadly, sound]\nplugins: [deadly.py]\npermutations: 1\n"
-    code, _, err = here("run", config(text, "deadly.yaml"), "--out", "out", "--jobs", 2, "--quiet")
-    assert code == 3
+    err = here.err("run", config(text, "deadly.yaml"), "--out", "out", "--jobs", 2, "--quiet", code=3)
     assert {r["algorithm"]: r["status"] for r in records("out")} == {"deadly": "failed", "sound": "ok"}
     dead = "a worker process died in deadly on digits-1-vs-7, permutation 0"
     assert f"olbench: {dead}\n" in err
@@ -195,8 +188,7 @@ def test_a_worker_that_is_replaced_is_named_and_stays_in_the_record(here, config
         "    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [frail]\nplugins: [frail.py]\npermutations: 2\n"
-    code, _, err = here("run", config(text, "frail.yaml"), "--out", "out", "--jobs", 2, "--quiet")
-    assert code == 0
+    err = here.err("run", config(text, "frail.yaml"), "--out", "out", "--jobs", 2, "--quiet", code=0)
     assert {record["status"] for record in records("out")} == {"ok"}
     assert re.fullmatch("olbench: a worker process died while .* left; they run again, one at a time\n", err)
     [death] = json.loads(Path("out/run.json").read_text())["deaths"]
@@ -209,8 +201,7 @@ def test_missing_data_stops_a_run_before_it_starts_or_is_skipped(here, config, r
     code, _, err = here("run", config(text), "--out", "out")
     assert (code, Path("out").exists()) == (2, False)
     assert "svmguide3, splice are not downloaded; run `olbench data fetch svmguide3 splice`" in err
-    code, _, err = here("run", "small.yaml", "--out", "out", "--skip-missing")
-    assert code == 0
+    err = here.err("run", "small.yaml", "--out", "out", "--skip-missing", code=0)
     assert "skipped: svmguide3, splice not downloaded" in err
     assert {record["dataset"] for record in records("out")} == {"digits-1-vs-7"}
 
@@ -218,13 +209,12 @@ def test_missing_data_stops_a_run_before_it_starts_or_is_skipped(here, config, r
 def test_exclusive_times_follow_the_counts(here, config, records):
     here("run", config(), "--out", "out")
     cores = os.sched_getaffinity(0)
-    code, out, _ = here("run", "small.yaml", "--out", "out", "--timing", "exclusive")
-    assert code == 0
+    here.out("run", "small.yaml", "--out", "out", "--timing", "exclusive")
     assert os.sched_getaffinity(0) == cores
     timed = [record for record in records("out") if record["timing"] == "exclusive"]
     assert len(timed) == 18
     assert {record["role"] for record in timed} == {"report"}
-    code, out, _ = here("run", "small.yaml", "--out", "out", "--timing", "exclusive")
+    out = here.out("run", "small.yaml", "--out", "out", "--timing", "exclusive")
     assert out == "nothing to do: all 26 trials are in out\n"
 
 
@@ -291,11 +281,8 @@ def test_a_data_file_and_a_config_of_one_name_have_folders_of_their_own(here, co
 def test_a_first_look_takes_a_rule_of_ones_own(here):
     plugin = ROOT / "docs/examples/my_rule.py"
     words = ("run", "breast-cancer", "--algorithms", "arow,timid-arow", "--set", "permutations=2")
-    code, out, _ = here(*words, "--plugin", plugin)
-    assert code == 0
-    assert "timid-arow" in out
-    code, _, err = here("run", "my.yaml", "--plugin", plugin)
-    assert code == 2
+    assert "timid-arow" in here.out(*words, "--plugin", plugin)
+    err = here.err("run", "my.yaml", "--plugin", plugin)
     assert "--plugin and flags for files (--positive, --label and so on) go with a data set" in err
 
 
@@ -374,9 +361,7 @@ def test_a_contestant_that_cannot_be_built_does_not_end_a_plan(here, config):
         "import sys\nfrom olbench import contestant\n\n\n@contestant('absent')\ndef absent(): sys.exit(0)\n"
     )
     text = "datasets: [breast-cancer]\nalgorithms: [absent]\nplugins: [absent.py]\n"
-    code, out, _ = here("run", config(text), "--dry-run")
-    assert code == 0
-    assert " jobs (0.0 s of it to compile" in out
+    assert " jobs (0.0 s of it to compile" in here.out("run", config(text), "--dry-run")
 
 
 @pytest.mark.parametrize(
@@ -393,10 +378,10 @@ def test_a_contestant_that_cannot_be_built_does_not_end_a_plan(here, config):
 def test_the_error_of_a_contestant_is_shown_in_one_line(here, config, id, leave, shown):
     Path("leaving.py").write_text(LEAVING.replace("{leave}", leave).replace("'leaving'", f"'{id}'"))
     text = f"datasets: [breast-cancer]\nalgorithms: [{id}]\nplugins: [leaving.py]\npermutations: 1\n"
-    code, _, err = here("run", config(text), "--out", "out", "--jobs", 1, "--quiet")
-    assert code == 3
+    err = here.err("run", config(text), "--out", "out", "--jobs", 1, "--quiet", code=3)
     assert err.startswith(f"olbench: 1 trial failed, the first: {id} on breast-cancer: {shown}; ")
     assert err.count("\n") == 1
-    code, _, err = here("check", "small.yaml", "--against", "base.json", "--update", "--jobs", 1, "--quiet")
-    assert code == 3
+    err = here.err(
+        "check", "small.yaml", "--against", "base.json", "--update", "--jobs", 1, "--quiet", code=3
+    )
     assert f"breast-cancer, {id}: failed: {shown}\n" in err

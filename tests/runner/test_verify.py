@@ -105,8 +105,7 @@ def test_any_count_is_compared_and_no_time_is(here, made, tmp_path, monkeypatch,
     assert here("verify", "slow.olb", "-q")[0] == 0
     alter(records[0])
     forge(made[1], "bad.olb", records)
-    code, out, _ = here("verify", "bad.olb", "-q")
-    assert code == 1
+    out = here.out("verify", "bad.olb", "-q", code=1)
     assert out.startswith("DIFFERS: ")
     assert records[0]["key"] in out
     assert f"): {name} " in out
@@ -127,8 +126,7 @@ def test_one_trial_is_run_again_by_its_key(here, made, tmp_path, monkeypatch):
         assert last == f"It ran again, and every count is that of the record: {counts}."
     record["mistakes"] += 1
     forge(bundle, "bad.olb", records)
-    code, out, _ = here("verify", "bad.olb", "--trial", record["key"])
-    assert code == 1
+    out = here.out("verify", "bad.olb", "--trial", record["key"], code=1)
     assert f": mistakes {record['mistakes']} in the record, {record['mistakes'] - 1} now\n" in out
     assert out.endswith("It ran again; 1 value differs from the record.\n")
     assert here("verify", "bad.olb", "--trial", records[0]["key"])[0] == 0
@@ -213,9 +211,7 @@ def test_trials_of_another_version_are_counted_apart(here, made, tmp_path, monke
     for cell in content["cells"]:
         cell["keys"] = [keys.get(key, key) for key in cell["keys"]]
     forge(bundle, "x.olb", records, content)
-    code, out, _ = here("verify", "x.olb", "-q")
-    assert code == 0
-    lines = out.splitlines()
+    lines = here.out("verify", "x.olb", "-q").splitlines()
     assert lines[0] == "not run, another version of the algorithm: 6 trials: pa1 on breast-cancer (6)"
     assert lines[1] == (
         "4 of the 4 trials that can run here ran again, all the same to the digit. If 5% of these 4 trials "

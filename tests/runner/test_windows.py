@@ -94,9 +94,7 @@ def test_the_record_says_how_its_order_was_drawn(here, config, records, small_bl
     assert here("run", config(CONFIG + "order: windows\n"), "--out", "out")[0] == 0
     settings = [record["setting"] for record in records("out")]
     assert [(each["order"], each["window"] // each["block"]) for each in settings] == [("windows", 8)] * 2
-    code, out, _ = here("report", "out", "--format", "json")
-    assert code == 0
-    assert len(json.loads(out)["rows"]) == 1
+    assert len(json.loads(here.out("report", "out", "--format", "json"))["rows"]) == 1
     assert ", 2 windowed orders, tuning: none" in here("report", "out")[1]
     # Exact permutations are other trials, under the names that they have always had.
     assert here("run", config(CONFIG), "--out", "out")[1].count("2 trials run") == 1
@@ -153,8 +151,7 @@ def test_tuning_on_a_held_out_half_works_in_windows(here, config, records, small
 
 
 def test_an_unknown_order_is_refused(here, config):
-    code, _, err = here("run", config(CONFIG + "order: sorted\n"))
-    assert code == 2
+    err = here.err("run", config(CONFIG + "order: sorted\n"))
     assert "small.yaml:4: order must be one of exact, windows, not 'sorted'" in err
 
 

@@ -146,8 +146,7 @@ def test_a_run_that_ships_is_bundled_by_its_name(here, own_folder):  # noqa: F81
     assert (code, err) == (0, "")
     assert out.startswith("cw-usps.olb: 75 trials on 5 data sets, ")
     assert "paper.yaml" in read_all("cw-usps.olb")
-    code, out, _ = here("report", "cw-usps.olb", "--format", "csv")
-    assert code == 0
+    out = here.out("report", "cw-usps.olb", "--format", "csv")
     assert out == here("report", "cw-usps", "--format", "csv")[1]
 
 
