@@ -26,6 +26,7 @@ from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP, SOPLibol
 from olbench.learners.examples import as_examples
 from tests.cases import for_each
 from tests.examples import built_in, noisy
+from tests.refusals import refusal
 
 ALL = list(estimators.ESTIMATORS.values())
 STUB = Path(estimators.__file__).with_suffix(".pyi")
@@ -270,11 +271,9 @@ def test_bad_parameters_are_refused_at_fit(model, message):
 
 def test_misuse_is_refused():
     X, y = noisy()
-    with pytest.raises(UserError, match="must name all classes"):
-        AROW().partial_fit(X, y)
+    assert "must name all classes" in refusal(AROW().partial_fit, X, y)
     fresh = AROW()
-    with pytest.raises(UserError, match=r"label -1\.0 is not among the classes"):
-        fresh.partial_fit(X, y, classes=[1, 2])
+    assert "label -1.0 is not among the classes" in refusal(fresh.partial_fit, X, y, classes=[1, 2])
     with pytest.raises(NotFittedError):
         fresh.predict(X)
     with pytest.raises(UserError, match="differ from those of the first call"):

@@ -20,7 +20,7 @@ from olbench.learners.passes import windowed_pass
 from tests.cases import for_each
 from tests.examples import noisy
 from tests.reference.classes import run_classes
-from tests.refusals import find_wrong
+from tests.refusals import find_wrong, refusal
 
 FIRST_ORDER = [
     ("perceptron", {}),
@@ -352,8 +352,7 @@ def test_what_has_no_native_form_says_why(tmp_path):
     assert find_wrong(NO_CONFIG, run_config) == []
     with pytest.raises(UserError, match="arow-libol learns several classes: it needs labels='all'"):
         online_pass("arow-libol", np.eye(2), [1.0, -1.0])
-    with pytest.raises(UserError, match="same label"):
-        native("arow", np.eye(3), [1, 1, 1])
+    assert "same label" in refusal(native, "arow", np.eye(3), [1, 1, 1])
     with pytest.raises(UserError, match=r"of 100,000 features needs .* for 20 classes"):
         start_classes(make_algorithm("arow", multiclass="native"), 100_000, 20)
 

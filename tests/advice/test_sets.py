@@ -13,6 +13,7 @@ from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.scaling import fit_scaling
 from olbench.papers.adviceptron2010.sets import ROUNDING, Advice, AdviceSet
 from tests.advice.problems import flip
+from tests.refusals import refusal
 
 NAMES = Names(("glucose", "bmi", "age"), {"diabetes": 1})
 RULES = [
@@ -83,8 +84,7 @@ def test_a_scaling_leaves_constant_features_and_copes_with_columns_of_zeros():
     np.testing.assert_array_equal(scaling.apply(X), 0.0)
     same = fit_scaling(np.array([[2.0, 0.0], [4.0, 5.0]]), missing_zeros=[1], standardise=False)
     np.testing.assert_array_equal(same.apply([[2.0, 0.0]]), [[2.0, 5.0]])
-    with pytest.raises(UserError, match="no rows"):
-        fit_scaling(np.empty((0, 2)))
+    assert "no rows" in refusal(fit_scaling, np.empty((0, 2)))
 
 
 def test_a_constant_feature_gets_its_rows_in_every_set():
@@ -144,5 +144,4 @@ def test_advice_that_is_none_is_refused():
     ):
         with pytest.raises(UserError, match=message):
             AdviceSet(*arguments)
-    with pytest.raises(UserError, match="advice for 2 features cannot be over 1"):
-        Advice((AdviceSet([[1.0]], [1.0], 1),), 2)
+    assert "advice for 2 features cannot be over 1" in refusal(Advice, (AdviceSet([[1.0]], [1.0], 1),), 2)

@@ -60,8 +60,7 @@ def test_a_class_with_a_defect_exits_with_one(here, module):
 
 def test_a_verdict_as_json(here, module, tmp_path):
     words = ("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "json")
-    code, out, _ = here(*words, "--output", tmp_path / "verdict.json")
-    assert (code, out) == (1, "")
+    assert here.out(*words, "--output", tmp_path / "verdict.json", code=1) == ""
     verdict = json.loads((tmp_path / "verdict.json").read_text())
     assert verdict["verdict"] == "defect"
     assert verdict["conforms"] is False

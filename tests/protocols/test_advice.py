@@ -18,6 +18,7 @@ from olbench.protocols import get_protocol
 from olbench.records.quantities import BALANCED_ACCURACY
 from tests.runner.conftest import own_folder  # noqa: F401
 
+pytestmark = pytest.mark.usefixtures("own_folder")
 SMALL = """\
 protocol: advice
 seed: 3
@@ -36,11 +37,6 @@ tuning: {search: nested, folds: 2}
 RULES = {
     "*": {"rules": ["x1 >= 1 => 1"], "missing": "refuse", "domain": False, "features": [], "classes": {}}
 }
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(own_folder):  # noqa: F811
-    """Every test works in an empty folder."""
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from olbench.records import seeds
 from olbench.records.record import success
 from tests.runner.conftest import config, own_folder, records  # noqa: F401
 
+pytestmark = pytest.mark.usefixtures("own_folder")
 DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}
 SMALL = """\
 protocol: crossval
@@ -35,11 +36,6 @@ algorithms:
   - {id: svm, grid: {C: [0.01, 1.0]}}
 tuning: {search: nested, also: [paper, oracle], ties: middle}
 """
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(own_folder):  # noqa: F811
-    """Every test works in an empty folder."""
 
 
 def noise(n=300, d=30, seed=0):

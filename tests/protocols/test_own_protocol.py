@@ -161,8 +161,7 @@ def test_a_wrong_key_of_the_protocol_is_refused_with_its_line(here):
         ("search: grid", "search: holdout", "9: search must be one of grid, coordinate, none, not 'holdout'"),
     ):
         Path("bad.yaml").write_text(CONFIG.replace(before, after))
-        code, _, err = here("run", "bad.yaml")
-        assert (code, err) == (2, f"olbench: bad.yaml:{message}\n")
+        assert here.err("run", "bad.yaml") == f"olbench: bad.yaml:{message}\n"
     text = Path(__file__).with_name("halves.py").read_text().replace('"halves"', '"twins"')
     Path("twins.py").write_text(f"{text}\n{text}")  # the second would win without a word
     with pytest.raises(UserError, match=r"twins.py: this file defines the protocol 'twins' a second time"):

@@ -48,8 +48,7 @@ def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run):
         assert "Within splice" in here("report", run, *words)[1]
     here("report", run, "--output", run / "r.txt")
     assert "Within splice" in (run / "r.txt").read_text()
-    code, _, err = here("report", run, "--all", "--full")
-    assert (code, "does not go with" in err) == (2, True)
+    assert "does not go with" in here.err("report", run, "--all", "--full")
 
 
 def test_it_fits_a_terminal_and_keeps_its_names(report):

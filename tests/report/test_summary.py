@@ -83,8 +83,7 @@ def test_several_runs_speak_for_one_paper(here, run):
 
 def test_a_run_that_is_not_finished_does_not_count(here):
     make_run(str(RUN), end=None)
-    code, _, err = here("summary")
-    assert (code, err) == (4, "olbench: there is no finished run of a paper below results/\n")
+    assert here.err("summary", code=4) == "olbench: there is no finished run of a paper below results/\n"
 
 
 def test_every_format_names_the_paper_its_counts_and_the_controls(here):

@@ -65,10 +65,8 @@ def test_a_broken_folder_does_not_hide_the_runs_beside_it(here, run):
     for name, content in (("list", "[1]"), ("torn", "{"), ("timeless", "{}")):
         (Path("results") / name).mkdir()
         (Path("results") / name / "run.json").write_text(content)
-    code, out, _ = here("report")
-    assert (code, out.startswith("small: ")) == (0, True)
-    code, _, err = here("report", "results/list")
-    assert (code, err) == (2, "olbench: results/list/run.json is not the record of a run\n")
+    assert here.out("report").startswith("small: ")
+    assert here.err("report", "results/list") == "olbench: results/list/run.json is not the record of a run\n"
 
 
 def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
@@ -134,12 +132,10 @@ def test_tables_of_a_run_load_no_compiler_and_nothing_that_learns_or_draws(run):
 def test_much_that_is_missing_is_told_by_data_set(here, run):
     lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
     (run / "trials.jsonl").write_text("".join(line for line in lines if '"algorithm":"cw"' in line))
-    _, out, _ = here("report", run, "--full")
-    assert "INCOMPLETE: 12 of 15 rows not finished:" in out
+    assert "INCOMPLETE: 12 of 15 rows not finished:" in here.out("report", run, "--full")
     kept = [line for line in lines if '"algorithm":"cw"' in line and "splice" in line]
     (run / "trials.jsonl").write_text("".join(kept))
-    _, out, _ = here("report", run, "--full")
-    assert "  splice: 1 of 5 rows finished" in out
+    assert "  splice: 1 of 5 rows finished" in here.out("report", run, "--full")
 
 
 def rewrite(run, change):
@@ -164,8 +160,7 @@ def line_of(here, run, algorithm):
 def test_runs_on_other_data_of_one_name_are_not_tested_against_each_other(here, run):
     after = Path(shutil.copytree(run, "after"))
     rewrite(after, lambda record: record | {"mistakes": record["mistakes"] + 100})
-    _, out, _ = here("report", run, after)
-    assert out.count("*\n") == 15
+    assert here.out("report", run, after).count("*\n") == 15
     info = json.loads((after / "run.json").read_text())
     info["data"]["splice"]["fingerprint"] = "other"
     (after / "run.json").write_text(json.dumps(info))
@@ -182,19 +177,15 @@ def test_a_tuning_that_failed_is_not_called_unfinished(here, run):
     failed = {"status": "failed", "error": "ValueError: no\nreally", "role": "tune", "curve": None}
     chosen = ("dataset", "algorithm")
     rewrite(run, lambda r: r | failed if all(r[name] == cell[name] for name in chosen) else r)
-    _, out, _ = here("report", run, "--full")
-    assert "cw on svmguide3: its tuning failed (ValueError: no really)" in out
+    assert "cw on svmguide3: its tuning failed (ValueError: no really)" in here.out("report", run, "--full")
 
 
 def test_without_a_paper_there_are_no_verdicts_to_expect(here, run):
     content = json.loads((run / "run.json").read_text())
     del content["config"]["paper"]
     (run / "run.json").write_text(json.dumps(content))
-    code, _, err = here("report", run, "--write-expected", "expected.yaml")
-    assert (code, err) == (
-        2,
-        "olbench: the config of results/small names no paper, so there are no verdicts\n",
-    )
+    err = here.err("report", run, "--write-expected", "expected.yaml")
+    assert err == "olbench: the config of results/small names no paper, so there are no verdicts\n"
     assert not Path("expected.yaml").exists()
 
 

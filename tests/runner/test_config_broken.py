@@ -182,8 +182,7 @@ def test_a_wrong_command_is_refused(words, message, here):
 def test_jobs_from_the_environment_are_checked(here, monkeypatch):
     Path("good.yaml").write_text(GOOD)
     monkeypatch.setenv("OLBENCH_JOBS", "two")
-    code, _, err = here("run", "good.yaml")
-    assert (code, err) == (2, "olbench: OLBENCH_JOBS must be a whole number from 1, not 'two'\n")
+    assert here.err("run", "good.yaml") == "olbench: OLBENCH_JOBS must be a whole number from 1, not 'two'\n"
 
 
 def test_two_files_cannot_share_a_name(here):

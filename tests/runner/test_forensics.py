@@ -300,11 +300,8 @@ def test_without_a_paper_it_is_refused_and_with_nothing_to_compare_it_exits_4(pa
         "olbench: small.yaml: forensics needs a paper to compare with; add for example paper: scw2012\n"
     )
     text = CONFIG.format(paper=paper(), datasets="digits-1-vs-7", algorithms="arow")
-    code, _, err = here("forensics", config(text))
-    assert (code, err) == (
-        4,
-        "olbench: madeup reports none of the algorithms of small.yaml on its data sets\n",
-    )
+    err = here.err("forensics", config(text), code=4)
+    assert err == "olbench: madeup reports none of the algorithms of small.yaml on its data sets\n"
     assert not Path("results").exists()
 
 

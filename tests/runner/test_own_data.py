@@ -54,11 +54,9 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
 def test_init_replaces_nothing_and_refuses_what_is_no_file(here, shop):
     assert "is not a whole number; a label names a class" in here.err("init", shop)
     assert here("init", shop, "--label", 2)[0] == 0
-    code, _, err = here("init", shop, "--label", 2)
-    assert (code, err.endswith("overwrite it with --force\n")) == (2, True)
+    assert here.err("init", shop, "--label", 2).endswith("overwrite it with --force\n")
     assert here("init", shop, "--label", 2, "--force")[0] == 0
-    code, _, err = here("init", "nothing.csv")
-    assert (code, "there is no such data file" in err) == (2, True)
+    assert "there is no such data file" in here.err("init", "nothing.csv")
 
 
 def test_a_first_look_says_what_became_positive(here, shop):

@@ -27,11 +27,10 @@ def test_a_curve_has_no_more_points_than_the_data_has_rows(here, config, records
 def test_a_billion_permutations_are_refused_at_once(here, config):  # noqa: F811
     started = time.monotonic()
     text = CONFIG.replace("permutations: 2", "permutations: 1000000000")
-    code, _, err = here("run", config(text), "--out", "out")
-    assert (code, err) == (
-        2, "olbench: the config asks for 1,000,000,000 trials, and a run can have 1,000,000; "
-        "lower the number of permutations, or split the config\n",
-    )  # fmt: skip
+    assert here.err("run", config(text), "--out", "out") == (
+        "olbench: the config asks for 1,000,000,000 trials, and a run can have 1,000,000; "
+        "lower the number of permutations, or split the config\n"
+    )
     assert not Path("out").exists()
     assert time.monotonic() - started < 20
 
@@ -59,19 +58,15 @@ def test_a_closed_stderr_stops_no_run(tmp_path):
 
 def test_a_config_that_never_ends_is_refused(here):
     Path("zero.yaml").symlink_to("/dev/zero")
-    code, _, err = here("run", "zero.yaml")
-    assert (code, err) == (
-        2, "olbench: zero.yaml:1: it has more than 10,000,000 characters; a YAML file has fewer\n"
-    )  # fmt: skip
+    err = here.err("run", "zero.yaml")
+    assert err == "olbench: zero.yaml:1: it has more than 10,000,000 characters; a YAML file has fewer\n"
 
 
 def test_a_ledger_that_is_a_pipe_is_refused_before_anything_waits_for_it(here, config):  # noqa: F811
     Path("out").mkdir()
     os.mkfifo("out/trials.jsonl")
-    code, _, err = here("run", config(CONFIG), "--out", "out")
-    assert (code, err) == (
-        2, "olbench: out/trials.jsonl is not a file; remove it, or choose another folder\n"
-    )  # fmt: skip
+    err = here.err("run", config(CONFIG), "--out", "out")
+    assert err == "olbench: out/trials.jsonl is not a file; remove it, or choose another folder\n"
 
 
 def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, monkeypatch):  # noqa: F811

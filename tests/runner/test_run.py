@@ -82,8 +82,7 @@ def test_a_registered_executor_runs_the_trials_of_its_scheme(here, config, recor
 def test_a_second_run_touches_nothing_and_says_so(here, config):
     here("run", config(), "--out", "out")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("out").glob("*.json*")}
-    code, out, _ = here("run", "small.yaml", "--out", "out")
-    assert (code, out) == (0, "nothing to do: all 26 trials are in out\n")
+    assert here.out("run", "small.yaml", "--out", "out") == "nothing to do: all 26 trials are in out\n"
     assert {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in Path("out").glob("*.json*")} == before
 
 
@@ -287,8 +286,7 @@ def test_a_first_look_takes_a_rule_of_ones_own(here):
 
 
 def test_a_file_that_is_not_there_is_said_before_anything_else(here):
-    code, _, err = here("run", "nosuch.libsvm")
-    assert (code, err) == (2, "olbench: there is no file nosuch.libsvm\n")
+    assert here.err("run", "nosuch.libsvm") == "olbench: there is no file nosuch.libsvm\n"
 
 
 def test_entries_of_one_algorithm_are_told_apart_by_what_sets_them_apart(here, config):
@@ -309,8 +307,7 @@ def test_entries_of_one_algorithm_are_told_apart_by_what_sets_them_apart(here, c
         "pa1 (C=[0.001, 0.002])", "pa1 (C=[1, 2])", "pa1 (C=tuned)",
         "arow (covariance=full, form=covariance)", "arow (covariance=diag, projection=kl)",
     ]  # fmt: skip
-    code, out, _ = here("check", "small.yaml", "--against", "out", "--quiet")
-    assert (code, out) == (0, "20 counts compared, 0 changed\n")
+    assert here.out("check", "small.yaml", "--against", "out", "--quiet") == "20 counts compared, 0 changed\n"
 
 
 LEAVING = """import sys

@@ -108,10 +108,8 @@ def test_a_second_run_on_a_folder_is_refused_with_pid_and_host(here, config):
 
 def test_a_read_only_folder_is_refused(small_disk, here, config):
     subprocess.run(["mount", "-o", "remount,ro", "disk"], check=True)
-    code, _, err = here("run", config(), "--out", "disk/out")
-    assert (code, err) == (
-        2, "olbench: cannot write to disk/out: Read-only file system; choose another --out\n"
-    )  # fmt: skip
+    err = here.err("run", config(), "--out", "disk/out")
+    assert err == "olbench: cannot write to disk/out: Read-only file system; choose another --out\n"
 
 
 def test_a_rule_that_is_refused_leaves_no_folder(here):
@@ -170,10 +168,8 @@ def leave():
 
 def test_a_folder_that_cannot_be_made_is_refused(here, config):
     Path("file").write_text("")
-    code, _, err = here("run", config(), "--out", "file/out")
-    assert (code, err) == (
-        2, "olbench: cannot write to file/out: Not a directory; choose another --out\n"
-    )  # fmt: skip
+    err = here.err("run", config(), "--out", "file/out")
+    assert err == "olbench: cannot write to file/out: Not a directory; choose another --out\n"
 
 
 SLOW = """\

@@ -56,11 +56,9 @@ def test_check_without_what_the_baseline_has_exits_1(here, baseline):
 
 def test_check_against_a_run_compares_the_data_sets_that_it_has_in_common(here, config):
     assert here("run", config(), "--out", "out", "--quiet")[0] == 0
-    code, out, _ = here("check", "small.yaml", "--against", "out", "--quiet")
-    assert (code, out) == (0, "36 counts compared, 0 changed\n")
+    assert here.out("check", "small.yaml", "--against", "out", "--quiet") == "36 counts compared, 0 changed\n"
     words = ("check", "small.yaml", "--against", "out", "--quiet", "--set")
-    code, out, _ = here(*words, "datasets=[digits-1-vs-7]")
-    assert (code, out) == (0, "18 counts compared, 0 changed\n")
+    assert here.out(*words, "datasets=[digits-1-vs-7]") == "18 counts compared, 0 changed\n"
     here.out(*words, "seed=4", code=4)
     here.out(*words, "datasets=[synthetic]", code=4)
 
@@ -155,8 +153,7 @@ def test_a_new_version_of_the_learners(here, config, monkeypatch):
     monkeypatch.setattr("olbench.protocols.definition.code_of", lambda definition, version: "2")
     _, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run")
     assert "its algorithm has version 2 now, not 1 (" in out
-    _, out, _ = here("run", "small.yaml", "--out", "out")
-    assert "26 trials run, 0 reused" in out
+    assert "26 trials run, 0 reused" in here.out("run", "small.yaml", "--out", "out")
 
 
 def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
@@ -165,11 +162,8 @@ def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
     assert Path("my.yaml").read_text().startswith("# yaml-language-server: $schema=olbench.schema.json\n")
     assert json.loads(Path("olbench.schema.json").read_text()) == make_schema()
     assert here("run", "my.yaml", "--set", "permutations=1", "--quiet") == (0, "", "")
-    code, _, err = here("init", "my.yaml")
-    assert (code, err) == (
-        2,
-        "olbench: my.yaml already exists; choose another name, or overwrite it with --force\n",
-    )
+    err = here.err("init", "my.yaml")
+    assert err == "olbench: my.yaml already exists; choose another name, or overwrite it with --force\n"
     assert here("init", "my.yaml", "--force")[0] == 0
     assert here("init", "my.txt")[0] == 2
 

@@ -175,8 +175,7 @@ def test_the_confidence_decides_how_many_trials_run(here, made):
     code, out, _ = here("verify", made[1], "--confidence", 0.7, "--share", 0.2, "-q")
     assert (code, out.startswith("5 of 10 trials ran again")) == (0, True)
     assert here("verify", made[1], "--confidence", 1.0, "--share", 0.01, "-q")[1].startswith("10 of 10")
-    code, _, err = here("verify", made[1], "--confidence", 0.7, "--trials", 3)
-    assert (code, "give one of them" in err) == (2, True)
+    assert "give one of them" in here.err("verify", made[1], "--confidence", 0.7, "--trials", 3)
 
 
 def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, tmp_path):
@@ -238,5 +237,4 @@ def test_own_data_is_looked_for_in_the_current_folder(here, tmp_path, monkeypatc
     assert (code, "not run, data not available: 10 trials" in out) == (4, True)
     assert "None of 10 trials ran again, so nothing was shown.\n" in out
     Path("own.libsvm").write_text("".join(rows[:-1]))
-    code, out, _ = here("verify", bundle, "-q")
-    assert (code, "not run, other data of the same name: 10 trials" in out) == (4, True)
+    assert "not run, other data of the same name: 10 trials" in here.out("verify", bundle, "-q", code=4)
