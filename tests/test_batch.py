@@ -20,7 +20,6 @@ IDS = ["naive-bayes", "maxent", "svm"]
 
 
 def counts(n=200, d=30, seed=0):
-    """Return word counts of two classes."""
     rng = np.random.default_rng(seed)
     y = rng.choice([-1.0, 1.0], n)
     rates = np.where(y[:, None] > 0, np.linspace(0.05, 0.6, d), np.linspace(0.6, 0.05, d))

@@ -42,8 +42,7 @@ def test_the_curve_of_an_epoch_starts_anew():
     X, y = noisy()
     first, second = train(make_algorithm("perceptron"), X, y, orders(len(y), 2), curve=10)
     assert second.curve.mistakes[-1] == second.mistakes < first.mistakes
-    assert second.curve.updates[-1] == second.updates
-    assert len(second.curve.t) == 10
+    assert (second.curve.updates[-1], len(second.curve.t)) == (second.updates, 10)
     assert second.learner is first.learner
 
 

@@ -43,7 +43,6 @@ ESTIMATORS: dict[str, type[OnlineClassifier]]
 
 
 def write_stub(cls):
-    """Return the class of an estimator as a stub declares it."""
     bases = ", ".join(base.__name__ for base in cls.__bases__)
     lines = [
         "",

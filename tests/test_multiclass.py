@@ -24,8 +24,6 @@ def digits():
 
 
 class Perceptron:
-    """The perceptron, example by example."""
-
     def __init__(self, d):
         self.w, self.updates = np.zeros(d), 0
 

@@ -29,13 +29,11 @@ confidences = st.one_of(st.floats(0.5, 0.95), st.floats(0.95, 1.0 - 1e-12))
 
 
 def step(id, m, v, **params):
-    """Return (loss, alpha, c) of the rule for one example."""
     definition = get_definition(id)
     return definition.rule(m, v, m < 0, 1, definition.rule_constants(definition.resolve(params)))
 
 
 def after(m, v, alpha, c):
-    """Return the margin and variance that the update leaves."""
     return m + alpha * v, v / (1.0 + c * v)
 
 
@@ -155,7 +153,6 @@ def unpack(parameters, d):
 
 
 def divergence(mu, sigma, old_mu, old_sigma):
-    """Return the Kullback-Leibler divergence of N(mu, sigma) from N(old_mu, old_sigma)."""
     inverse = np.linalg.inv(old_sigma)
     log_ratio = np.linalg.slogdet(old_sigma)[1] - np.linalg.slogdet(sigma)[1]
     shift = mu - old_mu

@@ -214,8 +214,7 @@ def test_a_run_shows_a_bar_in_a_notebook(notebook, tmp_path, capfd):
     assert counts == sorted(counts)
     assert counts[-1] == 6
     assert "6 of 6 trials" in bar[-2]
-    assert bar[-1] == "6 trials"
-    assert capfd.readouterr().err == ""
+    assert (bar[-1], capfd.readouterr().err) == ("6 trials", "")
 
 
 def test_a_quiet_run_and_a_script_show_nothing(notebook, tmp_path, monkeypatch):

@@ -55,8 +55,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_three_rules_for_a_file_of_ones_own(here, folder):
     code, out, err = here(*SHOW, "rules.yaml", "--data", "mine.csv")
-    assert (code, err) == (0, "")
-    assert out == EXPECTED
+    assert (code, err, out) == (0, "", EXPECTED)
 
 
 def test_every_inequality_is_shown_but_those_of_the_domain(here, folder):

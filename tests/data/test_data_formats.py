@@ -125,8 +125,7 @@ def test_normgrey_does_not_see_light_contrast_or_brightness():
     image = random.permutation(361).reshape(1, 361).astype(float)
     down, across = np.divmod(np.arange(361), 19)
     seen = normgrey(image)
-    assert seen.min() == 0
-    assert seen.max() == 1
+    assert (seen.min(), seen.max()) == (0, 1)
     assert np.allclose(seen, normgrey(3 * image + 20 + 2 * down - 5 * across))
 
 

@@ -82,8 +82,7 @@ def test_the_fingerprint_is_the_same_for_both_storages():
 
 def test_rows_without_features_are_kept(libsvm_file):
     X, labels = parsed(libsvm_file("+1\n-1 2:1\n+1 # nothing\n"))
-    assert X.tolist() == [[0, 0], [0, 1], [0, 0]]
-    assert labels.tolist() == [1, -1, 1]
+    assert (X.tolist(), labels.tolist()) == ([[0, 0], [0, 1], [0, 0]], [1, -1, 1])
     assert parsed(libsvm_file("+1\n-1\n"))[0].shape == (2, 1)
 
 

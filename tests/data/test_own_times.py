@@ -36,8 +36,7 @@ def table(libsvm_file):
 
 def test_a_label_is_known_from_the_first_later_row_not_before_its_arrival(table):
     data = load_dataset(table(DAYS), time="date", arrival="known")
-    assert data.about.features == ("size",)
-    assert data.arrivals.tolist() == ARRIVALS
+    assert (data.about.features, data.arrivals.tolist()) == (("size",), ARRIVALS)
     assert data.about.steps[2:] == (
         "time: column 'date'",
         "arrival: column 'known'",

@@ -37,8 +37,7 @@ def test_all_threads_share_one_copy_and_it_opens_again_after_it_was_closed():
 def test_examples_that_are_only_in_memory_outlive_a_close():
     source = make_source("made", np.eye(3), np.array([1.0, -1.0, 1.0]))
     source.close()
-    assert source.open().examples.n == 3
-    assert repr(source) == "Source('made', 3 × 3)"
+    assert (source.open().examples.n, repr(source)) == (3, "Source('made', 3 × 3)")
 
 
 def test_a_source_is_found_by_the_name_that_the_ledger_has():

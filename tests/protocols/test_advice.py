@@ -123,8 +123,7 @@ def test_test_rows_take_no_part_in_learning_and_tuning():
 def test_a_lack_of_one_class_leaves_the_defaults():
     source = make_source("rare", *examples(positives=1))
     outcome = run(cell_of(source, lam=[0.1, 10.0], mu=[0.1, 10.0]))
-    assert outcome.choice == {"lam": 1.0, "mu": 1.0}
-    assert outcome.measured["tuned"] == 0
+    assert (outcome.choice, outcome.measured["tuned"]) == ({"lam": 1.0, "mu": 1.0}, 0)
 
 
 def test_rules_cover_the_same_rows_after_scaling():

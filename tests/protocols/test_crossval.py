@@ -169,8 +169,7 @@ def test_of_equal_candidates_the_middle_one_wins():
     table = _Table(({"phi": 0.1}, {"phi": 1.0}), np.array([[5, 3, 3], [3, 3, 4]]))
     assert table.best("first") == {"phi": 0.1, "epochs": 2}
     assert table.best("last") == {"phi": 1.0, "epochs": 2}
-    assert table.best("middle") == {"phi": 1.0, "epochs": 1}
-    assert pick([7], "middle") == 7
+    assert (table.best("middle"), pick([7], "middle")) == ({"phi": 1.0, "epochs": 1}, 7)
 
 
 def test_the_scale_of_the_first_covariance_does_not_matter_to_stdev():

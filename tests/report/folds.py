@@ -58,7 +58,6 @@ def entry(dataset: str, label: str, by_epoch: Any, training: Sequence[float] = (
 
 
 def results(entries: Sequence[Entry]) -> Results:
-    """Return entries as the results of a run without a paper."""
     names = dict.fromkeys(each.dataset for each in entries)
     specs = {each.label: each.spec for each in entries}
     tuning = CrossvalTuning("nested")
@@ -67,7 +66,6 @@ def results(entries: Sequence[Entry]) -> Results:
 
 
 def many(datasets: Sequence[str], labels: Sequence[str], epochs: int = 10, folds: int = 4) -> Results:
-    """Return results with random errors of every label on every data set."""
     random = np.random.default_rng(0)
     return results(
         [

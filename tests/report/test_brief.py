@@ -86,8 +86,7 @@ def test_what_to_run_next_depends_on_what_is_there(here, run):
 
 def test_guessing_scores_the_share_of_a_class():
     assert MISTAKE_RATE.guess(0.9) == pytest.approx(0.1)
-    assert ACCURACY.guess(0.9) == 0.9
-    assert BALANCED_ACCURACY.guess(0.9) == 0.5
+    assert (ACCURACY.guess(0.9), BALANCED_ACCURACY.guess(0.9)) == (0.9, 0.5)
     assert UPDATES.guess(0.9) is None
 
 

@@ -91,8 +91,7 @@ def test_the_newest_run_is_the_one_that_began_last_or_else_the_reference(copy: P
     assert newest(copy.parent) == copy
     shutil.rmtree(copy)
     shutil.rmtree(old)
-    assert newest(copy.parent) == reference
-    assert load_results(reference).name == "scw"
+    assert (newest(copy.parent), load_results(reference).name) == (reference, "scw")
     shutil.rmtree(reference)
     with pytest.raises(UserError, match="olbench run CONFIG"):
         newest(copy.parent)

@@ -24,7 +24,6 @@ def run(tmp_path, monkeypatch):
 
 
 def make_run(name: str, permutations: int = 20, cells: int | None = None, **changes: object) -> Path:
-    """Make a run of so many permutations and cells."""
     folder = Path(shutil.copytree(SMALL, name, dirs_exist_ok=True))
     facts = json.loads((folder / "run.json").read_text())
     facts["config"]["permutations"] = permutations
@@ -41,8 +40,7 @@ def test_it_counts_the_verdicts_and_claims_of_each_paper(here):
     found = summarise(here, str(RUN))
     assert found["folders"] == [str(RUN)]
     assert found["numbers"]["mistake_rate"] == {"reproduced": 5, "close": 1, "not comparable": 66}
-    assert sum(found["claims"].values()) == 24
-    assert found["rows_named_right"] == 2
+    assert (sum(found["claims"].values()), found["rows_named_right"]) == (24, 2)
 
 
 def test_quick_looks_never_speak():
@@ -98,5 +96,4 @@ def test_a_run_of_two_algorithms_changes_no_verdict_of_the_main_run():
     [alone] = summary.reproductions([main])
     [both] = summary.reproductions([grid, main])
     assert [report.results.folder for report in both.reports] == [main, grid]
-    assert both.judgements == alone.judgements
-    assert both.claims == alone.claims
+    assert (both.judgements, both.claims) == (alone.judgements, alone.claims)

@@ -54,8 +54,6 @@ def olbench():
 
 @pytest.fixture
 def config():
-    """Return a function that writes a config and gives its path."""
-
     def write(text=SMALL, name="small.yaml"):
         Path(name).write_text(text)
         return name

@@ -22,8 +22,6 @@ def data():
 
 @pytest.fixture
 def look(here, data):
-    """Return a function that looks at the data with some algorithms and gives the folder."""
-
     def run(algorithms, *more):
         here.out("run", data, "--algorithms", algorithms, *LOOK, *more)
         return Path("results") / data
@@ -41,8 +39,7 @@ def test_looks_with_other_algorithms_add_up(look, records):
     assert labels(folder) == ["perceptron", "pa1"]
     before = (folder / "trials.jsonl").read_bytes()
     assert labels(look("pa1,perceptron")) == ["pa1", "perceptron"]
-    assert (folder / "trials.jsonl").read_bytes() == before
-    assert len(records(folder)) == 4
+    assert ((folder / "trials.jsonl").read_bytes(), len(records(folder))) == (before, 4)
 
 
 def test_a_look_with_other_settings_stands_alone_and_says_so(look, here, data):
@@ -67,8 +64,7 @@ def test_an_unfinished_run_is_reported_as_far_as_it_is(look, here):
     assert "INCOMPLETE: 2 of 2 rows not finished" in here.out("report", folder)
     code, out, _ = here("report", folder, "--format", "json")
     rows = {row["algorithm"]: row for row in json.loads(out)["rows"]}
-    assert code == 0
-    assert rows["perceptron"]["permutations"] == 1
+    assert (code, rows["perceptron"]["permutations"]) == (0, 1)
     assert "pa1" not in rows
     (folder / "trials.jsonl").unlink()
     assert here("report", folder)[0] == 4

@@ -17,7 +17,6 @@ from tests.cases import for_each
 
 @pytest.fixture
 def wide():
-    """Write a file with 50,000 features and return its name."""
     Path("wide.libsvm").write_text("+1 1:1 50000:2\n-1 7:1\n" * 20)
     return "wide.libsvm"
 
@@ -188,8 +187,7 @@ def test_what_is_no_size_is_refused(olbench, text):
 
 
 def test_sizes_are_shown_in_their_unit():
-    assert show_size(3 << 30) == "3.0 GiB"
-    assert show_size(1536 << 10) == "1.5 MiB"
+    assert (show_size(3 << 30), show_size(1536 << 10)) == ("3.0 GiB", "1.5 MiB")
 
 
 def test_counts_are_the_same_for_dense_and_sparse_rows_with_a_zero_in_them():

@@ -75,7 +75,6 @@ HOW = ("--label", "sold", "--categorical", "onehot")
 
 @pytest.fixture
 def days():
-    """A small table, a row per day."""
     path = Path("days.csv")
     path.write_text(SMALL)
     return path

@@ -38,8 +38,7 @@ def test_a_run_records_every_trial_with_all_fields(here, config, records):
 def test_run_json_says_what_ran_with_what(here, config, records):
     here("run", config(), "--out", "out")
     run = json.loads(Path("out/run.json").read_text())
-    assert run["config"]["permutations"] == 3
-    assert run["seeds"]["seed"] == 3
+    assert (run["config"]["permutations"], run["seeds"]["seed"]) == (3, 3)
     assert run["versions"]["numba"]
     assert run["machine"]["cores"] >= 1
     assert {"commit", "dirty"} <= run.keys()

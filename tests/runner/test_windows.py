@@ -169,8 +169,7 @@ def test_ranges_of_rows_are_read_without_opening_the_data():
 def test_what_is_mapped_counts_only_by_what_is_derived_from_it(tmp_path):
     Path("rows.libsvm").write_text("+1 1:1 9:2\n-1 3:1\n" * 500)
     source = find_source(DatasetSpec("rows", str(Path("rows.libsvm").resolve())))
-    assert source.memory_bytes == 0
-    assert source.held_bytes == 16_000
+    assert (source.memory_bytes, source.held_bytes) == (0, 16_000)
     made = make_source("made", np.eye(4), np.ones(4))
     assert made.memory_bytes == made.bytes == 8 * 16 + 8 * 4
     with limit_memory(1):

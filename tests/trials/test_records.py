@@ -21,8 +21,7 @@ RECORD = {"key": TRIAL.key, "version": 2, **TRIAL.identity(), "status": "ok", "m
 def test_a_record_is_read_as_it_was_written():
     found = read_line(write_line(RECORD))
     assert {name: found[name] for name in RECORD} == RECORD
-    assert Trial.of(found) == TRIAL
-    assert Trial.of(found).key == TRIAL.key
+    assert (Trial.of(found), Trial.of(found).key) == (TRIAL, TRIAL.key)
 
 
 def test_a_changed_line_and_one_that_is_no_record_are_refused():
