@@ -193,16 +193,10 @@ def solve_numerically(id, x, y, old, phi, C):
 
     slack = np.zeros(start.size)
     slack[-1] = 1.0
-    solution = minimize(
-        cost,
-        start,
-        method="SLSQP",
-        constraints=[
-            NonlinearConstraint(room, 0.0, np.inf),
-            LinearConstraint(slack, 0.0, np.inf if price else 0.0),
-        ],
-        options={"maxiter": 500, "ftol": 1e-14},
-    )
+    slack_is_allowed = LinearConstraint(slack, 0.0, np.inf if price else 0.0)
+    constraints = [NonlinearConstraint(room, 0.0, np.inf), slack_is_allowed]
+    options = {"maxiter": 500, "ftol": 1e-14}
+    solution = minimize(cost, start, method="SLSQP", constraints=constraints, options=options)
     return unpack(solution.x, d)
 
 

@@ -118,15 +118,7 @@ def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F8
 
 def test_a_new_baseline_is_written_here(here, own_folder):  # noqa: F811
     before = shipped.find_baseline("ci").read_bytes()
-    few = (
-        "--set",
-        "permutations=1",
-        "--set",
-        "algorithms=[pa]",
-        "--set",
-        "datasets=[breast-cancer]",
-        "--quiet",
-    )
+    few = ("--set", "permutations=1", "--set", "algorithms=[pa]", "--set", "datasets=[breast-cancer]", "-q")
     assert here.out("check", "ci", "--update", *few) == "results/ci-baseline.json: 1 row written\n"
     assert Path("results/ci-baseline.json").is_file()
     Path("results/ci-baseline.json").unlink()

@@ -276,10 +276,9 @@ def test_a_server_that_hesitates_fails_at_first_or_gives_no_length_is_forgiven(s
 
 
 def test_a_missing_file_is_not_asked_for_again(server, toy, cache_folder):
-    with pytest.raises(UserError) as refused:
-        fetch(toy())
+    refused = refusal(fetch, toy())
     assert server.asked == ["/upstream/toy.bz2"]
-    assert str(refused.value) == (
+    assert refused == (
         f"cannot fetch toy ({server.address}upstream/ does not have toy.bz2); get toy.bz2 by hand from "
         f"{server.address}upstream/toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR "
         "to a folder that has it"
@@ -307,9 +306,8 @@ def test_a_server_that_sends_a_byte_now_and_then_is_given_up(server, toy, cache_
 
 def test_no_network_gives_one_sentence(toy, cache_folder, server):
     server.close()
-    with pytest.raises(UserError) as refused:
-        fetch(toy(upstream=server.address))
-    assert str(refused.value) == (
+    refused = refusal(fetch, toy(upstream=server.address))
+    assert refused == (
         f"cannot fetch toy ({server.address}: the server cannot be reached); get toy.bz2 by hand from "
         f"{server.address}toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR to a "
         "folder that has it"
@@ -355,9 +353,8 @@ def test_downloads_into_a_locked_folder_are_refused(server, toy, tmp_path, monke
 def test_a_download_that_fills_the_disk_leaves_nothing(server, toy, small_disk, monkeypatch):
     server.answers["/upstream/toy.bz2"] = serving(b"x" * 3_000_000)
     monkeypatch.setenv("OLBENCH_CACHE", str(small_disk))
-    with pytest.raises(UserError) as refused:
-        fetch(toy())
-    assert str(refused.value) == (
+    refused = refusal(fetch, toy())
+    assert refused == (
         f"cannot write to {small_disk}/downloads: No space left on device; "
         "set OLBENCH_CACHE to a folder with free space"
     )

@@ -39,21 +39,11 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
     updates = np.full(rates.size, 1000) if updates is None else np.atleast_1d(updates)
     seconds = np.full(rates.size, 0.5) if seconds is None else np.atleast_1d(seconds)
     columns = {
-        "number": np.arange(rates.size),
-        "n": N,
-        "mistakes": rates * N,
-        "positives": N // 2,
-        "false_alarms": 0,
-        "updates": updates,
-        "effective_updates": updates,
-        "breakdowns": 0,
-        "seconds": seconds,
-        "cpu_seconds": seconds,
-        "state_bytes": np.nan,
-        "timing": "exclusive",
-        "choice": 0,
-        "arrays": 0,
-    }
+        "number": np.arange(rates.size), "n": N, "mistakes": rates * N, "positives": N // 2,
+        "false_alarms": 0, "updates": updates, "effective_updates": updates, "breakdowns": 0,
+        "seconds": seconds, "cpu_seconds": seconds, "state_bytes": np.nan, "timing": "exclusive",
+        "choice": 0, "arrays": 0,
+    }  # fmt: skip
     about = {
         "label": id,
         "spec": spec(id),

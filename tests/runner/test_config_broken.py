@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from olbench.errors import UserError
 from tests.cases import for_each
+from tests.refusals import refusal
 
 GOOD = "datasets: [breast-cancer]\nalgorithms: [arow]\n"
 DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
@@ -246,7 +246,6 @@ def test_labels_beyond_all_numbers_and_names_of_two_lines_are_one_sentence(tmp_p
     (tmp_path / "my.libsvm").write_text("+1 1:1\n-1 2:1\n")
     path = tmp_path / "broken.yaml"
     path.write_text(text)
-    with pytest.raises(UserError) as refusal:
-        read_config(path)
-    assert str(refusal.value).endswith(reason)
-    assert "\n" not in str(refusal.value)
+    said = refusal(read_config, path)
+    assert said.endswith(reason)
+    assert "\n" not in said

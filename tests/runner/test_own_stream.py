@@ -28,17 +28,12 @@ def payments():
         - 0.1 * hour
         + rng.logistic(0, 1, ROWS)
     )
+    seconds = pd.to_timedelta(np.sort(rng.integers(0, 15_000_000, ROWS)), "s")
     frame = pd.DataFrame(
-        {
-            "date": pd.Timestamp("2024-01-01")
-            + pd.to_timedelta(np.sort(rng.integers(0, 15_000_000, ROWS)), "s"),
-            "amount": amount.round(2),
-            "hour": hour,
-            "kind": np.where(rng.random(ROWS) < 0.01, "", kind),
-            "country": country,
-            "fraud": np.where(score > np.quantile(score, 0.95), "yes", "no"),
-        }
+        {"date": pd.Timestamp("2024-01-01") + seconds, "amount": amount.round(2), "hour": hour}
     )
+    frame["kind"] = np.where(rng.random(ROWS) < 0.01, "", kind)
+    frame["country"], frame["fraud"] = country, np.where(score > np.quantile(score, 0.95), "yes", "no")
     frame.loc[rng.random(ROWS) < 0.02, "amount"] = np.nan
     frame.to_csv("my.csv", index=False)
     return Path("my.csv")
@@ -91,18 +86,7 @@ def test_a_stream_takes_one_line(here, days):
 
 
 def test_a_time_is_no_feature_under_other_protocols(here, days):
-    words = (
-        "run",
-        days,
-        "--algorithms",
-        "arow",
-        "--time",
-        "date",
-        "--set",
-        "permutations=1",
-        "--quiet",
-        *HOW,
-    )
+    words = ("run", days, "--algorithms", "arow", "--time", "date", "--set", "permutations=1", "-q", *HOW)
     here.out(*words)
     assert json.loads(Path("results/days.csv/run.json").read_text())["data"]["days"]["features"] == 3
 

@@ -242,17 +242,7 @@ def test_ctrl_c_stops_a_rule_that_loops_for_ever():
         "def endless(m, s, mistake, q, t, k, p):\n    while t > 450:\n        q += 1.0\n"
         "    return 1.0 - m, 1.0, 0.1\n"
     )
-    words = (
-        "breast-cancer",
-        "--algorithms",
-        "endless",
-        "--plugin",
-        "endless.py",
-        "--out",
-        "out",
-        "--jobs",
-        "1",
-    )
+    words = ("breast-cancer", "--algorithms", "endless", "--plugin", "endless.py", "--out", "out", "-j", "1")
     command = [sys.executable, "-m", "olbench", "run", *words]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
