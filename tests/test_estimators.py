@@ -258,14 +258,13 @@ def test_an_intercept_helps_where_the_classes_share_a_side():
         (SOPLibol(covariance="diag"), "sop-libol has no diagonal form"),
         (AROW(form="qr"), "arow: form must be covariance or root"),
         (AROW(kernel="sigmoid"), "arow: kernel must be linear, rbf or poly, not 'sigmoid'"),
-        (AROW(kernel="poly", degree=2.5), r"arow: degree must be a whole number, not 2\.5"),
+        (AROW(kernel="poly", degree=2.5), "arow: degree must be a whole number, not 2.5"),
         (CW(eta=0.9, phi=1.0), "cw: give eta or phi, not both"),
         (AROW(covariance="diag", projection="exact"), "arow has no exact diagonal step"),
     ],
 )
 def test_bad_parameters_are_refused_at_fit(model, message):
-    with pytest.raises(UserError, match=message):
-        model.fit(*noisy())
+    assert message in refusal(model.fit, *noisy())
 
 
 def test_misuse_is_refused():

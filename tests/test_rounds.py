@@ -15,7 +15,7 @@ from olbench.learners.classes import start_classes
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from tests.cases import for_each
-from tests.examples import noisy
+from tests.examples import counts, noisy
 
 FORMS = {
     "full": (3, {}),
@@ -36,10 +36,6 @@ def defined(decorator, rule):
         yield getattr(definition, "id", rule.__name__)
     finally:
         del REGISTRY[rule.__name__]
-
-
-def counts(result):
-    return result.mistakes, result.updates, result.effective_updates, result.breakdowns
 
 
 def moves_without_loss(m, v, mistake, t, p):

@@ -1,4 +1,4 @@
-"""Tests of the runner use the real command on small experiments in folders of their own."""
+"""These tests run the real command on small experiments in folders of their own."""
 
 import json
 import os
