@@ -26,8 +26,8 @@ def run(tmp_path, monkeypatch):
 def make_run(name: str, permutations: int = 20, cells: int | None = None, **changes: object) -> Path:
     folder = Path(shutil.copytree(SMALL, name, dirs_exist_ok=True))
     facts = json.loads((folder / "run.json").read_text())
-    facts["config"]["permutations"] = permutations
-    (folder / "run.json").write_text(json.dumps(facts | {"cells": facts["cells"][:cells]} | changes))
+    kept = [cell | {"planned": permutations} for cell in facts["cells"][:cells]]
+    (folder / "run.json").write_text(json.dumps(facts | {"cells": kept} | changes))
     return folder
 
 
