@@ -43,22 +43,40 @@ def mirror():
     return folder
 
 
-@pytest.fixture
-def here(capsys, monkeypatch):
-    """Return a function that runs the command in this process: (exit code, standard output, error)."""
-    from olbench.cli import main
-    from olbench.engine.activity import SpokenActivity
+class Command:
+    """The command in this process: call it for (exit code, standard output, error)."""
 
-    monkeypatch.setattr(SpokenActivity, "PAUSE", 3600.0)  # what is said depends on how busy the machine is
+    def __init__(self, capsys, monkeypatch):
+        self.capsys, self.monkeypatch = capsys, monkeypatch
 
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["olbench", *map(str, words)])
+    def __call__(self, *words):
+        from olbench.cli import main
+
+        self.monkeypatch.setattr(sys, "argv", ["olbench", *map(str, words)])
         code = 0
         try:
             main()
         except SystemExit as end:
             code = end.code or 0
-        captured = capsys.readouterr()
+        captured = self.capsys.readouterr()
         return code, captured.out, captured.err
 
-    return run
+    def out(self, *words, code=0):
+        """Return the standard output of a command that ends with `code`."""
+        ended, out, err = self(*words)
+        assert ended == code, err or out
+        return out
+
+    def err(self, *words, code=2):
+        """Return the standard error, likewise."""
+        ended, out, err = self(*words)
+        assert ended == code, err or out
+        return err
+
+
+@pytest.fixture
+def here(capsys, monkeypatch):
+    from olbench.engine.activity import SpokenActivity
+
+    monkeypatch.setattr(SpokenActivity, "PAUSE", 3600.0)  # what is said depends on how busy the machine is
+    return Command(capsys, monkeypatch)

@@ -1,4 +1,4 @@
-"""Small sets of examples for tests."""
+"""Small sets of examples for tests, and what a pass over them counts."""
 
 import numpy as np
 
@@ -43,3 +43,7 @@ def correlated(n=300, d=12, noise=0.05, seed=0):
     y = np.where(X @ rng.normal(size=d) >= 0, 1.0, -1.0)
     y[rng.random(n) < noise] *= -1
     return X, y
+
+
+def counts(result):
+    return result.mistakes, result.updates, result.effective_updates, result.breakdowns

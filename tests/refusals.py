@@ -1,6 +1,15 @@
-"""Refusals as tables: each case must be refused in its words."""
+"""The words of a refusal, and tables of them."""
+
+import pytest
 
 from olbench import UserError
+
+
+def refusal(act, /, *inputs, **options):
+    """Return the words in which `act(*inputs, **options)` is refused."""
+    with pytest.raises(UserError) as refused:
+        act(*inputs, **options)
+    return str(refused.value)
 
 
 def find_wrong(cases, act, error=UserError):

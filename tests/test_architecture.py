@@ -1,4 +1,4 @@
-"""The architecture holds: packages in a line, and papers that nothing depends on."""
+"""The architecture holds: rooms in a line, and papers that nothing depends on."""
 
 import ast
 import os

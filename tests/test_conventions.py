@@ -11,7 +11,7 @@ from olbench import make_algorithm, online_pass
 from olbench.algorithms.cw import quantile
 from olbench.learners.examples import as_examples
 from tests.cases import for_each
-from tests.examples import built_in, correlated, noisy
+from tests.examples import built_in, correlated, counts, noisy
 
 ALL = [definition.id for definition in built_in()]
 SECOND = [definition.id for definition in built_in() if definition.order == "second"]
@@ -25,10 +25,6 @@ VARIANTS = [
         for projection in definition.projections
     ],
 ]
-
-
-def counts(result):
-    return result.mistakes, result.updates, result.effective_updates, result.breakdowns
 
 
 def failing(check, cases):
@@ -276,8 +272,7 @@ def test_every_rule_that_can_be_passive_promises_it():
         if each.order == "second" and not each.only_native and not each.traits.adaptive_margin
     }
     promising = {each.id for each in built_in() if each.passive_above is not None}
-    assert first - promising == {"alma", "sgd"}
-    assert second - promising == {"sop-libol"}
+    assert (first - promising, second - promising) == ({"alma", "sgd"}, {"sop-libol"})
     assert promising == {id for id, _ in PASSIVE}
 
 

@@ -64,15 +64,10 @@ def test_the_defaults_are_libols():
 
 
 LIBOL = {
-    "cw": {"eta": 0.7},
-    "arow": {"r": 1.0},
-    "narow": {"b": 1.0},
-    "nherd": {"C": 1.0},
-    "scw1": {"C": 1.0, "eta": 0.75},
-    "scw2": {"C": 1.0, "eta": 0.9},
-    "iellip": {"b": 0.9, "c": 0.1},
+    "cw": {"eta": 0.7}, "arow": {"r": 1.0}, "narow": {"b": 1.0}, "nherd": {"C": 1.0},
+    "scw1": {"C": 1.0, "eta": 0.75}, "scw2": {"C": 1.0, "eta": 0.9}, "iellip": {"b": 0.9, "c": 0.1},
     "alma": {"alpha": 0.9, "C": math.sqrt(2)},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])

@@ -10,8 +10,6 @@ SENTENCE = "olbench: `olbench run` has no option '--algorithm' (did you mean it?
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
     def isatty(self):
         return True
 

@@ -13,7 +13,7 @@ from olbench.learners.examples import as_examples
 from olbench.learners.passes import predict_signs, train
 from olbench.learners.start import start
 from tests.cases import for_each
-from tests.examples import built_in, noisy
+from tests.examples import built_in, counts, noisy
 
 L = np.longdouble
 SECOND = [definition.id for definition in built_in() if definition.order == "second"]
@@ -25,10 +25,6 @@ KERNELS = [
     {"kernel": "poly", "gamma": 0.2, "degree": 3},
 ]
 every_kernel = for_each("kernel", KERNELS)
-
-
-def counts(result):
-    return result.mistakes, result.updates, result.effective_updates, result.breakdowns
 
 
 def gram(X, Z, kernel, gamma=1.0, degree=3, coef0=0.0):

@@ -26,6 +26,7 @@ from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP, SOPLibol
 from olbench.learners.examples import as_examples
 from tests.cases import for_each
 from tests.examples import built_in, noisy
+from tests.refusals import refusal
 
 ALL = list(estimators.ESTIMATORS.values())
 STUB = Path(estimators.__file__).with_suffix(".pyi")
@@ -42,7 +43,6 @@ ESTIMATORS: dict[str, type[OnlineClassifier]]
 
 
 def write_stub(cls):
-    """Return the class of an estimator as a stub declares it."""
     bases = ", ".join(base.__name__ for base in cls.__bases__)
     lines = [
         "",
@@ -258,23 +258,20 @@ def test_an_intercept_helps_where_the_classes_share_a_side():
         (SOPLibol(covariance="diag"), "sop-libol has no diagonal form"),
         (AROW(form="qr"), "arow: form must be covariance or root"),
         (AROW(kernel="sigmoid"), "arow: kernel must be linear, rbf or poly, not 'sigmoid'"),
-        (AROW(kernel="poly", degree=2.5), r"arow: degree must be a whole number, not 2\.5"),
+        (AROW(kernel="poly", degree=2.5), "arow: degree must be a whole number, not 2.5"),
         (CW(eta=0.9, phi=1.0), "cw: give eta or phi, not both"),
         (AROW(covariance="diag", projection="exact"), "arow has no exact diagonal step"),
     ],
 )
 def test_bad_parameters_are_refused_at_fit(model, message):
-    with pytest.raises(UserError, match=message):
-        model.fit(*noisy())
+    assert message in refusal(model.fit, *noisy())
 
 
 def test_misuse_is_refused():
     X, y = noisy()
-    with pytest.raises(UserError, match="must name all classes"):
-        AROW().partial_fit(X, y)
+    assert "must name all classes" in refusal(AROW().partial_fit, X, y)
     fresh = AROW()
-    with pytest.raises(UserError, match=r"label -1\.0 is not among the classes"):
-        fresh.partial_fit(X, y, classes=[1, 2])
+    assert "label -1.0 is not among the classes" in refusal(fresh.partial_fit, X, y, classes=[1, 2])
     with pytest.raises(NotFittedError):
         fresh.predict(X)
     with pytest.raises(UserError, match="differ from those of the first call"):

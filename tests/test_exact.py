@@ -124,7 +124,6 @@ def test_the_conditions_of_optimality_hold(id, entries, phi, part):
 
 
 def divergence(mu, sigma, old_mu, old_sigma):
-    """Return the Kullback-Leibler divergence of two diagonal Gaussians."""
     ratio = sigma / old_sigma
     return 0.5 * float(np.sum(ratio - 1.0 - np.log(ratio) + (mu - old_mu) ** 2 / old_sigma))
 

@@ -74,7 +74,6 @@ def data(name):
 
 
 def rules(d):
-    """Return two rules, one for each class."""
     D = np.zeros((2, d))
     D[0, 0] = D[1, 1] = -1.0
     first = AdviceSet(D, np.array([-0.5, -0.5]), 1)

@@ -46,7 +46,6 @@ def step_from(learner, x, truth):
 
 
 def divergence(mean, sigma, old_mean, old_sigma):
-    """Return the Kullback-Leibler divergence of two Gaussians."""
     inverse = np.linalg.inv(old_sigma)
     moved = mean - old_mean
     logarithm = np.linalg.slogdet(sigma)[1] - np.linalg.slogdet(old_sigma)[1]
@@ -167,7 +166,6 @@ def test_a_covariance_per_class(id, params, form):
 
 
 def set_covariances(learner, sigmas):
-    """Give a learner these covariances, with bounds that hold for any."""
     if hasattr(learner, "roots"):
         learner.roots[:] = np.linalg.cholesky(sigmas)
         learner.bound[:], learner.reach[:] = np.inf, np.abs(learner.roots).sum(axis=2)

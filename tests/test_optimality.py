@@ -29,13 +29,11 @@ confidences = st.one_of(st.floats(0.5, 0.95), st.floats(0.95, 1.0 - 1e-12))
 
 
 def step(id, m, v, **params):
-    """Return (loss, alpha, c) of the rule for one example."""
     definition = get_definition(id)
     return definition.rule(m, v, m < 0, 1, definition.rule_constants(definition.resolve(params)))
 
 
 def after(m, v, alpha, c):
-    """Return the margin and variance that the update leaves."""
     return m + alpha * v, v / (1.0 + c * v)
 
 
@@ -155,7 +153,6 @@ def unpack(parameters, d):
 
 
 def divergence(mu, sigma, old_mu, old_sigma):
-    """Return the Kullback-Leibler divergence of N(mu, sigma) from N(old_mu, old_sigma)."""
     inverse = np.linalg.inv(old_sigma)
     log_ratio = np.linalg.slogdet(old_sigma)[1] - np.linalg.slogdet(sigma)[1]
     shift = mu - old_mu
@@ -196,16 +193,10 @@ def solve_numerically(id, x, y, old, phi, C):
 
     slack = np.zeros(start.size)
     slack[-1] = 1.0
-    solution = minimize(
-        cost,
-        start,
-        method="SLSQP",
-        constraints=[
-            NonlinearConstraint(room, 0.0, np.inf),
-            LinearConstraint(slack, 0.0, np.inf if price else 0.0),
-        ],
-        options={"maxiter": 500, "ftol": 1e-14},
-    )
+    slack_is_allowed = LinearConstraint(slack, 0.0, np.inf if price else 0.0)
+    constraints = [NonlinearConstraint(room, 0.0, np.inf), slack_is_allowed]
+    options = {"maxiter": 500, "ftol": 1e-14}
+    solution = minimize(cost, start, method="SLSQP", constraints=constraints, options=options)
     return unpack(solution.x, d)
 
 

@@ -116,32 +116,21 @@ def test_a_package_brings_a_format_of_files(installed, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("files", "points", "message"),
+    ("files", "reason"),
     [
-        (
-            {"__init__.py": ""}, "[olbench.datasets]\nmine = my_package\n",
-            "the data sets of the package my-things (my_package) cannot be loaded: cannot read ",
-        ),
-        (
-            {"__init__.py": "", "catalog.yaml": "datasets: {my-points: {title: Six}}\n"},
-            "[olbench.datasets]\nmine = my_package\n",
-            "the data sets of the package my-things (my_package) cannot be loaded: ",
-        ),
+        ({"__init__.py": ""}, "cannot read "),
+        ({"__init__.py": "", "catalog.yaml": "datasets: {my-points: {title: Six}}\n"}, ""),
         (
             {**WHOLE, "catalog.yaml": CATALOG.replace("my-points", "splice")},
-            "[olbench.datasets]\nmine = my_package\n",
-            "the data sets of the package my-things (my_package) cannot be loaded: there is a data set "
-            "'splice' already",
+            "there is a data set 'splice' already",
         ),
-        (
-            {"__init__.py": "1 / 0\n"}, "[olbench.datasets]\nmine = my_package\n",
-            "the data sets of the package my-things (my_package) cannot be loaded: ZeroDivisionError: ",
-        ),
+        ({"__init__.py": "1 / 0\n"}, "ZeroDivisionError: "),
     ],
     ids=["no file", "half an entry", "a known name", "a crash"],
-)  # fmt: skip
-def test_a_broken_catalogue_is_named_in_one_sentence_and_stops_nothing(installed, files, points, message):
-    done = installed(files, points)("data", "info", "splice")
+)
+def test_a_broken_catalogue_is_named_in_one_sentence_and_stops_nothing(installed, files, reason):
+    done = installed(files, "[olbench.datasets]\nmine = my_package\n")("data", "info", "splice")
+    message = f"the data sets of the package my-things (my_package) cannot be loaded: {reason}"
     assert done.returncode == 0
     assert done.stdout.startswith("splice: Splice junctions in DNA")
     assert done.stderr.startswith(f"olbench: {message}")

@@ -9,7 +9,6 @@ from olbench.data.catalog import find
 
 @pytest.fixture(scope="module")
 def paper():
-    """Return the paper."""
     return load_paper("cw2008")
 
 

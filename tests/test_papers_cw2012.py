@@ -27,7 +27,6 @@ TEST_DIGITS = {
 
 
 def error(dataset: str, row: str) -> str:
-    """Return an error as it is printed."""
     return PAPER.of(dataset, row)["test_error"].printed
 
 
@@ -68,8 +67,7 @@ def test_a_number_is_percent_without_a_deviation():
 
 def test_smallest_ranks_for_equals_give_the_printed_mean_ranks():
     [ranks] = PAPER.ranks
-    assert ranks.datasets == TEXT
-    assert tuple(ranks.printed) == VARIANTS
+    assert (ranks.datasets, tuple(ranks.printed)) == (TEXT, VARIANTS)
     means = {name: {row: float(error(name, row)) for row in VARIANTS} for name in TEXT}
     found = mean_ranks(means, ties="min")
     assert {row: f"{rank:.2f}" for row, rank in found.items()} == ranks.printed

@@ -17,6 +17,7 @@ import olbench
 from olbench import UserError
 from olbench.data.dataset import Dataset
 from olbench.engine.progress import NotebookBar
+from tests.refusals import refusal
 from tests.report.test_formats import check_latex, compile_latex
 
 
@@ -30,12 +31,9 @@ def test_a_pass_takes_an_id_and_the_settings_of_its_algorithm():
     made = olbench.make_algorithm("scw1", C=0.5, covariance="diag")
     by_id = olbench.online_pass("scw1", X, y, C=0.5, covariance="diag")
     np.testing.assert_array_equal(by_id.weights, olbench.online_pass(made, X, y).weights)
-    with pytest.raises(UserError, match="C: scw1 is made already"):
-        olbench.online_pass(made, X, y, C=1.0)
-    with pytest.raises(UserError, match="unknown parameter"):
-        olbench.online_pass("scw1", X, y, D=1.0)
-    with pytest.raises(UserError, match="arrow"):
-        olbench.online_pass("arrow", X, y)
+    assert "C: scw1 is made already" in refusal(olbench.online_pass, made, X, y, C=1.0)
+    assert "unknown parameter" in refusal(olbench.online_pass, "scw1", X, y, D=1.0)
+    assert "arrow" in refusal(olbench.online_pass, "arrow", X, y)
 
 
 def test_reprs_are_short_and_have_the_facts(scw):
@@ -82,8 +80,7 @@ def test_the_table_is_that_of_the_report(scw):
     bold = sum(map(scw.is_best, Report(scw, None).rows))
     assert len([rule for rule in html.split("font-weight: bold")[0].split("#T_") if "row" in rule]) == bold
     assert "font-weight" not in olbench.plot.table(scw, "updates").to_html()
-    with pytest.raises(UserError, match="measures no 'speed'"):
-        olbench.plot.table(scw, "speed")
+    assert "measures no 'speed'" in refusal(olbench.plot.table, scw, "speed")
 
 
 def test_curves_come_as_a_figure_or_in_given_axes(scw):
@@ -110,12 +107,9 @@ def test_curves_come_as_a_figure_or_in_given_axes(scw):
 def test_curves_refuse_what_the_run_does_not_have(scw):
     with pytest.raises(UserError, match=r"no data set 'w7'.*w7a"):
         olbench.plot.curves(scw, "w7")
-    with pytest.raises(UserError, match="no curve of 'speed'"):
-        olbench.plot.curves(scw, "w7a", "speed")
-    with pytest.raises(UserError, match="no algorithm 'scw3'"):
-        olbench.plot.curves(scw, algorithms=["scw3"])
-    with pytest.raises(UserError, match="say which to draw"):
-        olbench.plot.curves(scw, ax=Figure().add_subplot())
+    assert "no curve of 'speed'" in refusal(olbench.plot.curves, scw, "w7a", "speed")
+    assert "no algorithm 'scw3'" in refusal(olbench.plot.curves, scw, algorithms=["scw3"])
+    assert "say which to draw" in refusal(olbench.plot.curves, scw, ax=Figure().add_subplot())
 
 
 def test_ranks_come_as_a_figure_or_inside_given_axes(scw):
@@ -130,8 +124,7 @@ def test_ranks_come_as_a_figure_or_inside_given_axes(scw):
         extent = text.get_window_extent()
         assert outer.x0 <= extent.x0 < extent.x1 <= outer.x1, text.get_text()
     alone = olbench.Results(scw.folder, scw.run, tuple(scw.of("w7a")))
-    with pytest.raises(UserError, match="no average ranks"):
-        olbench.plot.ranks(alone)
+    assert "no average ranks" in refusal(olbench.plot.ranks, alone)
 
 
 def test_a_figure_shows_itself_without_pyplot(scw):
@@ -155,8 +148,7 @@ def test_parquet_files_hold_what_the_frames_hold(scw, tmp_path):
 
 def test_parquet_without_pyarrow_says_what_to_install(scw, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UserError, match=r"olbench\[parquet\]"):
-        scw.to_parquet(tmp_path)
+    assert "olbench[parquet]" in refusal(scw.to_parquet, tmp_path)
 
 
 def test_the_plots_load_nothing_heavy_before_they_are_asked_to_draw():
@@ -222,8 +214,7 @@ def test_a_run_shows_a_bar_in_a_notebook(notebook, tmp_path, capfd):
     assert counts == sorted(counts)
     assert counts[-1] == 6
     assert "6 of 6 trials" in bar[-2]
-    assert bar[-1] == "6 trials"
-    assert capfd.readouterr().err == ""
+    assert (bar[-1], capfd.readouterr().err) == ("6 trials", "")
 
 
 def test_a_quiet_run_and_a_script_show_nothing(notebook, tmp_path, monkeypatch):

@@ -286,18 +286,15 @@ def test_richer_rules_run_resume_and_are_checked(tmp_path, monkeypatch, here):
     trials = (tmp_path / "out" / "trials.jsonl").read_text()
     assert here("run", "mine.yaml", "--out", "out", "--quiet")[0] == 0
     assert (tmp_path / "out" / "trials.jsonl").read_text() == trials
-    code, out, _ = here("check", "mine.yaml", "--against", "out", "--quiet")
-    assert code == 0, out
+    here.out("check", "mine.yaml", "--against", "out", "--quiet")
     labels = [cell["label"] for cell in json.loads((tmp_path / "out" / "run.json").read_text())["cells"]]
     assert labels == ["drifting-arow", "adagrad", "weighted-arow"]
 
 
 def test_the_command_describes_richer_rules_and_says_what_they_cannot(here):
-    code, out, _ = here("algorithms", "--plugin", PLUGIN, "drifting-arow")
-    assert code == 0
+    out = here.out("algorithms", "--plugin", PLUGIN, "drifting-arow")
     assert "rule        sees the label and keeps 1 number" in out
     assert "forgetting:" not in out
     assert "covariance: diag; projection: kl" in here("algorithms", "--plugin", PLUGIN, "adagrad")[1]
-    code, _, err = here("algorithms", "--plugin", PLUGIN, "adagrad", "--conform-to", "arow")
-    assert code == 2
+    err = here.err("algorithms", "--plugin", PLUGIN, "adagrad", "--conform-to", "arow")
     assert "only rules that go by the margin and the variance alone can be compared" in err

@@ -15,7 +15,7 @@ from olbench.learners.classes import start_classes
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from tests.cases import for_each
-from tests.examples import noisy
+from tests.examples import counts, noisy
 
 FORMS = {
     "full": (3, {}),
@@ -36,10 +36,6 @@ def defined(decorator, rule):
         yield getattr(definition, "id", rule.__name__)
     finally:
         del REGISTRY[rule.__name__]
-
-
-def counts(result):
-    return result.mistakes, result.updates, result.effective_updates, result.breakdowns
 
 
 def moves_without_loss(m, v, mistake, t, p):
@@ -100,8 +96,7 @@ def test_an_infinite_variance_is_a_breakdown_that_changes_nothing(id, form):
 def test_a_norm_that_is_no_number_is_a_breakdown_whatever_the_margin(id, value):
     result = online_pass(make_algorithm(id), [[-1.0], [value], [-value], [-2.0]], [-1, 1, 1, -1])
     # 1e-170 has the margin 1e-170, and 1e200 one that is larger than any a learner waits for.
-    assert result.breakdowns == 2
-    assert result.mistakes == 2
+    assert (result.breakdowns, result.mistakes) == (2, 2)
     assert np.isfinite(result.weights).all()
 
 

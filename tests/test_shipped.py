@@ -14,6 +14,7 @@ from olbench.plugins import NUMBERS, paper_folders, paper_ids
 from olbench.records import shipped
 from olbench.report.summary import find_runs
 from olbench.structs import LOADER, SHIPPED_LOADER, read_yaml
+from tests.refusals import refusal
 from tests.runner.conftest import own_folder  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,8 +24,7 @@ def test_names_stand_for_configs_and_runs():
     assert {"quick", "scw", "cw", "cw-synthetic", "advice", "shards"} <= shipped.configs().keys()
     assert {"scw", "cw", "cw-synthetic", "advice", "shards"} <= shipped.runs().keys()
     assert shipped.find_config("configs/my.yaml") == Path("configs/my.yaml")
-    with pytest.raises(UserError, match=r"no config 'quik' \(did you mean 'quick'\?\); `olbench list`"):
-        shipped.find_config("quik")
+    assert "no config 'quik' (did you mean 'quick'?); `olbench list`" in refusal(shipped.find_config, "quik")
 
 
 def test_the_same_runs_speak_for_the_papers_anywhere(here, own_folder):  # noqa: F811
@@ -69,8 +69,7 @@ def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811
     assert "scw1" in Path("scw.csv").read_text()
     Path("results/broken").mkdir()
     Path("results/broken/run.json").write_text("{}")
-    code, out, _ = here("list")
-    assert code == 0
+    out = here.out("list")
     assert "olbench report scw" in out
     [own] = out.partition("Runs in results/")[2].splitlines()[3:]
     assert re.fullmatch(r"quick +20\d\d-\d\d-\d\d \d\d:\d\d +8 of 8 +perceptron on 4 of 4 data sets", own)
@@ -108,8 +107,7 @@ def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F8
         return {path for folder in shipped.runs().values() for path in folder.parent.rglob("*")}
 
     before = files()
-    code, _, err = here("report", str(shipped.runs()["shards-many"]), "--all")
-    assert code == 0
+    err = here.err("report", str(shipped.runs()["shards-many"]), "--all", code=0)
     assert err.startswith("shards-many-report:\n")
     assert {path.name for path in own_folder.iterdir()} == {"shards-many-report"}
     assert Path("shards-many-report/report.html").is_file()
@@ -120,17 +118,8 @@ def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F8
 
 def test_a_new_baseline_is_written_here(here, own_folder):  # noqa: F811
     before = shipped.find_baseline("ci").read_bytes()
-    few = (
-        "--set",
-        "permutations=1",
-        "--set",
-        "algorithms=[pa]",
-        "--set",
-        "datasets=[breast-cancer]",
-        "--quiet",
-    )
-    code, out, _ = here("check", "ci", "--update", *few)
-    assert (code, out) == (0, "results/ci-baseline.json: 1 row written\n")
+    few = ("--set", "permutations=1", "--set", "algorithms=[pa]", "--set", "datasets=[breast-cancer]", "-q")
+    assert here.out("check", "ci", "--update", *few) == "results/ci-baseline.json: 1 row written\n"
     assert Path("results/ci-baseline.json").is_file()
     Path("results/ci-baseline.json").unlink()
     assert shipped.find_baseline("ci").read_bytes() == before
@@ -146,10 +135,8 @@ def test_a_run_from_python_is_that_of_the_command(here, own_folder):  # noqa: F8
     columns = ["algorithm", "number", "mistakes", "updates"]
     assert results.to_frame()[columns].equals(load_results("command").to_frame()[columns])
     assert run("same.yaml").folder == Path("results/same")
-    with pytest.raises(UserError, match="needs a folder for its records"):
-        run(spec)
-    with pytest.raises(UserError, match="config: unknown key 'permutation'"):
-        run({**spec, "permutation": 1}, "x")
+    assert "needs a folder for its records" in refusal(run, spec)
+    assert "config: unknown key 'permutation'" in refusal(run, {**spec, "permutation": 1}, "x")
 
 
 def test_a_run_of_the_other_package_is_found_once_it_is_installed(tmp_path, monkeypatch):

@@ -77,8 +77,7 @@ def test_a_data_set_with_a_long_name_is_reported(tmp_path, here, monkeypatch):
 def test_a_file_name_that_is_not_unicode_is_refused_in_one_sentence(tmp_path):
     (tmp_path / os.fsdecode(b"bad\xff.libsvm")).write_text(LINES)
     code, error = run("run", b"bad\xff.libsvm", "--algorithms", "perceptron", cwd=tmp_path)
-    assert code == 2
-    assert error.count("\n") == 1
+    assert (code, error.count("\n")) == (2, 1)
     assert r"'bad\udcff.libsvm' is not valid Unicode; rename the file" in error
 
 

@@ -422,20 +422,9 @@ def test_too_few_data_sets_for_a_control_are_said():
 FEW = [-0.00612, 0.00487, 0.01731, -0.00109, -0.00214]
 LEFT = [-0.02913, -0.02271, -0.02834, -0.01207, -0.02318, -0.00693, -0.00841, -0.01187]
 SOME = [
-    0.00031,
-    0.00517,
-    0.00729,
-    0.00683,
-    -0.00614,
-    0.02041,
-    0.01987,
-    -0.00923,
-    0.01511,
-    0.00707,
-    0.0,
-    0.02613,
-    0.01409,
-]
+    0.00031, 0.00517, 0.00729, 0.00683, -0.00614, 0.02041, 0.01987, -0.00923, 0.01511, 0.00707, 0.0,
+    0.02613, 0.01409,
+]  # fmt: skip
 BORDERS = [0.125, -0.125, 0.25, 0.0, 0.0625, 0.1875, 0.125]
 #: Differences over data sets, half the width of the rope, and P(left), P(rope) and P(right) as baycomp 1.0.3
 #: has them: SignedRankTest.probs(zeros, differences, rope, nsamples=1_000_000, random_state=1).

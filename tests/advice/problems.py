@@ -37,7 +37,6 @@ def random_vectors(rng, advice):
 
 
 def learner_at(id, advice, w, u, **params):
-    """Return a learner whose state is w and u."""
     from olbench.papers.adviceptron2010.learner import mean_estimate
 
     learner = start(make_algorithm(id, advice=advice, **params), advice.n)
@@ -93,6 +92,5 @@ def solve_10_by_nnls(each, w, u, mu):
 
 
 def objective_10(each, w, u, mu, x):
-    """Return the objective of problem (10) at x."""
     losses = ((each.D.T @ x + each.z * w) ** 2).sum() + max(0.0, 1.0 + each.d @ x) ** 2
     return 0.5 * ((x - u) ** 2).sum() + 0.5 * mu * losses

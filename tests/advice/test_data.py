@@ -10,6 +10,7 @@ from olbench.data.catalog import find
 from olbench.data.generators.synthetic import Clusters
 from olbench.data.named import load_named
 from olbench.data.readers.spoligotypes import lineage_of, read_spoligotypes, simulate_miru24
+from tests.refusals import refusal
 
 HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Distribution (SITVIT2)\n"
 BEIJING, ALL = "o" * 34 + "n" * 9, "n" * 43
@@ -55,10 +56,9 @@ def test_a_broken_list_is_refused(tmp_path, spoligotypes):
         (f"A1,{'n' * 42},'7,T1,53,[US=2]", "list.csv.xz:2: 'nnn"),
         (f"A1,{ALL},'7,T1,53,[BR=2]", "has no isolates of the country US"),
     ):
-        with pytest.raises(UserError, match=message):
-            read_spoligotypes(spoligotypes(line))
-    with pytest.raises(UserError, match="unpacks to more bytes than its limit"):
-        read_spoligotypes(spoligotypes(f"A1,{ALL},'7,T1,53,[US=2]"), limit=50)
+        assert message in refusal(read_spoligotypes, spoligotypes(line))
+    good = spoligotypes(f"A1,{ALL},'7,T1,53,[US=2]")
+    assert "unpacks to more bytes than its limit" in refusal(read_spoligotypes, good, limit=50)
     path = tmp_path / "list.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match=r"list\.csv:1: there is no column with the heading 'Spoligo Binary'"):
@@ -102,8 +102,7 @@ def test_the_clusters_are_those_of_the_figure():
     np.testing.assert_allclose(X[y < 0].mean(axis=0), [-0.5, -1], atol=0.05)
     np.testing.assert_allclose(X[y < 0].std(axis=0), 1.5, atol=0.03)
     assert abs(np.diff(np.flatnonzero(y > 0)).mean() - 2) < 0.1, "the classes are mixed"
-    with pytest.raises(UserError, match="multiple of four"):
-        Clusters(rows=10)
+    assert "multiple of four" in refusal(Clusters, rows=10)
 
 
 def test_catalogued_sets_have_names():
@@ -143,8 +142,6 @@ def test_files_without_a_header_are_numbered_and_keep_their_labels(tmp_path):
     many = tmp_path / "many.csv"
     many.write_text("1,0\n2,3\n3,7\n")
     names = load_named(many, positive=3, features=("size",)).names
-    assert names.features == ("size",)
-    assert names.sign("3", False) == 1
+    assert (names.features, names.sign("3", False)) == (("size",), 1)
     assert names.sign("7", False) == -1
-    with pytest.raises(UserError, match="many has 1 feature, but 2 are named"):
-        load_named(many, positive=3, features=("a", "b"))
+    assert "many has 1 feature, but 2 are named" in refusal(load_named, many, positive=3, features=("a", "b"))

@@ -9,6 +9,7 @@ from olbench import UserError
 from olbench.data.names import Names
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.files import read_rules
+from tests.refusals import refusal
 
 FEATURES = ("glucose", "bmi", "mean radius", "miru24", *(f"spacer{k}" for k in range(1, 44)))
 NAMES = Names(
@@ -134,9 +135,7 @@ def test_a_wrong_rule_is_refused_with_file_line_column_and_a_remedy(tmp_path):
         path.write_text(
             f"title: some\nrules:\n  - bmi >= 1 => diabetes\n  - rule: {text}\n", encoding="utf-8"
         )
-        with pytest.raises(UserError) as refused:
-            read_rules(path).compile(NAMES)
-        said = str(refused.value)
+        said = refusal(lambda path=path: read_rules(path).compile(NAMES))
         if not said.startswith(f"{path}:4:{10 + column}: ") or message not in said:
             wrong.append((text, said))
     assert wrong == []
@@ -196,9 +195,7 @@ def test_a_rule_of_any_size_is_refused_in_one_sentence_that_can_be_read():
         ("x1 <= 1 => a\nb", "there is no class 'a b'"),
         ("y" * 5000 + " <= 1 => 1", "the data has no feature"),
     ):
-        with pytest.raises(UserError) as refused:
-            compile_texts([text], Names(("x1", "x2")))
-        said = str(refused.value)
+        said = refusal(compile_texts, [text], Names(("x1", "x2")))
         assert message in said
         assert "\n" not in said
         assert len(said) < 1000

@@ -183,6 +183,5 @@ def test_without_a_loss_w_still_moves_towards_the_advice():
     advice = Advice((each,), 2)
     learner = learner_at("adviceptron", advice, np.array([0.0, 5.0]), [np.array([2.0])], lam=1.0, mu=1.0)
     learn_one(learner, np.array([0.0, 1.0]), 1)
-    assert learner.updates == 0
-    assert learner.effective_updates == 1
+    assert (learner.updates, learner.effective_updates) == (0, 1)
     np.testing.assert_allclose(learner.weights, [1.0, 2.5])

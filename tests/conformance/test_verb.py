@@ -50,19 +50,17 @@ def test_a_class_that_conforms_exits_with_zero_and_gives_a_line_for_a_readme(her
 
 
 def test_a_class_with_a_defect_exits_with_one(here, module):
-    code, out, _ = here("conform", "mine.py:Wrong", "--as", "arow", "--set", "r=0.5")
-    assert code == 1
+    out = here.out("conform", "mine.py:Wrong", "--as", "arow", "--set", "r=0.5", code=1)
     assert "contains a known defect against arow (r = 0.5): it takes v from the diagonal of Sigma" in out
-    code, out, _ = here("conform", "mine.py:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "github")
+    _, out, _ = here("conform", "mine.py:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "github")
     assert out.startswith("::error file=mine.py::Wrong contains a known defect")
-    code, out, _ = here("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "md")
+    out = here.out("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "md", code=1)
     assert out.startswith("**Wrong contains a known defect")
 
 
 def test_a_verdict_as_json(here, module, tmp_path):
     words = ("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "json")
-    code, out, _ = here(*words, "--output", tmp_path / "verdict.json")
-    assert (code, out) == (1, "")
+    assert here.out(*words, "--output", tmp_path / "verdict.json", code=1) == ""
     verdict = json.loads((tmp_path / "verdict.json").read_text())
     assert verdict["verdict"] == "defect"
     assert verdict["conforms"] is False
@@ -74,13 +72,11 @@ def test_a_verdict_as_json(here, module, tmp_path):
 
 def test_a_parameter_can_have_another_name_or_be_the_inverse(here, module):
     words = ("conform", "mine:Inverse", "--as", "arow", "--set", "r=0.5")
-    code, _, err = here(*words)
-    assert code == 2
+    err = here.err(*words)
     assert (
         "mine:Inverse has no argument 'r'; its arguments are d, gamma: say which it is with --map r=" in err
     )
-    code, out, _ = here(*words, "--map", "r=gamma")
-    assert code == 1
+    out = here.out(*words, "--map", "r=gamma", code=1)
     assert "conforms with another convention" in out
     assert "allow it: --allow r-inverted" in out
     assert here(*words, "--map", "r=gamma", "--allow", "r-inverted")[0] == 0
@@ -113,25 +109,20 @@ def test_a_wrong_question_is_one_sentence_and_exit_code_two(here, module):
 
 
 def test_an_object_is_copied_and_data_sets_add_rounds(here, module):
-    code, out, _ = here(
+    out = here.out(
         "conform", "sklearn.linear_model:Perceptron", "--as", "perceptron", "--data", "breast-cancer",
         "--rounds", "50", "--allow", "zero-is-mistake,bias-feature",
     )  # fmt: skip
-    assert code == 0
     assert "conforms with another convention" in out
-    code, out, _ = here("conform", "mine:Arow", "--as", "arow", "--set", "r=0.5", "--data", "breast-cancer")
-    assert code == 0
+    out = here.out("conform", "mine:Arow", "--as", "arow", "--set", "r=0.5", "--data", "breast-cancer")
     assert "agrees in 1,144 rounds" in out
 
 
 def test_a_rule_of_ones_own_is_compared_with_an_algorithm(here):
-    code, out, _ = here("algorithms", "--plugin", RULE, "timid-arow", "--conform-to", "arow")
-    assert code == 1
+    out = here.out("algorithms", "--plugin", RULE, "timid-arow", "--conform-to", "arow", code=1)
     assert "timid-arow differs from arow (r = 1) in when it updates." in out
     assert here("algorithms", "arow", "--conform-to", "arow")[0] == 0
-    code, out, _ = here("algorithms", "scw2-libol", "--conform-to", "scw2")
-    assert code == 1
-    assert "it is scw2-libol" in out
+    assert "it is scw2-libol" in here.out("algorithms", "scw2-libol", "--conform-to", "scw2", code=1)
     assert here("algorithms", "--conform-to", "arow")[0] == 2
 
 
@@ -144,9 +135,7 @@ def test_the_examples_of_the_page_are_what_happens(here, module, tmp_path):
 
 
 def test_the_catalogue_is_listed(here):
-    code, out, _ = here("conform", "--list")
-    assert code == 0
-    assert len(out.splitlines()) == len(CATALOGUE)
+    assert len(here.out("conform", "--list").splitlines()) == len(CATALOGUE)
     _, out, _ = here("conform", "--list", "--as", "pa")
     assert "norm-with-bias" in out
     assert "cdf-for-quantile" not in out

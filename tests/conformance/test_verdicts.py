@@ -3,15 +3,15 @@
 import inspect
 
 import numpy as np
-import pytest
 
-from olbench import UserError, conform
+from olbench import conform
 from olbench.algorithms import definitions, get_definition
 from olbench.conformance.search import find_others
 from tests.cases import for_each
 from tests.conformance.correct import CORRECT
 from tests.conformance.planted import PLANTED, SOFT, UNKNOWN
 from tests.conformance.textbook import AROW, PA1, SCW1, Perceptron
+from tests.refusals import refusal
 
 
 def build(subject, params):
@@ -68,8 +68,7 @@ def test_a_convention_that_is_meant_to_be_can_be_allowed():
     assert not conform(inverted, "arow", r=0.7).conforms
     assert conform(inverted, "arow", r=0.7, allow=["r-inverted"]).conforms
     assert not conform(inverted, "arow", r=0.7, allow=["bias-feature"]).conforms
-    with pytest.raises(UserError, match="did you mean 'r-inverted'"):
-        conform(inverted, "arow", r=0.7, allow=["r-invert"])
+    assert "did you mean 'r-inverted'" in refusal(conform, inverted, "arow", r=0.7, allow=["r-invert"])
 
 
 def test_another_algorithm_is_recognised():
@@ -107,10 +106,8 @@ def test_a_factory_gets_the_parameters_that_it_names():
             super().__init__(d, C=C)
 
     assert conform(Named, "pa1", C=0.4).conforms
-    with pytest.raises(UserError, match="unknown parameter 'c'"):
-        conform(Named, "pa1", c=0.4)
-    with pytest.raises(UserError, match="no rule of first or second order"):
-        conform(Named, "adviceptron")
+    assert "unknown parameter 'c'" in refusal(conform, Named, "pa1", c=0.4)
+    assert "no rule of first or second order" in refusal(conform, Named, "adviceptron")
 
 
 def test_rules_of_several_classes_alone_are_no_candidates():

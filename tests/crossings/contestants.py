@@ -80,7 +80,6 @@ class RowByRow:
 
 @contestant("one-by-one", parameters=(Parameter("cut", 0.5, "share above which the label is positive"),))
 def one_by_one(cut):
-    """Build an object as River has them."""
     return OneByOne(cut)
 
 
@@ -92,5 +91,4 @@ def non_zeros(cut):
 
 @contestant("row-by-row", parameters=(Parameter("margin", 0.5, "margin below which it learns"),))
 def row_by_row(margin):
-    """Build an object as scikit-learn has them."""
     return RowByRow(margin)

@@ -470,7 +470,6 @@ def run_pass(learner, X, y, rows, delay=0):
 
 
 def count(found):
-    """Return the counts of two classes."""
     truth, predicted = np.array(found.truth) > 0, np.array(found.predicted, bool)
     return {
         "n": truth.size, "mistakes": int((truth != predicted).sum()), "positives": int(truth.sum()),

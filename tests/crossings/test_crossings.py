@@ -260,7 +260,6 @@ def command(*words, expects=0):
 
 
 def read_records(folder):
-    """Return the last record of every trial."""
     lines = (folder / "trials.jsonl").read_text().splitlines()
     found = {record["key"]: record for record in map(json.loads, lines)}
     for record in found.values():
@@ -281,7 +280,6 @@ class Expected:
         self.ranked = experiment.get("measures", [usual])[0]
 
     def take(self, id, role, number, params):
-        """Return the one record of a trial."""
         for k, record in enumerate(self.left):
             found = record["algorithm"], record["role"], record["number"], record["params"]
             if found == (id, role, number, params):
@@ -298,7 +296,6 @@ class Expected:
         return rows
 
     def compare_arrays(self, record, **expected):
-        """Compare the arrays that a record refers to."""
         found = {name: read_array(self.folder, place) for name, place in record.get("arrays", {}).items()}
         found.pop("pairs", None)  # checked through the AUC
         assert sorted(found) == sorted(expected), f"arrays {sorted(found)}, not {sorted(expected)}"

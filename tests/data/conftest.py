@@ -1,32 +1,11 @@
-"""Every test of the data layer gets a cache of its own, no mirror, and no way around local servers."""
+"""Every test of data gets a cache of its own, no mirror, and no way around local servers."""
 
-import hashlib
 import io
-import os
 import shutil
 import subprocess
 import tarfile
-import tempfile
-from pathlib import Path
 
 import pytest
-
-PACKAGE = Path(__file__).resolve().parents[2] / "olbench"
-
-
-def _sources_hash():
-    digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# Compiled code is kept between runs of the tests, but never across a change of the sources.
-os.environ.setdefault(
-    "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{_sources_hash()}")
-)
-
-MIRROR = os.environ.get("OLBENCH_MIRROR", "")
 
 
 @pytest.fixture(autouse=True)
@@ -52,10 +31,8 @@ def libsvm_file(tmp_path):
 
 
 @pytest.fixture
-def real_mirror():
-    if not MIRROR or not Path(MIRROR).is_dir():
-        pytest.skip("the real data is needed here: set OLBENCH_MIRROR to a folder that has it")
-    return MIRROR
+def real_mirror(mirror):
+    return str(mirror)
 
 
 @pytest.fixture

@@ -57,8 +57,7 @@ def whole(path, monkeypatch, **labels):
 
 
 def assert_same(one, other):
-    assert one.storage == other.storage
-    assert one.X.shape == other.X.shape
+    assert (one.storage, one.X.shape) == (other.storage, other.X.shape)
     if one.storage == "sparse":
         for name in ("data", "indices", "indptr"):
             a, b = getattr(one.X, name), getattr(other.X, name)

@@ -8,7 +8,7 @@ import pytest
 
 from olbench import UserError
 from olbench.data.readers.archive import read_members
-from tests.refusals import find_wrong
+from tests.refusals import find_wrong, refusal
 
 FILES = {"top/b/2": "two", "top/a/1": "one", "top/b/10": "ten", "top/c/3": "three"}
 
@@ -76,10 +76,8 @@ def test_a_pattern_without_files_is_named(archive):
 def test_a_bomb_is_stopped_at_the_limit(archive):
     path = archive({"top/a/1": b"\0" * 3_000_000})
     assert path.stat().st_size < 10_000
-    with pytest.raises(UserError, match="unpacks to more bytes than its limit"):
-        read_members(path, ["*/a/*"], limit=1_000_000)
-    with pytest.raises(UserError, match="unpacks to more bytes than its limit"):
-        read_members(path, ["*/b/*"], limit=1_000_000)
+    assert "unpacks to more bytes than its limit" in refusal(read_members, path, ["*/a/*"], limit=1_000_000)
+    assert "unpacks to more bytes than its limit" in refusal(read_members, path, ["*/b/*"], limit=1_000_000)
 
 
 def test_a_damaged_archive_and_one_that_is_cut_are_refused(archive, tmp_path):
@@ -101,5 +99,4 @@ def test_a_damaged_archive_and_one_that_is_cut_are_refused(archive, tmp_path):
         read_members(tmp_path / "cut.tar", [pattern])
 
     assert find_wrong(cases, read) == []
-    with pytest.raises(UserError, match="cannot read /none: No such file"):
-        read_members("/none", ["*"])
+    assert "cannot read /none: No such file" in refusal(read_members, "/none", ["*"])

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from olbench import UserError
 from olbench.data.catalog import TextRecipe, parse_catalog
 from olbench.data.entries import load_entry
 from olbench.data.fetch import fetch
@@ -19,7 +18,7 @@ from olbench.data.readers.documents import (
     read_posts,
     read_reviews,
 )
-from tests.refusals import find_wrong
+from tests.refusals import find_wrong, refusal
 
 POSTS = {
     "news/train/pc/2": "From: b\nSubject: Re: Disk\n\nThe disk\tis FULL\n",
@@ -198,11 +197,9 @@ def test_a_mirror_has_an_archive_in_any_compression_and_a_hostile_one_is_skipped
     mirror = tmp_path / "mirror" / "text"
     mirror.mkdir(parents=True)
     archive({**REVIEWS, "../../evil": "x"}, "toy.tar.xz").rename(mirror / "toy.tar.xz")
-    with pytest.raises(UserError, match="leaves the folder of the archive"):
-        fetch(entry, str(mirror.parent))
+    assert "leaves the folder of the archive" in refusal(fetch, entry, str(mirror.parent))
     assert not list(cache_folder.glob("downloads/*/*"))
     archive({**REVIEWS, "data/books.test": "1\tnew\n"}, "toy.tar.xz").rename(mirror / "toy.tar.xz")
-    with pytest.raises(UserError, match="differs from the catalogue: "):
-        fetch(entry, str(mirror.parent))
+    assert "differs from the catalogue: " in refusal(fetch, entry, str(mirror.parent))
     archive(REVIEWS, "toy.tar.xz").rename(mirror / "toy.tar.xz")
     assert fetch(entry, str(mirror.parent)) == [cache_folder / "downloads" / "text" / "toy.tar.xz"]

@@ -16,7 +16,7 @@ from olbench.data.catalog import catalog, parse_catalog
 from olbench.data.dataset import fingerprint
 from olbench.data.entries import load_entry
 from olbench.data.fetch import fetch, fetch_command, is_present, local_files
-from tests.refusals import find_wrong
+from tests.refusals import find_wrong, refusal
 
 TEXT = "".join(f"{(-1) ** k:+d} 1:{k + 1} 2:0.5 {k % 7 + 3}:2\n" for k in range(200)).encode()
 LIES = TEXT.replace(b"2:0.5", b"2:0.6")
@@ -171,8 +171,7 @@ def test_the_command_prints_one_line_per_file_with_its_short_name(server, toy, h
     server.answers["/upstream/toy.bz2"] = serving(PACKED)
     monkeypatch.setitem(catalog(), "toy", toy())
     for _ in ("fetched", "there already"):
-        code, out, _ = here("data", "fetch", "toy")
-        assert (code, out) == (0, f"toy: toy.bz2, {len(PACKED)} B\n")
+        assert here.out("data", "fetch", "toy") == f"toy: toy.bz2, {len(PACKED)} B\n"
 
 
 def test_what_is_downloaded_is_not_fetched_again_unless_forced(server, toy):
@@ -277,10 +276,9 @@ def test_a_server_that_hesitates_fails_at_first_or_gives_no_length_is_forgiven(s
 
 
 def test_a_missing_file_is_not_asked_for_again(server, toy, cache_folder):
-    with pytest.raises(UserError) as refused:
-        fetch(toy())
+    refused = refusal(fetch, toy())
     assert server.asked == ["/upstream/toy.bz2"]
-    assert str(refused.value) == (
+    assert refused == (
         f"cannot fetch toy ({server.address}upstream/ does not have toy.bz2); get toy.bz2 by hand from "
         f"{server.address}upstream/toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR "
         "to a folder that has it"
@@ -290,8 +288,7 @@ def test_a_missing_file_is_not_asked_for_again(server, toy, cache_folder):
 def test_a_server_that_falls_silent_is_given_up(server, toy, cache_folder, monkeypatch):
     monkeypatch.setattr(fetching, "ATTEMPTS", 2)
     server.answers["/upstream/toy.bz2"] = slow(PACKED, 1.5)
-    with pytest.raises(UserError, match=r"no answer for 0\.4 seconds"):
-        fetch(toy())
+    assert "no answer for 0.4 seconds" in refusal(fetch, toy())
     assert nothing_is_left(cache_folder)
 
 
@@ -301,8 +298,7 @@ def test_a_server_that_sends_a_byte_now_and_then_is_given_up(server, toy, cache_
         server.asked.clear()
         server.answers["/upstream/toy.bz2"] = trickling(beginning, 0.1)
         started = time.perf_counter()
-        with pytest.raises(UserError, match=r"toy.bz2 comes too slowly, at less than 16,384 bytes in"):
-            fetch(toy())
+        assert "toy.bz2 comes too slowly, at less than 16,384 bytes in" in refusal(fetch, toy())
         assert time.perf_counter() - started < 5
         assert server.asked == ["/upstream/toy.bz2"]
         assert nothing_is_left(cache_folder)
@@ -310,9 +306,8 @@ def test_a_server_that_sends_a_byte_now_and_then_is_given_up(server, toy, cache_
 
 def test_no_network_gives_one_sentence(toy, cache_folder, server):
     server.close()
-    with pytest.raises(UserError) as refused:
-        fetch(toy(upstream=server.address))
-    assert str(refused.value) == (
+    refused = refusal(fetch, toy(upstream=server.address))
+    assert refused == (
         f"cannot fetch toy ({server.address}: the server cannot be reached); get toy.bz2 by hand from "
         f"{server.address}toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR to a "
         "folder that has it"
@@ -328,8 +323,7 @@ def test_a_file_put_there_by_hand_is_found(toy, cache_folder):
 def test_a_file_by_hand_that_is_another_is_refused_when_loaded(toy, cache_folder):
     (cache_folder / "downloads").mkdir(parents=True)
     (cache_folder / "downloads" / "toy").write_bytes(LIES)
-    with pytest.raises(UserError, match=r"replace it with `olbench data fetch --force toy`"):
-        load_entry(toy(), fetch(toy()))
+    assert "replace it with `olbench data fetch --force toy`" in refusal(load_entry, toy(), fetch(toy()))
 
 
 def test_forcing_replaces_a_copy_in_another_compression(server, toy, cache_folder):
@@ -359,9 +353,8 @@ def test_downloads_into_a_locked_folder_are_refused(server, toy, tmp_path, monke
 def test_a_download_that_fills_the_disk_leaves_nothing(server, toy, small_disk, monkeypatch):
     server.answers["/upstream/toy.bz2"] = serving(b"x" * 3_000_000)
     monkeypatch.setenv("OLBENCH_CACHE", str(small_disk))
-    with pytest.raises(UserError) as refused:
-        fetch(toy())
-    assert str(refused.value) == (
+    refused = refusal(fetch, toy())
+    assert refused == (
         f"cannot write to {small_disk}/downloads: No space left on device; "
         "set OLBENCH_CACHE to a folder with free space"
     )

@@ -13,8 +13,7 @@ from tests.refusals import find_wrong
 def test_the_smaller_of_two_labels_is_negative(libsvm_file, labels):
     small, large = labels
     data = load_dataset(libsvm_file(f"{large} 1:1\n{small} 1:2\n{large} 1:3\n"))
-    assert data.y.tolist() == [1, -1, 1]
-    assert data.y.dtype == np.float64
+    assert (data.y.tolist(), data.y.dtype) == ([1, -1, 1], np.float64)
 
 
 THREE = "1 1:1\n2 1:2\n3 1:3\n1 1:4\n"
@@ -32,8 +31,7 @@ THREE = "1 1:1\n2 1:2\n3 1:3\n1 1:4\n"
 )
 def test_positive_and_negative_labels_can_be_named(libsvm_file, positive, negative, y, kept):
     data = load_dataset(libsvm_file(THREE), positive=positive, negative=negative)
-    assert data.y.tolist() == y
-    assert np.asarray(data.X).ravel().tolist() == kept
+    assert (data.y.tolist(), np.asarray(data.X).ravel().tolist()) == (y, kept)
 
 
 HAS = "; the file has 1, 2, 3"

@@ -40,8 +40,7 @@ def files(libsvm_file):
 
 def test_the_test_file_starts_where_the_training_file_ends(files, monkeypatch):
     data = load_entry(toy(), files)
-    assert data.X[:, 0].tolist() == [1, 2, 4, 2, 7]
-    assert data.test_from == 3
+    assert (data.X[:, 0].tolist(), data.test_from) == ([1, 2, 4, 2, 7], 3)
     monkeypatch.setattr("olbench.data.entries.read_examples", lambda *_: pytest.fail("parsed again"))
     assert load_entry(toy(), files).test_from == 3
 
@@ -49,14 +48,12 @@ def test_the_test_file_starts_where_the_training_file_ends(files, monkeypatch):
 def test_a_csv_split_counts_the_rows_that_are_kept(libsvm_file):
     paths = [libsvm_file("1,0,1\n2,0,3\n", "train"), libsvm_file("5,1,2\n6,1,1\n7,1,3\n", "test")]
     data = load_entry(toy(format="csv", rows=3, labels="{-1: 1, 1: 2}"), paths)
-    assert data.X.tolist() == [[1, 0], [5, 1], [6, 1]]
-    assert data.test_from == 1
+    assert (data.X.tolist(), data.test_from) == ([[1, 0], [5, 1], [6, 1]], 1)
 
 
 def test_a_test_row_that_repeats_a_training_row_is_dropped_from_the_test(files):
     data = load_entry(toy(preprocess="drop-duplicates", rows=4, test_rows=1, labels="{-1: 1, 1: 3}"), files)
-    assert data.X[:, 0].tolist() == [1, 2, 4, 7]
-    assert data.test_from == 3
+    assert (data.X[:, 0].tolist(), data.test_from) == ([1, 2, 4, 7], 3)
 
 
 def test_a_wrong_split_is_refused(files):

@@ -4,10 +4,8 @@ import bz2
 import gzip
 import lzma
 
-import pytest
-
-from olbench import UserError
 from olbench.data.readers.libsvm import read_libsvm
+from tests.refusals import refusal
 
 GOOD = b"+1 1:1 2:2\n-1 1:3\n"
 LONG = b"9" * 100
@@ -16,35 +14,32 @@ LONG = b"9" * 100
 REPACK = "unpack it, or compress it with gzip, bzip2 or xz"
 CUT = "the file ends before its last stream does"
 BROKEN = [
-    # no examples at all
-    (b"", "FILE contains no examples"),
-    (b"\n\n\n", "FILE contains no examples"),
-    (b"# only a comment", "FILE contains no examples"),
-    (b"\xef\xbb\xbf", "FILE contains no examples"),
+    *[
+        (content, "FILE contains no examples")
+        for content in (b"", b"\n\n\n", b"# only a comment", b"\xef\xbb\xbf", gzip.compress(b""))
+    ],
     # labels
-    (b"spam 1:1\n", "FILE:1:1: label 'spam' is not a number"),
+    *[
+        (f"{label} 1:1\n".encode(), f"FILE:1:1: label '{label}' is not a number")
+        for label in ("spam", "nan", "+", "--1", ".", "0x1", "1_0")
+    ],
+    *[
+        (f"{label} 1:1\n".encode(), f"FILE:1:1: label '{label}' is not a whole number")
+        for label in ("0.5", "1e-3", "5e-324")
+    ],
     (b"+1 1:1\n\nham 1:2\n", "FILE:3:1: label 'ham' is not a number"),
-    (b"0.5 1:1\n", "FILE:1:1: label '0.5' is not a whole number"),
-    (b"1e-3 1:1\n", "FILE:1:1: label '1e-3' is not a whole number"),
-    (b"nan 1:1\n", "FILE:1:1: label 'nan' is not a number"),
     (b"1e400 1:1\n", "FILE:1:1: label '1e400' is too large"),
     (b"99999999999999999999 1:1\n", "FILE:1:1: label '99999999999999999999' is too large"),
     (b"1,2 1:1\n", "FILE:1:1: label '1,2' lists several labels, but an example has one"),
     (b"1:1 2:1\n", "FILE:1:1: the line starts with '1:1', where a label such as +1 or -1 belongs"),
     (b"+1 1:1\n  3:4\n", "FILE:2:3: the line starts with '3:4', where a label such as +1 or -1 belongs"),
-    (b"+ 1:1\n", "FILE:1:1: label '+' is not a number"),
-    (b"--1 1:1\n", "FILE:1:1: label '--1' is not a number"),
-    (b". 1:1\n", "FILE:1:1: label '.' is not a number"),
     (b"1. 1:1\n1.. 1:1\n", "FILE:2:1: label '1..' is not a number"),
-    (b"0x1 1:1\n", "FILE:1:1: label '0x1' is not a number"),
-    (b"1_0 1:1\n", "FILE:1:1: label '1_0' is not a number"),
     (b"<!DOCTYPE html>\n<html>\n", "FILE:1:1: label '<!DOCTYPE' is not a number"),
     (b"\xff\xfe1\x00 \x001\x00:\x001\x00", "FILE:1:1: label '\\xff\\xfe1\\x00' is not a number"),
     (b"\x00\x00\x00\x00", "FILE:1:1: label '\\x00\\x00\\x00\\x00' is not a number"),
     ("\u0661 1:1\n".encode(), "FILE:1:1: label '\u0661' is not a number"),
     (b"\xef\xbb\xbfx 1:1\n", "FILE:1:4: label 'x' is not a number"),
     (b"x" * 100 + b" 1:1\n", f"FILE:1:1: label '{'x' * 37}...' is not a number"),
-    (b"5e-324 1:1\n", "FILE:1:1: label '5e-324' is not a whole number"),
     # query ids
     (b"1 qid:x 1:1\n", "FILE:1:3: query id 'x' is not a whole number"),
     (b"1 qid: 1:1\n", "FILE:1:3: query id '' is not a whole number"),
@@ -53,6 +48,7 @@ BROKEN = [
     (b"1 qid:1 qid:2 1:1\n", "FILE:1:9: 'qid:2' must come right after the label"),
     (b"1 QID:1 1:1\n", "FILE:1:3: index 'QID' is not a whole number"),
     # entries
+    *[(f"1 {i}:5\n".encode(), f"FILE:1:3: index '{i}' is not a whole number") for i in ("a", "1.0", "0x1")],
     (b"1 2\n", "FILE:1:3: '2' is not an index:value pair"),
     (b"1 1:1 word\n", "FILE:1:7: 'word' is not an index:value pair"),
     (b"1 1:1 -1 1:2\n", "FILE:1:7: '-1' is not an index:value pair"),
@@ -63,31 +59,26 @@ BROKEN = [
     ("1 1:1\u00a02:1\n".encode(), "FILE:1:3: value '1\\xa02:1' of feature 1 is not a number"),
     (b"1 :5\n", "FILE:1:3: ':5' has no index before its colon"),
     (b"1 :\n", "FILE:1:3: ':' has no index before its colon"),
-    (b"1 a:5\n", "FILE:1:3: index 'a' is not a whole number"),
-    (b"1 1.0:5\n", "FILE:1:3: index '1.0' is not a whole number"),
-    (b"1 0x1:5\n", "FILE:1:3: index '0x1' is not a whole number"),
     (b"1 -1:5\n", "FILE:1:3: index '-1' is negative"),
     (b"1 2147483647:5\n", "FILE:1:3: index '2147483647' is larger than 2147483646"),
     (b"1 99999999999999999999:5\n", "FILE:1:3: index '99999999999999999999' is larger than 2147483646"),
     (b"1 " + LONG + b":5\n", f"FILE:1:3: index '{'9' * 37}...' is larger than 2147483646"),
     (b"1 1" + b"0" * 5000 + b":5\n", f"FILE:1:3: index '1{'0' * 36}...' is larger than 2147483646"),
     # values
+    *[
+        (f"1 1:{value}\n".encode(), f"FILE:1:3: value '{value}' of feature 1 is not a number")
+        for value in ("2:3", "1.2.3", "1e", "e5", "1e5.0", "1,5", "0x10")
+    ],
+    *[
+        (f"1 1:{value}\n".encode(), f"FILE:1:3: value '{value}' of feature 1 is not finite")
+        for value in ("nan", "inf", "-Infinity")
+    ],
     (b"1 1:\n", "FILE:1:3: '1:' has no value after its colon"),
     (b"1 1: 5\n", "FILE:1:3: '1:' has no value after its colon"),
     (b"1 1:# 5\n", "FILE:1:3: '1:' has no value after its colon"),
     (b"1 1:2 3:four\n", "FILE:1:7: value 'four' of feature 3 is not a number"),
-    (b"1 1:2:3\n", "FILE:1:3: value '2:3' of feature 1 is not a number"),
-    (b"1 1:1.2.3\n", "FILE:1:3: value '1.2.3' of feature 1 is not a number"),
-    (b"1 1:1e\n", "FILE:1:3: value '1e' of feature 1 is not a number"),
-    (b"1 1:e5\n", "FILE:1:3: value 'e5' of feature 1 is not a number"),
-    (b"1 1:1e5.0\n", "FILE:1:3: value '1e5.0' of feature 1 is not a number"),
-    (b"1 1:1,5\n", "FILE:1:3: value '1,5' of feature 1 is not a number"),
-    (b"1 1:0x10\n", "FILE:1:3: value '0x10' of feature 1 is not a number"),
     (b"1 1:1\x00\n", "FILE:1:3: value '1\\x00' of feature 1 is not a number"),
     (b"1 007:bad\n", "FILE:1:3: value 'bad' of feature 7 is not a number"),
-    (b"1 1:nan\n", "FILE:1:3: value 'nan' of feature 1 is not finite"),
-    (b"1 1:inf\n", "FILE:1:3: value 'inf' of feature 1 is not finite"),
-    (b"1 1:-Infinity\n", "FILE:1:3: value '-Infinity' of feature 1 is not finite"),
     (b"1 1:1e999\n", "FILE:1:3: value '1e999' of feature 1 is too large for a 64-bit number"),
     (b"1 1:1 12:-1.8e308\n", "FILE:1:7: value '-1.8e308' of feature 12 is too large for a 64-bit number"),
     (b"1 1:1\n2 1:1\n3 4:2e308\n", "FILE:3:3: value '2e308' of feature 4 is too large for a 64-bit number"),
@@ -105,10 +96,10 @@ BROKEN = [
     (GOOD * 5000 + b"oops\n", "FILE:10001:1: label 'oops' is not a number"),
     (GOOD * 5000 + b"+1 7:1 7:2", "FILE:10001:8: '7:2' gives feature 7 a second time"),
     # compression
-    (gzip.compress(b"1 1:x\n"), "FILE:1:3: value 'x' of feature 1 is not a number"),
-    (bz2.compress(b"1 1:x\n"), "FILE:1:3: value 'x' of feature 1 is not a number"),
-    (lzma.compress(b"1 1:x\n"), "FILE:1:3: value 'x' of feature 1 is not a number"),
-    (gzip.compress(b""), "FILE contains no examples"),
+    *[
+        (module.compress(b"1 1:x\n"), "FILE:1:3: value 'x' of feature 1 is not a number")
+        for module in (gzip, bz2, lzma)
+    ],
     (gzip.compress(GOOD * 100)[:-20], f"FILE: its gzip data is damaged or truncated ({CUT})"),
     (bz2.compress(GOOD * 100)[:-5], f"FILE: its bzip2 data is damaged or truncated ({CUT})"),
     (lzma.compress(GOOD * 100)[:-20], f"FILE: its xz data is damaged or truncated ({CUT})"),
@@ -126,10 +117,9 @@ def test_a_broken_file_is_refused_in_one_sentence_whatever_the_size_of_the_block
         monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", block)
         for content, message in BROKEN:
             path = libsvm_file(content)
-            with pytest.raises(UserError) as refused:
-                read_libsvm([path])
-            if str(refused.value) != message.replace("FILE", str(path)):
-                wrong.append((content[:60], block, message, str(refused.value)))
+            said = refusal(read_libsvm, [path])
+            if said != message.replace("FILE", str(path)):
+                wrong.append((content[:60], block, message, said))
     assert wrong == []
 
 
@@ -139,32 +129,28 @@ def test_the_first_of_two_faults_is_named(libsvm_file):
             lines = [b"+1 1:2 2:5e-324", b"", b"-1 1:3 # 1:1"] * 333 + [b"1 1:1"]
             lines[line - 1] = fault
             path = libsvm_file(b"\n".join([*lines, b"1 nothing"]))
-            with pytest.raises(UserError, match=f"^{path}:{line}:"):
-                read_libsvm([path])
+            assert refusal(read_libsvm, [path]).startswith(f"{path}:{line}:")
 
 
 def test_files_that_cannot_be_opened_are_named(tmp_path):
-    with pytest.raises(UserError, match=f"cannot read {tmp_path}/none: No such file or directory"):
-        read_libsvm([tmp_path / "none"])
-    with pytest.raises(UserError, match=f"cannot read {tmp_path}: Is a directory"):
-        read_libsvm([tmp_path])
+    none = tmp_path / "none"
+    assert f"cannot read {none}: No such file or directory" in refusal(read_libsvm, [none])
+    assert f"cannot read {tmp_path}: Is a directory" in refusal(read_libsvm, [tmp_path])
 
 
 def test_a_second_file_is_named_when_it_is_the_broken_one(libsvm_file):
     good, bad = libsvm_file(GOOD, "good"), libsvm_file(b"1 1:1\n1 x\n", "bad")
-    with pytest.raises(UserError, match=f"^{bad}:2:3: 'x' is not an index:value pair$"):
-        read_libsvm([good, bad])
+    assert refusal(read_libsvm, [good, bad]) == f"{bad}:2:3: 'x' is not an index:value pair"
 
 
 def test_a_line_without_an_end_is_given_up(libsvm_file, monkeypatch):
     monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 16)
     monkeypatch.setattr("olbench.data.readers.libsvm.LONGEST_LINE", 1024)
     path = libsvm_file(b"1 " + b"0" * 5000)
-    with pytest.raises(UserError, match=r"has a line of more than 1,024 bytes; is it a LIBSVM file\?"):
-        read_libsvm([path])
+    assert "has a line of more than 1,024 bytes; is it a LIBSVM file?" in refusal(read_libsvm, [path])
 
 
 def test_a_bomb_is_stopped_at_the_limit(libsvm_file):
     path = libsvm_file(gzip.compress(b"\n" * 10_000_000), "bomb.gz")
-    with pytest.raises(UserError, match="unpacks to more than 1,000,000 bytes, the limit for this file"):
-        read_libsvm([path], limit=1_000_000)
+    refused = refusal(read_libsvm, [path], limit=1_000_000)
+    assert "unpacks to more than 1,000,000 bytes, the limit for this file" in refused

@@ -82,8 +82,7 @@ def test_the_fingerprint_is_the_same_for_both_storages():
 
 def test_rows_without_features_are_kept(libsvm_file):
     X, labels = parsed(libsvm_file("+1\n-1 2:1\n+1 # nothing\n"))
-    assert X.tolist() == [[0, 0], [0, 1], [0, 0]]
-    assert labels.tolist() == [1, -1, 1]
+    assert (X.tolist(), labels.tolist()) == ([[0, 0], [0, 1], [0, 0]], [1, -1, 1])
     assert parsed(libsvm_file("+1\n-1\n"))[0].shape == (2, 1)
 
 
@@ -121,14 +120,7 @@ def numbers():
 @given(texts=st.lists(numbers(), min_size=1, max_size=20))
 @example(texts=["1.7976931348623157e308", "5e-324", "2.4703282292062327e-324", "2.47e-324", "1e-400"])
 @example(
-    texts=[
-        "9007199254740993",
-        "9007199254740992.5",
-        "1e22",
-        "1e23",
-        "8.5e22",
-        "123456789012345678901234567890",
-    ]
+    ["9007199254740993", "9007199254740992.5", "1e22", "1e23", "8.5e22", "123456789012345678901234567890"]
 )
 @example(texts=["1.00000000000000011102230246251565404236316680908203125", "2.2250738585072011e-308"])
 @examples(100)
@@ -167,18 +159,8 @@ def test_it_agrees_with_scikit_learn_on_files_that_scikit_learn_writes(scratch, 
 
 LABELS = ["+1", "-1", "0", "2", "1.0", "1e1", ".", "-", "+", "nan", "x", "qid:3", "qid:"]
 ENTRIES = [
-    "1:",
-    ":1",
-    "1:1",
-    "2:0.5",
-    "0:3",
-    "3:1e5",
-    "7:-1",
-    "2147483646:1",
-    "4294967297:1",
-    "1:2:3",
-    "4:1e",
-]
+    "1:", ":1", "1:1", "2:0.5", "0:3", "3:1e5", "7:-1", "2147483646:1", "4294967297:1", "1:2:3", "4:1e",
+]  # fmt: skip
 VALUED = ["1:nan", "5:1e999", "5:1e-999", "1:0.1234567890123456789012"]
 SPACES = [" ", "  ", "\t", "\n", "\r\n", "#", "# c\n", "\ufeff", "\0", "\u00e9"]
 PIECES = st.sampled_from([*LABELS, *ENTRIES, *VALUED, *SPACES])

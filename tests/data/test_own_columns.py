@@ -13,6 +13,7 @@ from olbench.data.load import load_spec
 from olbench.data.prepare.preprocess import as_dense
 from olbench.protocols.reading import read_config
 from olbench.protocols.schema import make_schema
+from tests.refusals import refusal
 
 SHOP = """\
 id,day,size,grade,zip,note,sold
@@ -85,8 +86,7 @@ def test_a_cell_has_the_same_type_in_every_file_and_frame(form, tmp_path):
         getattr(frame, f"to_{form}")(table := tmp_path / f"t.{form}", index=False)
     data, X = load(table, columns={"b": "onehot", "id": "drop"})
     assert (data.about.features, X.tolist()) == (("a", "b=3", "b=x"), [[1, 0, 1], [2, 1, 0]])
-    with pytest.raises(UserError, match="column 'b' has numbers and the text 'x'; correct the cell, or say"):
-        load(table)
+    assert "column 'b' has numbers and the text 'x'; correct the cell, or say" in refusal(load, table)
     with pytest.raises(UserError, match=r"(:2|row 0): column 'id' has a number of 2.53 or more, too large"):
         load(table, columns={"b": "drop", "id": "onehot"})
 
@@ -119,8 +119,7 @@ def test_months_and_hours_are_indicators_and_gaps_stay_gaps(shop):
 )  # fmt: skip
 def test_what_does_not_fit_the_table_is_refused_with_file_and_line(shop, here, columns, message):
     write_config(columns)
-    code, _, err = here("run", "shop.yaml", "--out", "out")
-    assert code == 2
+    err = here.err("run", "shop.yaml", "--out", "out")
     assert re.search(message, err), err
     assert not Path("out").exists()
 
@@ -158,8 +157,7 @@ def test_libsvm_files_and_the_catalogue_have_no_columns(shop):
     Path("a.libsvm").write_text("1 1:2\n-1 1:3\n")
     with pytest.raises(UserError, match="is read as a LIBSVM file, and columns names a column of a table"):
         load_dataset("a.libsvm", columns=["x"])
-    with pytest.raises(UserError, match="columns is for your own files"):
-        load_dataset("breast-cancer", columns=["x"])
+    assert "columns is for your own files" in refusal(load_dataset, "breast-cancer", columns=["x"])
 
 
 def test_init_counts_days_and_leaves_out_one_column_alone(shop, here):

@@ -39,7 +39,6 @@ algorithms: [perceptron]
 
 @pytest.fixture
 def words(tmp_path, monkeypatch):
-    """Return a function that writes the plugin and a file in its format, into the current folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "film.words").write_text(WORDS)
 

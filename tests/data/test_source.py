@@ -10,6 +10,7 @@ from olbench.data.source import find_named, find_source, find_sources, make_sour
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.records.quantities import MISTAKE_RATE
+from tests.refusals import refusal
 
 BREAST, DIGITS = DatasetSpec("breast-cancer"), DatasetSpec("digits-1-vs-7")
 
@@ -36,14 +37,12 @@ def test_all_threads_share_one_copy_and_it_opens_again_after_it_was_closed():
 def test_examples_that_are_only_in_memory_outlive_a_close():
     source = make_source("made", np.eye(3), np.array([1.0, -1.0, 1.0]))
     source.close()
-    assert source.open().examples.n == 3
-    assert repr(source) == "Source('made', 3 × 3)"
+    assert (source.open().examples.n, repr(source)) == (3, "Source('made', 3 × 3)")
 
 
 def test_a_source_is_found_by_the_name_that_the_ledger_has():
     assert find_named([BREAST, DIGITS], "digits-1-vs-7") is find_source(DIGITS)
-    with pytest.raises(UserError, match="no longer has a data set 'splice'"):
-        find_named([BREAST], "splice")
+    assert "no longer has a data set 'splice'" in refusal(find_named, [BREAST], "splice")
 
 
 def test_what_is_not_downloaded_is_named_with_the_command_that_fetches_it(tmp_path, monkeypatch):
@@ -92,5 +91,4 @@ def test_data_that_changes_during_a_run_is_refused(tmp_path):
     source = find_source(DatasetSpec("rows", str(path)))
     source.close()
     write_rows(path, 10)
-    with pytest.raises(UserError, match="rows has changed since the run began; run it again"):
-        source.open()
+    assert "rows has changed since the run began; run it again" in refusal(source.open)

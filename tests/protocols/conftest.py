@@ -12,7 +12,6 @@ collect_ignore = ["halves.py"]
 
 @pytest.fixture(autouse=True)
 def forget_plugins():
-    """Leave no protocol behind that other tests would see."""
     ids, modules = {each.id for each in protocols()}, set(sys.modules)
     yield
     for id in set(REGISTRY) - ids:

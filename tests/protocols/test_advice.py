@@ -18,6 +18,7 @@ from olbench.protocols import get_protocol
 from olbench.records.quantities import BALANCED_ACCURACY
 from tests.runner.conftest import own_folder  # noqa: F401
 
+pytestmark = pytest.mark.usefixtures("own_folder")
 SMALL = """\
 protocol: advice
 seed: 3
@@ -36,11 +37,6 @@ tuning: {search: nested, folds: 2}
 RULES = {
     "*": {"rules": ["x1 >= 1 => 1"], "missing": "refuse", "domain": False, "features": [], "classes": {}}
 }
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(own_folder):  # noqa: F811
-    """Every test works in an empty folder."""
 
 
 @pytest.fixture
@@ -127,8 +123,7 @@ def test_test_rows_take_no_part_in_learning_and_tuning():
 def test_a_lack_of_one_class_leaves_the_defaults():
     source = make_source("rare", *examples(positives=1))
     outcome = run(cell_of(source, lam=[0.1, 10.0], mu=[0.1, 10.0]))
-    assert outcome.choice == {"lam": 1.0, "mu": 1.0}
-    assert outcome.measured["tuned"] == 0
+    assert (outcome.choice, outcome.measured["tuned"]) == ({"lam": 1.0, "mu": 1.0}, 0)
 
 
 def test_rules_cover_the_same_rows_after_scaling():

@@ -19,6 +19,7 @@ from olbench.records import seeds
 from olbench.records.record import success
 from tests.runner.conftest import config, own_folder, records  # noqa: F401
 
+pytestmark = pytest.mark.usefixtures("own_folder")
 DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}
 SMALL = """\
 protocol: crossval
@@ -35,11 +36,6 @@ algorithms:
   - {id: svm, grid: {C: [0.01, 1.0]}}
 tuning: {search: nested, also: [paper, oracle], ties: middle}
 """
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(own_folder):  # noqa: F811
-    """Every test works in an empty folder."""
 
 
 def noise(n=300, d=30, seed=0):
@@ -91,8 +87,7 @@ def test_duplicates_across_folds_are_caught():
 def test_a_config_must_say_what_becomes_of_duplicates(here, config):  # noqa: F811
     Path("twins.libsvm").write_text("+1 1:1 2:3\n-1 1:2\n+1 1:1 2:3\n-1 1:4\n" * 5)
     text = SMALL.replace("duplicates: remove\n", "").replace("[breast-cancer]", "[twins.libsvm]")
-    code, _, err = here("run", config(text), "--out", "out")
-    assert code == 2
+    err = here.err("run", config(text), "--out", "out")
     assert "twins.libsvm has 17 exact duplicates of other rows" in err
     assert not Path("out").exists()
 
@@ -174,8 +169,7 @@ def test_of_equal_candidates_the_middle_one_wins():
     table = _Table(({"phi": 0.1}, {"phi": 1.0}), np.array([[5, 3, 3], [3, 3, 4]]))
     assert table.best("first") == {"phi": 0.1, "epochs": 2}
     assert table.best("last") == {"phi": 1.0, "epochs": 2}
-    assert table.best("middle") == {"phi": 1.0, "epochs": 1}
-    assert pick([7], "middle") == 7
+    assert (table.best("middle"), pick([7], "middle")) == ({"phi": 1.0, "epochs": 1}, 7)
 
 
 def test_the_scale_of_the_first_covariance_does_not_matter_to_stdev():
@@ -282,8 +276,7 @@ def test_a_wrong_entry_is_refused_with_its_place(here, config):  # noqa: F811
 
 
 def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, config, records):  # noqa: F811
-    code, _, err = here("run", config(SMALL), "--out", "out", "--quiet")
-    assert code == 0, err
+    here.out("run", config(SMALL), "--out", "out", "--quiet")
     results = load_results("out")
     assert [(entry.label, entry.done) for entry in results.entries] == [
         ("stdev", 8), ("stdev [paper]", 8), ("stdev [oracle]", 8),
@@ -295,8 +288,7 @@ def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, c
     assert errors["stdev [oracle]"] <= min(errors["stdev"], errors["stdev [paper]"]) + 1e-12
     choices = results.to_frame().query("label == 'stdev'")["choice"]
     assert all(choice["phi"] in (0.1, 1.0) and 1 <= choice["epochs"] <= 3 for choice in choices)
-    code, out, _ = here("run", "small.yaml", "--out", "out")
-    assert "nothing to do" in out
+    assert "nothing to do" in here.out("run", "small.yaml", "--out", "out")
     tuned = [r for r in records("out") if r["role"] == "tune"]
     assert len(tuned) == 3 * (1 + 4)
     content = json.loads(here("report", "out", "--format", "json")[1])
@@ -317,6 +309,5 @@ def test_every_run_of_fresh_draws_a_sample_of_its_own(here, config, records):  #
     frame = load_results("out").to_frame()
     means = frame.groupby("algorithm")["mistakes"].mean()
     assert means["cw"] < 80 < 120 < means["perceptron"]
-    code, _, err = here("run", "small.yaml", "--out", "no", "--set", "datasets=[breast-cancer]")
-    assert code == 2
+    err = here.err("run", "small.yaml", "--out", "no", "--set", "datasets=[breast-cancer]")
     assert "breast-cancer is the same in every run" in err

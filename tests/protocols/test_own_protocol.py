@@ -38,9 +38,7 @@ def own_protocol(tmp_path, monkeypatch, own_folder):  # noqa: F811
 
 
 def run(here, *words):
-    code, out, err = here("run", "halves.yaml", "--out", "out", *words)
-    assert code == 0, err
-    return out
+    return here.out("run", "halves.yaml", "--out", "out", *words)
 
 
 def test_it_runs_and_a_second_run_adds_nothing(here):
@@ -108,16 +106,14 @@ def test_check_guards_what_must_repeat(here):
     content = json.loads(Path("base.json").read_text())
     content["rows"][0]["accuracy"][2] = 0.125
     Path("base.json").write_text(json.dumps(content))
-    code, out, _ = here("check", "halves.yaml", "--against", "base.json", "--quiet")
-    assert code == 1
+    out = here.out("check", "halves.yaml", "--against", "base.json", "--quiet", code=1)
     assert "perceptron on breast-cancer: accuracy " in out
     assert ", better (1 of 4 splits changed)\n" in out
 
 
 def test_the_report_ranks_the_highest_first_and_speaks_of_splits(here):
     run(here)
-    code, out, _ = here("report", "out", "--full")
-    assert code == 0
+    out = here.out("report", "out", "--full")
     assert "2 data sets, 3 algorithms, 4 splits" in out
     assert "the highest mean accuracy" in out
     assert "minus that of arow, the highest" in out or "minus that of scw1, the highest" in out
@@ -165,8 +161,7 @@ def test_a_wrong_key_of_the_protocol_is_refused_with_its_line(here):
         ("search: grid", "search: holdout", "9: search must be one of grid, coordinate, none, not 'holdout'"),
     ):
         Path("bad.yaml").write_text(CONFIG.replace(before, after))
-        code, _, err = here("run", "bad.yaml")
-        assert (code, err) == (2, f"olbench: bad.yaml:{message}\n")
+        assert here.err("run", "bad.yaml") == f"olbench: bad.yaml:{message}\n"
     text = Path(__file__).with_name("halves.py").read_text().replace('"halves"', '"twins"')
     Path("twins.py").write_text(f"{text}\n{text}")  # the second would win without a word
     with pytest.raises(UserError, match=r"twins.py: this file defines the protocol 'twins' a second time"):

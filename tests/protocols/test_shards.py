@@ -16,6 +16,7 @@ from olbench.papers.cw2012.protocol import Shards, ShardsExperiment, ShardsTunin
 from olbench.protocols import get_protocol
 from tests.runner.conftest import own_folder  # noqa: F401
 
+pytestmark = pytest.mark.usefixtures("own_folder")
 SMALL = """\
 protocol: shards
 seed: 3
@@ -33,11 +34,6 @@ tuning: {search: grid, rows: 40, folds: 2}
 """
 PROTOCOL = get_protocol("shards")
 DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(own_folder):  # noqa: F811
-    """Every test works in an empty folder."""
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +148,7 @@ def test_the_tuning_scores_every_tuning_row_once_and_no_other(source):
 def test_what_cannot_be_combined_is_refused(source, here):
     for id in ("maxent", "sop", "kbsvm"):
         Path("a.yaml").write_text(SMALL.replace("  - pa\n", f"  - {id}\n"))
-        code, _, err = here("run", "a.yaml")
-        assert (code, "weight vector" in err) == (2, True), err
+        assert "weight vector" in here.err("run", "a.yaml")
     with pytest.raises(UserError, match="arow: protocol: shards combines models by feature, which needs"):
         cells_of(source, AlgorithmSpec("arow", options={"covariance": "full"}))
     with pytest.raises(UserError, match="made has 1,500 rows: 300 for testing and 200 for tuning leave none"):
@@ -162,9 +157,7 @@ def test_what_cannot_be_combined_is_refused(source, here):
 
 def test_a_run_reports_every_combination_and_goes_on_where_it_stopped(here):
     Path("small.yaml").write_text(SMALL)
-    code, out, _ = here("run", "small.yaml", "--out", "one", "--jobs", 2)
-    assert code == 0
-    assert "var-KL (5 shards, KL)" in out
+    assert "var-KL (5 shards, KL)" in here.out("run", "small.yaml", "--out", "one", "--jobs", 2)
     lines = Path("one/trials.jsonl").read_text().splitlines(keepends=True)
     # Two candidates of one algorithm; two algorithms, three numbers of shards and two splits; two data sets.
     assert len(lines) == 2 * (2 + 2 * 3 * 2)
@@ -179,8 +172,7 @@ def test_a_run_reports_every_combination_and_goes_on_where_it_stopped(here):
         )
     ]
     assert numbers[0] == numbers[1]
-    code, out, _ = here("run", "small.yaml", "--out", "one")
-    assert code == 0
+    out = here.out("run", "small.yaml", "--out", "one")
     assert "0 trials run" in out or "nothing" in out
 
 
@@ -202,9 +194,7 @@ def test_results_and_reports_have_a_row_for_each_combination(here, tmp_path):
     rows = json.loads(here("report", "one", "--format", "json")[1])["rows"]
     assert {row["algorithm"] for row in rows} == {"cw-var", "pa"}
     assert all({"accuracy", "balanced_accuracy"} <= set(row) for row in rows)
-    code, out, _ = here("report", "one", "--full", "--figures", "figures")
-    assert code == 0
-    assert "Accuracy (%) of shards" in out
+    assert "Accuracy (%) of shards" in here.out("report", "one", "--full", "--figures", "figures")
     assert {path.stem for path in Path("figures").glob("*.png")} >= {"shards-var-KL", "shards-pa", "examples"}
     assert {path.suffix for path in Path("figures").glob("examples.*")} == {".png", ".pdf", ".svg"}
     assert here("report", "one", "--format", "html", "--output", "page.html")[0] == 0

@@ -155,8 +155,7 @@ def test_drifts_of_a_generator_are_measured(tmp_path):
 def test_the_effects_of_a_drift():
     right = np.array([True, False] * 100 + [False] * 40 + [True] * 160)
     effects = measure_drifts(right, [200], 100)
-    assert effects["before"] == [0.5]
-    assert effects["depth"] == [0.5]
+    assert (effects["before"], effects["depth"]) == ([0.5], [0.5])
     assert effects["recovery"] == [40]
     assert effects["lost"] == [0.5 * 40]
     never = measure_drifts(np.array([True] * 100 + [False] * 50), [100], 100)

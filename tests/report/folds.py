@@ -1,6 +1,7 @@
 """Results made up from numbers, as if a cross-validation had produced them."""
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +35,10 @@ def entry(dataset: str, label: str, by_epoch: Any, training: Sequence[float] = (
     id, projection = VARIANTS.get(name, (name, None))
     options = {"covariance": "diag", "projection": projection, "a": 1.0} if projection else {}
     numbers = {
-        "number": np.arange(folds),
-        "n": N,
-        "errors": errors[:, -1] * N,
-        "training_n": N,
-        "training_errors": np.asarray(training or [0.0] * folds) * N,
-        "epochs": epochs,
-        "seconds": 0.5,
-        "timing": "exclusive",
-        "state_bytes": np.nan,
-        "choice": 0,
-        "arrays": 0,
-    }
+        "number": np.arange(folds), "n": N, "errors": errors[:, -1] * N, "training_n": N,
+        "training_errors": np.asarray(training or [0.0] * folds) * N, "epochs": epochs, "seconds": 0.5,
+        "timing": "exclusive", "state_bytes": np.nan, "choice": 0, "arrays": 0,
+    }  # fmt: skip
     columns = {name: np.broadcast_to(numbers[name], folds) for name in measured_columns(CROSSVAL)}
     given = {
         "dataset": dataset, "label": label, "algorithm": id, "spec": AlgorithmSpec(id, options=options),
@@ -58,7 +51,6 @@ def entry(dataset: str, label: str, by_epoch: Any, training: Sequence[float] = (
 
 
 def results(entries: Sequence[Entry]) -> Results:
-    """Return entries as the results of a run without a paper."""
     names = dict.fromkeys(each.dataset for each in entries)
     specs = {each.label: each.spec for each in entries}
     tuning = CrossvalTuning("nested")
@@ -67,17 +59,9 @@ def results(entries: Sequence[Entry]) -> Results:
 
 
 def many(datasets: Sequence[str], labels: Sequence[str], epochs: int = 10, folds: int = 4) -> Results:
-    """Return results with random errors of every label on every data set."""
     random = np.random.default_rng(0)
-    return results(
-        [
-            entry(
-                dataset,
-                label,
-                random.integers(10, 200, (folds, epochs)) / N,
-                (random.integers(0, 20, folds) / N).tolist(),
-            )
-            for dataset in datasets
-            for label in labels
-        ]
-    )
+    entries = []
+    for dataset, label in product(datasets, labels):
+        errors = random.integers(10, 200, (folds, epochs)) / N
+        entries.append(entry(dataset, label, errors, (random.integers(0, 20, folds) / N).tolist()))
+    return results(entries)

@@ -23,7 +23,6 @@ N = 100_000
 
 
 def options(id: str) -> dict[str, Any]:
-    """Return the options of a plain entry."""
     definition = get_definition(id)
     return {"covariance": "full", "form": definition.form, "a": 1.0} if definition.order == "second" else {}
 
@@ -36,26 +35,15 @@ def spec(id: str, **changes: Any) -> AlgorithmSpec:
 
 
 def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: Any) -> Entry:
-    """Return an entry with given numbers, one per permutation."""
     rates = np.atleast_1d(np.asarray(rates, float))
     updates = np.full(rates.size, 1000) if updates is None else np.atleast_1d(updates)
     seconds = np.full(rates.size, 0.5) if seconds is None else np.atleast_1d(seconds)
     columns = {
-        "number": np.arange(rates.size),
-        "n": N,
-        "mistakes": rates * N,
-        "positives": N // 2,
-        "false_alarms": 0,
-        "updates": updates,
-        "effective_updates": updates,
-        "breakdowns": 0,
-        "seconds": seconds,
-        "cpu_seconds": seconds,
-        "state_bytes": np.nan,
-        "timing": "exclusive",
-        "choice": 0,
-        "arrays": 0,
-    }
+        "number": np.arange(rates.size), "n": N, "mistakes": rates * N, "positives": N // 2,
+        "false_alarms": 0, "updates": updates, "effective_updates": updates, "breakdowns": 0,
+        "seconds": seconds, "cpu_seconds": seconds, "state_bytes": np.nan, "timing": "exclusive",
+        "choice": 0, "arrays": 0,
+    }  # fmt: skip
     about = {
         "label": id,
         "spec": spec(id),

@@ -8,16 +8,13 @@ from olbench.report.renderers import Screen, get_format, html
 
 
 def render(about: Report | Document[Any], form: str = "html") -> str:
-    """Return a report or another document in a format."""
     document = report_document(about) if isinstance(about, Report) else about
     return get_format(form).render(document, Screen(160))
 
 
 def section_values(report: Report) -> dict[str, dict[str, Any]]:
-    """Return what the page shows in each section."""
     return html.section_values(report_document(report))
 
 
 def render_csv(report: Report) -> str:
-    """Return the CSV file of a report."""
     return render(report, "csv")

@@ -37,8 +37,7 @@ def give_majority(run, share):
 
 
 def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run):
-    code, out, _ = here("report", run)
-    assert code == 0
+    out = here.out("report", run)
     assert "Results, best first" in out
     assert "Within splice" not in out
     assert f"olbench report {run} --full" in out
@@ -49,8 +48,7 @@ def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run):
         assert "Within splice" in here("report", run, *words)[1]
     here("report", run, "--output", run / "r.txt")
     assert "Within splice" in (run / "r.txt").read_text()
-    code, _, err = here("report", run, "--all", "--full")
-    assert (code, "does not go with" in err) == (2, True)
+    assert "does not go with" in here.err("report", run, "--all", "--full")
 
 
 def test_it_fits_a_terminal_and_keeps_its_names(report):
@@ -88,8 +86,7 @@ def test_what_to_run_next_depends_on_what_is_there(here, run):
 
 def test_guessing_scores_the_share_of_a_class():
     assert MISTAKE_RATE.guess(0.9) == pytest.approx(0.1)
-    assert ACCURACY.guess(0.9) == 0.9
-    assert BALANCED_ACCURACY.guess(0.9) == 0.5
+    assert (ACCURACY.guess(0.9), BALANCED_ACCURACY.guess(0.9)) == (0.9, 0.5)
     assert UPDATES.guess(0.9) is None
 
 

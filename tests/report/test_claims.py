@@ -22,13 +22,11 @@ NOISE = np.random.default_rng(3).normal(0, 0.004, 20).round(5)
 
 
 def number(mean, deviation, half_unit):
-    """Return a printed number over 20 permutations."""
     at = {"dataset": "d", "algorithm": "a"}
     return Reported("Table 3", at, "mistake_rate", mean, deviation, half_unit, 20, "")
 
 
 def with_other_data(run, dataset):
-    """Return a run that saw other examples under the name of a data set."""
     data = {**run.run.data, dataset: DataFacts("0" * 32, 1, 1)}
     return dataclasses.replace(run, run=dataclasses.replace(run.run, data=data))
 
@@ -168,8 +166,7 @@ def test_a_claim_with_parts_has_one_verdict():
     for order, verdict in (((0, 0), "holds"), ((0, 1), "holds partly"), ((1, 1), "reversed")):
         claim = Claim("id", "text", "where", tuple(says[place] for place in order))
         [found] = check_claims(Attempt(made(GOOD), dataclasses.replace(PAPER, claims=(claim,))))
-        assert found.verdict == verdict
-        assert len(found.parts) == 2
+        assert (found.verdict, len(found.parts)) == (verdict, 2)
 
 
 def test_what_any_data_would_satisfy_holds_by_chance():

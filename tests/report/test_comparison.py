@@ -22,7 +22,6 @@ def before() -> Results:
 
 
 def changed(folder: Path, **config) -> Results:
-    """Return the small run with other keys in its config."""
     after = Path(shutil.copytree(SMALL, folder / "after"))
     info = json.loads((after / "run.json").read_text())
     for name, value in config.items():

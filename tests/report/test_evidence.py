@@ -50,7 +50,6 @@ WRONG = {
 
 @cache
 def measure(dataset, id, **params):
-    """Return the mistake rates and update counts of 20 permutations."""
     data = load_dataset(dataset)
     orders = [np.random.default_rng([7, number]).permutation(len(data.y)) for number in range(20)]
     passes = [online_pass(make_algorithm(id, **params), data.X, data.y, order=order) for order in orders]

@@ -56,7 +56,6 @@ def small() -> Results:
 
 
 def change(results: Results, edit) -> Results:
-    """Return the results with every entry edited."""
     return replace(results, entries=tuple(edit(entry) for entry in results.entries))
 
 
@@ -231,7 +230,6 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results,
 
 
 def renamed(results: Results, names: dict[str, str]) -> Results:
-    """Return the results with other names of some data sets."""
     return change(results, lambda entry: replace(entry, dataset=names.get(entry.dataset, entry.dataset)))
 
 

@@ -59,15 +59,13 @@ def test_a_label_says_how_an_entry_is_tuned():
         assert tuning().read_label(label) == expected
         assert online.read_label(label) == (label, online.search)
     other = tuning("oracle", ("nested", "oracle"))
-    assert other.ways == ("oracle", "nested")
-    assert other.read_label("pa") == ("pa", "oracle")
+    assert (other.ways, other.read_label("pa")) == (("oracle", "nested"), ("pa", "oracle"))
     assert other.read_label("pa [nested]") == ("pa", "nested")
 
 
 def test_only_entries_of_the_first_tuning_are_compared(report):
     results = report.results
-    assert results.names == NAMES
-    assert len(results.labels) == 15
+    assert (results.names, len(results.labels)) == (NAMES, 15)
     for dataset in results.datasets:
         assert [entry.label for entry in results.contestants(dataset)] == NAMES
         best, others = results.within[dataset]
@@ -197,8 +195,7 @@ def test_ranks_are_ours_and_those_of_the_papers_numbers(report):
     assert grid_rows(first) == {label: [f"{rank:.2f}"] for label, rank in mean_ranks(means).items()}
     ours, paper, paper_on_all, printed = zip(*grid_rows(second).values(), strict=True)
     # On the two data sets: 2 and 1, 1 and 1, 4 and 4, 2 and 1.
-    assert paper == ("1.50", "1.00", "4.00", "1.50")
-    assert paper_on_all == printed
+    assert (paper, paper_on_all) == (("1.50", "1.00", "4.00", "1.50"), printed)
     four = {name: {label: row[label] for label in NAMES[:4]} for name, row in means.items()}
     assert list(ours) == [f"{rank:.2f}" for rank in mean_ranks(four).values()]
 
@@ -261,8 +258,7 @@ def test_an_algorithm_that_lacks_a_tuning_is_left_out_of_the_means(report):
     results = report.results
     some = tuple(e for e in results.entries if e.label != "pa [oracle]" or e.dataset == "breast-cancer")
     found = tunings.means(Report(dataclasses.replace(results, entries=some), None))
-    assert found["pa"][0] == 1
-    assert found["var-KL"][0] == 2
+    assert (found["pa"][0], found["var-KL"][0]) == (1, 2)
 
 
 def test_claims_about_epochs_are_read_from_the_curves(report):

@@ -19,6 +19,7 @@ from olbench.report.site.build import MARKER, build_site, load_runs
 from olbench.report.site.model import SiteRun, make_leaderboard
 from olbench.report.site.names import file_name
 from olbench.report.site.pages import make_pages
+from tests.refusals import refusal
 from tests.report import made
 from tests.report.editing import reseal
 from tests.report.test_html import HOSTILE, poison
@@ -180,8 +181,7 @@ def test_hostile_names_stay_names(tmp_path):
 def test_what_is_not_a_site_is_not_replaced(tmp_path, here):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("years of work")
-    code, _, err = here("site", SMALL, "-o", tmp_path / "mine")
-    assert code == 2
+    err = here.err("site", SMALL, "-o", tmp_path / "mine")
     assert "is not a site of olbench: it has 'thesis.tex'; name a new folder, or move them away" in err
     assert (tmp_path / "mine/thesis.tex").read_text() == "years of work"
     for target, why in (
@@ -189,8 +189,7 @@ def test_what_is_not_a_site_is_not_replaced(tmp_path, here):
         (tmp_path / "mine/thesis.tex", "is a file"),
         (SMALL / "public", "inside the run"),
     ):
-        code, _, err = here("site", SMALL, "-o", target)
-        assert (code, why in err) == (2, True)
+        assert why in here.err("site", SMALL, "-o", target)
         assert not target.is_dir()
 
 
@@ -199,13 +198,11 @@ def test_a_site_with_files_of_others_is_not_replaced(tmp_path):
     build_site(runs, target)
     build_site(runs, target)
     (target / "CNAME").write_text("example.org")
-    with pytest.raises(UserError, match="has files that olbench did not write 'CNAME'"):
-        build_site(runs, target)
+    assert "has files that olbench did not write 'CNAME'" in refusal(build_site, runs, target)
     assert (target / "index.html").is_file()
     (target / "CNAME").unlink()
     (target / MARKER).write_text("[]")
-    with pytest.raises(UserError, match="is not a site of olbench"):
-        build_site(runs, target)
+    assert "is not a site of olbench" in refusal(build_site, runs, target)
 
 
 def test_a_site_that_cannot_be_finished_leaves_the_old_one_whole(tmp_path, monkeypatch):
@@ -230,8 +227,7 @@ def test_a_run_without_a_trial_is_left_out(tmp_path, here):
     code, _, err = here("site", run, "-o", tmp_path / "public")
     assert (code, err) == (4, "olbench: no trial of these runs is done yet; run their configs first\n")
     assert not (tmp_path / "public").exists()
-    code, _, err = here("site", run, SMALL, "-o", tmp_path / "public")
-    assert code == 0
+    err = here.err("site", run, SMALL, "-o", tmp_path / "public", code=0)
     assert err.endswith(f"pages on 1 run: open {tmp_path / 'public' / 'index.html'}\n")
 
 

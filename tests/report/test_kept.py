@@ -27,7 +27,6 @@ def empty_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def reads(monkeypatch) -> list[Path]:
-    """The folders whose ledgers are read."""
     found: list[Path] = []
     each = ledger.each
     monkeypatch.setattr(ledger, "each", lambda folder: found.append(folder) or each(folder))

@@ -64,7 +64,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def opened(browser: Any, address: str) -> Any:
-    """The page, opened once for all tests."""
     resize(browser, 1280, 900)
     colours(browser, "light")
     browser.get(address)
@@ -127,7 +126,6 @@ def order(page: Any, column: int) -> str:
 
 
 def curves(page: Any) -> list[str]:
-    """The algorithms whose lines are drawn."""
     script = "return [...document.querySelectorAll('#plot .line')].map(line => line.dataset.label)"
     return list(page.execute_script(script))
 
@@ -152,8 +150,7 @@ def requests(browser: Any) -> set[str]:
 
 
 def test_the_page_asks_the_network_for_nothing(browser: Any, page: Any, address: str):
-    assert requests(browser) == {address}
-    assert len(curves(page)) == 5
+    assert (requests(browser), len(curves(page))) == ({address}, 5)
 
 
 def test_a_click_on_a_heading_sorts_and_another_turns_the_order(page: Any):
@@ -166,8 +163,7 @@ def test_a_click_on_a_heading_sorts_and_another_turns_the_order(page: Any):
     assert values(page, RATE) == sorted(unsorted, reverse=True)
     assert order(page, RATE) == "descending"
     find(page, "#reset").click()
-    assert values(page, RATE) == unsorted
-    assert order(page, RATE) == "none"
+    assert (values(page, RATE), order(page, RATE)) == (unsorted, "none")
 
 
 def test_rows_without_a_number_come_last_in_either_order(page: Any):
@@ -178,8 +174,7 @@ def test_rows_without_a_number_come_last_in_either_order(page: Any):
 
 def test_the_filter_keeps_the_rows_of_a_data_set_and_an_algorithm(page: Any):
     find(page, "#filter").send_keys("synthetic cw")
-    assert names(page, 0) == ["synthetic"]
-    assert names(page, 1) == ["cw"]
+    assert (names(page, 0), names(page, 1)) == (["synthetic"], ["cw"])
     assert find(page, "#shown").text == "1 of 15 rows"
     find(page, "#reset").click()
     assert len(names(page, 0)) == 15
@@ -387,8 +382,7 @@ def test_a_name_that_wants_to_be_a_script_is_only_shown(page: Any, tmp_path: Pat
     with other_tab(page, (tmp_path / "hostile.html").as_uri()):
         assert HOSTILE in names(page, 0)
         assert HOSTILE in names(page, 1)
-        assert len(curves(page)) == 5
-        assert page.get_log("browser") == []
+        assert (len(curves(page)), page.get_log("browser")) == (5, [])
 
 
 def test_a_large_page_unpacks_its_tables(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

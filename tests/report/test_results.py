@@ -19,6 +19,7 @@ from olbench.records.record import read_line
 from olbench.records.trial import Trial
 from olbench.report.model import make_report
 from olbench.report.sections import sections_of
+from tests.refusals import refusal
 from tests.report.editing import read_records, reseal, write_records
 
 SMALL = Path(__file__).with_name("small")
@@ -90,8 +91,7 @@ def test_the_newest_run_is_the_one_that_began_last_or_else_the_reference(copy: P
     assert newest(copy.parent) == copy
     shutil.rmtree(copy)
     shutil.rmtree(old)
-    assert newest(copy.parent) == reference
-    assert load_results(reference).name == "scw"
+    assert (newest(copy.parent), load_results(reference).name) == (reference, "scw")
     shutil.rmtree(reference)
     with pytest.raises(UserError, match="olbench run CONFIG"):
         newest(copy.parent)
@@ -123,12 +123,6 @@ def records_of_first_cell(folder: Path) -> tuple[list[dict], list[dict]]:
     records = read_records(folder)
     keys = json.loads((folder / "run.json").read_text())["cells"][0]["keys"]
     return records, [record for key in keys for record in records if record["key"] == key]
-
-
-def refusal(read, folder: Path) -> str:
-    with pytest.raises(UserError) as refused:
-        read(folder)
-    return str(refused.value)
 
 
 LACKS, GROW = "its curve lacks numbers for mistakes", "the points of its curve do not grow from 1"

@@ -26,9 +26,7 @@ def run(tmp_path, monkeypatch):
 
 
 def test_a_report_shows_the_rows_that_are_asked_for_by_id_or_title(here, run):
-    code, out, _ = here("report", run, *SELECTED, "--format", "json")
-    assert code == 0
-    rows = json.loads(out)["rows"]
+    rows = json.loads(here.out("report", run, *SELECTED, "--format", "json"))["rows"]
     assert {row["dataset"] for row in rows} == {"splice", "svmguide3"}
     assert {row["label"] for row in rows} == {"perceptron", "arow", "scw1"}
     _, out, _ = here("report", run, *SELECTED, "--full")
@@ -72,8 +70,7 @@ def test_a_whole_label_is_that_one_alone_and_an_id_is_all_of_its_entries():
 def test_commas_in_the_brackets_of_a_label_do_not_divide_it(here, run):
     info = (run / "run.json").read_text().replace('"label": "arow"', '"label": "arow (r=1, a=2)"')
     (run / "run.json").write_text(info)
-    code, out, _ = here("report", run, "--algorithms", "arow (r=1, a=2),cw", "--format", "csv")
-    assert code == 0
+    out = here.out("report", run, "--algorithms", "arow (r=1, a=2),cw", "--format", "csv")
     assert "cw" in out
     assert "scw1" not in out
 

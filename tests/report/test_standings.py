@@ -69,8 +69,7 @@ def test_an_undefined_mean_is_neither_ranked_nor_best():
             made.entry(dataset, "arow", [0.25, 0.25]),
         ]
     report = Report(made.results(entries), None)
-    assert report.complete == 2
-    assert report.ranks == {"perceptron": 1.5, "arow": 1.5}
+    assert (report.complete, report.ranks) == (2, {"perceptron": 1.5, "arow": 1.5})
     assert [best.label for best, _ in winners(report)] == ["arow", "perceptron", "arow"]
     assert {each.label: each.wins for each in standings(report)} == {"perceptron": 1, "arow": 2}
 
@@ -78,5 +77,4 @@ def test_an_undefined_mean_is_neither_ranked_nor_best():
 def test_one_trial_that_differs_makes_two_algorithms():
     values = {"perceptron": [0.3, 0.31], "averaged-perceptron": [0.3, 0.32]}
     results = made.results([made.entry("splice", id, rates) for id, rates in values.items()])
-    assert results.twins == {}
-    assert results.twins_text == ""
+    assert (results.twins, results.twins_text) == ({}, "")

@@ -24,18 +24,15 @@ def run(tmp_path, monkeypatch):
 
 
 def make_run(name: str, permutations: int = 20, cells: int | None = None, **changes: object) -> Path:
-    """Make a run of so many permutations and cells."""
     folder = Path(shutil.copytree(SMALL, name, dirs_exist_ok=True))
     facts = json.loads((folder / "run.json").read_text())
-    facts["config"]["permutations"] = permutations
     kept = [cell | {"planned": permutations} for cell in facts["cells"][:cells]]
     (folder / "run.json").write_text(json.dumps(facts | {"cells": kept} | changes))
     return folder
 
 
 def summarise(here, *folders: str) -> dict:
-    code, out, _ = here("summary", "--format", "json", *folders)
-    assert code == 0
+    out = here.out("summary", "--format", "json", *folders)
     return json.loads(out)["scw2012"]
 
 
@@ -43,8 +40,7 @@ def test_it_counts_the_verdicts_and_claims_of_each_paper(here):
     found = summarise(here, str(RUN))
     assert found["folders"] == [str(RUN)]
     assert found["numbers"]["mistake_rate"] == {"reproduced": 5, "close": 1, "not comparable": 66}
-    assert sum(found["claims"].values()) == 24
-    assert found["rows_named_right"] == 2
+    assert (sum(found["claims"].values()), found["rows_named_right"]) == (24, 2)
 
 
 def test_quick_looks_never_speak():
@@ -85,14 +81,12 @@ def test_several_runs_speak_for_one_paper(here, run):
 
 def test_a_run_that_is_not_finished_does_not_count(here):
     make_run(str(RUN), end=None)
-    code, _, err = here("summary")
-    assert (code, err) == (4, "olbench: there is no finished run of a paper below results/\n")
+    assert here.err("summary", code=4) == "olbench: there is no finished run of a paper below results/\n"
 
 
 def test_every_format_names_the_paper_its_counts_and_the_controls(here):
     for form in ("text", "md", "html"):
-        code, out, _ = here("summary", "--format", form, str(RUN))
-        assert code == 0
+        out = here.out("summary", "--format", form, str(RUN))
         for text in ("scw2012", "mistake rates", "other learners", "olbench report scw"):
             assert text in out, form
 
@@ -102,5 +96,4 @@ def test_a_run_of_two_algorithms_changes_no_verdict_of_the_main_run():
     [alone] = summary.reproductions([main])
     [both] = summary.reproductions([grid, main])
     assert [report.results.folder for report in both.reports] == [main, grid]
-    assert both.judgements == alone.judgements
-    assert both.claims == alone.claims
+    assert (both.judgements, both.claims) == (alone.judgements, alone.claims)

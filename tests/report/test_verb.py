@@ -26,9 +26,7 @@ def test_without_arguments_it_takes_the_newest_run(here, run):
     old = Path(shutil.copytree(run, "results/old"))
     content = json.loads((old / "run.json").read_text()) | {"start": "2001-01-01T00:00:00+00:00"}
     (old / "run.json").write_text(json.dumps(content))
-    code, out, _ = here("report")
-    assert code == 0
-    assert out.startswith("small: 3 data sets, 5 algorithms, 5 permutations")
+    assert here.out("report").startswith("small: 3 data sets, 5 algorithms, 5 permutations")
 
 
 def test_what_is_no_run_and_options_that_do_not_go_together_are_refused(here, run):
@@ -67,29 +65,24 @@ def test_a_broken_folder_does_not_hide_the_runs_beside_it(here, run):
     for name, content in (("list", "[1]"), ("torn", "{"), ("timeless", "{}")):
         (Path("results") / name).mkdir()
         (Path("results") / name / "run.json").write_text(content)
-    code, out, _ = here("report")
-    assert (code, out.startswith("small: ")) == (0, True)
-    code, _, err = here("report", "results/list")
-    assert (code, err) == (2, "olbench: results/list/run.json is not the record of a run\n")
+    assert here.out("report").startswith("small: ")
+    assert here.err("report", "results/list") == "olbench: results/list/run.json is not the record of a run\n"
 
 
 def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
     lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
     (run / "trials.jsonl").write_text("".join(line for line in lines if '"dataset":"splice"' not in line))
-    code, out, _ = here("report", run, "--full")
-    assert code == 0
+    out = here.out("report", run, "--full")
     assert "INCOMPLETE: 5 of 15 rows not finished:" in out
     assert "  cw on splice: 0 of 5 trials done" in out
     assert "Table 3: svmguide3" in out
     assert "Table 3: splice" not in out
-    code, _, err = here("report", run, "--output", "r.txt")
-    assert code == 0
+    err = here.err("report", run, "--output", "r.txt", code=0)
     assert err.endswith("incomplete: 5 of 15 rows not finished; the report says which\n")
 
 
 def test_all_writes_every_format_and_the_figures(here, run):
-    code, _, err = here("report", run, "--all")
-    assert code == 0
+    err = here.err("report", run, "--all", code=0)
     made = {path.name for path in (run / "report").iterdir()}
     assert made == {
         "report.html", "report.txt", "report.md", "tables.tex", "results.csv", "report.json", "figures",
@@ -101,33 +94,26 @@ def test_all_writes_every_format_and_the_figures(here, run):
 
 def test_an_output_that_cannot_be_written_is_one_sentence(here, run):
     Path("file").write_text("")
-    code, _, err = here("report", run, "--output", "file/report.txt")
-    assert code == 2
+    err = here.err("report", run, "--output", "file/report.txt")
     assert err.startswith("olbench: cannot write file/report.txt: ")
     assert err.count("\n") == 1
 
 
 def test_strict_compares_with_the_verdicts_that_were_expected(here, run):
     assert here("report", run, "--write-expected", "expected.yaml")[0] == 0
-    code, _, err = here("report", run, "--strict", "expected.yaml")
-    assert code == 0
+    err = here.err("report", run, "--strict", "expected.yaml", code=0)
     assert err.endswith("verdicts compared, 0 changed\n")
     text = Path("expected.yaml").read_text()
     assert text.count("reproduced") > 5
     Path("expected.yaml").write_text(text.replace("reproduced", "differs", 1))
-    code, _, err = here("report", run, "--strict", "expected.yaml")
-    assert code == 1
-    assert "1 changed" in err
+    assert "1 changed" in here.err("report", run, "--strict", "expected.yaml", code=1)
 
 
 def test_several_folders_stand_side_by_side(here, run):
     shutil.copytree(run, "after")
-    code, out, _ = here("report", run, "after")
-    assert code == 0
+    out = here.out("report", run, "after")
     assert "after − small" in out
-    code, out, _ = here("report", run, "after", "--format", "html")
-    assert code == 0
-    assert "The configs are the same." in out
+    assert "The configs are the same." in here.out("report", run, "after", "--format", "html")
 
 
 def test_tables_of_a_run_load_no_compiler_and_nothing_that_learns_or_draws(run):
@@ -146,12 +132,10 @@ def test_tables_of_a_run_load_no_compiler_and_nothing_that_learns_or_draws(run):
 def test_much_that_is_missing_is_told_by_data_set(here, run):
     lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
     (run / "trials.jsonl").write_text("".join(line for line in lines if '"algorithm":"cw"' in line))
-    _, out, _ = here("report", run, "--full")
-    assert "INCOMPLETE: 12 of 15 rows not finished:" in out
+    assert "INCOMPLETE: 12 of 15 rows not finished:" in here.out("report", run, "--full")
     kept = [line for line in lines if '"algorithm":"cw"' in line and "splice" in line]
     (run / "trials.jsonl").write_text("".join(kept))
-    _, out, _ = here("report", run, "--full")
-    assert "  splice: 1 of 5 rows finished" in out
+    assert "  splice: 1 of 5 rows finished" in here.out("report", run, "--full")
 
 
 def rewrite(run, change):
@@ -176,8 +160,7 @@ def line_of(here, run, algorithm):
 def test_runs_on_other_data_of_one_name_are_not_tested_against_each_other(here, run):
     after = Path(shutil.copytree(run, "after"))
     rewrite(after, lambda record: record | {"mistakes": record["mistakes"] + 100})
-    _, out, _ = here("report", run, after)
-    assert out.count("*\n") == 15
+    assert here.out("report", run, after).count("*\n") == 15
     info = json.loads((after / "run.json").read_text())
     info["data"]["splice"]["fingerprint"] = "other"
     (after / "run.json").write_text(json.dumps(info))
@@ -194,19 +177,15 @@ def test_a_tuning_that_failed_is_not_called_unfinished(here, run):
     failed = {"status": "failed", "error": "ValueError: no\nreally", "role": "tune", "curve": None}
     chosen = ("dataset", "algorithm")
     rewrite(run, lambda r: r | failed if all(r[name] == cell[name] for name in chosen) else r)
-    _, out, _ = here("report", run, "--full")
-    assert "cw on svmguide3: its tuning failed (ValueError: no really)" in out
+    assert "cw on svmguide3: its tuning failed (ValueError: no really)" in here.out("report", run, "--full")
 
 
 def test_without_a_paper_there_are_no_verdicts_to_expect(here, run):
     content = json.loads((run / "run.json").read_text())
     del content["config"]["paper"]
     (run / "run.json").write_text(json.dumps(content))
-    code, _, err = here("report", run, "--write-expected", "expected.yaml")
-    assert (code, err) == (
-        2,
-        "olbench: the config of results/small names no paper, so there are no verdicts\n",
-    )
+    err = here.err("report", run, "--write-expected", "expected.yaml")
+    assert err == "olbench: the config of results/small names no paper, so there are no verdicts\n"
     assert not Path("expected.yaml").exists()
 
 

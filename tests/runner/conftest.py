@@ -1,4 +1,4 @@
-"""Tests of the runner use the real command on small experiments in folders of their own."""
+"""These tests run the real command on small experiments in folders of their own."""
 
 import json
 import os
@@ -54,8 +54,6 @@ def olbench():
 
 @pytest.fixture
 def config():
-    """Return a function that writes a config and gives its path."""
-
     def write(text=SMALL, name="small.yaml"):
         Path(name).write_text(text)
         return name

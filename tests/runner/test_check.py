@@ -151,8 +151,7 @@ def test_what_the_tuning_chooses_is_no_cause(here):
     content["rows"][0]["mistakes"] = [1, 1]
     content["versions"]["numpy"] = "1.0"
     Path("base.json").write_text(json.dumps(content))
-    code, out, _ = here(*words)
-    assert code == 1
+    out = here.out(*words, code=1)
     assert f"worse (2 of 2 permutations changed); the tuning now chooses C 7 -> {chosen:g}\n" in out
     assert "other versions than in the baseline: numpy 1.0 -> " in out
 
@@ -268,8 +267,5 @@ def test_a_stream_is_checked_by_its_measures(here):
     row = next(row for row in content["rows"] if row["algorithm"] == "arow")
     row["auc"] = [value + 1e-3 for value in row["auc"]]
     Path("b.json").write_text(json.dumps(content))
-    code, out, _ = here("check", "s.yaml", "--against", "b.json")
-    assert code == 1
-    assert "AUC" in out
-    code, out, _ = here("check", "s.yaml", "--against", "b.json", "--set", "delay=4")
-    assert code == 1
+    assert "AUC" in here.out("check", "s.yaml", "--against", "b.json", code=1)
+    here.out("check", "s.yaml", "--against", "b.json", "--set", "delay=4", code=1)

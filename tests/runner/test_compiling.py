@@ -157,6 +157,4 @@ def test_another_version_of_a_function_that_a_kernel_calls_is_compiled(tmp_path)
         command = [sys.executable, "-c", code]
         return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout
 
-    assert add(2.0) == b"False 3.0\n"
-    assert add(2.0) == b"True 3.0\n"
-    assert add(5.0) == b"False 6.0\n"
+    assert (add(2.0), add(2.0), add(5.0)) == (b"False 3.0\n", b"True 3.0\n", b"False 6.0\n")

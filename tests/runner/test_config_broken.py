@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from olbench.errors import UserError
 from tests.cases import for_each
+from tests.refusals import refusal
 
 GOOD = "datasets: [breast-cancer]\nalgorithms: [arow]\n"
 DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
@@ -182,8 +182,7 @@ def test_a_wrong_command_is_refused(words, message, here):
 def test_jobs_from_the_environment_are_checked(here, monkeypatch):
     Path("good.yaml").write_text(GOOD)
     monkeypatch.setenv("OLBENCH_JOBS", "two")
-    code, _, err = here("run", "good.yaml")
-    assert (code, err) == (2, "olbench: OLBENCH_JOBS must be a whole number from 1, not 'two'\n")
+    assert here.err("run", "good.yaml") == "olbench: OLBENCH_JOBS must be a whole number from 1, not 'two'\n"
 
 
 def test_two_files_cannot_share_a_name(here):
@@ -212,8 +211,7 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
     if key == "advice":
         parts = {**parts, "protocol": "advice", key: "x" * 300}
     text = "".join(f"{name}: {value}\n" for name, value in parts.items())
-    code, _, err = here("run", config(text), "--dry-run")
-    assert code == 2
+    err = here.err("run", config(text), "--dry-run")
     assert err.startswith("olbench: small.yaml:")
     assert err.count("\n") == 1
 
@@ -248,7 +246,6 @@ def test_labels_beyond_all_numbers_and_names_of_two_lines_are_one_sentence(tmp_p
     (tmp_path / "my.libsvm").write_text("+1 1:1\n-1 2:1\n")
     path = tmp_path / "broken.yaml"
     path.write_text(text)
-    with pytest.raises(UserError) as refusal:
-        read_config(path)
-    assert str(refusal.value).endswith(reason)
-    assert "\n" not in str(refusal.value)
+    said = refusal(read_config, path)
+    assert said.endswith(reason)
+    assert "\n" not in said

@@ -101,9 +101,7 @@ def investigate(paper, config, here):
     def run(algorithms, datasets="synthetic-noise", reported="synthetic-noise"):
         id = paper(reported)
         path = config(CONFIG.format(paper=id, datasets=datasets, algorithms=algorithms))
-        code, out, err = here("forensics", path, "--out", "out", "--format", "json", "--quiet")
-        assert code == 0, err
-        content = json.loads(out)
+        content = json.loads(here.out("forensics", path, "--out", "out", "--format", "json", "--quiet"))
         return {row["algorithm"]: row for row in content["rows"]}, content["summary"]
 
     return run
@@ -182,8 +180,7 @@ def test_every_true_setting_is_found_and_the_impossible_is_not(investigate):
 
 def test_the_table_says_who_reaches_a_row(paper, config, here):
     text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow, cw, scw2, scw2-libol")
-    code, out, _ = here("forensics", config(text), "--out", "out")
-    assert code == 0
+    out = here.out("forensics", config(text), "--out", "out")
     lines = {line.split()[1]: line for line in out.splitlines() if line.startswith("synthetic-noise")}
     assert "only scw2-libol (" in lines["scw2"]
     assert " none " in lines["arow"]
@@ -247,9 +244,7 @@ def test_a_run_and_its_forensics_share_a_folder_and_the_tuning(paper, config, he
     text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow") + "permutations: 2\n"
     assert here("run", config(text), "--out", "out", "--quiet")[0] == 0
     before = Path("out/run.json").read_bytes()
-    code, _, err = here("forensics", "small.yaml", "--out", "out")
-    assert code == 0
-    assert "9 reused" in err
+    assert "9 reused" in here.err("forensics", "small.yaml", "--out", "out", code=0)
     assert Path("out/run.json").read_bytes() == before
     record = json.loads(Path("out/forensics.json").read_text())
     assert {"summary", "rows", "config", "versions", "machine", "end"} <= record.keys()
@@ -300,17 +295,13 @@ def test_the_formats_say_the_same_and_a_file_is_replaced_whole(paper, config, he
 
 
 def test_without_a_paper_it_is_refused_and_with_nothing_to_compare_it_exits_4(paper, config, here):
-    code, _, err = here("forensics", config())
-    assert code == 2
+    err = here.err("forensics", config())
     assert err == (
         "olbench: small.yaml: forensics needs a paper to compare with; add for example paper: scw2012\n"
     )
     text = CONFIG.format(paper=paper(), datasets="digits-1-vs-7", algorithms="arow")
-    code, _, err = here("forensics", config(text))
-    assert (code, err) == (
-        4,
-        "olbench: madeup reports none of the algorithms of small.yaml on its data sets\n",
-    )
+    err = here.err("forensics", config(text), code=4)
+    assert err == "olbench: madeup reports none of the algorithms of small.yaml on its data sets\n"
     assert not Path("results").exists()
 
 
@@ -330,8 +321,7 @@ def test_failing_trials_exit_3_and_the_rest_is_judged(paper, config, here, monke
 
 def test_the_dry_run_counts_the_settings_and_writes_nothing(paper, config, here):
     text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="cw, scw2, scw2-libol")
-    code, out, _ = here("forensics", config(text), "--dry-run")
-    assert code == 0
+    out = here.out("forensics", config(text), "--dry-run")
     assert (
         "2 reported pairs, 3 candidates: 190 settings to screen with one pass each, then 5 permutations"
         in out

@@ -22,11 +22,8 @@ def data():
 
 @pytest.fixture
 def look(here, data):
-    """Return a function that looks at the data with some algorithms and gives the folder."""
-
     def run(algorithms, *more):
-        code, _, err = here("run", data, "--algorithms", algorithms, *LOOK, *more)
-        assert code == 0, err
+        here.out("run", data, "--algorithms", algorithms, *LOOK, *more)
         return Path("results") / data
 
     return run
@@ -42,14 +39,12 @@ def test_looks_with_other_algorithms_add_up(look, records):
     assert labels(folder) == ["perceptron", "pa1"]
     before = (folder / "trials.jsonl").read_bytes()
     assert labels(look("pa1,perceptron")) == ["pa1", "perceptron"]
-    assert (folder / "trials.jsonl").read_bytes() == before
-    assert len(records(folder)) == 4
+    assert ((folder / "trials.jsonl").read_bytes(), len(records(folder))) == (before, 4)
 
 
 def test_a_look_with_other_settings_stands_alone_and_says_so(look, here, data):
     look("perceptron")
-    code, _, err = here("run", data, "--algorithms", "pa1", *LOOK, "--set", "seed=7")
-    assert code == 0
+    err = here.err("run", data, "--algorithms", "pa1", *LOOK, "--set", "seed=7", code=0)
     assert "had perceptron with other settings (seed); this run leaves them out" in err
     assert labels(Path("results") / data) == ["pa1"]
 
@@ -66,13 +61,10 @@ def stop_halfway(folder):
 def test_an_unfinished_run_is_reported_as_far_as_it_is(look, here):
     folder = look("perceptron,pa1")
     stop_halfway(folder)
-    code, out, _ = here("report", folder)
-    assert code == 0
-    assert "INCOMPLETE: 2 of 2 rows not finished" in out
+    assert "INCOMPLETE: 2 of 2 rows not finished" in here.out("report", folder)
     code, out, _ = here("report", folder, "--format", "json")
     rows = {row["algorithm"]: row for row in json.loads(out)["rows"]}
-    assert code == 0
-    assert rows["perceptron"]["permutations"] == 1
+    assert (code, rows["perceptron"]["permutations"]) == (0, 1)
     assert "pa1" not in rows
     (folder / "trials.jsonl").unlink()
     assert here("report", folder)[0] == 4
@@ -90,8 +82,7 @@ def test_a_finished_run_needs_no_memory(here, data, monkeypatch):
     monkeypatch.setattr("olbench.engine.budget.memory_limit", lambda: 1)
     code, out, _ = here(*[word for word in words if word != "--quiet"])
     assert (code, out) == (0, f"nothing to do: all 2 trials are in {Path('results') / data}\n")
-    code, _, err = here(*words, "--set", "permutations=3")
-    assert (code, "needs" in err) == (2, True)
+    assert "needs" in here.err(*words, "--set", "permutations=3")
 
 
 def test_refusal_knows_what_is_left(here, data, monkeypatch):

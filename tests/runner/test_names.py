@@ -35,14 +35,11 @@ def test_a_run_of_ones_own_has_a_name_too(here):
     assert here("run", "quick", "--quiet", "--set", "permutations=2", "--set", "datasets=[synthetic]")[0] == 0
     assert find_run("quick") == Path("results/quick")
     for words in (["run", "quick", "--dry-run", "--reuse", "quick"], ["report", "quick"]):
-        code, out, _ = here(*words)
-        assert code == 0
-        assert out
+        assert here.out(*words)
 
 
 def test_titles_name_algorithms_as_ids_do(here, tmp_path):
-    code, out, _ = here("trace", "breast-cancer", "--algorithm", "SCW-I", "--rounds", "1")
-    assert code == 0
+    out = here.out("trace", "breast-cancer", "--algorithm", "SCW-I", "--rounds", "1")
     assert out.startswith("SCW-I (C=1, eta=0.75) on breast-cancer")
     assert here("algorithms", "SCW-I")[1] == here("algorithms", "scw1")[1]
     (tmp_path / "titled.yaml").write_text(
@@ -71,28 +68,22 @@ def test_the_title_of_an_own_algorithm_is_on_record_and_in_figures(here, tmp_pat
     assert results.run.titles == {"titled": "Titled & own"}
     panel = plot.curves(results, "breast-cancer").axes[0]
     assert [line.get_label() for line in panel.get_lines()] == ["Titled & own", "AROW"]
-    code, out, _ = here("report", "breast-cancer", "--algorithms", "titled & own", "--format", "csv")
-    assert code == 0
+    out = here.out("report", "breast-cancer", "--algorithms", "titled & own", "--format", "csv")
     assert [line.split(",")[1] for line in out.splitlines()[1:]] == ["titled"]
 
 
 def test_forensics_and_fetch_know_the_names_of_configs(here):
-    code, out, _ = here("data", "fetch", "--config", "quick")
-    assert code == 0
-    assert "breast-cancer: built in, nothing to fetch" in out
-    code, out, err = here("forensics", "forensics", "--dry-run", "--set", "datasets=[synthetic]")
+    assert "breast-cancer: built in, nothing to fetch" in here.out("data", "fetch", "--config", "quick")
+    code, _, err = here("forensics", "forensics", "--dry-run", "--set", "datasets=[synthetic]")
     assert code in (0, 4), err
 
 
 def test_a_check_of_a_name_finds_the_baseline_that_ships(here):
-    code, out, err = here("check", "ci", "--quiet")
-    assert code == 0, err
-    assert "0 changed" in out
+    assert "0 changed" in here.out("check", "ci", "--quiet")
 
 
 def test_a_data_set_alone_is_run_with_the_first_algorithms(here):
-    code, out, err = here("run", "breast-cancer", "--set", "permutations=2")
-    assert code == 0, err
+    out = here.out("run", "breast-cancer", "--set", "permutations=2")
     assert {"perceptron", "pa1", "arow", "scw1"} <= set(out.split())
 
 

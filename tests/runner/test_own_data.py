@@ -29,8 +29,7 @@ def shop():
 
 
 def test_three_commands_from_a_csv_file_to_a_report(here, shop):
-    code, out, _ = here("init", shop, "--label", "sold")
-    assert code == 0
+    out = here.out("init", shop, "--label", "sold")
     assert "shop.csv: 60 rows, 3 features\n" in out
     assert "shop.csv: missing: 3 values in 3 rows\n" in out
     assert "shop.csv: text: colour (2 different)\n" in out
@@ -43,29 +42,21 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
         "scale": "standard", "bias": True,
     }  # fmt: skip
     words = ("run", "shop.yaml", "--set", "permutations=2", "--set", "algorithms=[perceptron, pa1]")
-    code, out, err = here(*words, "--set", "tuning.search=none")
-    assert code == 0, err
+    err = here.err(*words, "--set", "tuning.search=none", code=0)
     assert "shop: 'yes' (" in err
     assert "by all rows, whatever their order" in err
-    code, out, _ = here("report", "results/shop")
-    assert code == 0
-    assert "perceptron" in out
+    assert "perceptron" in here.out("report", "results/shop")
     prepared = json.loads(Path("results/shop/run.json").read_text())["data"]["shop"]["prepared"]
     assert "3 missing values replaced by the mean of their column over all rows" in prepared
-    code, out, _ = here(*words, "--set", "tuning.search=none")
-    assert "nothing to do: all 4 trials are in" in out
+    assert "nothing to do: all 4 trials are in" in here.out(*words, "--set", "tuning.search=none")
 
 
 def test_init_replaces_nothing_and_refuses_what_is_no_file(here, shop):
-    code, _, err = here("init", shop)
-    assert code == 2
-    assert "is not a whole number; a label names a class" in err
+    assert "is not a whole number; a label names a class" in here.err("init", shop)
     assert here("init", shop, "--label", 2)[0] == 0
-    code, _, err = here("init", shop, "--label", 2)
-    assert (code, err.endswith("overwrite it with --force\n")) == (2, True)
+    assert here.err("init", shop, "--label", 2).endswith("overwrite it with --force\n")
     assert here("init", shop, "--label", 2, "--force")[0] == 0
-    code, _, err = here("init", "nothing.csv")
-    assert (code, "there is no such data file" in err) == (2, True)
+    assert "there is no such data file" in here.err("init", "nothing.csv")
 
 
 def test_a_first_look_says_what_became_positive(here, shop):
@@ -75,14 +66,10 @@ def test_a_first_look_says_what_became_positive(here, shop):
     assert (
         "shop.csv:5: column 'weight' has no value; say what to do with missing values: --missing drop" in err
     )
-    code, _, err = here(*words, "--missing", "drop", "--categorical", "drop", "--out", "out")
-    assert code == 0
+    err = here.err(*words, "--missing", "drop", "--categorical", "drop", "--out", "out", code=0)
     assert "is +1; 'no' (" in err
     assert "(of two labels, the later in the alphabet is +1)" in err
-    code, _, err = here(
-        *words, "--missing", "drop", "--categorical", "drop", "--positive", "no", "--out", "out"
-    )
-    assert code == 0
+    here.out(*words, "--missing", "drop", "--categorical", "drop", "--positive", "no", "--out", "out")
     lines = [json.loads(line) for line in Path("out/trials.jsonl").read_text().splitlines()]
     assert len({line["fingerprint"] for line in lines}) == 2
 
@@ -91,8 +78,7 @@ def test_the_command_reads_what_python_reads(here, shop):
     how = {"label": "sold", "missing": "zero", "categorical": "onehot", "scale": "minmax", "bias": True}
     data = load_dataset(shop, positive="no", **how)
     flags = [word for key, value in how.items() if key != "bias" for word in (f"--{key}", value)]
-    code, out, _ = here("data", "info", shop, "--positive", "no", *flags, "--bias")
-    assert code == 0
+    out = here.out("data", "info", shop, "--positive", "no", *flags, "--bias")
     assert out.endswith(f"read as 60 x 5, dense, fingerprint {data.fingerprint}\n")
     config = {
         "datasets": [{"path": "shop.csv", "positive": "no", **how}],
@@ -125,8 +111,7 @@ def test_crossval_scales_by_the_training_rows_alone(here, shop, monkeypatch):
         "tuning": {"search": "none"}, "datasets": [{"path": "shop.csv", **how}],
     }  # fmt: skip
     Path("folds.yaml").write_text(yaml.safe_dump(config))
-    code, _, err = here("run", "folds.yaml", "--jobs", 1)
-    assert code == 0, err
+    err = here.err("run", "folds.yaml", "--jobs", 1, code=0)
     assert "standard deviation 1 by the training rows of each trial" in err
     raw = load_dataset(shop, label="sold", missing="zero", categorical="onehot").X
     assert len(seen) == 3
@@ -159,7 +144,6 @@ def test_crossval_scales_by_the_training_rows_alone(here, shop, monkeypatch):
 )
 def test_a_config_that_cannot_be_followed_is_refused_with_its_line(here, shop, dataset, rest, message):
     Path("bad.yaml").write_text(f"algorithms: [pa]\ndatasets:\n  - {dataset}\n{rest}")
-    code, _, err = here("run", "bad.yaml", "--dry-run")
-    assert code == 2
+    err = here.err("run", "bad.yaml", "--dry-run")
     assert err.startswith("olbench: bad.yaml:3: ")
     assert message in err

@@ -28,25 +28,19 @@ def payments():
         - 0.1 * hour
         + rng.logistic(0, 1, ROWS)
     )
+    seconds = pd.to_timedelta(np.sort(rng.integers(0, 15_000_000, ROWS)), "s")
     frame = pd.DataFrame(
-        {
-            "date": pd.Timestamp("2024-01-01")
-            + pd.to_timedelta(np.sort(rng.integers(0, 15_000_000, ROWS)), "s"),
-            "amount": amount.round(2),
-            "hour": hour,
-            "kind": np.where(rng.random(ROWS) < 0.01, "", kind),
-            "country": country,
-            "fraud": np.where(score > np.quantile(score, 0.95), "yes", "no"),
-        }
+        {"date": pd.Timestamp("2024-01-01") + seconds, "amount": amount.round(2), "hour": hour}
     )
+    frame["kind"] = np.where(rng.random(ROWS) < 0.01, "", kind)
+    frame["country"], frame["fraud"] = country, np.where(score > np.quantile(score, 0.95), "yes", "no")
     frame.loc[rng.random(ROWS) < 0.02, "amount"] = np.nan
     frame.to_csv("my.csv", index=False)
     return Path("my.csv")
 
 
 def test_an_imbalanced_file_goes_to_a_report_with_auc_in_three_commands(here, payments):
-    code, out, err = here("init", payments)
-    assert code == 0, err
+    out = here.out("init", payments)
     assert "the rows are in the order of column 'date', so my.yaml runs them as a stream\n" in out
     text = Path("my.yaml").read_text()
     assert is_valid(text)
@@ -58,10 +52,8 @@ def test_an_imbalanced_file_goes_to_a_report_with_auc_in_three_commands(here, pa
         "path": "my.csv", "label": "fraud", "positive": "yes", "time": "date", "missing": "zero",
         "categorical": "onehot", "scale": "unit", "bias": True,
     }  # fmt: skip
-    code, _, err = here("run", "my.yaml", "--quiet")
-    assert code == 0, err
-    code, out, err = here("report", "results/my", "--format", "json")
-    assert code == 0, err
+    here.out("run", "my.yaml", "--quiet")
+    out = here.out("report", "results/my", "--format", "json")
     rows = {row["algorithm"]: row for row in json.loads(out)["rows"]}
     assert set(rows) == {"perceptron", "pa1", "arow", "scw1", "no-change", "majority-so-far"}
     for id in ("perceptron", "pa1", "arow", "scw1"):
@@ -78,15 +70,13 @@ HOW = ("--label", "sold", "--categorical", "onehot")
 
 @pytest.fixture
 def days():
-    """A small table, a row per day."""
     path = Path("days.csv")
     path.write_text(SMALL)
     return path
 
 
 def test_a_stream_takes_one_line(here, days):
-    code, _, err = here("run", days, "--stream", "--time", "date", "--delay", 2, *HOW)
-    assert code == 0, err
+    err = here.err("run", days, "--stream", "--time", "date", "--delay", 2, *HOW, code=0)
     assert "days: time: column 'date'\n" in err
     records = [json.loads(line) for line in Path("results/days.csv/trials.jsonl").read_text().splitlines()]
     ids = ["perceptron", "pa1", "arow", "scw1", "no-change", "majority-so-far"]
@@ -96,20 +86,8 @@ def test_a_stream_takes_one_line(here, days):
 
 
 def test_a_time_is_no_feature_under_other_protocols(here, days):
-    words = (
-        "run",
-        days,
-        "--algorithms",
-        "arow",
-        "--time",
-        "date",
-        "--set",
-        "permutations=1",
-        "--quiet",
-        *HOW,
-    )
-    code, _, err = here(*words)
-    assert code == 0, err
+    words = ("run", days, "--algorithms", "arow", "--time", "date", "--set", "permutations=1", "-q", *HOW)
+    here.out(*words)
     assert json.loads(Path("results/days.csv/run.json").read_text())["data"]["days"]["features"] == 3
 
 
@@ -177,8 +155,7 @@ def test_a_column_that_is_named_twice_in_a_config_is_refused(here, days):
 )
 def test_init_proposes_a_stream_where_rows_are_in_the_order_of_a_time(here, text, protocol, comment):
     Path("days.csv").write_text(text)
-    code, out, err = here("init", "days.csv")
-    assert code == 0, err
+    out = here.out("init", "days.csv")
     written = Path("days.yaml").read_text()
     assert is_valid(written)
     config = yaml.safe_load(written)

@@ -27,27 +27,24 @@ def test_a_curve_has_no_more_points_than_the_data_has_rows(here, config, records
 def test_a_billion_permutations_are_refused_at_once(here, config):  # noqa: F811
     started = time.monotonic()
     text = CONFIG.replace("permutations: 2", "permutations: 1000000000")
-    code, _, err = here("run", config(text), "--out", "out")
-    assert (code, err) == (
-        2, "olbench: the config asks for 1,000,000,000 trials, and a run can have 1,000,000; "
-        "lower the number of permutations, or split the config\n",
-    )  # fmt: skip
+    assert here.err("run", config(text), "--out", "out") == (
+        "olbench: the config asks for 1,000,000,000 trials, and a run can have 1,000,000; "
+        "lower the number of permutations, or split the config\n"
+    )
     assert not Path("out").exists()
     assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize("jobs", [100_000, 10**24])
 def test_too_many_jobs_are_refused(here, config, jobs):  # noqa: F811
-    code, _, err = here("run", config(CONFIG), "--out", "out", "--jobs", str(jobs))
-    assert code == 2
+    err = here.err("run", config(CONFIG), "--out", "out", "--jobs", str(jobs))
     assert err.startswith(f"olbench: {jobs:,} jobs are too many for ")
 
 
 @pytest.mark.parametrize("jobs", ["٣", "9" * 5000, "0", "two"])
 def test_what_is_no_number_of_jobs_is_refused(here, config, jobs, monkeypatch):  # noqa: F811
     monkeypatch.setenv("OLBENCH_JOBS", jobs)
-    code, _, err = here("run", config(CONFIG), "--out", "out")
-    assert code == 2
+    err = here.err("run", config(CONFIG), "--out", "out")
     assert err.startswith("olbench: OLBENCH_JOBS must be a whole number from 1, not '")
 
 
@@ -61,19 +58,15 @@ def test_a_closed_stderr_stops_no_run(tmp_path):
 
 def test_a_config_that_never_ends_is_refused(here):
     Path("zero.yaml").symlink_to("/dev/zero")
-    code, _, err = here("run", "zero.yaml")
-    assert (code, err) == (
-        2, "olbench: zero.yaml:1: it has more than 10,000,000 characters; a YAML file has fewer\n"
-    )  # fmt: skip
+    err = here.err("run", "zero.yaml")
+    assert err == "olbench: zero.yaml:1: it has more than 10,000,000 characters; a YAML file has fewer\n"
 
 
 def test_a_ledger_that_is_a_pipe_is_refused_before_anything_waits_for_it(here, config):  # noqa: F811
     Path("out").mkdir()
     os.mkfifo("out/trials.jsonl")
-    code, _, err = here("run", config(CONFIG), "--out", "out")
-    assert (code, err) == (
-        2, "olbench: out/trials.jsonl is not a file; remove it, or choose another folder\n"
-    )  # fmt: skip
+    err = here.err("run", config(CONFIG), "--out", "out")
+    assert err == "olbench: out/trials.jsonl is not a file; remove it, or choose another folder\n"
 
 
 def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, monkeypatch):  # noqa: F811
@@ -104,6 +97,5 @@ def test_a_lack_of_memory_is_one_sentence(here, config, monkeypatch):  # noqa: F
         raise MemoryError
 
     monkeypatch.setattr(run, "carry_out", take_too_much)
-    code, _, err = here("run", config(CONFIG), "--out", "out")
-    assert code == 2
+    err = here.err("run", config(CONFIG), "--out", "out")
     assert err.startswith("olbench: there is not enough memory for this; ")

@@ -34,7 +34,6 @@ HALVES = {
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return the folder of the whole run."""
     folder = tmp_path_factory.mktemp("reuse") / "whole"
     olbench.run(WHOLE, folder, jobs=1)
     return folder
@@ -54,7 +53,6 @@ def reuse(here, tmp_path, monkeypatch):
 
 
 def change(folder, edit):
-    """Change the records of a folder."""
     records = list(ledger.current(folder).values())
     edit(records)
     (folder / "trials.jsonl").write_bytes(b"".join(map(write_line, records)))

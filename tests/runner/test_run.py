@@ -23,8 +23,7 @@ PLUGINS = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
 def test_a_run_records_every_trial_with_all_fields(here, config, records):
-    code, out, _ = here("run", config(), "--out", "out", "--jobs", 2)
-    assert code == 0
+    out = here.out("run", config(), "--out", "out", "--jobs", 2)
     assert "26 trials run, 0 reused; the record is in out" in out
     found = records("out")
     assert all(record.keys() >= FIELDS for record in found)
@@ -39,8 +38,7 @@ def test_a_run_records_every_trial_with_all_fields(here, config, records):
 def test_run_json_says_what_ran_with_what(here, config, records):
     here("run", config(), "--out", "out")
     run = json.loads(Path("out/run.json").read_text())
-    assert run["config"]["permutations"] == 3
-    assert run["seeds"]["seed"] == 3
+    assert (run["config"]["permutations"], run["seeds"]["seed"]) == (3, 3)
     assert run["versions"]["numba"]
     assert run["machine"]["cores"] >= 1
     assert {"commit", "dirty"} <= run.keys()
@@ -83,8 +81,7 @@ def test_a_registered_executor_runs_the_trials_of_its_scheme(here, config, recor
 def test_a_second_run_touches_nothing_and_says_so(here, config):
     here("run", config(), "--out", "out")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("out").glob("*.json*")}
-    code, out, _ = here("run", "small.yaml", "--out", "out")
-    assert (code, out) == (0, "nothing to do: all 26 trials are in out\n")
+    assert here.out("run", "small.yaml", "--out", "out") == "nothing to do: all 26 trials are in out\n"
     assert {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in Path("out").glob("*.json*")} == before
 
 
@@ -131,8 +128,7 @@ def test_python_objects_run_in_processes_and_rules_of_ones_own_in_threads(here, 
     Path("own.yaml").write_text(
         f"datasets: [digits-1-vs-7]\nalgorithms: [my-sgd-logistic, timid-arow]\nplugins: {plugins}\n"
     )
-    code, _, err = here("run", "own.yaml", "--out", "out", "--set", "permutations=2")
-    assert code == 0, err
+    here.out("run", "own.yaml", "--out", "out", "--set", "permutations=2")
     assert {record["algorithm"] for record in records("out")} == {"my-sgd-logistic", "timid-arow"}
 
 
@@ -140,8 +136,7 @@ def test_a_data_file_runs_without_a_config(here, records):
     lines = [f"{label} 1:{k % 7} 2:{label * (k % 3)}" for k, label in enumerate([1, 2, 3] * 20)]
     Path("mine.libsvm").write_text("\n".join(lines) + "\n")
     words = ("run", "mine.libsvm", "--algorithms", "arow,scw1", "--positive", 3, "--set", "permutations=2")
-    code, _, err = here(*words)
-    assert code == 0, err
+    here.out(*words)
     assert {record["dataset"] for record in records("results/mine.libsvm")} == {"mine.libsvm"}
     assert len(records("results/mine.libsvm")) == 4
 
@@ -154,17 +149,14 @@ def test_failing_trials_are_recorded_the_rest_go_on_and_they_are_tried_again(her
         "    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [perceptron, moody]\nplugins: [bad.py]\npermutations: 2\n"
-    code, out, err = here("run", config(text, "moody.yaml"), "--out", "out", "--jobs", 1)
-    assert code == 3
+    err = here.err("run", config(text, "moody.yaml"), "--out", "out", "--jobs", 1, code=3)
     assert "2 trials failed, the first: moody on digits-1-vs-7: RuntimeError: not today" in err
     failed = [record for record in records("out") if record["status"] == "failed"]
     assert len(failed) == 2
     assert all(record.keys() >= FIELDS for record in failed)
     assert failed[0]["error"] == "RuntimeError: not today"
     Path("calm").touch()
-    code, out, _ = here("run", "moody.yaml", "--out", "out", "--jobs", 1)
-    assert code == 0
-    assert "2 trials run, 2 reused" in out
+    assert "2 trials run, 2 reused" in here.out("run", "moody.yaml", "--out", "out", "--jobs", 1)
 
 
 def test_a_worker_process_that_dies_costs_only_its_own_trials(here, config, records):
@@ -175,8 +167,7 @@ def test_a_worker_process_that_dies_costs_only_its_own_trials(here, config, reco
         "    '''Work.'''\n    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [deadly, sound]\nplugins: [deadly.py]\npermutations: 1\n"
-    code, _, err = here("run", config(text, "deadly.yaml"), "--out", "out", "--jobs", 2, "--quiet")
-    assert code == 3
+    err = here.err("run", config(text, "deadly.yaml"), "--out", "out", "--jobs", 2, "--quiet", code=3)
     assert {r["algorithm"]: r["status"] for r in records("out")} == {"deadly": "failed", "sound": "ok"}
     dead = "a worker process died in deadly on digits-1-vs-7, permutation 0"
     assert f"olbench: {dead}\n" in err
@@ -195,8 +186,7 @@ def test_a_worker_that_is_replaced_is_named_and_stays_in_the_record(here, config
         "    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [frail]\nplugins: [frail.py]\npermutations: 2\n"
-    code, _, err = here("run", config(text, "frail.yaml"), "--out", "out", "--jobs", 2, "--quiet")
-    assert code == 0
+    err = here.err("run", config(text, "frail.yaml"), "--out", "out", "--jobs", 2, "--quiet", code=0)
     assert {record["status"] for record in records("out")} == {"ok"}
     assert re.fullmatch("olbench: a worker process died while .* left; they run again, one at a time\n", err)
     [death] = json.loads(Path("out/run.json").read_text())["deaths"]
@@ -209,8 +199,7 @@ def test_missing_data_stops_a_run_before_it_starts_or_is_skipped(here, config, r
     code, _, err = here("run", config(text), "--out", "out")
     assert (code, Path("out").exists()) == (2, False)
     assert "svmguide3, splice are not downloaded; run `olbench data fetch svmguide3 splice`" in err
-    code, _, err = here("run", "small.yaml", "--out", "out", "--skip-missing")
-    assert code == 0
+    err = here.err("run", "small.yaml", "--out", "out", "--skip-missing", code=0)
     assert "skipped: svmguide3, splice not downloaded" in err
     assert {record["dataset"] for record in records("out")} == {"digits-1-vs-7"}
 
@@ -218,13 +207,12 @@ def test_missing_data_stops_a_run_before_it_starts_or_is_skipped(here, config, r
 def test_exclusive_times_follow_the_counts(here, config, records):
     here("run", config(), "--out", "out")
     cores = os.sched_getaffinity(0)
-    code, out, _ = here("run", "small.yaml", "--out", "out", "--timing", "exclusive")
-    assert code == 0
+    here.out("run", "small.yaml", "--out", "out", "--timing", "exclusive")
     assert os.sched_getaffinity(0) == cores
     timed = [record for record in records("out") if record["timing"] == "exclusive"]
     assert len(timed) == 18
     assert {record["role"] for record in timed} == {"report"}
-    code, out, _ = here("run", "small.yaml", "--out", "out", "--timing", "exclusive")
+    out = here.out("run", "small.yaml", "--out", "out", "--timing", "exclusive")
     assert out == "nothing to do: all 26 trials are in out\n"
 
 
@@ -291,17 +279,13 @@ def test_a_data_file_and_a_config_of_one_name_have_folders_of_their_own(here, co
 def test_a_first_look_takes_a_rule_of_ones_own(here):
     plugin = ROOT / "docs/examples/my_rule.py"
     words = ("run", "breast-cancer", "--algorithms", "arow,timid-arow", "--set", "permutations=2")
-    code, out, _ = here(*words, "--plugin", plugin)
-    assert code == 0
-    assert "timid-arow" in out
-    code, _, err = here("run", "my.yaml", "--plugin", plugin)
-    assert code == 2
+    assert "timid-arow" in here.out(*words, "--plugin", plugin)
+    err = here.err("run", "my.yaml", "--plugin", plugin)
     assert "--plugin and flags for files (--positive, --label and so on) go with a data set" in err
 
 
 def test_a_file_that_is_not_there_is_said_before_anything_else(here):
-    code, _, err = here("run", "nosuch.libsvm")
-    assert (code, err) == (2, "olbench: there is no file nosuch.libsvm\n")
+    assert here.err("run", "nosuch.libsvm") == "olbench: there is no file nosuch.libsvm\n"
 
 
 def test_entries_of_one_algorithm_are_told_apart_by_what_sets_them_apart(here, config):
@@ -322,8 +306,7 @@ def test_entries_of_one_algorithm_are_told_apart_by_what_sets_them_apart(here, c
         "pa1 (C=[0.001, 0.002])", "pa1 (C=[1, 2])", "pa1 (C=tuned)",
         "arow (covariance=full, form=covariance)", "arow (covariance=diag, projection=kl)",
     ]  # fmt: skip
-    code, out, _ = here("check", "small.yaml", "--against", "out", "--quiet")
-    assert (code, out) == (0, "20 counts compared, 0 changed\n")
+    assert here.out("check", "small.yaml", "--against", "out", "--quiet") == "20 counts compared, 0 changed\n"
 
 
 LEAVING = """import sys
@@ -374,9 +357,7 @@ def test_a_contestant_that_cannot_be_built_does_not_end_a_plan(here, config):
         "import sys\nfrom olbench import contestant\n\n\n@contestant('absent')\ndef absent(): sys.exit(0)\n"
     )
     text = "datasets: [breast-cancer]\nalgorithms: [absent]\nplugins: [absent.py]\n"
-    code, out, _ = here("run", config(text), "--dry-run")
-    assert code == 0
-    assert " jobs (0.0 s of it to compile" in out
+    assert " jobs (0.0 s of it to compile" in here.out("run", config(text), "--dry-run")
 
 
 @pytest.mark.parametrize(
@@ -393,10 +374,10 @@ def test_a_contestant_that_cannot_be_built_does_not_end_a_plan(here, config):
 def test_the_error_of_a_contestant_is_shown_in_one_line(here, config, id, leave, shown):
     Path("leaving.py").write_text(LEAVING.replace("{leave}", leave).replace("'leaving'", f"'{id}'"))
     text = f"datasets: [breast-cancer]\nalgorithms: [{id}]\nplugins: [leaving.py]\npermutations: 1\n"
-    code, _, err = here("run", config(text), "--out", "out", "--jobs", 1, "--quiet")
-    assert code == 3
+    err = here.err("run", config(text), "--out", "out", "--jobs", 1, "--quiet", code=3)
     assert err.startswith(f"olbench: 1 trial failed, the first: {id} on breast-cancer: {shown}; ")
     assert err.count("\n") == 1
-    code, _, err = here("check", "small.yaml", "--against", "base.json", "--update", "--jobs", 1, "--quiet")
-    assert code == 3
+    err = here.err(
+        "check", "small.yaml", "--against", "base.json", "--update", "--jobs", 1, "--quiet", code=3
+    )
     assert f"breast-cancer, {id}: failed: {shown}\n" in err

@@ -76,9 +76,7 @@ def test_a_torn_last_line_is_repaired(tail, here, config, counts):
     ledger = Path("out/trials.jsonl")
     lines = ledger.read_bytes().splitlines(keepends=True)
     ledger.write_bytes(b"".join(lines[:-1]) + tail)
-    code, out, _ = here("run", "small.yaml", "--out", "out")
-    assert code == 0
-    assert "1 trial run, 25 reused" in out
+    assert "1 trial run, 25 reused" in here.out("run", "small.yaml", "--out", "out")
     assert counts("out") == before
 
 
@@ -88,8 +86,7 @@ def test_damage_in_the_middle_is_refused_and_left_alone(here, config):
     lines = ledger.read_bytes().splitlines(keepends=True)
     damaged = b"".join([*lines[:3], b"oops\n", *lines[3:]])
     ledger.write_bytes(damaged)
-    code, _, err = here("run", "small.yaml", "--out", "out")
-    assert code == 2
+    err = here.err("run", "small.yaml", "--out", "out")
     assert err.startswith("olbench: out/trials.jsonl:4: this line is not a trial; ")
     assert ledger.read_bytes() == damaged
 
@@ -111,10 +108,8 @@ def test_a_second_run_on_a_folder_is_refused_with_pid_and_host(here, config):
 
 def test_a_read_only_folder_is_refused(small_disk, here, config):
     subprocess.run(["mount", "-o", "remount,ro", "disk"], check=True)
-    code, _, err = here("run", config(), "--out", "disk/out")
-    assert (code, err) == (
-        2, "olbench: cannot write to disk/out: Read-only file system; choose another --out\n"
-    )  # fmt: skip
+    err = here.err("run", config(), "--out", "disk/out")
+    assert err == "olbench: cannot write to disk/out: Read-only file system; choose another --out\n"
 
 
 def test_a_rule_that_is_refused_leaves_no_folder(here):
@@ -173,10 +168,8 @@ def leave():
 
 def test_a_folder_that_cannot_be_made_is_refused(here, config):
     Path("file").write_text("")
-    code, _, err = here("run", config(), "--out", "file/out")
-    assert (code, err) == (
-        2, "olbench: cannot write to file/out: Not a directory; choose another --out\n"
-    )  # fmt: skip
+    err = here.err("run", config(), "--out", "file/out")
+    assert err == "olbench: cannot write to file/out: Not a directory; choose another --out\n"
 
 
 SLOW = """\
@@ -249,17 +242,7 @@ def test_ctrl_c_stops_a_rule_that_loops_for_ever():
         "def endless(m, s, mistake, q, t, k, p):\n    while t > 450:\n        q += 1.0\n"
         "    return 1.0 - m, 1.0, 0.1\n"
     )
-    words = (
-        "breast-cancer",
-        "--algorithms",
-        "endless",
-        "--plugin",
-        "endless.py",
-        "--out",
-        "out",
-        "--jobs",
-        "1",
-    )
+    words = ("breast-cancer", "--algorithms", "endless", "--plugin", "endless.py", "--out", "out", "-j", "1")
     command = [sys.executable, "-m", "olbench", "run", *words]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:

@@ -60,8 +60,7 @@ def test_a_single_candidate_needs_no_pass():
 @pytest.mark.parametrize(("kind", "tuned"), [("grid", 90), ("coordinate", 18), ("holdout", 90), ("none", 0)])
 def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, here, config, records):
     text = f"datasets: [digits-1-vs-7]\nalgorithms: [scw1]\npermutations: 2\ntuning: {{search: {kind}}}\n"
-    code, _, err = here("run", config(text), "--out", "out", "--quiet")
-    assert code == 0, err
+    here.out("run", config(text), "--out", "out", "--quiet")
     tune = [record for record in records("out") if record["role"] == "tune"]
     report = [record for record in records("out") if record["role"] == "report"]
     assert (len(tune), len(report)) == (tuned, 2)

@@ -44,30 +44,23 @@ EMPTY = f'{HEAD}{SEED}"rows": []}}'
 
 def test_check_with_nothing_to_compare_exits_4(here, config, baseline):
     baseline.write_text(EMPTY)
-    code, out, _ = here("check", "small.yaml", "--against", baseline, "--quiet")
-    assert code == 4
+    out = here.out("check", "small.yaml", "--against", baseline, "--quiet", code=4)
     assert "0 counts compared, 0 changed" in out
     assert "arow on breast-cancer: not in the baseline; add it with --update" in out
 
 
 def test_check_without_what_the_baseline_has_exits_1(here, baseline):
     words = ("check", "small.yaml", "--against", baseline, "--quiet", "--set", "datasets=[digits-1-vs-7]")
-    code, out, _ = here(*words)
-    assert code == 1
-    assert "arow on breast-cancer: missing now\n" in out
+    assert "arow on breast-cancer: missing now\n" in here.out(*words, code=1)
 
 
 def test_check_against_a_run_compares_the_data_sets_that_it_has_in_common(here, config):
     assert here("run", config(), "--out", "out", "--quiet")[0] == 0
-    code, out, _ = here("check", "small.yaml", "--against", "out", "--quiet")
-    assert (code, out) == (0, "36 counts compared, 0 changed\n")
+    assert here.out("check", "small.yaml", "--against", "out", "--quiet") == "36 counts compared, 0 changed\n"
     words = ("check", "small.yaml", "--against", "out", "--quiet", "--set")
-    code, out, _ = here(*words, "datasets=[digits-1-vs-7]")
-    assert (code, out) == (0, "18 counts compared, 0 changed\n")
-    code, out, _ = here(*words, "seed=4")
-    assert code == 4
-    code, _, _ = here(*words, "datasets=[synthetic]")
-    assert code == 4
+    assert here.out(*words, "datasets=[digits-1-vs-7]") == "18 counts compared, 0 changed\n"
+    here.out(*words, "seed=4", code=4)
+    here.out(*words, "datasets=[synthetic]", code=4)
 
 
 def test_check_of_failing_trials_exits_3(here, config):
@@ -79,9 +72,7 @@ def test_check_of_failing_trials_exits_3(here, config):
     config(text)
     Path("base.json").write_text(EMPTY)
     words = ("check", "small.yaml", "--against", "base.json", "--quiet", "--jobs", 1)
-    code, _, err = here(*words)
-    assert code == 3
-    assert "breast-cancer, broken: failed: RuntimeError: no" in err
+    assert "breast-cancer, broken: failed: RuntimeError: no" in here.err(*words, code=3)
     assert here(*words, "--update")[0] == 3
     assert Path("base.json").read_text() == EMPTY
 
@@ -127,19 +118,14 @@ def test_check_refuses_what_is_no_baseline(content, message, here, config):
 
 
 def test_the_committed_baseline_holds(here):
-    code, out, _ = here(
-        "check", ROOT / "configs/ci.yaml", "--against", ROOT / "results/ci-baseline.json", "--quiet"
-    )
-    assert code == 0, out
+    here.out("check", ROOT / "configs/ci.yaml", "--against", ROOT / "results/ci-baseline.json", "--quiet")
 
 
 def test_the_dry_run_says_what_is_reused_and_why_not_the_rest(here, config):
     here("run", config(), "--out", "out", "--quiet")
 
     def plan(*words):
-        code, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run", *words)
-        assert code == 0
-        return out
+        return here.out("run", "small.yaml", "--out", "out", "--dry-run", *words)
 
     before = Path("out/trials.jsonl").read_bytes()
     assert plan().endswith("26 trials reused, 0 would run\n")
@@ -158,8 +144,7 @@ def test_the_dry_run_says_what_is_reused_and_why_not_the_rest(here, config):
 def test_the_dry_run_names_a_measure_that_records_do_not_have(here, config):
     text = "protocol: stream\ndatasets: [breast-cancer]\nalgorithms: [arow]\nmeasures: [accuracy]\n"
     assert here("run", config(text), "--out", "out", "--quiet")[0] == 0
-    code, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run", "--set", "measures=[log_loss]")
-    assert code == 0
+    out = here.out("run", "small.yaml", "--out", "out", "--dry-run", "--set", "measures=[log_loss]")
     assert "its record has no log_loss" in out
 
 
@@ -168,29 +153,23 @@ def test_a_new_version_of_the_learners(here, config, monkeypatch):
     monkeypatch.setattr("olbench.protocols.definition.code_of", lambda definition, version: "2")
     _, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run")
     assert "its algorithm has version 2 now, not 1 (" in out
-    _, out, _ = here("run", "small.yaml", "--out", "out")
-    assert "26 trials run, 0 reused" in out
+    assert "26 trials run, 0 reused" in here.out("run", "small.yaml", "--out", "out")
 
 
 def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
-    code, out, _ = here("init", "my.yaml")
-    assert code == 0
+    out = here.out("init", "my.yaml")
     assert out == "my.yaml written, and olbench.schema.json for editors; now `olbench run my.yaml`\n"
     assert Path("my.yaml").read_text().startswith("# yaml-language-server: $schema=olbench.schema.json\n")
     assert json.loads(Path("olbench.schema.json").read_text()) == make_schema()
     assert here("run", "my.yaml", "--set", "permutations=1", "--quiet") == (0, "", "")
-    code, _, err = here("init", "my.yaml")
-    assert (code, err) == (
-        2,
-        "olbench: my.yaml already exists; choose another name, or overwrite it with --force\n",
-    )
+    err = here.err("init", "my.yaml")
+    assert err == "olbench: my.yaml already exists; choose another name, or overwrite it with --force\n"
     assert here("init", "my.yaml", "--force")[0] == 0
     assert here("init", "my.txt")[0] == 2
 
 
 def test_the_dry_run_prints_the_plan_and_writes_nothing(here, config):
-    code, out, _ = here("run", config(), "--dry-run")
-    assert code == 0
+    out = here.out("run", config(), "--dry-run")
     assert "2 data sets x 3 algorithms x 3 permutations = 18 trials, and 8 tuning passes (grid)" in out
     assert "of memory" in out
     assert not Path("results").exists()
@@ -198,14 +177,12 @@ def test_the_dry_run_prints_the_plan_and_writes_nothing(here, config):
 
 def test_the_dry_run_of_the_paper_lists_all_of_its_tables(mirror, here, monkeypatch):
     monkeypatch.setenv("OLBENCH_MIRROR", str(mirror))
-    code, out, err = here("run", ROOT / "configs/scw.yaml", "--dry-run")
-    assert code == 0, err
+    out = here.out("run", ROOT / "configs/scw.yaml", "--dry-run")
     assert "12 data sets x 14 algorithms x 20 permutations = 3,360 trials" in out
 
 
 def test_the_quick_config_needs_no_data(here):
-    code, out, _ = here("run", ROOT / "configs/quick.yaml", "--dry-run")
-    assert code == 0
+    out = here.out("run", ROOT / "configs/quick.yaml", "--dry-run")
     assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
 
 
@@ -229,8 +206,7 @@ def test_verify_of_a_trial_that_fails_says_why(here, config, records):
     assert here("run", config(text), "--out", "out", "--quiet", "--jobs", 1)[0] == 3
     code, out, _ = here("verify", "out", "--trial", records("out")[0]["key"])
     assert (code, out.splitlines()[-1]) == (3, "It fails here: RuntimeError: no")
-    code, out, _ = here("run", "small.yaml", "--out", "out", "--dry-run")
-    assert code == 0
+    out = here.out("run", "small.yaml", "--out", "out", "--dry-run")
     assert "it failed before (RuntimeError: no) (1 trial)" in out
 
 

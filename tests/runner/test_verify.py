@@ -105,8 +105,7 @@ def test_any_count_is_compared_and_no_time_is(here, made, tmp_path, monkeypatch,
     assert here("verify", "slow.olb", "-q")[0] == 0
     alter(records[0])
     forge(made[1], "bad.olb", records)
-    code, out, _ = here("verify", "bad.olb", "-q")
-    assert code == 1
+    out = here.out("verify", "bad.olb", "-q", code=1)
     assert out.startswith("DIFFERS: ")
     assert records[0]["key"] in out
     assert f"): {name} " in out
@@ -127,8 +126,7 @@ def test_one_trial_is_run_again_by_its_key(here, made, tmp_path, monkeypatch):
         assert last == f"It ran again, and every count is that of the record: {counts}."
     record["mistakes"] += 1
     forge(bundle, "bad.olb", records)
-    code, out, _ = here("verify", "bad.olb", "--trial", record["key"])
-    assert code == 1
+    out = here.out("verify", "bad.olb", "--trial", record["key"], code=1)
     assert f": mistakes {record['mistakes']} in the record, {record['mistakes'] - 1} now\n" in out
     assert out.endswith("It ran again; 1 value differs from the record.\n")
     assert here("verify", "bad.olb", "--trial", records[0]["key"])[0] == 0
@@ -177,8 +175,7 @@ def test_the_confidence_decides_how_many_trials_run(here, made):
     code, out, _ = here("verify", made[1], "--confidence", 0.7, "--share", 0.2, "-q")
     assert (code, out.startswith("5 of 10 trials ran again")) == (0, True)
     assert here("verify", made[1], "--confidence", 1.0, "--share", 0.01, "-q")[1].startswith("10 of 10")
-    code, _, err = here("verify", made[1], "--confidence", 0.7, "--trials", 3)
-    assert (code, "give one of them" in err) == (2, True)
+    assert "give one of them" in here.err("verify", made[1], "--confidence", 0.7, "--trials", 3)
 
 
 def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, tmp_path):
@@ -213,9 +210,7 @@ def test_trials_of_another_version_are_counted_apart(here, made, tmp_path, monke
     for cell in content["cells"]:
         cell["keys"] = [keys.get(key, key) for key in cell["keys"]]
     forge(bundle, "x.olb", records, content)
-    code, out, _ = here("verify", "x.olb", "-q")
-    assert code == 0
-    lines = out.splitlines()
+    lines = here.out("verify", "x.olb", "-q").splitlines()
     assert lines[0] == "not run, another version of the algorithm: 6 trials: pa1 on breast-cancer (6)"
     assert lines[1] == (
         "4 of the 4 trials that can run here ran again, all the same to the digit. If 5% of these 4 trials "
@@ -242,5 +237,4 @@ def test_own_data_is_looked_for_in_the_current_folder(here, tmp_path, monkeypatc
     assert (code, "not run, data not available: 10 trials" in out) == (4, True)
     assert "None of 10 trials ran again, so nothing was shown.\n" in out
     Path("own.libsvm").write_text("".join(rows[:-1]))
-    code, out, _ = here("verify", bundle, "-q")
-    assert (code, "not run, other data of the same name: 10 trials" in out) == (4, True)
+    assert "not run, other data of the same name: 10 trials" in here.out("verify", bundle, "-q", code=4)
