@@ -12,6 +12,7 @@ from rich.text import Text
 
 from olbench.analysis.paper_file import find_part
 from olbench.papers.audit.definition import Evidence, Plain, Result
+from olbench.report.renderers.md import escape
 from olbench.report.renderers.text import new_console, printed_text
 
 COLOURS = {"holds": "green", "wrong": "red", "not needed": "dim"}
@@ -119,16 +120,10 @@ def render_markdown(results: Sequence[Result]) -> str:
         for result in rows:
             check = result.check
             texts = [check.where, check.statement, check.correction, result.printed, result.corrected]
-            texts = [*map(_escaped, (*texts, " ".join(evidence(result)))), f"`{result.command}`"]
+            texts = [*map(escape, (*texts, " ".join(evidence(result)))), f"`{result.command}`"]
             lines.append(f"| {' | '.join(texts)} |")
         parts.append("\n".join(lines))
-    return "\n\n".join([*parts, _escaped(summary(results))]) + "\n"
-
-
-def _escaped(text: str) -> str:
-    for sign in ("\\", "|", "*", "_", "`", "<", "["):
-        text = text.replace(sign, "\\" + sign)
-    return text
+    return "\n\n".join([*parts, escape(summary(results))]) + "\n"
 
 
 def render_json(results: Sequence[Result]) -> str:

@@ -18,6 +18,7 @@ from olbench.papers.audit.deviation import (
     compare_trigger,
     confidence_loss,
     factor_6,
+    larger_root,
     least_margin,
     quadratic_roots,
 )
@@ -59,9 +60,6 @@ check = stated_checks(__file__)
 LEARNER = "cw"
 
 
-# --- the update, section 3
-
-
 def left_deviation(a: float, phi: float) -> float:
     """Return sqrt(u / v) for the step a = alpha sqrt(v): eq. (12)."""
     return 0.5 * (-a * phi + math.sqrt(a * a * phi * phi + 4.0))
@@ -75,8 +73,7 @@ def root_13(r: float, phi: float) -> float:
 
 def root_14(r: float, phi: float) -> float:
     """Return alpha sqrt(v) at the margin r = m / sqrt(v) < phi: eq. (14)."""
-    psi, xi = 1.0 + phi * phi / 2.0, 1.0 + phi * phi
-    return (-r * psi + math.sqrt(r * r * phi**4 / 4.0 + phi * phi * xi)) / xi
+    return larger_root(r, 1.0, phi)
 
 
 def miss(a: float, r: float, phi: float) -> float:
@@ -187,8 +184,6 @@ def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 / variances + gain * x * x))
 
 
-# --- the kernel form, Theorem 2
-
 #: Eq. (20) as printed: nu_i = a.
 PRINTED_20 = replace(DERIVED, new_mean=lambda alpha, y, a: a)
 #: Eq. (21) as printed: x_r'x_s where x_r'x_i x_i'x_s belongs.
@@ -235,9 +230,6 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
     yield "Linear and quadratic kernel, separable data, count for count"
 
 
-# --- invariance, section 4.1
-
-
 @check
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     """Run CW from Sigma_1 = I and from a I, a between 1e-8 and 1e8."""
@@ -256,11 +248,9 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
 
 def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
     """Return the largest relative deviation from eq. (17)."""
-    root = math.sqrt(a)
-    gaps = [0.0]
+    root, gaps = math.sqrt(a), [0.0]
     for one, other in zip(run.updates, scaled.updates, strict=True):
-        gaps.append(abs(other.m / root - one.m) / math.sqrt(one.v))
-        gaps.append(abs(other.v / a - one.v) / one.v)
+        gaps += [abs(other.m / root - one.m) / math.sqrt(one.v), abs(other.v / a - one.v) / one.v]
         gaps.append(abs(other.alpha * root - one.alpha) * math.sqrt(one.v))
         gaps.append(abs(other.variance / a - one.variance) / one.variance)
     for mean, other_mean in zip(run.means, scaled.means, strict=True):
@@ -268,9 +258,6 @@ def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
     for sigma, other_sigma in zip(run.covariances, scaled.covariances, strict=True):
         gaps.append(float(np.abs(other_sigma / a - sigma).max() / np.abs(sigma).max()))
     return max(gaps)
-
-
-# --- the confidence loss, Lemma 5, in fifty digits
 
 
 @check
@@ -366,9 +353,6 @@ def figure_4(rng: np.random.Generator, trials: int) -> Instances:
         losses = [confidence_loss(x, phi) if x < phi else Decimal(0) for phi in (small, large)]
         wrong = losses[1] - losses[0] if x <= 0 else losses[0] - losses[1]
         yield Instance(wrong, x=x, small=small, large=large)
-
-
-# --- the mistake bound, section 4.2
 
 
 def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, Replay, Comparator]]:
@@ -518,9 +502,6 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
         spread = math.fsum(each.gain * float(comparator.mean @ each.z) ** 2 for each in run.updates)
         bound = factor_6(phi) * (2.0 * kl + spread)
         yield Instance(losses / bound - 1.0, phi=phi, losses=losses, bound=bound)
-
-
-# --- related work, section 6
 
 
 @check

@@ -39,9 +39,6 @@ from olbench.papers.audit.gaussians import (
 check = stated_checks(__file__)
 
 
-# --- passive-aggressive updates and the constraint, sections 3 to 5
-
-
 def clip(alpha: float, C: float) -> float:
     return min(alpha, C)
 
@@ -98,8 +95,7 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
         votes = np.sign(matched_draws(rng, each.mean, each.covariance, GIBBS_DRAWS) @ each.x)
         share = float((votes > 0.0).mean())
         if abs(share - 0.5) > 3.0 / math.sqrt(GIBBS_DRAWS):
-            label = 1.0 if share > 0.5 else -1.0
-            printed = 1.0 if probability > 0.5 else -1.0
+            label, printed = (1.0 if chance > 0.5 else -1.0 for chance in (share, probability))
             shown = {"mu.x": each.mean @ each.x, "y": each.y, "Pr[M >= 0]": probability}
             shown["votes for +1"] = share
             yield Instance(printed != label, majority_label(probability, each.y) != label, **shown)
@@ -226,9 +222,6 @@ def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(distance(problem, *closed, linear), distance(problem, *closed, exact), **shown)
 
 
-# --- diagonal covariances, section 6
-
-
 def l2_projection(covariance: Floats) -> Floats:
     """Return the diagonal that section 6.1 calls L2."""
     return np.diag(covariance).copy()
@@ -243,20 +236,17 @@ def kl_projection(covariance: Floats) -> Floats:
 Price = Callable[[Floats, Floats], float]
 
 
-def _nearest_diagonal(covariance: Floats, price: Price) -> Floats:
-    def value(logs: Floats) -> float:
-        return price(np.diag(np.exp(logs)), covariance)
-
-    answer = minimize(value, np.log(np.diag(covariance)), method="BFGS", options={"gtol": 1e-9})
-    return np.asarray(np.exp(answer.x))
-
-
 def _compare_projection(
     rng: np.random.Generator, trials: int, project: Callable[[Floats], Floats], price: Price
 ) -> Instances:
     for _ in range(trials):
-        _, covariance = random_gaussian(rng, int(rng.integers(2, 5)))
-        best, ours = _nearest_diagonal(covariance, price), project(covariance)
+        _, sigma = random_gaussian(rng, int(rng.integers(2, 5)))
+
+        def value(logs: Floats, sigma: Floats = sigma) -> float:
+            return price(np.diag(np.exp(logs)), sigma)
+
+        answer = minimize(value, np.log(np.diag(sigma)), method="BFGS", options={"gtol": 1e-9})
+        best, ours = np.exp(answer.x), project(sigma)
         yield Instance(np.abs(ours / best - 1.0).max(), ours=ours, best=best)
 
 
@@ -389,10 +379,8 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
 
 @check
 def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
-    for step in (
-        Diagonal(-1.0, np.array([1.0, 0.0]), 1.0),
-        *_diagonal_steps(rng, POINTS * trials, "deviation"),
-    ):
+    first = Diagonal(-1.0, np.array([1.0, 0.0]), 1.0)
+    for step in (first, *_diagonal_steps(rng, POINTS * trials, "deviation")):
         if step.m < 0.0:
             scaled, d = _g_at_lower(step) * step.lower, len(step.terms)
             shown = {**step.shown, "L": step.lower, "g(L)": scaled / step.lower, "-d/L": -d / step.lower}
@@ -440,12 +428,10 @@ def binary_search(rng: np.random.Generator, trials: int) -> Instances:
     for accuracy, width in cases:
         target, widths = rng.random(), (width, 16.0 * width)
         few, many = (halvings(target, each, accuracy) for each in widths)
-        gaps = [
-            count - predicted_halvings(each, accuracy)
-            for count, each in zip((few, many), widths, strict=True)
-        ]
+        predicted = [predicted_halvings(each, accuracy) for each in widths]
+        gap = max(abs(few - predicted[0]), abs(many - predicted[1]))
         shown = {"e": accuracy, "U - L": width, "halvings": few, "halvings at 16 (U - L)": many}
-        yield Instance(abs(many / (16.0 * few) - 1.0), float(max(map(abs, gaps))), **shown)
+        yield Instance(abs(many / (16.0 * few) - 1.0), gap, **shown)
 
 
 def halvings(target: float, width: float, accuracy: float) -> int:
@@ -459,9 +445,6 @@ def halvings(target: float, width: float, accuracy: float) -> int:
 
 def predicted_halvings(width: float, accuracy: float) -> int:
     return max(0, math.ceil(math.log2(width / accuracy)))
-
-
-# --- combining classifiers, section 7.10
 
 
 def combined_precision(precisions: list[Floats]) -> Floats:

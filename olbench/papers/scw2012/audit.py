@@ -40,9 +40,6 @@ from olbench.papers.audit.runs import (
 check = stated_checks(__file__)
 
 
-# --- the updates, sections 2 and 3
-
-
 def _problem(rng: np.random.Generator, price: Literal["none", "linear", "squared"]) -> Problem:
     return replace(draw_problem(rng), price=price, C=10.0 ** rng.uniform(-1.5, 1.5))
 
@@ -163,8 +160,6 @@ def soft(phi: float, C: float, a: float = 1.0) -> Algorithm:
     return confident("scw1", phi, C=C, a=a, form="root")
 
 
-# --- the kernel form, section 4.2
-
 #: Lemma 1 as printed: nu_i = 1 and no a, and x_r'x_s where x_r'x_i x_i'x_s belongs.
 PRINTED_LEMMA_1 = Coefficients(lambda alpha, y, a: 1.0, printed_block, lambda w, a: w, lambda a: 1.0)
 
@@ -179,9 +174,6 @@ def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     for X, y, a, phi, C in cases:
         run, step = replay(soft(phi, C, a), X, y), scalar_step("scw1", (C, phi))
         yield compare_forms(run, (X, y, a), step, (PRINTED_LEMMA_1, DERIVED), phi=phi, C=C)
-
-
-# --- the loss bound, section 4.3
 
 
 def soft_loss(r: float, v: float, phi: float, C: float) -> float:
