@@ -137,15 +137,6 @@ class _Parser:
         return self.source.fail(self.token.start if start is None else start, reason)
 
     def rule(self) -> Rule:
-        self._check_arrows()
-        conditions = [self.condition()]
-        while self.accept("and"):
-            conditions.append(self.condition())
-        if not self.next_is("=>"):
-            raise self.fail(f"'{self.token.text}' is not expected here; conditions are joined with 'and'")
-        return Rule(self.source, tuple(conditions), self.head())
-
-    def _check_arrows(self) -> None:
         for token in self.tokens:
             if (token.kind, token.text) == ("keyword", "or"):
                 raise self.fail(
@@ -158,6 +149,12 @@ class _Parser:
             raise self.fail("the '=>' is missing; a rule is 'conditions => class'", end.start)
         if "=>" in self.source.text[end.start :]:
             raise self.fail("'=>' comes once, before the class; 'at least' is written >=", arrow.start)
+        conditions = [self.condition()]
+        while self.accept("and"):
+            conditions.append(self.condition())
+        if not self.next_is("=>"):
+            raise self.fail(f"'{self.token.text}' is not expected here; conditions are joined with 'and'")
+        return Rule(self.source, tuple(conditions), self.head())
 
     def head(self) -> Head:
         text = self.source.text[self.token.end :]
@@ -359,7 +356,15 @@ class _Parser:
         while sign := self.accept("*", "/"):
             other = self.factor()
             if sign.text == "/":
-                product = self._quotient(product, other)
+                if not other.is_constant:
+                    raise self.fail(
+                        "a ratio of features is not linear; multiply both sides, or add it to the data as a "
+                        "feature",
+                        other.start,
+                    )
+                if other.constant == 0.0:
+                    raise self.fail("this divides by zero", other.start)
+                product = product.times(1.0 / other.constant)
             elif product.is_constant or other.is_constant:
                 constant, sum = (product, other) if product.is_constant else (other, product)
                 product = sum.times(constant.constant)
@@ -371,16 +376,6 @@ class _Parser:
         if self.next_is("^"):
             raise self.fail("a power of a feature is not linear; add it to the data as a feature of its own")
         return product
-
-    def _quotient(self, numerator: Linear, denominator: Linear) -> Linear:
-        if not denominator.is_constant:
-            raise self.fail(
-                "a ratio of features is not linear; multiply both sides, or add it to the data as a feature",
-                denominator.start,
-            )
-        if denominator.constant == 0.0:
-            raise self.fail("this divides by zero", denominator.start)
-        return numerator.times(1.0 / denominator.constant)
 
     def factor(self) -> Linear:
         token = self.token

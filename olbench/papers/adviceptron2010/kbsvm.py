@@ -6,10 +6,9 @@ The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, the linear 
 Mangasarian and Shavlik, NIPS 2003), the hinge form P(w) = |w|^2 / 2 and absolute values for L.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from threading import Lock
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -66,23 +65,13 @@ def solve_kbsvm(
     return problem.solution(*solve(problem, lam, mu))
 
 
+@lru_cache(maxsize=KEPT)
 def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
     """Solve the quadratic form for advice alone, without b: where `start: advice` begins."""
-    key = (advice.fingerprint, mu)
-    with _lock:
-        solution = _known.get(key)
-    if solution is None:
-        problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
-        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu))
-        with _lock:
-            _known[key] = solution
-            if len(_known) > KEPT:
-                _known.popitem(last=False)
-    return solution
+    problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
+    return problem.solution(*_solve_quadratic(problem, 1.0, mu))
 
 
-_lock = Lock()
-_known: OrderedDict[tuple[str, float], KBSVM] = OrderedDict()
 #: E, A and b of E x = 0, A x <= b.
 _Constraints = tuple[Any, Any, Floats]
 

@@ -51,9 +51,6 @@ def _group(runs: Sequence[SiteRun], name: str) -> dict[str, Pairs]:
     return found
 
 
-# --- addresses ---
-
-
 def algorithm_folder(id: str) -> str:
     return f"algorithms/{file_name(id)}"
 
@@ -68,9 +65,6 @@ def board_folder(protocol: str, measure: str) -> str:
 
 def anchor(run: SiteRun) -> str:
     return f"run-{file_name(run.name)}"
-
-
-# --- rows ---
 
 
 def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -151,9 +145,6 @@ def _provenance(run: SiteRun) -> dict[str, Any]:
 
 def _runs_of(pairs: Pairs) -> list[SiteRun]:
     return list({run.name: run for run, _ in pairs}.values())
-
-
-# --- pages ---
 
 
 def _dataset_page(name: str, pairs: Pairs) -> SitePage:
