@@ -53,7 +53,12 @@ CLAIMS = {
 
 
 def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list[Part]:
-    before = "\n".join((*headline_lines(report, report.made[:10], NAMED), *_describe_claims(report)))
+    headlines = headline_lines(report, report.made[:10], NAMED)
+    if report.claims:
+        counts = Counter(claim.verdict for claim in report.claims)
+        words = [f"{counts[each]} {CLAIMS[each][counts[each] > 1]}" for each in CLAIMS if counts[each]]
+        headlines.append(f"Of {count(len(report.claims), 'claim')} of the paper, {', '.join(words)}")
+    before = "\n".join(headlines)
     steps = next_steps(report, again)
     longest = max(len(command) for command, _ in steps)
     next_lines = "\n".join(["Next", *(f"  {command:{longest}}  {why}" for command, why in steps)])
@@ -62,20 +67,9 @@ def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     room = max(FEWEST, height - lines - len(texts) - AROUND)
-    return list(highlight([before, best_rows(report, room, again), *texts[1:]], report.results.highlighted))
-
-
-def best_rows(report: Report, room: int, again: str) -> Grid:
     rows = list(filter(report.results.is_contestant, report.rows))
-    return all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room, again)
-
-
-def _describe_claims(report: Report) -> list[str]:
-    if not report.claims:
-        return []
-    counts = Counter(claim.verdict for claim in report.claims)
-    words = [f"{counts[each]} {CLAIMS[each][counts[each] > 1]}" for each in CLAIMS if counts[each]]
-    return [f"Of {count(len(report.claims), 'claim')} of the paper, {', '.join(words)}"]
+    table = all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room, again)
+    return list(highlight([before, table, *texts[1:]], report.results.highlighted))
 
 
 def all_rows(report: Report, rows: list[Entry]) -> Grid:

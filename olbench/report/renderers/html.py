@@ -32,14 +32,18 @@ def render(document: Document[Subject]) -> str:
     scripts = [*([read_part("plot.js")] if drawn else []), read_part("common.js") + read_part("page.js")]
     rendered = {file: get_format(form).render(document, SCREEN) for file, form in document.downloads.items()}
     files = {file: text.encode() for file, text in {**rendered, **document.attachments}.items()}
+    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
+    data = json.dumps(drawn, separators=(",", ":"), allow_nan=False)
     return _fill(
         "page.html.j2",
         document=document,
         sections=[_section(each, values[each.id], document) for each in document.sections if each.on_page],
         style=read_part("page.css"),
         scripts=scripts,
-        policy=_policy(scripts),
-        data_json=_json_in_html(drawn),
+        policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:",
+        # Whatever the names contain, it must not close the script element around it.
+        data_json=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         downloads={file: _address(file, content) for file, content in files.items()},
     )
 
@@ -97,18 +101,6 @@ def read_part(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def _policy(scripts: list[str]) -> str:
-    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
-    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-
-
-def _json_in_html(value: Any) -> str:
-    """Return JSON that cannot close the script element around it, whatever the names contain."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 def _address(name: str, content: bytes) -> str:
     kind = TYPES.get(name.rpartition(".")[2], "text/plain")
     content = _compress(content) if name.endswith(".gz") else content
@@ -138,10 +130,6 @@ def _minus(text: str) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _ratio(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
-
-
 def _p_value(value: float | None) -> str:
     return DASH if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
@@ -153,7 +141,9 @@ FILTERS: dict[str, Any] = {
     "p_value": _p_value,
     "p_words": lambda p: "unknown" if p is None else f"{'' if p < 1e-4 else '= '}{_p_value(p)}",
     "slug": lambda verdict: verdict.replace(" ", "-"),
-    "ratio": _ratio,
+    "ratio": lambda value: (
+        f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+    ),
     "grouped": lambda value: DASH if value is None else f"{value:,}",
     "plural": count,
     "many": plural,

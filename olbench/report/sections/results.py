@@ -170,28 +170,27 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
 
 
 def flat_records(report: Report) -> list[dict[str, Any]]:
-    return [_flat(entry, report) for entry in report.rows]
-
-
-def _flat(entry: Entry, report: Report) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "dataset": entry.dataset,
-        "algorithm": entry.algorithm,
-        "label": entry.label,
-        "params": settings(entry),
-        plural(entry.protocol.numbered): entry.done,
-        "best": report.results.is_best(entry),
-        "timing": entry.timing,
-    }
-    for quantity in report.protocol.quantities:
-        record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
-    record |= vars(report.results.costs(entry))
-    for name in (quantity.name for quantity in entry.protocol.judged):
-        judgement = report.judgements_of(entry).get(name)
-        record[f"reported_{name}_mean"] = judgement.reported.mean if judgement else None
-        record[f"reported_{name}_std"] = judgement.reported.deviation if judgement else None
-        record[f"{name}_verdict"] = judgement.verdict if judgement else None
-    return record
+    records = []
+    for entry in report.rows:
+        record: dict[str, Any] = {
+            "dataset": entry.dataset,
+            "algorithm": entry.algorithm,
+            "label": entry.label,
+            "params": settings(entry),
+            plural(entry.protocol.numbered): entry.done,
+            "best": report.results.is_best(entry),
+            "timing": entry.timing,
+        }
+        for quantity in report.protocol.quantities:
+            record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
+        record |= vars(report.results.costs(entry))
+        for name in (quantity.name for quantity in entry.protocol.judged):
+            judgement = report.judgements_of(entry).get(name)
+            record[f"reported_{name}_mean"] = judgement.reported.mean if judgement else None
+            record[f"reported_{name}_std"] = judgement.reported.deviation if judgement else None
+            record[f"{name}_verdict"] = judgement.verdict if judgement else None
+        records.append(record)
+    return records
 
 
 def page(report: Report) -> Mapping[str, Any]:

@@ -7,12 +7,14 @@ from typing import Any
 from olbench.algorithms import definitions
 from olbench.analysis.results import Entry
 from olbench.data.catalog import catalog
+from olbench.errors import escape_controls as show
 from olbench.errors import plural
 from olbench.records.quantities import Quantity
 from olbench.report.grid import capitalise, count
+from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import is_time, settings
 from olbench.report.site.model import Leaderboard, SiteRun, make_leaderboard
-from olbench.report.site.names import file_name, quote, show
+from olbench.report.site.names import file_name, quote
 
 FACETS = ("data set", "algorithm", "paper", "protocol", "measure")
 
@@ -123,22 +125,23 @@ def _by_place(run: SiteRun, entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _provenance(run: SiteRun) -> dict[str, Any]:
-    facts = run.facts
-    changes = " with uncommitted changes" if facts["dirty"] else ""
+    file, results = run.results.run, run.results
+    changes = " with uncommitted changes" if file.dirty else ""
+    repeats = max((entry.planned for entry in results.entries), default=0)
     return {
         "name": show(run.name),
         "quoted": quote(run.name),
         "anchor": anchor(run),
         "protocol": show(run.protocol),
         "paper": show(run.paper),
-        "ended": show((facts["ended"] or "not finished")[:16].replace("T", " ")),
-        "commit": show(facts["commit"][:12] + changes) if facts["commit"] else "",
-        "machine": show(facts["machine"]),
-        "versions": show(", ".join(f"{name} {each}" for name, each in facts["versions"].items())),
-        "repeats": show(count(facts["repeats"], facts["numbered"])),
-        "seed": facts["seed"],
-        "timing": facts["timing"],
-        "unfinished": facts["unfinished"],
+        "ended": show((file.end or "not finished")[:16].replace("T", " ")),
+        "commit": show(file.commit[:12] + changes) if file.commit else "",
+        "machine": show(machine_text(file)),
+        "versions": show(", ".join(f"{name} {each}" for name, each in file.versions.items())),
+        "repeats": show(count(repeats, results.numbered)),
+        "seed": results.config.seed,
+        "timing": " and ".join(sorted({entry.timing for entry in run.entries})),
+        "unfinished": len(results.missing),
         "results": len(run.entries),
     }
 
@@ -352,7 +355,6 @@ def _winners(run: SiteRun, facets: "_Facets") -> Iterator[dict[str, Any]]:
 
 class _Facets:
     def __init__(self, runs: Sequence[SiteRun]):
-        self.options: dict[str, list[str]] = {facet: [] for facet in FACETS}
         found: dict[str, set[str]] = {facet: set() for facet in FACETS}
         for run in runs:
             for facet, values in self._values(_pairs(run), None).items():
