@@ -80,7 +80,10 @@ def command(
             "name one subject and what it should be, as in `olbench conform MODULE:OBJECT --as arow`; "
             "--command names a program"
         )
-    verdict = examine(spec, id, settings, renamed, expose, program, find_data(names, rounds), allow)
+    from olbench.conformance.inputs import read_data
+
+    data = [read_data(name, rounds) for each in names for name in each.split(",")]
+    verdict = examine(spec, id, settings, renamed, expose, program, data, allow)
     deliver(rendered(verdict, form, spec or ""), output, "verdict")
     sys.exit(0 if verdict.conforms else 1)
 
@@ -107,12 +110,6 @@ def examine(
         subject = ProcessSubject(str(program), params)
     allowed = [name for each in allow for name in each.split(",")]
     return judge(subject, definition, params, data=data, allow=allowed)
-
-
-def find_data(names: tuple[str, ...], rounds: int) -> "list[Input]":
-    from olbench.conformance.inputs import read_data
-
-    return [read_data(name, rounds) for each in names for name in each.split(",")]
 
 
 def rendered(verdict: "Conformance", form: str, place: str) -> str:

@@ -16,7 +16,7 @@ from olbench.learners.own_rules import run_rule
 from olbench.protocols.definition import Cell, Known
 from olbench.protocols.specs import Config
 from olbench.records import ledger
-from olbench.records.quantities import SECONDS, Quantity, mean_and_deviation
+from olbench.records.quantities import SECONDS, mean_and_deviation
 from olbench.report.grid import DETAIL, FLAG, KEPT, TIME, Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def show_results(cells: Sequence[Cell], known: Known) -> None:
-    protocol, alone = cells[0].protocol, is_timed_alone(cells, known)
+    protocol = cells[0].protocol
+    reported = (known.get(trial.key) for cell in cells for trial in cell.reported(known))
+    finished = (record for record in reported if record and record["status"] == "ok")
+    alone = all(record["timing"] == "exclusive" for record in finished)
     quantities = [
         each
         for each in protocol.quantities
@@ -39,7 +42,11 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
     for cell in cells:
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
-        spreads = [_spread(each, [each.of(record) for record in good]) for each in quantities]
+        values = {each: [each.of(record) for record in good] for each in quantities}
+        spreads = [
+            each.spread(*mean_and_deviation(own)) if len(own) > 1 else "".join(map(each.text, own))
+            for each, own in values.items()
+        ]
         if not good:
             spreads[0] = "failed" if records else "not run"
         warning = _warning(cell, good, len(records) - len(good), cell.is_undecided(known))
@@ -48,17 +55,6 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
         rows.append(boxes(cell.source.name, label, *spreads, _notes(cell, good)))
     # Below the table, where no width drops them.
     show_parts(Grid("", columns, tuple(rows)), *(["\n".join(warnings)] if warnings else []))
-
-
-def _spread(quantity: Quantity, values: list[float]) -> str:
-    if len(values) > 1:
-        return quantity.spread(*mean_and_deviation(values))
-    return "".join(map(quantity.text, values))
-
-
-def is_timed_alone(cells: Sequence[Cell], known: Known) -> bool:
-    reported = (known.get(trial.key) for cell in cells for trial in cell.reported(known))
-    return all(record["timing"] == "exclusive" for record in reported if record and record["status"] == "ok")
 
 
 def _notes(cell: Cell, records: list[dict[str, Any]]) -> str:
@@ -106,7 +102,7 @@ def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
     seconds, memory = 0.0, 0
     for source in sources.values():
         own = [cell for cell in cells if cell.source is source]
-        estimate = sum(_seconds(each) for each in reuse if each.cell.source is source)
+        estimate = sum(_seconds(each) for each in reuse if each.cell.source is source and each.would_run)
         seconds += estimate
         memory += source.bytes
         trials, passes = sum(cell.repeats for cell in own), sum(cell.tuning_passes for cell in own)
@@ -158,8 +154,6 @@ def _compile(cells: Sequence[Cell]) -> float:
 
 
 def _seconds(planned: CellReuse) -> float:
-    if not planned.would_run:
-        return 0.0
     cell = planned.cell
     try:
         seconds = run_rule(cell.definition, cell.probe_seconds)

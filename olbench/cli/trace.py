@@ -96,15 +96,10 @@ def render(traced: "Trace", dataset: str, form: str, output: Path | None) -> str
 
 def as_json(traced: "Trace", dataset: str) -> str:
     import json
-    import math
 
-    rounds = [
-        {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
-        for row in traced.to_frame().to_dict("records")
-    ]
+    from olbench.report.renderers.json import make_finite
+
+    rounds = make_finite(traced.to_frame().to_dict("records"))
     about = {"dataset": dataset, "algorithm": traced.algorithm.id, "params": dict(traced.algorithm.params)}
     return f"{json.dumps({**about, 'rounds': rounds}, indent=1)}\n"
 
