@@ -60,12 +60,9 @@ class Contrast:
         return sum(y > x for x, y in self.points.values())
 
     @property
-    def equal(self) -> int:
-        return sum(y == x for x, y in self.points.values())
-
-    @property
     def count(self) -> str:
-        ties = f", {self.equal} on the line" if self.equal else ""
+        equal = sum(y == x for x, y in self.points.values())
+        ties = f", {equal} on the line" if equal else ""
         return f"{self.above} of {len(self.points)} above the line{ties}"
 
 

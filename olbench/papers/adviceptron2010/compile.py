@@ -31,11 +31,7 @@ def compile_texts(
 
 
 def compile_rules(
-    rules: Sequence[Rule],
-    names: Names,
-    missing: str = "refuse",
-    domain: bool = False,
-    sources: Sequence[str] = (),
+    rules: Sequence[Rule], names: Names, missing: str, domain: bool, sources: Sequence[str] = ()
 ) -> Advice:
     """A condition on a feature that the data lacks is refused, or with missing="drop" left out.
 

@@ -226,18 +226,16 @@ class _Parser:
             )
         else:
             return None
-        k = self._count()
+        token = self.take()
+        if token.kind == "name" and token.text.lower() in NUMBERS:
+            k = NUMBERS.index(token.text.lower())
+        elif token.kind == "number" and token.text.isdigit():
+            k = self._whole(token)
+        else:
+            raise self.fail(f"'{token.text}' is not a whole number of features", token.start)
         if not self.accept("of"):
             raise self.fail(f"'of' is missing, as in 'at {kind} {k} of spacers(1-4) present'")
         return kind, k, start
-
-    def _count(self) -> int:
-        token = self.take()
-        if token.kind == "name" and token.text.lower() in NUMBERS:
-            return NUMBERS.index(token.text.lower())
-        if token.kind == "number" and token.text.isdigit():
-            return self._whole(token)
-        raise self.fail(f"'{token.text}' is not a whole number of features", token.start)
 
     def _whole(self, token: Token) -> int:
         """Return a number of or for features; a range of more than these would only fill the memory."""

@@ -89,17 +89,14 @@ class _Problem:
         self.size = int(ends[-1])
         self.columns = [self.u.start + sum(sizes[:i]) for i in range(self.m)]
         biased = float(bias and advice.constant is None)
-        self.equal = self._equations(advice)
-        self.below = self._inequalities(X, y, advice, biased)
-
-    def _equations(self, advice: Advice) -> Any:
-        """Return D_i'u_i + z_i w + eta_i = 0, one block of n rows per set."""
+        # D_i'u_i + z_i w + eta_i = 0, one block of n rows per set.
         entries = _Entries()
         for i, (each, column) in enumerate(zip(advice, self.columns, strict=True)):
             entries.add_diagonal(self.n, i * self.n, self.w.start, float(each.z))
             entries.add_block(each.D.T, i * self.n, column)
         entries.add_diagonal(self.n * self.m, 0, self.eta.start, 1.0)
-        return entries.matrix(self.n * self.m, self.size)
+        self.equal = entries.matrix(self.n * self.m, self.size)
+        self.below = self._inequalities(X, y, advice, biased)
 
     def _inequalities(self, X: Floats, y: Floats, advice: Advice, biased: float) -> Any:
         """Return rows that times the variables are at most minus one, as in (4) with the sign reversed."""
@@ -167,17 +164,13 @@ def _solve_hinge(problem: _Problem, lam: float, mu: float) -> tuple[Floats, floa
 
 
 def _run_clarabel(
-    problem: _Problem,
-    mu: float,
-    costs: tuple[Floats, Floats],
-    constraints: _Constraints,
-    positive: list[slice],
+    problem: _Problem, mu: float, costs: tuple[Floats, Floats], limited: _Constraints, positive: list[slice]
 ) -> tuple[Floats, float]:
     """Minimise squares . x^2 / 2 + prices . x under the constraints, where some parts are positive."""
     import clarabel
 
     squares, prices = costs
-    equal, below, limits = constraints
+    equal, below, limits = limited
     rows = sp.vstack([equal, below, *(-_select(part, squares.size) for part in positive)]).tocsc()
     equations, inequalities = equal.shape[0], rows.shape[0] - equal.shape[0]
     limits = np.concatenate([np.zeros(equations), limits, np.zeros(inequalities - limits.size)])

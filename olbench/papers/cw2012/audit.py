@@ -142,7 +142,6 @@ def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def deviation_term(covariance: Floats, x: Floats) -> float:
-    """Return sqrt(x' Sigma x), the term of (9)."""
     return math.sqrt(float(x @ covariance @ x))
 
 
@@ -290,7 +289,6 @@ class Diagonal:
         return max(0.0, -self.m / self.v)
 
     def f(self, alpha: float) -> float:
-        """Return f of (33)."""
         s = self.terms * self.phi
         return self.m + alpha * self.v - float((s / (1.0 + 2.0 * alpha * s)).sum())
 

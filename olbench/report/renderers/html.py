@@ -49,21 +49,18 @@ def render(document: Document[Subject]) -> str:
 
 
 def section_values(document: Document[Subject]) -> dict[str, dict[str, Any]]:
-    return {section.id: _values(section, document) for section in document.sections if section.on_page}
-
-
-def _values(section: Section[Subject], document: Document[Subject]) -> dict[str, Any]:
-    subject = document.subject
-    if section.page is not None:
-        shown: dict[str, Any] = make_finite(dict(section.page(subject)))
-        return shown
-    return {
-        "parts": [
-            {"grid": part} if isinstance(part, Grid) else {"paragraphs": part.splitlines()}
-            for part in highlight(section.parts(subject), document.highlighted)
-        ],
-        "figures": [_figure(name, draw()) for name, draw in section.figures(subject).items()],
-    }
+    values: dict[str, dict[str, Any]] = {}
+    for section in (each for each in document.sections if each.on_page):
+        if section.page is not None:
+            values[section.id] = make_finite(dict(section.page(document.subject)))
+            continue
+        parts = highlight(section.parts(document.subject), document.highlighted)
+        figures = section.figures(document.subject)
+        values[section.id] = {
+            "parts": [{"grid": p} if isinstance(p, Grid) else {"paragraphs": p.splitlines()} for p in parts],
+            "figures": [_figure(name, draw()) for name, draw in figures.items()],
+        }
+    return values
 
 
 def _figure(name: str, figure: "Figure") -> dict[str, str]:
