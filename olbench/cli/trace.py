@@ -93,11 +93,8 @@ def render(traced: "Trace", dataset: str, form: str, output: Path | None) -> str
         from olbench.report.renderers.json import make_finite
 
         rounds = make_finite(traced.to_frame().to_dict("records"))
-        about = {
-            "dataset": dataset,
-            "algorithm": traced.algorithm.id,
-            "params": dict(traced.algorithm.params),
-        }
+        algorithm = traced.algorithm
+        about = {"dataset": dataset, "algorithm": algorithm.id, "params": dict(algorithm.params)}
         return f"{json.dumps({**about, 'rounds': rounds}, indent=1)}\n"
     from olbench.report.renderers import text as renderer
 

@@ -133,10 +133,7 @@ def _read_rule(item: Node, lines: list[str]) -> tuple[Rule, str]:
         item = Node({"rule": item}, item.place, {"rule": item.place})
     given = structs.read_keys(RULE_KEYS, item, "a rule")
     text, place = given["rule"], item.value["rule"].place
-    return parse_rule(RuleText(text, place, _column(text, place, lines))), given.get("source", "")
-
-
-def _column(text: str, place: str, lines: list[str]) -> int | None:
     number = place.rpartition(":")[2]
     line = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else ""
-    return line.index(text) + 1 if text in line else None
+    column = line.index(text) + 1 if text in line else None
+    return parse_rule(RuleText(text, place, column)), given.get("source", "")

@@ -380,19 +380,15 @@ def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
     first = Diagonal(-1.0, np.array([1.0, 0.0]), 1.0)
     for step in (first, *_diagonal_steps(rng, POINTS * trials, "deviation")):
         if step.m < 0.0:
-            scaled, d = _g_at_lower(step) * step.lower, len(step.terms)
+            m, phi, d = Decimal(step.m), Decimal(step.phi), len(step.terms)
+            terms = [Decimal(float(term)) for term in step.terms if term > 0.0]
+            v = sum(terms, Decimal(0))
+            alpha = -m / v
+            margin = m + alpha * v
+            shares = [phi * phi * s / (margin + alpha * phi * phi * s) for s in terms]
+            scaled = float(margin - sum(shares, Decimal(0))) * step.lower
             shown = {**step.shown, "L": step.lower, "g(L)": scaled / step.lower, "-d/L": -d / step.lower}
             yield Instance(abs(scaled / d + 1.0), abs(scaled / features(step) + 1.0), **shown)
-
-
-def _g_at_lower(step: Diagonal) -> float:
-    m, phi = Decimal(step.m), Decimal(step.phi)
-    terms = [Decimal(float(term)) for term in step.terms if term > 0.0]
-    v = sum(terms, Decimal(0))
-    alpha = -m / v
-    margin = m + alpha * v
-    shares = [phi * phi * s / (margin + alpha * phi * phi * s) for s in terms]
-    return float(margin - sum(shares, Decimal(0)))
 
 
 def features(step: Diagonal) -> int:

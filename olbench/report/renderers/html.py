@@ -13,7 +13,7 @@ from olbench.report.document import Document
 from olbench.report.grid import Grid, capitalise, count, highlight
 from olbench.report.renderers import Format, Screen, get_format
 from olbench.report.renderers.json import make_finite
-from olbench.report.sections import Section, Subject
+from olbench.report.sections import Subject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,13 +32,18 @@ def render(document: Document[Subject]) -> str:
     scripts = [*([read_part("plot.js")] if drawn else []), read_part("common.js") + read_part("page.js")]
     rendered = {file: get_format(form).render(document, SCREEN) for file, form in document.downloads.items()}
     files = {file: text.encode() for file, text in {**rendered, **document.attachments}.items()}
+    sections, shared = [], {"about": document.subject, "large": document.large}
+    for each in (each for each in document.sections if each.on_page):
+        names = {"id": each.id, "title": each.title}
+        template = PLAIN if each.page is None else f"{each.id}.html.j2"
+        sections.append({**names, "html": _fill(template, **(names | shared | values[each.id]))})
     hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
     allowed = " ".join(f"'sha256-{each}'" for each in hashes)
     data = json.dumps(drawn, separators=(",", ":"), allow_nan=False)
     return _fill(
         "page.html.j2",
         document=document,
-        sections=[_section(each, values[each.id], document) for each in document.sections if each.on_page],
+        sections=sections,
         style=read_part("page.css"),
         scripts=scripts,
         policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:",
@@ -69,14 +74,6 @@ def _figure(name: str, figure: "Figure") -> dict[str, str]:
 
     address = f"data:image/svg+xml;base64,{base64.b64encode(as_bytes(figure, 'svg')).decode()}"
     return {"name": name, "caption": str(figure.get_label()), "address": address}
-
-
-def _section(
-    section: Section[Subject], values: dict[str, Any], document: Document[Subject]
-) -> dict[str, str]:
-    names, template = {"id": section.id, "title": section.title}, f"{section.id}.html.j2"
-    context = {**names, "about": document.subject, "large": document.large, **values}
-    return {**names, "html": _fill(PLAIN if section.page is None else template, **context)}
 
 
 def _compress(content: bytes) -> bytes:

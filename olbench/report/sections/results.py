@@ -83,15 +83,12 @@ def parts(report: Report) -> Iterator[Grid]:
             rows.append(boxes(flagged_label(entry), *quantity_boxes(report, entry), settings(entry), *more))
         columns = left("algorithm") + quantity_columns(report, block) + others
         notes = flag_note(report, block), note if dataset == list(blocks)[-1] else ""
-        yield Grid(_title(report, dataset), columns, rows, " ".join(filter(None, notes)))
-
-
-def _title(report: Report, dataset: str) -> str:
-    facts = report.results.run.data.get(dataset)
-    name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
-    numbers = report.paper.numbers if report.paper else ()
-    wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
-    return f"{', '.join(wheres)}: {name}" if wheres else name
+        facts = report.results.run.data.get(dataset)
+        name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
+        numbers = report.paper.numbers if report.paper else ()
+        wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
+        title = f"{', '.join(wheres)}: {name}" if wheres else name
+        yield Grid(title, columns, rows, " ".join(filter(None, notes)))
 
 
 def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, ...]:

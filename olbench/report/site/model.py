@@ -9,9 +9,6 @@ from olbench.analysis import stats
 from olbench.analysis.results import Entry, Results
 from olbench.records.quantities import Quantity
 from olbench.report.sections.results import is_time
-from olbench.report.site.names import quote
-
-KEY = 12
 
 
 @dataclass(frozen=True)
@@ -70,17 +67,6 @@ class SiteRun:
             name: {entry.label: entry.mean(quantity) for entry in self.results.contestants(name)}
             for name in names
         }
-
-    def verify_command(self, entry: Entry) -> str:
-        return f"olbench verify {quote(self.name)} --trial {key_of(entry)}"
-
-    def state_bytes(self, entry: Entry) -> float | None:
-        known = self.results.costs(entry).state_bytes
-        return None if known is None else float(known)
-
-
-def key_of(entry: Entry) -> str:
-    return entry.keys[int(entry.columns["number"][0])][:KEY]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from olbench.report.sections.results import is_time, settings
 from olbench.report.site.model import Leaderboard, SiteRun, make_leaderboard
 from olbench.report.site.names import file_name, quote
 
+#: The letters of a trial's key that commands show.
+KEY = 12
 FACETS = ("data set", "algorithm", "paper", "protocol", "measure")
 
 
@@ -84,7 +86,7 @@ def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
         else "Seconds",
         "tagged": len(timings) > 1,
         "labelled": any(entry.label != entry.algorithm for entry in entries),
-        "stated": any(run.state_bytes(entry) is not None for entry in entries),
+        "stated": any(run.results.costs(entry).state_bytes is not None for entry in entries),
         "counted": len(trials) > 1,
         "trials": count(trials[0], numbered) if len(trials) == 1 else plural(numbered),
         "rows": [_row(run, entry) for entry in entries],
@@ -92,7 +94,7 @@ def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _row(run: SiteRun, entry: Entry) -> dict[str, Any]:
-    state = run.state_bytes(entry)
+    state, key = run.results.costs(entry).state_bytes, entry.keys[int(entry.columns["number"][0])]
     return {
         "dataset": show(entry.dataset),
         "dataset_folder": dataset_folder(entry.dataset),
@@ -104,7 +106,7 @@ def _row(run: SiteRun, entry: Entry) -> dict[str, Any]:
         "trials": entry.done if entry.done == entry.planned else f"{entry.done} of {entry.planned}",
         "state": "not known" if state is None else f"{state:,.0f}",
         "params": show(settings(entry)),
-        "command": run.verify_command(entry),
+        "command": f"olbench verify {quote(run.name)} --trial {key[:KEY]}",
     }
 
 
