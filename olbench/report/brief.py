@@ -11,20 +11,8 @@ from olbench.analysis.results import Entry
 from olbench.errors import UserError
 from olbench.records.container import is_bundle
 from olbench.records.shipped import REFERENCE
-from olbench.report.grid import (
-    DETAIL,
-    FLAG,
-    PAPER,
-    Column,
-    Grid,
-    Part,
-    boxes,
-    count,
-    highlight,
-    left,
-    list_some,
-    right,
-)
+from olbench.report import grid
+from olbench.report.grid import Column, Grid, Part, boxes, count, highlight, left, list_some, right
 from olbench.report.model import Report
 from olbench.report.sections.headline import headline_lines
 from olbench.report.sections.results import (
@@ -79,7 +67,7 @@ def all_rows(report: Report, rows: list[Entry]) -> Grid:
         paper = [printed_text(report, entry, headline)] if report.judgements else []
         body.append(boxes(entry.dataset, flagged_label(entry), *quantity_boxes(report, entry), *paper))
     columns = left("data set", "algorithm") + quantity_columns(report, rows)
-    columns += right(f"paper: {headline.title}", drop=PAPER) if report.judgements else ()
+    columns += right(f"paper: {headline.title}", drop=grid.PAPER) if report.judgements else ()
     return Grid("Results, best first", columns, body, bold_note(report))
 
 
@@ -95,10 +83,10 @@ def best_on_each(report: Report, rows: list[Entry], room: int, again: str) -> Gr
         *left("data set", "best"),
         *right(headline.title),
         # Beside the winners, the paper's numbers say more than times do.
-        *right(*(each.title for each in times), drop=PAPER + 1),
-        *left("as good", drop=DETAIL),
+        *right(*(each.title for each in times), drop=grid.PAPER + 1),
+        *left("as good", drop=grid.DETAIL),
     )
-    columns += right("paper", drop=PAPER) if report.judgements else ()
+    columns += right("paper", drop=grid.PAPER) if report.judgements else ()
     hidden = len(body) - room
     note = f"{count(hidden, 'more data set')} in `{again} --full`. " if hidden > 0 else ""
     note += f"As good: not significantly different from the best ({results.test_text})."
@@ -109,7 +97,7 @@ def describe_flags(report: Report) -> str:
     found = notes(report)
     hidden = len(found) - NAMED
     more = f" And on {count(hidden, 'more data set')}: --full has them." if hidden > 0 else ""
-    return f"{FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
+    return f"{grid.FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
 
 
 def describe_ranks(report: Report) -> str:

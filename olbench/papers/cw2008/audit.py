@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.examples import Floats
+from olbench.papers.audit import gaussians, representer
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
 from olbench.papers.audit.deviation import (
     compare_smaller_root,
@@ -22,26 +23,8 @@ from olbench.papers.audit.deviation import (
     least_margin,
     quadratic_roots,
 )
-from olbench.papers.audit.gaussians import (
-    Problem,
-    compare_optimum,
-    divergence,
-    draw_problem,
-    inverse_of,
-    largest_slope,
-    matched_draws,
-    violated_problems,
-)
-from olbench.papers.audit.representer import (
-    DERIVED,
-    Coefficients,
-    compare_forms,
-    expand,
-    largest_difference,
-    printed_block,
-    rule_of,
-    scalar_step,
-)
+from olbench.papers.audit.gaussians import Problem, draw_problem, inverse_of
+from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms
 from olbench.papers.audit.runs import (
     PHIS,
     Comparator,
@@ -113,7 +96,9 @@ def trigger(rng: np.random.Generator, trials: int) -> Instances:
 @check
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
-    return compare_optimum(violated_problems(partial(draw_problem, rng), trials), _closed_form)
+    return gaussians.compare_optimum(
+        gaussians.violated_problems(partial(draw_problem, rng), trials), _closed_form
+    )
 
 
 def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
@@ -140,7 +125,7 @@ def eta_half(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
-    return rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
+    return representer.rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
 
 
 @check
@@ -187,7 +172,7 @@ def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
 #: Eq. (20) as printed: nu_i = a.
 PRINTED_20 = replace(DERIVED, new_mean=lambda alpha, y, a: a)
 #: Eq. (21) as printed: x_r'x_s where x_r'x_i x_i'x_s belongs.
-PRINTED_21 = replace(DERIVED, old_block=printed_block)
+PRINTED_21 = replace(DERIVED, old_block=representer.printed_block)
 
 
 def _compare_forms(
@@ -198,7 +183,7 @@ def _compare_forms(
         (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS))) for _ in range(trials)
     )
     for X, y, a, phi in (smallest, *drawn):
-        run, step = replay(confident(LEARNER, phi, a=a), X, y), scalar_step(LEARNER, (phi,))
+        run, step = replay(confident(LEARNER, phi, a=a), X, y), representer.scalar_step(LEARNER, (phi,))
         yield compare_forms(run, (X, y, a), step, (form, DERIVED), phi=phi)
 
 
@@ -223,9 +208,9 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
             features = np.column_stack([X[:, 0] ** 2, math.sqrt(2.0) * X[:, 0] * X[:, 1], X[:, 1] ** 2])
             y = np.where(features @ np.array([1.0, 1.0, -1.0]) >= 0.0, 1.0, -1.0)
         run = replay(confident(LEARNER, phi, a=a), features, y)
-        dual = expand(gram, y, a, scalar_step(LEARNER, (phi,)), DERIVED)
+        dual = representer.expand(gram, y, a, representer.scalar_step(LEARNER, (phi,)), DERIVED)
         counts = float((dual.mistakes, dual.updates) != (run.mistakes, run.effective_updates))
-        gap = max(largest_difference(dual, features, a, run), counts)
+        gap = max(representer.largest_difference(dual, features, a, run), counts)
         yield Instance(gap, phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes)
     yield "Linear and quadratic kernel, separable data, count for count"
 
@@ -265,7 +250,7 @@ def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
     """Measure the variance of y w.x over draws of w whose mean and covariance are exactly mu and Sigma."""
     first = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)
     for one in (first, *(draw_problem(rng) for _ in range(trials))):
-        margins = one.y * matched_draws(rng, one.mean, one.covariance, 200) @ one.x
+        margins = one.y * gaussians.matched_draws(rng, one.mean, one.covariance, 200) @ one.x
         printed, variance = float(one.mean @ one.covariance @ one.mean), float(margins.var())
         shown = {"mu": one.mean, "Sigma": one.covariance, "x": one.x, "mu' Sigma mu": printed}
         corrected = abs(margin_variance(one) / variance - 1.0)
@@ -498,7 +483,7 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
         margins = (Decimal(each.m / math.sqrt(each.v)) for each in run.updates)
         losses = math.fsum(float(confidence_loss(margin, Decimal(phi))) for margin in margins)
         d = len(comparator.mean)
-        kl = divergence(comparator.mean, comparator.covariance, np.zeros(d), np.eye(d))
+        kl = gaussians.divergence(comparator.mean, comparator.covariance, np.zeros(d), np.eye(d))
         spread = math.fsum(each.gain * float(comparator.mean @ each.z) ** 2 for each in run.updates)
         bound = factor_6(phi) * (2.0 * kl + spread)
         yield Instance(losses / bound - 1.0, phi=phi, losses=losses, bound=bound)
@@ -511,7 +496,7 @@ def fixed_alpha(rng: np.random.Generator, trials: int) -> Instances:
         one, alpha = draw_problem(rng), rng.lognormal()
         gain = fixed_gain(alpha, one.phi)
         optimum = one.step(alpha, gain / (1.0 + gain * one.v))
-        slope = largest_slope(partial(_fixed_lagrangian, one, alpha), *optimum, rng)
+        slope = gaussians.largest_slope(partial(_fixed_lagrangian, one, alpha), *optimum, rng)
         yield Instance(slope, alpha=alpha, **one.shown)
         X, y = separable(rng, 40, 3)
         run = replay(make_algorithm("sop"), X, y)
@@ -534,7 +519,7 @@ def fixed_gain(alpha: float, phi: float) -> float:
 def _fixed_lagrangian(one: Problem, alpha: float, mean: Floats, covariance: Floats) -> float:
     """Return (5) with the variance in the place of the standard deviation."""
     shortfall = replace(one, constraint="variance").shortfall(mean, covariance)
-    return divergence(mean, covariance, one.mean, one.covariance) + alpha * shortfall
+    return gaussians.divergence(mean, covariance, one.mean, one.covariance) + alpha * shortfall
 
 
 #: (mu, Sigma^-1 before and after the update, alpha y x) -> mu after it.

@@ -15,6 +15,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench.learners.examples import Floats
+from olbench.papers.audit import gaussians
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
 from olbench.papers.audit.deviation import (
     compare_smaller_root,
@@ -23,18 +24,7 @@ from olbench.papers.audit.deviation import (
     least_margin,
     shrinkage,
 )
-from olbench.papers.audit.gaussians import (
-    Constraint,
-    Problem,
-    compare_optimum,
-    distance,
-    divergence,
-    draw_problem,
-    inverse_of,
-    matched_draws,
-    random_gaussian,
-    violated_problems,
-)
+from olbench.papers.audit.gaussians import Constraint, Problem, draw_problem, random_gaussian
 
 check = stated_checks(__file__)
 
@@ -69,7 +59,7 @@ def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
     for one in (draw_problem(rng) for _ in range(trials)):
         score, deviation = float(one.mean @ one.x), math.sqrt(one.v)
         vote = expected_sign(score, deviation)
-        scores = matched_draws(rng, one.mean, one.covariance, GIBBS_DRAWS) @ one.x
+        scores = gaussians.matched_draws(rng, one.mean, one.covariance, GIBBS_DRAWS) @ one.x
         errors = 6.0 / math.sqrt(GIBBS_DRAWS)
         wrong = np.sign(vote) != np.sign(score) or abs(np.sign(scores).mean() - vote) > errors
         wrong = wrong or abs(float(scores.mean()) - score) > 1e-9 * (abs(score) + deviation)
@@ -92,7 +82,7 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
     one = Problem(-np.ones(1), np.eye(1), np.ones(1), -1.0, 1.0)
     for each in (one, *(draw_problem(rng) for _ in range(trials))):
         probability = float(ndtr(each.m / math.sqrt(each.v)))
-        votes = np.sign(matched_draws(rng, each.mean, each.covariance, GIBBS_DRAWS) @ each.x)
+        votes = np.sign(gaussians.matched_draws(rng, each.mean, each.covariance, GIBBS_DRAWS) @ each.x)
         share = float((votes > 0.0).mean())
         if abs(share - 0.5) > 3.0 / math.sqrt(GIBBS_DRAWS):
             label, printed = (1.0 if chance > 0.5 else -1.0 for chance in (share, probability))
@@ -174,8 +164,8 @@ def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
 
 @check
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
-    problems = violated_problems(partial(draw_problem, rng, "variance"), trials)
-    return compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
+    problems = gaussians.violated_problems(partial(draw_problem, rng, "variance"), trials)
+    return gaussians.compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
 
 
 @check
@@ -194,8 +184,8 @@ def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
 
 @check
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
-    problems = violated_problems(partial(draw_problem, rng), trials)
-    return compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
+    problems = gaussians.violated_problems(partial(draw_problem, rng), trials)
+    return gaussians.compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
 
 
 @check
@@ -213,12 +203,14 @@ def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
 def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
     one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
-    for problem in (one, *violated_problems(partial(draw_problem, rng), trials)):
+    for problem in (one, *gaussians.violated_problems(partial(draw_problem, rng), trials)):
         closed = problem.step(*deviation_step(problem.m, problem.v, problem.phi))
         linear, exact = replace(problem, constraint="variance").solve(), problem.solve()
         margins = [problem.y * float(mean @ problem.x) for mean, _ in (closed, linear)]
         shown = {**problem.shown, "margin by (19)": margins[0], "margin by (10)": margins[1]}
-        yield Instance(distance(problem, *closed, linear), distance(problem, *closed, exact), **shown)
+        yield Instance(
+            gaussians.distance(problem, *closed, linear), gaussians.distance(problem, *closed, exact), **shown
+        )
 
 
 def l2_projection(covariance: Floats) -> Floats:
@@ -260,7 +252,7 @@ def section_6_1_l2(rng: np.random.Generator, trials: int) -> Instances:
 def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
     def price(other: Floats, sigma: Floats) -> float:
         zero = np.zeros(len(sigma))
-        return divergence(zero, other, zero, sigma)
+        return gaussians.divergence(zero, other, zero, sigma)
 
     yield from _compare_projection(rng, trials, kl_projection, price)
     yield "This is KL(diagonal || full), the direction of (5); the other has the diagonal of Sigma"
@@ -356,12 +348,12 @@ def exact_variances(step: Diagonal, variances: Floats, x: Floats) -> tuple[float
 
 
 def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint) -> Instances:
-    for problem in violated_problems(partial(draw_problem, rng, constraint, diagonal=True), trials):
+    for problem in gaussians.violated_problems(partial(draw_problem, rng, constraint, diagonal=True), trials):
         variances = np.diag(problem.covariance)
         step = Diagonal(problem.m, variances * problem.x**2, problem.phi, constraint)
         alpha, after = exact_variances(step, variances, problem.x)
         mean = problem.mean + alpha * problem.y * variances * problem.x
-        yield Instance(distance(problem, mean, np.diag(after), problem.solve()), **step.shown)
+        yield Instance(gaussians.distance(problem, mean, np.diag(after), problem.solve()), **step.shown)
 
 
 @check
@@ -451,7 +443,7 @@ def combined_mean(precisions: list[Floats], means: list[Floats]) -> Floats:
 
 
 def _total(mean: Floats, covariance: Floats, models: list[tuple[Floats, Floats]]) -> float:
-    return sum(divergence(mean, covariance, *model) for model in models)
+    return sum(gaussians.divergence(mean, covariance, *model) for model in models)
 
 
 def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
@@ -478,7 +470,7 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
         d = int(rng.integers(1, 4))
         cases.append([random_gaussian(rng, d) for _ in range(int(rng.integers(2, 6)))])
     for models in cases:
-        means, precisions = [mu for mu, _ in models], [inverse_of(sigma) for _, sigma in models]
+        means, precisions = [mu for mu, _ in models], [gaussians.inverse_of(sigma) for _, sigma in models]
         best_mean, best = _best_combination(models)
         mean = combined_mean(precisions, means)
         total, average = np.sum(precisions, axis=0), combined_precision(precisions)

@@ -8,21 +8,8 @@ from olbench.analysis.results import Entry
 from olbench.analysis.verdicts import BINOMIAL, LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
 from olbench.errors import plural
 from olbench.records.quantities import SECONDS, Quantity
-from olbench.report.grid import (
-    DETAIL,
-    FLAG,
-    KEPT,
-    PAPER,
-    TIME,
-    Box,
-    Column,
-    Grid,
-    boxes,
-    capitalise,
-    left,
-    list_settings,
-    right,
-)
+from olbench.report import grid
+from olbench.report.grid import Box, Column, Grid, boxes, capitalise, left, list_settings, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.costs import cost_columns, cost_texts
@@ -46,7 +33,7 @@ def settings(entry: Entry) -> str:
 
 
 def flagged_label(entry: Entry) -> str:
-    return entry.label + (FLAG if entry.flagged else "")
+    return entry.label + (grid.FLAG if entry.flagged else "")
 
 
 def flag_note(report: Report, entries: Sequence[Entry]) -> str:
@@ -56,8 +43,8 @@ def flag_note(report: Report, entries: Sequence[Entry]) -> str:
     first = next(entry for entry in entries if entry.flagged)
     flags = " or ".join(each.title.upper() for each in report.protocol.recorded if each.flag)
     return (
-        f"{FLAG.strip()} {flags} of {', '.join(listed)} {plural(report.results.numbered)}: what follows one "
-        f"is a matter of rounding; `olbench verify RUN --trial {first.first_flagged}` says why."
+        f"{grid.FLAG.strip()} {flags} of {', '.join(listed)} {plural(report.results.numbered)}: what follows "
+        f"one is a matter of rounding; `olbench verify RUN --trial {first.first_flagged}` says why."
     )
 
 
@@ -68,10 +55,10 @@ def is_time(quantity: Quantity) -> bool:
 def parts(report: Report) -> Iterator[Grid]:
     timed = any(map(is_time, report.protocol.quantities))
     note = bold_note(report) + ("" if report.results.exclusive or not timed else f" {SHARED_NOTE}")
-    others = left("parameters", optional=True, drop=DETAIL)
+    others = left("parameters", optional=True, drop=grid.DETAIL)
     for place, quantity in enumerate(report.judged):
-        others += right(f"{'' if place else 'paper: '}{quantity.title}", drop=PAPER)
-    others += right("seconds / ours", optional=True, drop=PAPER) if report.time_ratios else ()
+        others += right(f"{'' if place else 'paper: '}{quantity.title}", drop=grid.PAPER)
+    others += right("seconds / ours", optional=True, drop=grid.PAPER) if report.time_ratios else ()
     others += cost_columns(report)
     blocks = {name: block for name in report.results.datasets if (block := report.block(name))}
     for dataset, block in blocks.items():
@@ -96,7 +83,7 @@ def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, 
     columns: tuple[Column, ...] = ()
     for each in report.protocol.quantities:
         heading = f"{each.title} (shared)" if is_time(each) and not alone else each.title
-        columns += right(heading, drop=TIME if is_time(each) else KEPT)
+        columns += right(heading, drop=grid.TIME if is_time(each) else grid.KEPT)
     return columns
 
 
