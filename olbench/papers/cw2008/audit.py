@@ -12,32 +12,12 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.examples import Floats
-from olbench.papers.audit import gaussians, representer
+from olbench.papers.audit import deviation, gaussians, representer, runs
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
-from olbench.papers.audit.deviation import (
-    compare_smaller_root,
-    compare_trigger,
-    confidence_loss,
-    factor_6,
-    larger_root,
-    least_margin,
-    quadratic_roots,
-)
+from olbench.papers.audit.deviation import confidence_loss, factor_6, larger_root, least_margin
 from olbench.papers.audit.gaussians import Problem, draw_problem, inverse_of
 from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms
-from olbench.papers.audit.runs import (
-    PHIS,
-    Comparator,
-    NotSeparableError,
-    Replay,
-    confident,
-    find_comparator,
-    is_separable,
-    nearest_point,
-    replay,
-    separable,
-    tightest_comparator,
-)
+from olbench.papers.audit.runs import PHIS, confident, nearest_point, replay, separable, tightest_comparator
 
 check = stated_checks(__file__)
 LEARNER = "cw"
@@ -84,13 +64,12 @@ def _margins(rng: np.random.Generator, count: int) -> Iterator[tuple[float, floa
 
 @check
 def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
-    """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
-    return compare_smaller_root(rng, trials, least_margin)
+    return deviation.compare_smaller_root(rng, trials, least_margin)
 
 
 @check
 def trigger(rng: np.random.Generator, trials: int) -> Instances:
-    return compare_trigger(rng, trials, lambda *at: quadratic_roots(*at)[1], least_margin)
+    return deviation.compare_trigger(rng, trials, lambda *at: deviation.quadratic_roots(*at)[1], least_margin)
 
 
 @check
@@ -102,7 +81,6 @@ def equation_14(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
-    """Return the Gaussian after the update by (9) to (14)."""
     v, phi = problem.v, problem.phi
     alpha = root_14(problem.m / math.sqrt(v), phi) / math.sqrt(v)
     deviation = math.sqrt(v) * left_deviation(alpha * math.sqrt(v), phi)
@@ -231,7 +209,7 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     yield f"All of eq. (17) in every round, relative to sizes: {words}"
 
 
-def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
+def _scale_gap(run: runs.Replay, scaled: runs.Replay, a: float) -> float:
     """Return the largest relative deviation from eq. (17)."""
     root, gaps = math.sqrt(a), [0.0]
     for one, other in zip(run.updates, scaled.updates, strict=True):
@@ -340,7 +318,7 @@ def figure_4(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(wrong, x=x, small=small, large=large)
 
 
-def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, Replay, Comparator]]:
+def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, runs.Replay, runs.Comparator]]:
     first = replay(confident(LEARNER, 1.0), np.ones((1, 1)), -np.ones(1))
     yield 1.0, first, tightest_comparator(first)
     for _ in range(trials):
@@ -351,7 +329,7 @@ def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, Replay
                 yield phi, run, tightest_comparator(run)
 
 
-def chain(run: Replay, phi: float) -> float:
+def chain(run: runs.Replay, phi: float) -> float:
     """Return the middle term of the corrected chain: the sum of (1 + phi^2) / phi^2 alpha^2 v."""
     return factor_6(phi) * run.squares
 
@@ -386,7 +364,7 @@ def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
     def ratio(parameters: Floats) -> float:
         rows = parameters.reshape(3, 2)
         run = replay(confident(LEARNER, phi), rows, np.ones(3))
-        comparator = find_comparator(run)
+        comparator = runs.find_comparator(run)
         return -run.squares / comparator.cost if comparator else 0.0
 
     answer = minimize(ratio, rng.normal(size=6), method="Nelder-Mead", options={"maxfev": 150})
@@ -403,14 +381,14 @@ def separability(rng: np.random.Generator, trials: int) -> Instances:
         cases.append((np.vstack([z, -z[2]]), float(rng.choice(PHIS))))
     for rows, phi in cases:
         run = replay(confident(LEARNER, phi), rows, np.ones(len(rows)))
-        comparator = find_comparator(run)
+        comparator = runs.find_comparator(run)
         if comparator:
             shown = {"y": 1, "phi": phi, "updates": run.effective_updates, "mu*": comparator.mean}
-            whole, covered = is_separable(rows), is_separable(covered_rows(run, rows))
+            whole, covered = runs.is_separable(rows), runs.is_separable(covered_rows(run, rows))
             yield Instance(not whole, not covered, x=rows, **shown)
 
 
-def covered_rows(run: Replay, rows: Floats) -> Floats:
+def covered_rows(run: runs.Replay, rows: Floats) -> Floats:
     """Return the examples that the conditions (18) speak about: those with an update."""
     return run.rows
 
@@ -418,11 +396,11 @@ def covered_rows(run: Replay, rows: Floats) -> Floats:
 @check
 def chain_18(rng: np.random.Generator, trials: int) -> Instances:
     """Take Sigma* = Sigma_{n+1}, as the paper does."""
-    runs = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
+    cases = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
     for _ in range(trials):
         phi = float(rng.choice(PHIS))
-        runs.append((phi, replay(confident(LEARNER, phi), *separable(rng, 30, 3))))
-    for phi, run in runs:
+        cases.append((phi, replay(confident(LEARNER, phi), *separable(rng, 30, 3))))
+    for phi, run in cases:
         for update in run.updates:
             u, star = update.variance, float(update.z @ run.covariances[-1] @ update.z)
             left = phi * math.sqrt(u)
@@ -448,12 +426,12 @@ def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
         X, y = np.vstack([X, X]), np.concatenate([y, -y])
         phi = float(rng.choice(PHIS))
         run = replay(confident(LEARNER, phi), X, y)
-        if is_separable(run.rows):
+        if runs.is_separable(run.rows):
             continue
         try:
             tightest_comparator(run)
             yield Instance(1.0, phi=phi, updates=run.effective_updates)
-        except NotSeparableError as error:
+        except runs.NotSeparableError as error:
             yield Instance(0.0)
             reason = str(error)
     yield f"Refused: {reason}"

@@ -15,15 +15,9 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench.learners.examples import Floats
-from olbench.papers.audit import gaussians
+from olbench.papers.audit import deviation, gaussians
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
-from olbench.papers.audit.deviation import (
-    compare_smaller_root,
-    compare_trigger,
-    larger_root,
-    least_margin,
-    shrinkage,
-)
+from olbench.papers.audit.deviation import larger_root, least_margin, shrinkage
 from olbench.papers.audit.gaussians import Constraint, Problem, draw_problem, random_gaussian
 
 check = stated_checks(__file__)
@@ -190,13 +184,12 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
 
 @check
 def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
-    """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
-    return compare_smaller_root(rng, trials, least_margin)
+    return deviation.compare_smaller_root(rng, trials, least_margin)
 
 
 @check
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
-    return compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
+    return deviation.compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
 
 
 @check
@@ -214,7 +207,6 @@ def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def l2_projection(covariance: Floats) -> Floats:
-    """Return the diagonal that section 6.1 calls L2."""
     return np.diag(covariance).copy()
 
 

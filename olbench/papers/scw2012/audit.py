@@ -12,21 +12,12 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.learners.examples import Floats
-from olbench.papers.audit import gaussians
+from olbench.papers.audit import gaussians, runs
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
 from olbench.papers.audit.deviation import confidence_loss, factor_6, larger_root, shrinkage
 from olbench.papers.audit.gaussians import Example, Problem, draw_problem
 from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms, printed_block, scalar_step
-from olbench.papers.audit.runs import (
-    PHIS,
-    Comparator,
-    NotSeparableError,
-    Replay,
-    confident,
-    replay,
-    separable,
-    tightest_comparator,
-)
+from olbench.papers.audit.runs import PHIS, Comparator, Replay, confident, replay, separable
 
 check = stated_checks(__file__)
 
@@ -238,8 +229,8 @@ class SoftRun:
 def attempt(rows: Floats, phi: float, C: float) -> list[SoftRun]:
     try:
         run = replay(soft(phi, C), rows, np.ones(len(rows)))
-        return [SoftRun(rows, phi, C, run, tightest_comparator(run))]
-    except (NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
+        return [SoftRun(rows, phi, C, run, runs.tightest_comparator(run))]
+    except (runs.NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
         return []
 
 
