@@ -89,7 +89,10 @@ def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
     recorded = (ledger.current(folder), *(run.records for run in plan.reuse))
     records = [record for own in recorded for record in own.values()]
     reuse = explain_cells(cells, records, folder)
-    compiling = _compile([each.cell for each in reuse if each.would_run])
+    started = perf_counter()
+    trials = [each.cell.trial(each.cell.start, "report", 0) for each in reuse if each.would_run]
+    warm_up([trial for trial in trials if not trial.is_object], StopFlag())
+    compiling = perf_counter() - started
     columns = (
         *left("data set"),
         *right("rows", "features", drop=DETAIL),
@@ -105,8 +108,8 @@ def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
         estimate = sum(_seconds(each) for each in reuse if each.cell.source is source and each.would_run)
         seconds += estimate
         memory += source.bytes
-        trials, passes = sum(cell.repeats for cell in own), sum(cell.tuning_passes for cell in own)
-        counts = (f"{number:,}" for number in (source.n, source.d, trials, passes))
+        planned, passes = sum(cell.repeats for cell in own), sum(cell.tuning_passes for cell in own)
+        counts = (f"{number:,}" for number in (source.n, source.d, planned, passes))
         sizes = (f"{size / 2**20:,.1f} MiB" for size in (source.bytes, max(cell.memory for cell in own)))
         rows.append(boxes(source.name, *counts, *sizes, duration(estimate / jobs)))
     show_parts(Grid("", columns, tuple(rows)), _describe_counts(config, len(sources), cells))
@@ -144,13 +147,6 @@ def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> st
     if total < repeats * len(cells):
         numbered = f"up to {numbered}"
     return f"{' x '.join((*factors, numbered))} = {trials}, and {passes} ({config.tuning.search})"
-
-
-def _compile(cells: Sequence[Cell]) -> float:
-    started = perf_counter()
-    trials = [cell.trial(cell.start, "report", 0) for cell in cells]
-    warm_up([trial for trial in trials if not trial.is_object], StopFlag())
-    return perf_counter() - started
 
 
 def _seconds(planned: CellReuse) -> float:

@@ -133,13 +133,16 @@ def _print_grid(console: Console, grid: Grid, width: int) -> None:
         widths.squeeze(piece, width)
         if number:
             console.print()
-        is_plain = bool(piece.rows) and all(box.text.isprintable() for row in piece.rows for box in row)
-        if console.is_terminal or any(widths.wraps) or not is_plain:
+        if console.is_terminal or any(widths.wraps) or not _is_plain(piece):
             console.print(_table(piece, widths), crop=False, overflow="ignore", no_wrap=True)
         else:
             console.file.write(_align(piece, widths))
     if narrow.note:
         console.print(Text(narrow.note, style="dim"))
+
+
+def _is_plain(grid: Grid) -> bool:
+    return bool(grid.rows) and all(box.text.isprintable() for row in grid.rows for box in row)
 
 
 def _align(grid: Grid, widths: Widths) -> str:
