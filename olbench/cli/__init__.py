@@ -148,12 +148,10 @@ def describe_failure(error: Exception) -> str:
     text = str(error)
     if isinstance(error, OSError):
         text = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-    return text + (_explain_file_limit() if os.strerror(errno.EMFILE) in text else "")
-
-
-def _explain_file_limit() -> str:
+    if os.strerror(errno.EMFILE) not in text:
+        return text
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return f"; a process may have {most} at a time, so raise the limit, as with `ulimit -n 1024`"
+    return f"{text}; a process may have {most} at a time, so raise the limit, as with `ulimit -n 1024`"
 
 
 def refuse_tight_limit() -> None:

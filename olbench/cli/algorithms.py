@@ -98,7 +98,10 @@ def show_all(definitions: "list[Definition]") -> None:
         own = [p for p in definition.parameters if not p.instead_of]
         parameters = list_settings({p.name: p.default for p in own})
         classes = "" if refuse_native(definition, {}) else "native"
-        about = (definition.title, definition.order, parameters, _letters(definition), classes)
+        traits = definition.traits
+        has = [words[0].upper() if getattr(traits, name, False) else "·" for name, words in TRAITS]
+        letters = "".join(has) if traits else "?"
+        about = (definition.title, definition.order, parameters, letters, classes)
         rows.append(boxes(definition.id, *about, definition.source))
     columns = (
         *left("id"),
@@ -149,9 +152,3 @@ def show_one(definition: "Definition") -> None:
         lines.append(f"            not with covariance: diag, because {definition.no_diagonal}")
     for line in lines:
         say(line, indent=12)
-
-
-def _letters(definition: "Definition") -> str:
-    if definition.traits is None:
-        return "?"
-    return "".join(words[0].upper() if getattr(definition.traits, name) else "·" for name, words in TRAITS)

@@ -98,7 +98,9 @@ def command(
     click.echo(render(comparison, run, form, path), nl=False)
     if advice := regression.advise(comparison, can_update=not against.is_dir()):
         say(advice, err=True)
-    sys.exit(verdict(run, comparison))
+    if comparison.compared and comparison.changes:
+        sys.exit(1)
+    sys.exit(3 if run.failed else 0 if comparison.compared else 4)
 
 
 def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str:
@@ -151,11 +153,3 @@ class Places:
 def _relative(file: str) -> str:
     path = Path(file).absolute()
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-def verdict(run: "Run", comparison: "Comparison") -> int:
-    if not comparison.compared:
-        return 3 if run.failed else 4
-    if comparison.changes:
-        return 1
-    return 3 if run.failed else 0

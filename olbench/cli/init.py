@@ -155,20 +155,17 @@ def make_config(
     names = escape_controls(file.name), escape_controls(str(config))
     protocol, tuning = STREAM if look.is_sorted else ONLINE
     later = LATER.format(escape_controls(look.time)) if look.time else ""
+    measures = ""
+    if look.rarer < RARE and len(look.labels) > 1:
+        listed = "auc, balanced_accuracy" if look.is_sorted else "balanced_accuracy, auc"
+        why = f"the rarer class has {look.rarer:.1%} of the rows, so accuracy says little"
+        measures = f"\nmeasures: [{listed}]  # {why}"
     text = DATA_TEMPLATE.format(
         file=names[0], config=names[1], look="\n".join(f"# {line}" for line in look.lines()),
         path=_show(str(file)), keys=keys, covariance=covariance, algorithms=", ".join(FIRST_ALGORITHMS),
-        protocol="\n".join([protocol.format(later=later), *_measures(look)]), tuning=tuning,
+        protocol=protocol.format(later=later) + measures, tuning=tuning,
     )  # fmt: skip
     return text, look
-
-
-def _measures(look: "Look") -> list[str]:
-    if look.rarer >= RARE or len(look.labels) < 2:
-        return []
-    why = f"# the rarer class has {look.rarer:.1%} of the rows, so accuracy says little"
-    names = "auc, balanced_accuracy" if look.is_sorted else "balanced_accuracy, auc"
-    return [f"measures: [{names}]  {why}"]
 
 
 def _keys(look: "Look") -> list[str]:
@@ -186,16 +183,12 @@ def _keys(look: "Look") -> list[str]:
     width = max(map(len, lines))
     lines = [f"{line:{width}}  # {comment}" for line, comment in zip(lines, comments, strict=True)]
     if columns:
-        lines += [
-            f"{'columns:':{width}}  # {COMMENTS['columns']}",
-            *(f"  {_show_column(k)}" for k in columns),
-        ]
+        lines.append(f"{'columns:':{width}}  # {COMMENTS['columns']}")
+    for column in columns:
+        rest = {key: value for key, value in column.items() if key != "name"}
+        shown = _show(rest if len(rest) > 1 else rest["encode"])
+        lines.append(f"  {_show(str(column['name']))}: {shown}")
     return lines
-
-
-def _show_column(column: dict[str, Any]) -> str:
-    rest = {key: value for key, value in column.items() if key != "name"}
-    return f"{_show(str(column['name']))}: {_show(rest if len(rest) > 1 else rest['encode'])}"
 
 
 def _show(value: Any) -> str:

@@ -18,7 +18,7 @@ from olbench.protocols.definition import Cell, Known
 from olbench.protocols.specs import Config
 from olbench.protocols.tuning import UNDEFINED
 from olbench.records import ledger
-from olbench.records.quantities import SECONDS, Quantity, mean_and_deviation
+from olbench.records.quantities import SECONDS, mean_and_deviation
 from olbench.report.grid import DETAIL, FLAG, KEPT, TIME, Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def show_results(cells: Sequence[Cell], known: Known) -> None:
-    protocol, alone = cells[0].protocol, is_timed_alone(cells, known)
+    protocol = cells[0].protocol
+    reported = (known.get(trial.key) for cell in cells for trial in cell.reported(known))
+    finished = (record for record in reported if record and record["status"] == "ok")
+    alone = all(record["timing"] == "exclusive" for record in finished)
     quantities = [
         each
         for each in protocol.quantities
@@ -41,7 +44,11 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
     for cell in cells:
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
-        spreads = [_spread(each, [each.of(record) for record in good]) for each in quantities]
+        values = {each: [each.of(record) for record in good] for each in quantities}
+        spreads = [
+            each.spread(*mean_and_deviation(own)) if len(own) > 1 else "".join(map(each.text, own))
+            for each, own in values.items()
+        ]
         if not good:
             spreads[0] = "failed" if records else "not run"
         warning = _warning(cell, good, len(records) - len(good), _is_undecided(cell, known))
@@ -50,17 +57,6 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
         rows.append(boxes(cell.source.name, label, *spreads, _notes(cell, good)))
     # Below the table, where no width drops them.
     show_parts(Grid("", columns, tuple(rows)), *(["\n".join(warnings)] if warnings else []))
-
-
-def _spread(quantity: Quantity, values: list[float]) -> str:
-    if len(values) > 1:
-        return quantity.spread(*mean_and_deviation(values))
-    return "".join(map(quantity.text, values))
-
-
-def is_timed_alone(cells: Sequence[Cell], known: Known) -> bool:
-    reported = (known.get(trial.key) for cell in cells for trial in cell.reported(known))
-    return all(record["timing"] == "exclusive" for record in reported if record and record["status"] == "ok")
 
 
 def _notes(cell: Cell, records: list[dict[str, Any]]) -> str:
@@ -101,7 +97,10 @@ def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
     recorded = (ledger.current(folder), *(run.records for run in plan.reuse))
     records = [record for own in recorded for record in own.values()]
     reuse = explain_cells(cells, records, folder)
-    compiling = _compile([each.cell for each in reuse if each.would_run])
+    started = perf_counter()
+    trials = [each.cell.trial(each.cell.start, "report", 0) for each in reuse if each.would_run]
+    warm_up([trial for trial in trials if not trial.is_object], StopFlag())
+    compiling = perf_counter() - started
     columns = (
         *left("data set"),
         *right("rows", "features", drop=DETAIL),
@@ -114,11 +113,11 @@ def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
     seconds, memory = 0.0, 0
     for source in sources.values():
         own = [cell for cell in cells if cell.source is source]
-        estimate = sum(_seconds(each) for each in reuse if each.cell.source is source)
+        estimate = sum(_seconds(each) for each in reuse if each.cell.source is source and each.would_run)
         seconds += estimate
         memory += source.bytes
-        trials, passes = sum(cell.repeats for cell in own), sum(cell.tuning_passes for cell in own)
-        counts = (f"{number:,}" for number in (source.n, source.d, trials, passes))
+        planned, passes = sum(cell.repeats for cell in own), sum(cell.tuning_passes for cell in own)
+        counts = (f"{number:,}" for number in (source.n, source.d, planned, passes))
         sizes = (f"{size / 2**20:,.1f} MiB" for size in (source.bytes, max(cell.memory for cell in own)))
         rows.append(boxes(source.name, *counts, *sizes, duration(estimate / jobs)))
     show_parts(Grid("", columns, tuple(rows)), _describe_counts(config, len(sources), cells))
@@ -158,16 +157,7 @@ def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> st
     return f"{' x '.join((*factors, numbered))} = {trials}, and {passes} ({config.tuning.search})"
 
 
-def _compile(cells: Sequence[Cell]) -> float:
-    started = perf_counter()
-    trials = [cell.trial(cell.start, "report", 0) for cell in cells]
-    warm_up([trial for trial in trials if not trial.is_object], StopFlag())
-    return perf_counter() - started
-
-
 def _seconds(planned: CellReuse) -> float:
-    if not planned.would_run:
-        return 0.0
     cell = planned.cell
     try:
         seconds = run_rule(cell.definition, partial(probe_seconds, cell))

@@ -93,12 +93,13 @@ def command(
       olbench report results/scw --strict results/scw/expected.yaml
     """
     from olbench.algorithms import load_plugin
-    from olbench.analysis.results import newest
+    from olbench.analysis.results import load_results, newest
     from olbench.analysis.verdicts import expected_text
     from olbench.records.container import is_bundle, trust
     from olbench.records.shipped import is_shipped
     from olbench.report.document import report_document
     from olbench.report.model import make_report, select_rows
+    from olbench.report.sections.comparison import comparison_document
 
     for path in plugins:
         load_plugin(path)
@@ -111,7 +112,8 @@ def command(
                 "several folders are compared side by side; --measures, --algorithms, --datasets, "
                 "--highlight, --figures, --all, --strict and --write-expected take one folder"
             )
-        compare(folders, form or "text", output)
+        runs = [load_results(choose_run(folder)) for folder in folders]
+        deliver(render(comparison_document(runs), form or "text", output), output)
         return
     if everything and (output or form or full):
         raise UserError(
@@ -159,14 +161,6 @@ def render_brief(report: "Report", again: str) -> str:
 
     width, height = screen_size()
     return text.render(brief.parts(report, again, width, height), width, can_redraw(sys.stdout))
-
-
-def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
-    from olbench.analysis.results import load_results
-    from olbench.report.sections.comparison import comparison_document
-
-    runs = [load_results(choose_run(folder)) for folder in folders]
-    deliver(render(comparison_document(runs), form, output), output)
 
 
 def write_all(report: "Report", folder: Path) -> None:

@@ -190,11 +190,12 @@ def read(
     what: str, algorithms: str | None, covariance: str | None, positive: tuple[str, ...],
     overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
 ) -> "Config":  # fmt: skip
+    from olbench.data.catalog import catalog
     from olbench.data.load import keep_pipe
     from olbench.data.readers.compressed import STDIN, is_pipe, show_path
     from olbench.data.spec import Reading
     from olbench.protocols.reading import data_config, read_config
-    from olbench.records.shipped import find_config
+    from olbench.records.shipped import configs, find_config
 
     if is_config(what):
         if algorithms is not None or covariance or positive or plugins or reading:
@@ -202,8 +203,12 @@ def read(
         return read_config(find_config(what), overrides)
     if Path(what).suffix and not Path(what).exists():
         raise UserError(f"there is no file {what}")
-    if what != STDIN and not Path(what).exists():
-        refuse_unknown(what)
+    if what != STDIN and what not in catalog() and not Path(what).exists():
+        hint = suggest(what, [*configs(), *catalog()])
+        raise UserError(
+            f"there is no config, data set or file '{escape_controls(what)}'{hint}; `olbench list` and "
+            "`olbench data list` show the names"
+        )
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
     path, algorithms = "", algorithms or ",".join(FIRST_ALGORITHMS)
@@ -211,18 +216,6 @@ def read(
         path = str(keep_pipe(what, Reading(**reading)))
         what = Path(show_path(what)).name
     return data_config(what, algorithms, positive, overrides, plugins, path, reading)
-
-
-def refuse_unknown(name: str) -> None:
-    from olbench.data.catalog import catalog
-    from olbench.records.shipped import configs
-
-    if name not in catalog():
-        hint = suggest(name, [*configs(), *catalog()])
-        raise UserError(
-            f"there is no config, data set or file '{escape_controls(name)}'{hint}; `olbench list` and "
-            "`olbench data list` show the names"
-        )
 
 
 def carry_out(

@@ -86,25 +86,17 @@ def render(traced: "Trace", dataset: str, form: str, output: Path | None) -> str
         text: str = traced.to_frame().to_csv(index=False, lineterminator="\n")
         return text
     if form == "json":
-        return as_json(traced, dataset)
+        import json
+
+        from olbench.report.renderers.json import make_finite
+
+        rounds = make_finite(traced.to_frame().to_dict("records"))
+        algorithm = traced.algorithm
+        about = {"dataset": dataset, "algorithm": algorithm.id, "params": dict(algorithm.params)}
+        return f"{json.dumps({**about, 'rounds': rounds}, indent=1)}\n"
     from olbench.report.renderers import text as renderer
 
     return renderer.render(make_table(traced, dataset), 80 if output else screen_size()[0], False)
-
-
-def as_json(traced: "Trace", dataset: str) -> str:
-    import json
-    import math
-
-    rounds = [
-        {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
-        for row in traced.to_frame().to_dict("records")
-    ]
-    about = {"dataset": dataset, "algorithm": traced.algorithm.id, "params": dict(traced.algorithm.params)}
-    return f"{json.dumps({**about, 'rounds': rounds}, indent=1)}\n"
 
 
 def make_table(traced: "Trace", dataset: str) -> tuple[Any, ...]:

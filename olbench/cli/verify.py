@@ -79,7 +79,7 @@ def command(
         click.echo(json.dumps(make_statement(shown), indent=1))
     else:
         show(shown)
-    sys.exit(exit_code(shown))
+    sys.exit(1 if not shown.is_true else 3 if shown.failed else 0 if shown.compared else 4)
 
 
 def show(shown: "VerifiedRun") -> None:
@@ -110,11 +110,3 @@ def show_mismatches(mismatches: "Sequence[Mismatch]") -> None:
         say(f"DIFFERS: {escape_controls(each.place)}: {each.name} {before} in the record, {now} now")
     if (more := len(mismatches) - MAX_LINES) > 0:
         say(f"... and {count(more, 'difference')} more")
-
-
-def exit_code(shown: "VerifiedRun") -> int:
-    if not shown.is_true:
-        return 1
-    if shown.failed:
-        return 3
-    return 0 if shown.compared else 4

@@ -11,20 +11,8 @@ from olbench.analysis.results import Entry
 from olbench.errors import UserError
 from olbench.records.container import is_bundle
 from olbench.records.shipped import REFERENCE
-from olbench.report.grid import (
-    DETAIL,
-    FLAG,
-    PAPER,
-    Column,
-    Grid,
-    Part,
-    boxes,
-    count,
-    highlight,
-    left,
-    list_some,
-    right,
-)
+from olbench.report import grid
+from olbench.report.grid import Column, Grid, Part, boxes, count, highlight, left, list_some, right
 from olbench.report.model import Report
 from olbench.report.sections.headline import headline_lines
 from olbench.report.sections.results import (
@@ -53,7 +41,12 @@ CLAIMS = {
 
 
 def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list[Part]:
-    before = "\n".join((*headline_lines(report, report.made[:10], NAMED), *_describe_claims(report)))
+    headlines = headline_lines(report, report.made[:10], NAMED)
+    if report.claims:
+        counts = Counter(claim.verdict for claim in report.claims)
+        words = [f"{counts[each]} {CLAIMS[each][counts[each] > 1]}" for each in CLAIMS if counts[each]]
+        headlines.append(f"Of {count(len(report.claims), 'claim')} of the paper, {', '.join(words)}")
+    before = "\n".join(headlines)
     steps = next_steps(report, again)
     longest = max(len(command) for command, _ in steps)
     next_lines = "\n".join(["Next", *(f"  {command:{longest}}  {why}" for command, why in steps)])
@@ -62,20 +55,9 @@ def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     room = max(FEWEST, height - lines - len(texts) - AROUND)
-    return list(highlight([before, best_rows(report, room, again), *texts[1:]], report.results.highlighted))
-
-
-def best_rows(report: Report, room: int, again: str) -> Grid:
     rows = list(filter(report.results.is_contestant, report.rows))
-    return all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room, again)
-
-
-def _describe_claims(report: Report) -> list[str]:
-    if not report.claims:
-        return []
-    counts = Counter(claim.verdict for claim in report.claims)
-    words = [f"{counts[each]} {CLAIMS[each][counts[each] > 1]}" for each in CLAIMS if counts[each]]
-    return [f"Of {count(len(report.claims), 'claim')} of the paper, {', '.join(words)}"]
+    table = all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room, again)
+    return list(highlight([before, table, *texts[1:]], report.results.highlighted))
 
 
 def all_rows(report: Report, rows: list[Entry]) -> Grid:
@@ -85,7 +67,7 @@ def all_rows(report: Report, rows: list[Entry]) -> Grid:
         paper = [printed_text(report, entry, headline)] if report.judgements else []
         body.append(boxes(entry.dataset, flagged_label(entry), *quantity_boxes(report, entry), *paper))
     columns = left("data set", "algorithm") + quantity_columns(report, rows)
-    columns += right(f"paper: {headline.title}", drop=PAPER) if report.judgements else ()
+    columns += right(f"paper: {headline.title}", drop=grid.PAPER) if report.judgements else ()
     return Grid("Results, best first", columns, body, bold_note(report))
 
 
@@ -101,10 +83,10 @@ def best_on_each(report: Report, rows: list[Entry], room: int, again: str) -> Gr
         *left("data set", "best"),
         *right(headline.title),
         # Beside the winners, the paper's numbers say more than times do.
-        *right(*(each.title for each in times), drop=PAPER + 1),
-        *left("as good", drop=DETAIL),
+        *right(*(each.title for each in times), drop=grid.PAPER + 1),
+        *left("as good", drop=grid.DETAIL),
     )
-    columns += right("paper", drop=PAPER) if report.judgements else ()
+    columns += right("paper", drop=grid.PAPER) if report.judgements else ()
     hidden = len(body) - room
     note = f"{count(hidden, 'more data set')} in `{again} --full`. " if hidden > 0 else ""
     note += f"As good: not significantly different from the best ({results.test_text})."
@@ -115,7 +97,7 @@ def describe_flags(report: Report) -> str:
     found = notes(report)
     hidden = len(found) - NAMED
     more = f" And on {count(hidden, 'more data set')}: --full has them." if hidden > 0 else ""
-    return f"{FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
+    return f"{grid.FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
 
 
 def describe_ranks(report: Report) -> str:

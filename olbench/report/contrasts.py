@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from olbench.analysis.results import Entry, Results
 from olbench.records.quantities import Quantity
@@ -61,18 +60,18 @@ class Contrast:
         return sum(y > x for x, y in self.points.values())
 
     @property
-    def equal(self) -> int:
-        return sum(y == x for x, y in self.points.values())
-
-    @property
     def count(self) -> str:
-        ties = f", {self.equal} on the line" if self.equal else ""
+        equal = sum(y == x for x, y in self.points.values())
+        ties = f", {equal} on the line" if equal else ""
         return f"{self.above} of {len(self.points)} above the line{ties}"
 
 
 def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
     respect = pairing.respect
-    facts = {entry.label: _facts(entry) for entry in results.entries}
+    facts = {
+        each.label: {**each.options, "algorithm": each.algorithm, "tuning": split_label(each.label)[1]}
+        for each in results.entries
+    }
     pairs = [
         (one, other)
         for one, own in facts.items()
@@ -93,10 +92,6 @@ def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
             points = {name: (means[name, x], means[name, y]) for name in shared}
             found.append(Contrast(first, second, tuning, points))
     return found
-
-
-def _facts(entry: Entry) -> dict[str, Any]:
-    return {**entry.options, "algorithm": entry.algorithm, "tuning": split_label(entry.label)[1]}
 
 
 def contrast_section(id: str, title: str, order: int, measured: str, pairing: Pairing) -> Section[Report]:

@@ -99,20 +99,19 @@ def _flat(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def content(inquiries: list[Inquiry]) -> dict[str, Any]:
-    return {"summary": summary(inquiries), "rows": [_inquiry(inquiry) for inquiry in inquiries]}
-
-
-def _inquiry(inquiry: Inquiry) -> dict[str, Any]:
-    reported = inquiry.target
-    return {
-        "dataset": reported.dataset,
-        "algorithm": reported.row,
-        "where": reported.where,
-        "reported": {each.name: _spread(reported.numbers[each.name]) for each in COMPARED},
-        "reached": bool(inquiry.reached),
-        "only_variant": inquiry.only_variant,
-        "findings": [_finding(finding) for finding in inquiry.findings],
-    }
+    rows = [
+        {
+            "dataset": inquiry.target.dataset,
+            "algorithm": inquiry.target.row,
+            "where": inquiry.target.where,
+            "reported": {each.name: _spread(inquiry.target.numbers[each.name]) for each in COMPARED},
+            "reached": bool(inquiry.reached),
+            "only_variant": inquiry.only_variant,
+            "findings": [_finding(finding) for finding in inquiry.findings],
+        }
+        for inquiry in inquiries
+    ]
+    return {"summary": summary(inquiries), "rows": rows}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from olbench.analysis.paper_file import load_paper
 from olbench.analysis.published import Paper
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
 from olbench.errors import UserError
-from olbench.protocols.recorded import RecordedRun, read_run
+from olbench.protocols.recorded import read_run
 from olbench.records import run_file
 from olbench.records.quantities import Quantity
 from olbench.records.shipped import runs
@@ -110,18 +110,16 @@ def find_runs(root: Path) -> list[Path]:
             run = read_run(folder)
         except UserError:
             continue  # skip folders that are not runs
-        if run.config.paper and run.file.end and not _is_quick_look(run):
+        if not (run.config.paper and run.file.end):
+            continue
+        paper = load_paper(run.config.paper).under(run.config.protocol)
+        needed = max((each.n or 0 for each in paper.numbers if each.deviation is not None), default=0)
+        if max((cell.planned for cell in run.file.cells), default=0) >= needed:
             done = [len(cell.keys) for cell in run.file.cells if cell.params is not None]
             standing = len(done), sum(done), is_own
             if name not in best or standing > best[name][0]:
                 best[name] = standing, folder
     return [folder for _, folder in best.values()]
-
-
-def _is_quick_look(run: RecordedRun) -> bool:
-    paper = load_paper(run.config.paper).under(run.config.protocol)
-    needed = max((each.n or 0 for each in paper.numbers if each.deviation is not None), default=0)
-    return max((cell.planned for cell in run.file.cells), default=0) < needed
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:

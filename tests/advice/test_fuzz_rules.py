@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from olbench.data.names import Names
 from olbench.errors import UserError
-from olbench.papers.adviceptron2010.compile import compile_rules
 from olbench.papers.adviceptron2010.files import parse_rules, read_rules
 from olbench.structs import from_plain
 from tests.changes import changed_bytes, examples, expect_sentence
@@ -70,7 +69,7 @@ DAMAGED = RULE.flatmap(lambda text: changed_bytes(text.encode())).map(
 @given(RULE | RULE.flatmap(changed_words) | DAMAGED)
 def test_a_rule_is_compiled_or_refused(text):
     try:
-        advice = compile_rules(parse_rules(from_plain({"rules": [text]}, "rules.yaml:1")).rules, NAMES)
+        advice = parse_rules(from_plain({"rules": [text]}, "rules.yaml:1")).compile(NAMES)
     except UserError as error:
         expect_sentence(error)
         return

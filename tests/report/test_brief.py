@@ -64,7 +64,7 @@ def test_it_fits_a_terminal_and_keeps_its_names(report):
 
 def test_many_rows_become_the_best_of_each_data_set(report):
     again = "olbench report small"
-    assert f"1 more data set in `{again} --full`." in brief.best_rows(report, 2, again).note
+    assert f"1 more data set in `{again} --full`." in brief.best_on_each(report, report.rows, 2, again).note
     [table] = [part for part in brief.parts(report, again, 80, 20) if not isinstance(part, str)]
     assert table.title == "Best on each data set: lowest mistake rate"
     for row in table.rows:

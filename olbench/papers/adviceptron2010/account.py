@@ -12,7 +12,7 @@ from olbench.errors import count
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.feasibility import conflicts, unsatisfiable
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
-from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+from olbench.papers.adviceptron2010.sets import Advice
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,15 @@ def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
     advice = file.compile(named.names)
     X, y = named.data.X, np.asarray(named.data.y)
     masks = np.array([each.covers(X) for each in advice], dtype=bool).reshape(len(advice), y.size)
-    entries = tuple(_coverage(each, mask, y, names) for each, mask in zip(advice, masks, strict=True))
+    entries = []
+    for each, mask in zip(advice, masks, strict=True):
+        rows = [describe_row(*row, names) for row in zip(each.D[: each.written], each.d, strict=False)]
+        if added := each.d.size - each.written:
+            rows.append(f"and {count(added, 'row')} for 0 <= x <= 1")
+        covered, right = int(mask.sum()), int((y[mask] == each.z).sum())
+        place, title = _short(each.place), names.title(each.z)
+        shown = each.text, title, tuple(rows), covered, right, place, each.source, each.dropped
+        entries.append(Coverage(*shown))
     positives = int((y > 0).sum())
     headline = (
         f"{named.data.name}: {count(y.size, 'row')}, {count(len(names.features), 'feature')}; "
@@ -85,20 +93,8 @@ def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
         for rule, _ in file.dropped(named.names)
         if rule.source.place not in kept
     ]
-    return Account(
-        headline, y.size, entries, tuple(_summary(advice, masks, y)), (*warnings, *warn(advice, names, masks))
-    )
-
-
-def _coverage(each: AdviceSet, mask: Any, y: Floats, names: Names) -> Coverage:
-    rows = tuple(
-        describe_row(row, bound, names) for row, bound in zip(each.D[: each.written], each.d, strict=False)
-    )
-    if added := each.d.size - each.written:
-        rows = (*rows, f"and {count(added, 'row')} for 0 <= x <= 1")
-    covered, right = int(mask.sum()), int((y[mask] == each.z).sum())
-    place, title = _short(each.place), names.title(each.z)
-    return Coverage(each.text, title, rows, covered, right, place, each.source, each.dropped)
+    warnings += warn(advice, names, masks)
+    return Account(headline, y.size, tuple(entries), tuple(_summary(advice, masks, y)), tuple(warnings))
 
 
 def _short(place: str) -> str:

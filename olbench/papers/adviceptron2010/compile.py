@@ -31,11 +31,7 @@ def compile_texts(
 
 
 def compile_rules(
-    rules: Sequence[Rule],
-    names: Names,
-    missing: str = "refuse",
-    domain: bool = False,
-    sources: Sequence[str] = (),
+    rules: Sequence[Rule], names: Names, missing: str, domain: bool, sources: Sequence[str] = ()
 ) -> Advice:
     """A condition on a feature that the data lacks is refused, or with missing="drop" left out.
 
@@ -130,22 +126,28 @@ class _Compiler:
             raise self.rule.source.fail(
                 inequality.start, "the features cancel, so only constants are left to compare; name a feature"
             )
-        return row, (self._below(inequality, row, bound) if inequality.strict else bound)
-
-    def _below(self, inequality: Inequality, row: Floats, bound: float) -> float:
-        """Return the largest value below a bound that a sum of whole numbers can take."""
-        columns = np.flatnonzero(row)
-        whole = self.names.whole
+        if not inequality.strict:
+            return row, bound
+        columns, whole = np.flatnonzero(row), self.names.whole
         if whole is None or not whole.issuperset(columns.tolist()) or (row != np.rint(row)).any():
             raise self.rule.source.fail(
                 inequality.start,
                 "a strict < or > means something only for features that are whole numbers; write <= or >=",
             )
-        return math.ceil(bound) - 1.0
+        # The largest value below the bound that a sum of whole numbers can take.
+        return row, math.ceil(bound) - 1.0
 
     def _presence(self, presence: Presence) -> Iterator[Row]:
         columns = [self._column(feature) for feature in presence.features]
-        self._check_binary(presence, columns)
+        for k, (feature, column) in enumerate(zip(presence.features, columns, strict=True)):
+            if column in columns[:k]:
+                raise self.rule.source.fail(feature.start, f"'{feature.name}' is listed twice")
+            if self.names.binary is not None and column not in self.names.binary:
+                raise self.rule.source.fail(
+                    feature.start,
+                    f"'{feature.name}' holds other values than 0 and 1, so it is neither present nor absent; "
+                    "compare it with a number",
+                )
         identity = np.eye(len(self.names.features))
         if not presence.is_counted:
             for column in columns:
@@ -156,14 +158,3 @@ class _Compiler:
             yield total, float(presence.high)
         if presence.low > 0:
             yield -total, -float(presence.low)
-
-    def _check_binary(self, presence: Presence, columns: list[int]) -> None:
-        for k, (feature, column) in enumerate(zip(presence.features, columns, strict=True)):
-            if column in columns[:k]:
-                raise self.rule.source.fail(feature.start, f"'{feature.name}' is listed twice")
-            if self.names.binary is not None and column not in self.names.binary:
-                raise self.rule.source.fail(
-                    feature.start,
-                    f"'{feature.name}' holds other values than 0 and 1, so it is neither present nor absent; "
-                    "compare it with a number",
-                )

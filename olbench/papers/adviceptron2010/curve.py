@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError, count
@@ -43,13 +42,7 @@ class TestCurve:
 
 
 def follow(
-    algorithm: Algorithm,
-    X: Any,
-    y: ArrayLike,
-    X_test: Any,
-    y_test: ArrayLike,
-    order: ArrayLike | None = None,
-    counts: ArrayLike | None = None,
+    algorithm: Algorithm, X: Any, y: Any, X_test: Any, y_test: Any, order: Any = None, counts: Any = None
 ) -> TestCurve:
     """Run an algorithm once over the examples and score a test set before the first and after every one.
 

@@ -85,11 +85,11 @@ class TakesAdvice(OnlineClassifier):
         names = Names(self._feature_names()).with_values(self._first_data)
         algorithm = make_algorithm(self.algorithm_id, **self._settings())
         two = classes.size == 2
-        rules = self._read_rules()
+        is_file = isinstance(self.rules, str | Path)
+        rules = read_rules(self.rules) if is_file else list(map(str, self.rules))
         for positive in classes[1:] if two else classes:
             signs = {str(label): 1 if label == positive else -1 for label in classes.tolist()}
-            advice = self._compile(rules, replace(names, classes=signs, two_classes=two))
-            self.advice_.append(advice)
+            self.advice_.append(self._compile(rules, replace(names, classes=signs, two_classes=two)))
         self.learners_ = [
             start(replace(algorithm, extras={"advice": advice}), advice.n) for advice in self.advice_
         ]
@@ -102,11 +102,6 @@ class TakesAdvice(OnlineClassifier):
         if len(names) != d:
             raise UserError(f"feature_names has {count(len(names), 'name')}, but X has {count(d, 'feature')}")
         return names
-
-    def _read_rules(self) -> RuleFile | list[str]:
-        if isinstance(self.rules, str | Path):
-            return read_rules(self.rules)
-        return [str(rule) for rule in self.rules]
 
     def _compile(self, rules: RuleFile | list[str], names: Names) -> Advice:
         if isinstance(rules, RuleFile):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from olbench import structs
 from olbench.data.names import Names, expand_names
 from olbench.errors import UserError, expand_home, is_file, suggest
 from olbench.papers.adviceptron2010.compile import compile_rules, list_missing
@@ -12,40 +13,29 @@ from olbench.papers.adviceptron2010.grammar import Rule, parse_rule
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.papers.adviceptron2010.tokens import RuleText
 from olbench.records.shipped import find_folder
-from olbench.structs import (
-    Node,
-    as_node,
-    choice,
-    flag,
-    line,
-    make_keys,
-    many,
-    read_keys,
-    read_yaml,
-    signs,
-    text,
-)
+from olbench.structs import Node
 
 
 def _read_features(node: Node, name: str) -> tuple[str, ...]:
-    names = many(text)(node, name)
+    names = structs.many(structs.text)(node, name)
     try:
         return expand_names(names)
     except UserError as error:
         raise node.fail(str(error)) from None
 
 
-KEYS = make_keys(
-    {"rules": many(as_node)},
-    missing=choice("refuse", "drop"),
-    domain=flag,
+SIGNS = structs.signs(structs.text)
+KEYS = structs.make_keys(
+    {"rules": structs.many(structs.as_node)},
+    missing=structs.choice("refuse", "drop"),
+    domain=structs.flag,
     features=_read_features,
-    classes=lambda node, name: {title: sign for sign, title in signs(text)(node, name).items()},
-    title=line,
-    source=line,
-    note=line,
+    classes=lambda node, name: {title: sign for sign, title in SIGNS(node, name).items()},
+    title=structs.line,
+    source=structs.line,
+    note=structs.line,
 )
-RULE_KEYS = make_keys({"rule": text}, source=line, note=line)
+RULE_KEYS = structs.make_keys({"rule": structs.text}, source=structs.line, note=structs.line)
 
 
 @dataclass(frozen=True)
@@ -120,7 +110,7 @@ def read_rules(name_or_path: str | Path) -> RuleFile:
             )
         path = known[name]
     text = path.read_text(encoding="utf-8", errors="replace")
-    return parse_rules(read_yaml(path), text)
+    return parse_rules(structs.read_yaml(path), text)
 
 
 def shipped_rules() -> dict[str, Path]:
@@ -130,7 +120,7 @@ def shipped_rules() -> dict[str, Path]:
 def parse_rules(root: Node, text: str = "") -> RuleFile:
     if isinstance(root.value, list):
         root = Node({"rules": root}, root.place, {"rules": root.place})
-    given = read_keys(KEYS, root, "a rule file")
+    given = structs.read_keys(KEYS, root, "a rule file")
     pairs = [_read_rule(item, text.splitlines()) for item in given.pop("rules")]
     source = given.pop("source", "")
     return RuleFile(
@@ -141,12 +131,9 @@ def parse_rules(root: Node, text: str = "") -> RuleFile:
 def _read_rule(item: Node, lines: list[str]) -> tuple[Rule, str]:
     if not isinstance(item.value, dict):
         item = Node({"rule": item}, item.place, {"rule": item.place})
-    given = read_keys(RULE_KEYS, item, "a rule")
+    given = structs.read_keys(RULE_KEYS, item, "a rule")
     text, place = given["rule"], item.value["rule"].place
-    return parse_rule(RuleText(text, place, _column(text, place, lines))), given.get("source", "")
-
-
-def _column(text: str, place: str, lines: list[str]) -> int | None:
     number = place.rpartition(":")[2]
     line = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else ""
-    return line.index(text) + 1 if text in line else None
+    column = line.index(text) + 1 if text in line else None
+    return parse_rule(RuleText(text, place, column)), given.get("source", "")

@@ -137,15 +137,6 @@ class _Parser:
         return self.source.fail(self.token.start if start is None else start, reason)
 
     def rule(self) -> Rule:
-        self._check_arrows()
-        conditions = [self.condition()]
-        while self.accept("and"):
-            conditions.append(self.condition())
-        if not self.next_is("=>"):
-            raise self.fail(f"'{self.token.text}' is not expected here; conditions are joined with 'and'")
-        return Rule(self.source, tuple(conditions), self.head())
-
-    def _check_arrows(self) -> None:
         for token in self.tokens:
             if (token.kind, token.text) == ("keyword", "or"):
                 raise self.fail(
@@ -158,6 +149,12 @@ class _Parser:
             raise self.fail("the '=>' is missing; a rule is 'conditions => class'", end.start)
         if "=>" in self.source.text[end.start :]:
             raise self.fail("'=>' comes once, before the class; 'at least' is written >=", arrow.start)
+        conditions = [self.condition()]
+        while self.accept("and"):
+            conditions.append(self.condition())
+        if not self.next_is("=>"):
+            raise self.fail(f"'{self.token.text}' is not expected here; conditions are joined with 'and'")
+        return Rule(self.source, tuple(conditions), self.head())
 
     def head(self) -> Head:
         text = self.source.text[self.token.end :]
@@ -229,18 +226,16 @@ class _Parser:
             )
         else:
             return None
-        k = self._count()
+        token = self.take()
+        if token.kind == "name" and token.text.lower() in NUMBERS:
+            k = NUMBERS.index(token.text.lower())
+        elif token.kind == "number" and token.text.isdigit():
+            k = self._whole(token)
+        else:
+            raise self.fail(f"'{token.text}' is not a whole number of features", token.start)
         if not self.accept("of"):
             raise self.fail(f"'of' is missing, as in 'at {kind} {k} of spacers(1-4) present'")
         return kind, k, start
-
-    def _count(self) -> int:
-        token = self.take()
-        if token.kind == "name" and token.text.lower() in NUMBERS:
-            return NUMBERS.index(token.text.lower())
-        if token.kind == "number" and token.text.isdigit():
-            return self._whole(token)
-        raise self.fail(f"'{token.text}' is not a whole number of features", token.start)
 
     def _whole(self, token: Token) -> int:
         """Return a number of or for features; a range of more than these would only fill the memory."""
@@ -359,7 +354,15 @@ class _Parser:
         while sign := self.accept("*", "/"):
             other = self.factor()
             if sign.text == "/":
-                product = self._quotient(product, other)
+                if not other.is_constant:
+                    raise self.fail(
+                        "a ratio of features is not linear; multiply both sides, or add it to the data as a "
+                        "feature",
+                        other.start,
+                    )
+                if other.constant == 0.0:
+                    raise self.fail("this divides by zero", other.start)
+                product = product.times(1.0 / other.constant)
             elif product.is_constant or other.is_constant:
                 constant, sum = (product, other) if product.is_constant else (other, product)
                 product = sum.times(constant.constant)
@@ -371,16 +374,6 @@ class _Parser:
         if self.next_is("^"):
             raise self.fail("a power of a feature is not linear; add it to the data as a feature of its own")
         return product
-
-    def _quotient(self, numerator: Linear, denominator: Linear) -> Linear:
-        if not denominator.is_constant:
-            raise self.fail(
-                "a ratio of features is not linear; multiply both sides, or add it to the data as a feature",
-                denominator.start,
-            )
-        if denominator.constant == 0.0:
-            raise self.fail("this divides by zero", denominator.start)
-        return numerator.times(1.0 / denominator.constant)
 
     def factor(self) -> Linear:
         token = self.token

@@ -6,10 +6,9 @@ The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, the linear 
 Mangasarian and Shavlik, NIPS 2003), the hinge form P(w) = |w|^2 / 2 and absolute values for L.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from threading import Lock
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -66,23 +65,13 @@ def solve_kbsvm(
     return problem.solution(*solve(problem, lam, mu))
 
 
+@lru_cache(maxsize=KEPT)
 def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
     """Solve the quadratic form for advice alone, without b: where `start: advice` begins."""
-    key = (advice.fingerprint, mu)
-    with _lock:
-        solution = _known.get(key)
-    if solution is None:
-        problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
-        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu))
-        with _lock:
-            _known[key] = solution
-            if len(_known) > KEPT:
-                _known.popitem(last=False)
-    return solution
+    problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
+    return problem.solution(*_solve_quadratic(problem, 1.0, mu))
 
 
-_lock = Lock()
-_known: OrderedDict[tuple[str, float], KBSVM] = OrderedDict()
 #: E, A and b of E x = 0, A x <= b.
 _Constraints = tuple[Any, Any, Floats]
 
@@ -100,17 +89,14 @@ class _Problem:
         self.size = int(ends[-1])
         self.columns = [self.u.start + sum(sizes[:i]) for i in range(self.m)]
         biased = float(bias and advice.constant is None)
-        self.equal = self._equations(advice)
-        self.below = self._inequalities(X, y, advice, biased)
-
-    def _equations(self, advice: Advice) -> Any:
-        """Return D_i'u_i + z_i w + eta_i = 0, one block of n rows per set."""
+        # D_i'u_i + z_i w + eta_i = 0, one block of n rows per set.
         entries = _Entries()
         for i, (each, column) in enumerate(zip(advice, self.columns, strict=True)):
             entries.add_diagonal(self.n, i * self.n, self.w.start, float(each.z))
             entries.add_block(each.D.T, i * self.n, column)
         entries.add_diagonal(self.n * self.m, 0, self.eta.start, 1.0)
-        return entries.matrix(self.n * self.m, self.size)
+        self.equal = entries.matrix(self.n * self.m, self.size)
+        self.below = self._inequalities(X, y, advice, biased)
 
     def _inequalities(self, X: Floats, y: Floats, advice: Advice, biased: float) -> Any:
         """Return rows that times the variables are at most minus one, as in (4) with the sign reversed."""
@@ -178,17 +164,13 @@ def _solve_hinge(problem: _Problem, lam: float, mu: float) -> tuple[Floats, floa
 
 
 def _run_clarabel(
-    problem: _Problem,
-    mu: float,
-    costs: tuple[Floats, Floats],
-    constraints: _Constraints,
-    positive: list[slice],
+    problem: _Problem, mu: float, costs: tuple[Floats, Floats], limited: _Constraints, positive: list[slice]
 ) -> tuple[Floats, float]:
     """Minimise squares . x^2 / 2 + prices . x under the constraints, where some parts are positive."""
     import clarabel
 
     squares, prices = costs
-    equal, below, limits = constraints
+    equal, below, limits = limited
     rows = sp.vstack([equal, below, *(-_select(part, squares.size) for part in positive)]).tocsc()
     equations, inequalities = equal.shape[0], rows.shape[0] - equal.shape[0]
     limits = np.concatenate([np.zeros(equations), limits, np.zeros(inequalities - limits.size)])

@@ -78,6 +78,12 @@ class Advice:
     def __iter__(self) -> Iterator[AdviceSet]:
         return iter(self.sets)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Advice) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of every D, d and z: what decides how a learner takes it."""

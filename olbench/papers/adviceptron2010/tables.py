@@ -13,8 +13,6 @@ from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
-PLANE = 2
-
 
 def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
     config = report.protocol.experiment
@@ -78,7 +76,7 @@ def figures(report: Report) -> Figures:
     from olbench.papers.adviceptron2010.plane import plane_figure
     from olbench.report.figures.curves import file_names
 
-    flat = {name: (file, named) for name, file, named in _load(report) if named.data.X.shape[1] == PLANE}
+    flat = {name: (file, named) for name, file, named in _load(report) if named.data.X.shape[1] == 2}
     return {
         f"rules-{stem}": partial(plane_figure, report.results, name, *flat[name])
         for name, stem in file_names(list(flat)).items()

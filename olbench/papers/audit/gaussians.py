@@ -12,8 +12,6 @@ from olbench.learners.examples import Floats
 from olbench.papers.audit.definition import Instance, Instances
 
 Constraint = Literal["deviation", "variance"]
-#: How far a closed form may be from what the optimiser finds.
-NEAR = (1e-5, "(largest difference)")
 
 
 def inverse_of(matrix: Floats) -> Floats:

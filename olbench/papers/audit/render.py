@@ -3,7 +3,7 @@
 import importlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from olbench.analysis.paper_file import find_part
 from olbench.papers.audit.definition import Evidence, Plain, Result
+from olbench.report.renderers.md import escape
 from olbench.report.renderers.text import new_console, printed_text
 
 COLOURS = {"holds": "green", "wrong": "red", "not needed": "dim"}
@@ -77,58 +78,47 @@ def summary(results: Sequence[Result]) -> str:
     return f"{text} Not as expected: {', '.join(odd)}." if odd else f"{text} Everything is as expected."
 
 
-def _by_paper(results: Iterable[Result]) -> Iterator[tuple[str, list[Result]]]:
-    for paper, rows in groupby(results, key=lambda result: result.check.paper):
-        yield paper, list(rows)
+def _paper(result: Result) -> str:
+    return result.check.paper
 
 
 def render_text(results: Sequence[Result], width: int = 120, colour: bool = False) -> str:
     console = new_console(max(width, NARROWEST), colour)
-    for paper, rows in _by_paper(results):
+    for paper, rows in groupby(results, _paper):
         console.print(Text(f"{paper}: {title(paper)}", style="bold"))
-        console.print(_table(rows))
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", expand=True)
+        table.add_column("where, statement, evidence, command", ratio=1)
+        table.add_column("printed", no_wrap=True)
+        table.add_column("corrected", no_wrap=True)
+        for result in rows:
+            verdicts = [Text(each, style=COLOURS[each]) for each in (result.printed, result.corrected)]
+            if not result.as_expected:
+                verdicts[0].append(" !", style="bold red")
+            story = Text().append(result.check.where, style="bold").append(f"\n{result.check.statement}.")
+            if result.check.correction:
+                story.append(f"\nCorrection: {result.check.correction}.", style="italic")
+            story.append("\n" + " ".join(evidence(result))).append(f"\n{result.command}", style="dim")
+            table.add_row(story, *verdicts)
+            table.add_row()
+        console.print(table)
         console.print()
     console.print(Text(summary(results)))
     return printed_text(console)
 
 
-def _table(results: Sequence[Result]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", expand=True)
-    table.add_column("where, statement, evidence, command", ratio=1)
-    table.add_column("printed", no_wrap=True)
-    table.add_column("corrected", no_wrap=True)
-    for result in results:
-        verdicts = [Text(each, style=COLOURS[each]) for each in (result.printed, result.corrected)]
-        if not result.as_expected:
-            verdicts[0].append(" !", style="bold red")
-        story = Text().append(result.check.where, style="bold").append(f"\n{result.check.statement}.")
-        if result.check.correction:
-            story.append(f"\nCorrection: {result.check.correction}.", style="italic")
-        story.append("\n" + " ".join(evidence(result))).append(f"\n{result.command}", style="dim")
-        table.add_row(story, *verdicts)
-        table.add_row()
-    return table
-
-
 def render_markdown(results: Sequence[Result]) -> str:
     parts = []
-    for paper, rows in _by_paper(results):
+    for paper, rows in groupby(results, _paper):
         lines = [f"## {paper}", "", title(paper), ""]
         lines += ["| where | statement | correction | printed | corrected | evidence | command |"]
         lines += ["|:--|:--|:--|:--|:--|:--|:--|"]
         for result in rows:
             check = result.check
             texts = [check.where, check.statement, check.correction, result.printed, result.corrected]
-            texts = [*map(_escaped, (*texts, " ".join(evidence(result)))), f"`{result.command}`"]
+            texts = [*map(escape, (*texts, " ".join(evidence(result)))), f"`{result.command}`"]
             lines.append(f"| {' | '.join(texts)} |")
         parts.append("\n".join(lines))
-    return "\n\n".join([*parts, _escaped(summary(results))]) + "\n"
-
-
-def _escaped(text: str) -> str:
-    for sign in ("\\", "|", "*", "_", "`", "<", "["):
-        text = text.replace(sign, "\\" + sign)
-    return text
+    return "\n\n".join([*parts, escape(summary(results))]) + "\n"
 
 
 def render_json(results: Sequence[Result]) -> str:

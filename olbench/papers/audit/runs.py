@@ -85,18 +85,12 @@ def replay(algorithm: Algorithm, X: Floats, y: Floats) -> Replay:
         covariance = np.ldexp(learner.covariance, -2 * learner.scale_exponent)
         if learner.effective_updates > len(updates):
             z = labels[row] * X[row]
-            updates.append(_update(z, means[-1], covariances[-1], mean, covariance))
+            v, u = float(z @ covariances[-1] @ z), float(z @ covariance @ z)
+            alpha, m = float(z @ (mean - means[-1])) / v, float(means[-1] @ z)
+            updates.append(Update(z, m, v, alpha, (v - u) / (u * v), float(mean @ z), u))
         means.append(mean)
         covariances.append(covariance)
     return Replay(means, covariances, updates, learner.mistakes, learner.effective_updates)
-
-
-def _update(
-    z: Floats, mean: Floats, covariance: Floats, next_mean: Floats, next_covariance: Floats
-) -> Update:
-    v, u = float(z @ covariance @ z), float(z @ next_covariance @ z)
-    alpha = float(z @ (next_mean - mean)) / v
-    return Update(z, float(mean @ z), v, alpha, (v - u) / (u * v), float(next_mean @ z), u)
 
 
 def separable(rng: np.random.Generator, n: int, d: int) -> tuple[Floats, Floats]:
@@ -118,24 +112,19 @@ def _is_feasible(A: Floats, b: Floats) -> bool:
 
 
 def nearest_point(precision: Floats, A: Floats, b: Floats) -> Floats:
-    for slack in SLACKS:
-        point = _least_distance(precision, A, b + slack * np.abs(b))
-        if np.all(A @ point >= b):
-            return point
-    raise ArithmeticError("the examples are so hard to separate that rounding hides the comparator")
-
-
-def _least_distance(precision: Floats, A: Floats, b: Floats) -> Floats:
-    """Solve the problem of `nearest_point` as Lawson & Hanson do, by non-negative least squares."""
+    """Return the shortest x with A x >= b, by non-negative least squares (Lawson & Hanson)."""
     root = np.linalg.cholesky(precision)
     G = np.linalg.solve(root, A.T).T
     size = np.linalg.norm(G, axis=1)
-    E = np.vstack([(G / size[:, None]).T, b / size])
-    target = np.zeros(len(E))
-    target[-1] = 1.0
-    weights, _ = nnls(E, target, maxiter=100 * len(A))
-    residual = E @ weights - target
-    return np.asarray(np.linalg.solve(root.T, -residual[:-1] / residual[-1]))
+    target = np.append(np.zeros(len(root)), 1.0)
+    for slack in SLACKS:
+        E = np.vstack([(G / size[:, None]).T, (b + slack * np.abs(b)) / size])
+        weights, _ = nnls(E, target, maxiter=100 * len(A))
+        residual = E @ weights - target
+        point = np.asarray(np.linalg.solve(root.T, -residual[:-1] / residual[-1]))
+        if np.all(A @ point >= b):
+            return point
+    raise ArithmeticError("the examples are so hard to separate that rounding hides the comparator")
 
 
 def nearest_covariance(z: Floats, limits: Floats) -> Floats:

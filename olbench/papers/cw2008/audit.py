@@ -12,54 +12,15 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.examples import Floats
+from olbench.papers.audit import deviation, gaussians, representer, runs
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
-from olbench.papers.audit.deviation import (
-    compare_smaller_root,
-    compare_trigger,
-    confidence_loss,
-    factor_6,
-    least_margin,
-    quadratic_roots,
-)
-from olbench.papers.audit.gaussians import (
-    Problem,
-    compare_optimum,
-    divergence,
-    draw_problem,
-    inverse_of,
-    largest_slope,
-    matched_draws,
-    violated_problems,
-)
-from olbench.papers.audit.representer import (
-    DERIVED,
-    Coefficients,
-    compare_forms,
-    expand,
-    largest_difference,
-    printed_block,
-    rule_of,
-    scalar_step,
-)
-from olbench.papers.audit.runs import (
-    PHIS,
-    Comparator,
-    NotSeparableError,
-    Replay,
-    confident,
-    find_comparator,
-    is_separable,
-    nearest_point,
-    replay,
-    separable,
-    tightest_comparator,
-)
+from olbench.papers.audit.deviation import confidence_loss, factor_6, larger_root, least_margin
+from olbench.papers.audit.gaussians import Problem, draw_problem, inverse_of
+from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms
+from olbench.papers.audit.runs import PHIS, confident, nearest_point, replay, separable, tightest_comparator
 
 check = stated_checks(__file__)
 LEARNER = "cw"
-
-
-# --- the update, section 3
 
 
 def left_deviation(a: float, phi: float) -> float:
@@ -75,8 +36,7 @@ def root_13(r: float, phi: float) -> float:
 
 def root_14(r: float, phi: float) -> float:
     """Return alpha sqrt(v) at the margin r = m / sqrt(v) < phi: eq. (14)."""
-    psi, xi = 1.0 + phi * phi / 2.0, 1.0 + phi * phi
-    return (-r * psi + math.sqrt(r * r * phi**4 / 4.0 + phi * phi * xi)) / xi
+    return larger_root(r, 1.0, phi)
 
 
 def miss(a: float, r: float, phi: float) -> float:
@@ -104,23 +64,23 @@ def _margins(rng: np.random.Generator, count: int) -> Iterator[tuple[float, floa
 
 @check
 def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
-    """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
-    return compare_smaller_root(rng, trials, least_margin)
+    return deviation.compare_smaller_root(rng, trials, least_margin)
 
 
 @check
 def trigger(rng: np.random.Generator, trials: int) -> Instances:
-    return compare_trigger(rng, trials, lambda *at: quadratic_roots(*at)[1], least_margin)
+    return deviation.compare_trigger(rng, trials, lambda *at: deviation.quadratic_roots(*at)[1], least_margin)
 
 
 @check
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
-    return compare_optimum(violated_problems(partial(draw_problem, rng), trials), _closed_form)
+    return gaussians.compare_optimum(
+        gaussians.violated_problems(partial(draw_problem, rng), trials), _closed_form
+    )
 
 
 def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
-    """Return the Gaussian after the update by (9) to (14)."""
     v, phi = problem.v, problem.phi
     alpha = root_14(problem.m / math.sqrt(v), phi) / math.sqrt(v)
     deviation = math.sqrt(v) * left_deviation(alpha * math.sqrt(v), phi)
@@ -143,7 +103,7 @@ def eta_half(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
-    return rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
+    return representer.rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
 
 
 @check
@@ -187,12 +147,10 @@ def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 / variances + gain * x * x))
 
 
-# --- the kernel form, Theorem 2
-
 #: Eq. (20) as printed: nu_i = a.
 PRINTED_20 = replace(DERIVED, new_mean=lambda alpha, y, a: a)
 #: Eq. (21) as printed: x_r'x_s where x_r'x_i x_i'x_s belongs.
-PRINTED_21 = replace(DERIVED, old_block=printed_block)
+PRINTED_21 = replace(DERIVED, old_block=representer.printed_block)
 
 
 def _compare_forms(
@@ -203,7 +161,7 @@ def _compare_forms(
         (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS))) for _ in range(trials)
     )
     for X, y, a, phi in (smallest, *drawn):
-        run, step = replay(confident(LEARNER, phi, a=a), X, y), scalar_step(LEARNER, (phi,))
+        run, step = replay(confident(LEARNER, phi, a=a), X, y), representer.scalar_step(LEARNER, (phi,))
         yield compare_forms(run, (X, y, a), step, (form, DERIVED), phi=phi)
 
 
@@ -228,14 +186,11 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
             features = np.column_stack([X[:, 0] ** 2, math.sqrt(2.0) * X[:, 0] * X[:, 1], X[:, 1] ** 2])
             y = np.where(features @ np.array([1.0, 1.0, -1.0]) >= 0.0, 1.0, -1.0)
         run = replay(confident(LEARNER, phi, a=a), features, y)
-        dual = expand(gram, y, a, scalar_step(LEARNER, (phi,)), DERIVED)
+        dual = representer.expand(gram, y, a, representer.scalar_step(LEARNER, (phi,)), DERIVED)
         counts = float((dual.mistakes, dual.updates) != (run.mistakes, run.effective_updates))
-        gap = max(largest_difference(dual, features, a, run), counts)
+        gap = max(representer.largest_difference(dual, features, a, run), counts)
         yield Instance(gap, phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes)
     yield "Linear and quadratic kernel, separable data, count for count"
-
-
-# --- invariance, section 4.1
 
 
 @check
@@ -254,13 +209,11 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     yield f"All of eq. (17) in every round, relative to sizes: {words}"
 
 
-def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
+def _scale_gap(run: runs.Replay, scaled: runs.Replay, a: float) -> float:
     """Return the largest relative deviation from eq. (17)."""
-    root = math.sqrt(a)
-    gaps = [0.0]
+    root, gaps = math.sqrt(a), [0.0]
     for one, other in zip(run.updates, scaled.updates, strict=True):
-        gaps.append(abs(other.m / root - one.m) / math.sqrt(one.v))
-        gaps.append(abs(other.v / a - one.v) / one.v)
+        gaps += [abs(other.m / root - one.m) / math.sqrt(one.v), abs(other.v / a - one.v) / one.v]
         gaps.append(abs(other.alpha * root - one.alpha) * math.sqrt(one.v))
         gaps.append(abs(other.variance / a - one.variance) / one.variance)
     for mean, other_mean in zip(run.means, scaled.means, strict=True):
@@ -270,15 +223,12 @@ def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
     return max(gaps)
 
 
-# --- the confidence loss, Lemma 5, in fifty digits
-
-
 @check
 def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
     """Measure the variance of y w.x over draws of w whose mean and covariance are exactly mu and Sigma."""
     first = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)
     for one in (first, *(draw_problem(rng) for _ in range(trials))):
-        margins = one.y * matched_draws(rng, one.mean, one.covariance, 200) @ one.x
+        margins = one.y * gaussians.matched_draws(rng, one.mean, one.covariance, 200) @ one.x
         printed, variance = float(one.mean @ one.covariance @ one.mean), float(margins.var())
         shown = {"mu": one.mean, "Sigma": one.covariance, "x": one.x, "mu' Sigma mu": printed}
         corrected = abs(margin_variance(one) / variance - 1.0)
@@ -368,10 +318,7 @@ def figure_4(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(wrong, x=x, small=small, large=large)
 
 
-# --- the mistake bound, section 4.2
-
-
-def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, Replay, Comparator]]:
+def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, runs.Replay, runs.Comparator]]:
     first = replay(confident(LEARNER, 1.0), np.ones((1, 1)), -np.ones(1))
     yield 1.0, first, tightest_comparator(first)
     for _ in range(trials):
@@ -382,7 +329,7 @@ def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, Replay
                 yield phi, run, tightest_comparator(run)
 
 
-def chain(run: Replay, phi: float) -> float:
+def chain(run: runs.Replay, phi: float) -> float:
     """Return the middle term of the corrected chain: the sum of (1 + phi^2) / phi^2 alpha^2 v."""
     return factor_6(phi) * run.squares
 
@@ -417,7 +364,7 @@ def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
     def ratio(parameters: Floats) -> float:
         rows = parameters.reshape(3, 2)
         run = replay(confident(LEARNER, phi), rows, np.ones(3))
-        comparator = find_comparator(run)
+        comparator = runs.find_comparator(run)
         return -run.squares / comparator.cost if comparator else 0.0
 
     answer = minimize(ratio, rng.normal(size=6), method="Nelder-Mead", options={"maxfev": 150})
@@ -434,14 +381,14 @@ def separability(rng: np.random.Generator, trials: int) -> Instances:
         cases.append((np.vstack([z, -z[2]]), float(rng.choice(PHIS))))
     for rows, phi in cases:
         run = replay(confident(LEARNER, phi), rows, np.ones(len(rows)))
-        comparator = find_comparator(run)
+        comparator = runs.find_comparator(run)
         if comparator:
             shown = {"y": 1, "phi": phi, "updates": run.effective_updates, "mu*": comparator.mean}
-            whole, covered = is_separable(rows), is_separable(covered_rows(run, rows))
+            whole, covered = runs.is_separable(rows), runs.is_separable(covered_rows(run, rows))
             yield Instance(not whole, not covered, x=rows, **shown)
 
 
-def covered_rows(run: Replay, rows: Floats) -> Floats:
+def covered_rows(run: runs.Replay, rows: Floats) -> Floats:
     """Return the examples that the conditions (18) speak about: those with an update."""
     return run.rows
 
@@ -449,11 +396,11 @@ def covered_rows(run: Replay, rows: Floats) -> Floats:
 @check
 def chain_18(rng: np.random.Generator, trials: int) -> Instances:
     """Take Sigma* = Sigma_{n+1}, as the paper does."""
-    runs = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
+    cases = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
     for _ in range(trials):
         phi = float(rng.choice(PHIS))
-        runs.append((phi, replay(confident(LEARNER, phi), *separable(rng, 30, 3))))
-    for phi, run in runs:
+        cases.append((phi, replay(confident(LEARNER, phi), *separable(rng, 30, 3))))
+    for phi, run in cases:
         for update in run.updates:
             u, star = update.variance, float(update.z @ run.covariances[-1] @ update.z)
             left = phi * math.sqrt(u)
@@ -479,12 +426,12 @@ def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
         X, y = np.vstack([X, X]), np.concatenate([y, -y])
         phi = float(rng.choice(PHIS))
         run = replay(confident(LEARNER, phi), X, y)
-        if is_separable(run.rows):
+        if runs.is_separable(run.rows):
             continue
         try:
             tightest_comparator(run)
             yield Instance(1.0, phi=phi, updates=run.effective_updates)
-        except NotSeparableError as error:
+        except runs.NotSeparableError as error:
             yield Instance(0.0)
             reason = str(error)
     yield f"Refused: {reason}"
@@ -514,13 +461,10 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
         margins = (Decimal(each.m / math.sqrt(each.v)) for each in run.updates)
         losses = math.fsum(float(confidence_loss(margin, Decimal(phi))) for margin in margins)
         d = len(comparator.mean)
-        kl = divergence(comparator.mean, comparator.covariance, np.zeros(d), np.eye(d))
+        kl = gaussians.divergence(comparator.mean, comparator.covariance, np.zeros(d), np.eye(d))
         spread = math.fsum(each.gain * float(comparator.mean @ each.z) ** 2 for each in run.updates)
         bound = factor_6(phi) * (2.0 * kl + spread)
         yield Instance(losses / bound - 1.0, phi=phi, losses=losses, bound=bound)
-
-
-# --- related work, section 6
 
 
 @check
@@ -530,7 +474,7 @@ def fixed_alpha(rng: np.random.Generator, trials: int) -> Instances:
         one, alpha = draw_problem(rng), rng.lognormal()
         gain = fixed_gain(alpha, one.phi)
         optimum = one.step(alpha, gain / (1.0 + gain * one.v))
-        slope = largest_slope(partial(_fixed_lagrangian, one, alpha), *optimum, rng)
+        slope = gaussians.largest_slope(partial(_fixed_lagrangian, one, alpha), *optimum, rng)
         yield Instance(slope, alpha=alpha, **one.shown)
         X, y = separable(rng, 40, 3)
         run = replay(make_algorithm("sop"), X, y)
@@ -553,7 +497,7 @@ def fixed_gain(alpha: float, phi: float) -> float:
 def _fixed_lagrangian(one: Problem, alpha: float, mean: Floats, covariance: Floats) -> float:
     """Return (5) with the variance in the place of the standard deviation."""
     shortfall = replace(one, constraint="variance").shortfall(mean, covariance)
-    return divergence(mean, covariance, one.mean, one.covariance) + alpha * shortfall
+    return gaussians.divergence(mean, covariance, one.mean, one.covariance) + alpha * shortfall
 
 
 #: (mu, Sigma^-1 before and after the update, alpha y x) -> mu after it.

@@ -15,31 +15,12 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench.learners.examples import Floats
+from olbench.papers.audit import deviation, gaussians
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
-from olbench.papers.audit.deviation import (
-    compare_smaller_root,
-    compare_trigger,
-    larger_root,
-    least_margin,
-    shrinkage,
-)
-from olbench.papers.audit.gaussians import (
-    Constraint,
-    Problem,
-    compare_optimum,
-    distance,
-    divergence,
-    draw_problem,
-    inverse_of,
-    matched_draws,
-    random_gaussian,
-    violated_problems,
-)
+from olbench.papers.audit.deviation import larger_root, least_margin, shrinkage
+from olbench.papers.audit.gaussians import Constraint, Problem, draw_problem, random_gaussian
 
 check = stated_checks(__file__)
-
-
-# --- passive-aggressive updates and the constraint, sections 3 to 5
 
 
 def clip(alpha: float, C: float) -> float:
@@ -72,7 +53,7 @@ def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
     for one in (draw_problem(rng) for _ in range(trials)):
         score, deviation = float(one.mean @ one.x), math.sqrt(one.v)
         vote = expected_sign(score, deviation)
-        scores = matched_draws(rng, one.mean, one.covariance, GIBBS_DRAWS) @ one.x
+        scores = gaussians.matched_draws(rng, one.mean, one.covariance, GIBBS_DRAWS) @ one.x
         errors = 6.0 / math.sqrt(GIBBS_DRAWS)
         wrong = np.sign(vote) != np.sign(score) or abs(np.sign(scores).mean() - vote) > errors
         wrong = wrong or abs(float(scores.mean()) - score) > 1e-9 * (abs(score) + deviation)
@@ -95,11 +76,10 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
     one = Problem(-np.ones(1), np.eye(1), np.ones(1), -1.0, 1.0)
     for each in (one, *(draw_problem(rng) for _ in range(trials))):
         probability = float(ndtr(each.m / math.sqrt(each.v)))
-        votes = np.sign(matched_draws(rng, each.mean, each.covariance, GIBBS_DRAWS) @ each.x)
+        votes = np.sign(gaussians.matched_draws(rng, each.mean, each.covariance, GIBBS_DRAWS) @ each.x)
         share = float((votes > 0.0).mean())
         if abs(share - 0.5) > 3.0 / math.sqrt(GIBBS_DRAWS):
-            label = 1.0 if share > 0.5 else -1.0
-            printed = 1.0 if probability > 0.5 else -1.0
+            label, printed = (1.0 if chance > 0.5 else -1.0 for chance in (share, probability))
             shown = {"mu.x": each.mean @ each.x, "y": each.y, "Pr[M >= 0]": probability}
             shown["votes for +1"] = share
             yield Instance(printed != label, majority_label(probability, each.y) != label, **shown)
@@ -146,7 +126,6 @@ def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def deviation_term(covariance: Floats, x: Floats) -> float:
-    """Return sqrt(x' Sigma x), the term of (9)."""
     return math.sqrt(float(x @ covariance @ x))
 
 
@@ -179,8 +158,8 @@ def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
 
 @check
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
-    problems = violated_problems(partial(draw_problem, rng, "variance"), trials)
-    return compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
+    problems = gaussians.violated_problems(partial(draw_problem, rng, "variance"), trials)
+    return gaussians.compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
 
 
 @check
@@ -199,38 +178,35 @@ def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
 
 @check
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
-    problems = violated_problems(partial(draw_problem, rng), trials)
-    return compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
+    problems = gaussians.violated_problems(partial(draw_problem, rng), trials)
+    return gaussians.compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
 
 
 @check
 def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
-    """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
-    return compare_smaller_root(rng, trials, least_margin)
+    return deviation.compare_smaller_root(rng, trials, least_margin)
 
 
 @check
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
-    return compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
+    return deviation.compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
 
 
 @check
 def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
     one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
-    for problem in (one, *violated_problems(partial(draw_problem, rng), trials)):
+    for problem in (one, *gaussians.violated_problems(partial(draw_problem, rng), trials)):
         closed = problem.step(*deviation_step(problem.m, problem.v, problem.phi))
         linear, exact = replace(problem, constraint="variance").solve(), problem.solve()
         margins = [problem.y * float(mean @ problem.x) for mean, _ in (closed, linear)]
         shown = {**problem.shown, "margin by (19)": margins[0], "margin by (10)": margins[1]}
-        yield Instance(distance(problem, *closed, linear), distance(problem, *closed, exact), **shown)
-
-
-# --- diagonal covariances, section 6
+        yield Instance(
+            gaussians.distance(problem, *closed, linear), gaussians.distance(problem, *closed, exact), **shown
+        )
 
 
 def l2_projection(covariance: Floats) -> Floats:
-    """Return the diagonal that section 6.1 calls L2."""
     return np.diag(covariance).copy()
 
 
@@ -243,20 +219,17 @@ def kl_projection(covariance: Floats) -> Floats:
 Price = Callable[[Floats, Floats], float]
 
 
-def _nearest_diagonal(covariance: Floats, price: Price) -> Floats:
-    def value(logs: Floats) -> float:
-        return price(np.diag(np.exp(logs)), covariance)
-
-    answer = minimize(value, np.log(np.diag(covariance)), method="BFGS", options={"gtol": 1e-9})
-    return np.asarray(np.exp(answer.x))
-
-
 def _compare_projection(
     rng: np.random.Generator, trials: int, project: Callable[[Floats], Floats], price: Price
 ) -> Instances:
     for _ in range(trials):
-        _, covariance = random_gaussian(rng, int(rng.integers(2, 5)))
-        best, ours = _nearest_diagonal(covariance, price), project(covariance)
+        _, sigma = random_gaussian(rng, int(rng.integers(2, 5)))
+
+        def value(logs: Floats, sigma: Floats = sigma) -> float:
+            return price(np.diag(np.exp(logs)), sigma)
+
+        answer = minimize(value, np.log(np.diag(sigma)), method="BFGS", options={"gtol": 1e-9})
+        best, ours = np.exp(answer.x), project(sigma)
         yield Instance(np.abs(ours / best - 1.0).max(), ours=ours, best=best)
 
 
@@ -271,7 +244,7 @@ def section_6_1_l2(rng: np.random.Generator, trials: int) -> Instances:
 def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
     def price(other: Floats, sigma: Floats) -> float:
         zero = np.zeros(len(sigma))
-        return divergence(zero, other, zero, sigma)
+        return gaussians.divergence(zero, other, zero, sigma)
 
     yield from _compare_projection(rng, trials, kl_projection, price)
     yield "This is KL(diagonal || full), the direction of (5); the other has the diagonal of Sigma"
@@ -300,7 +273,6 @@ class Diagonal:
         return max(0.0, -self.m / self.v)
 
     def f(self, alpha: float) -> float:
-        """Return f of (33)."""
         s = self.terms * self.phi
         return self.m + alpha * self.v - float((s / (1.0 + 2.0 * alpha * s)).sum())
 
@@ -368,12 +340,12 @@ def exact_variances(step: Diagonal, variances: Floats, x: Floats) -> tuple[float
 
 
 def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint) -> Instances:
-    for problem in violated_problems(partial(draw_problem, rng, constraint, diagonal=True), trials):
+    for problem in gaussians.violated_problems(partial(draw_problem, rng, constraint, diagonal=True), trials):
         variances = np.diag(problem.covariance)
         step = Diagonal(problem.m, variances * problem.x**2, problem.phi, constraint)
         alpha, after = exact_variances(step, variances, problem.x)
         mean = problem.mean + alpha * problem.y * variances * problem.x
-        yield Instance(distance(problem, mean, np.diag(after), problem.solve()), **step.shown)
+        yield Instance(gaussians.distance(problem, mean, np.diag(after), problem.solve()), **step.shown)
 
 
 @check
@@ -389,24 +361,18 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
 
 @check
 def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
-    for step in (
-        Diagonal(-1.0, np.array([1.0, 0.0]), 1.0),
-        *_diagonal_steps(rng, POINTS * trials, "deviation"),
-    ):
+    first = Diagonal(-1.0, np.array([1.0, 0.0]), 1.0)
+    for step in (first, *_diagonal_steps(rng, POINTS * trials, "deviation")):
         if step.m < 0.0:
-            scaled, d = _g_at_lower(step) * step.lower, len(step.terms)
+            m, phi, d = Decimal(step.m), Decimal(step.phi), len(step.terms)
+            terms = [Decimal(float(term)) for term in step.terms if term > 0.0]
+            v = sum(terms, Decimal(0))
+            alpha = -m / v
+            margin = m + alpha * v
+            shares = [phi * phi * s / (margin + alpha * phi * phi * s) for s in terms]
+            scaled = float(margin - sum(shares, Decimal(0))) * step.lower
             shown = {**step.shown, "L": step.lower, "g(L)": scaled / step.lower, "-d/L": -d / step.lower}
             yield Instance(abs(scaled / d + 1.0), abs(scaled / features(step) + 1.0), **shown)
-
-
-def _g_at_lower(step: Diagonal) -> float:
-    m, phi = Decimal(step.m), Decimal(step.phi)
-    terms = [Decimal(float(term)) for term in step.terms if term > 0.0]
-    v = sum(terms, Decimal(0))
-    alpha = -m / v
-    margin = m + alpha * v
-    shares = [phi * phi * s / (margin + alpha * phi * phi * s) for s in terms]
-    return float(margin - sum(shares, Decimal(0)))
 
 
 def features(step: Diagonal) -> int:
@@ -440,12 +406,10 @@ def binary_search(rng: np.random.Generator, trials: int) -> Instances:
     for accuracy, width in cases:
         target, widths = rng.random(), (width, 16.0 * width)
         few, many = (halvings(target, each, accuracy) for each in widths)
-        gaps = [
-            count - predicted_halvings(each, accuracy)
-            for count, each in zip((few, many), widths, strict=True)
-        ]
+        predicted = [predicted_halvings(each, accuracy) for each in widths]
+        gap = max(abs(few - predicted[0]), abs(many - predicted[1]))
         shown = {"e": accuracy, "U - L": width, "halvings": few, "halvings at 16 (U - L)": many}
-        yield Instance(abs(many / (16.0 * few) - 1.0), float(max(map(abs, gaps))), **shown)
+        yield Instance(abs(many / (16.0 * few) - 1.0), gap, **shown)
 
 
 def halvings(target: float, width: float, accuracy: float) -> int:
@@ -461,9 +425,6 @@ def predicted_halvings(width: float, accuracy: float) -> int:
     return max(0, math.ceil(math.log2(width / accuracy)))
 
 
-# --- combining classifiers, section 7.10
-
-
 def combined_precision(precisions: list[Floats]) -> Floats:
     return np.asarray(np.mean(precisions, axis=0))
 
@@ -474,7 +435,7 @@ def combined_mean(precisions: list[Floats], means: list[Floats]) -> Floats:
 
 
 def _total(mean: Floats, covariance: Floats, models: list[tuple[Floats, Floats]]) -> float:
-    return sum(divergence(mean, covariance, *model) for model in models)
+    return sum(gaussians.divergence(mean, covariance, *model) for model in models)
 
 
 def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
@@ -501,7 +462,7 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
         d = int(rng.integers(1, 4))
         cases.append([random_gaussian(rng, d) for _ in range(int(rng.integers(2, 6)))])
     for models in cases:
-        means, precisions = [mu for mu, _ in models], [inverse_of(sigma) for _, sigma in models]
+        means, precisions = [mu for mu, _ in models], [gaussians.inverse_of(sigma) for _, sigma in models]
         best_mean, best = _best_combination(models)
         mean = combined_mean(precisions, means)
         total, average = np.sum(precisions, axis=0), combined_precision(precisions)

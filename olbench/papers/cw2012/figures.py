@@ -18,7 +18,7 @@ from olbench.protocols.definition import Series
 from olbench.records.quantities import Quantity
 from olbench.report.contrasts import split_label
 from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_grid, panel_titles, set_ticks
-from olbench.report.figures.curves import Band, band_of, draw_bands, draw_line, late_range
+from olbench.report.figures.curves import DEVIATION, Band, band_of, draw_bands, draw_line, late_range
 from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def examples_figure(found: Mapping[str, Sequence["Family"]], series: Series) -> 
 
 def _draw_curves(panel: Axes, own: Sequence["Family"], series: Series) -> None:
     look = styles(family.label for family in own)
-    bands = draw_bands(panel, [family.single for family in own], series, look, 0.12)
+    bands = draw_bands(panel, [family.single for family in own], series, look, 0.12, DEVIATION)
     low, high = late_range(bands)
     if own[0].shards:
         mean = 100 * own[0].best(min(own[0].shards)).mean(series.quantity)

@@ -71,7 +71,12 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
     rankings = rank_features(data.X, np.asarray(data.y))
     rare = sum(int((ranking.counts < 10).sum()) for ranking in rankings)
     total = sum(ranking.features.size for ranking in rankings)
-    samples = _samples()
+    dot: dict[str, Any] = {"marker": ".", "markersize": 4, "markeredgewidth": 0, "linestyle": "none"}
+    samples = [
+        Line2D([], [], color=VERMILLION, label="a negative feature", **dot),
+        Line2D([], [], color=BLUE, label="a positive feature", **dot),
+        Line2D([], [], color=BLACK, linewidth=1.0, label="median over the ranks 1, 2-3, 4-7, 8-15, ..."),
+    ]
     heading = f"{data.name}: features by mutual information with the label, and their counts"
     caption = (
         f"The top quarter of the negative and of the positive features of {data.name}, ranked by mutual "
@@ -87,15 +92,6 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
             panel.set_title(f"{name} features: the top {ranking.features.size:,}")
         panels[0].set_ylabel("count in the data")
     return figure
-
-
-def _samples() -> list[Line2D]:
-    dot: dict[str, Any] = {"marker": ".", "markersize": 4, "markeredgewidth": 0, "linestyle": "none"}
-    return [
-        Line2D([], [], color=VERMILLION, label="a negative feature", **dot),
-        Line2D([], [], color=BLUE, label="a positive feature", **dot),
-        Line2D([], [], color=BLACK, linewidth=1.0, label="median over the ranks 1, 2-3, 4-7, 8-15, ..."),
-    ]
 
 
 def _draw_ranking(panel: Axes, ranking: Ranking, colour: str) -> None:

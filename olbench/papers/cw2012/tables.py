@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -108,10 +107,11 @@ def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[tuple[Box
         means = {way: each.mean(quantity) for way, each in combined.items() if each}
         best = family.best(shards)
         reached = best.mean(quantity)
-        worth = None
+        worth, points = "over 100%", family.single.points
         if series is not None:
             curve = family.single.curves[series.name].mean(axis=0)
-            worth = find_worth(family.single.points.astype(float), curve, reached)
+            if (share := find_worth(points.astype(float), curve, reached)) is not None:
+                worth = f"{'at most ' if share <= points[0] / points[-1] else ''}{share:.0%}"
         size = float(best.columns["model_bytes"].mean()) / 1e6 if "model_bytes" in best.columns else 0.0
         top = max((single, *means.values()), key=lambda value: -quantity.loss(value))
         yield boxes(
@@ -121,15 +121,9 @@ def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[tuple[Box
             Box(quantity.text(single), single == top),
             *(Box(quantity.text(means[way]), means[way] == top) if way in means else "" for way in ways),
             quantity.text(single - reached, sign="+"),
-            _describe_worth(worth, family.single.points),
+            worth,
             f"{size:,.2f}",
         )
-
-
-def _describe_worth(worth: float | None, points: Any) -> str:
-    if worth is None:
-        return "over 100%"
-    return f"{'at most ' if worth <= points[0] / points[-1] else ''}{worth:.0%}"
 
 
 def _corpora(report: Report) -> Grid:

@@ -12,35 +12,14 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.learners.examples import Floats
+from olbench.papers.audit import gaussians, runs
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
 from olbench.papers.audit.deviation import confidence_loss, factor_6, larger_root, shrinkage
-from olbench.papers.audit.gaussians import (
-    Example,
-    Problem,
-    compare_optimum,
-    distance,
-    divergence,
-    draw_problem,
-    largest_slope,
-    random_gaussian,
-    violated_problems,
-)
+from olbench.papers.audit.gaussians import Example, Problem, draw_problem
 from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms, printed_block, scalar_step
-from olbench.papers.audit.runs import (
-    PHIS,
-    Comparator,
-    NotSeparableError,
-    Replay,
-    confident,
-    replay,
-    separable,
-    tightest_comparator,
-)
+from olbench.papers.audit.runs import PHIS, Comparator, Replay, confident, replay, separable
 
 check = stated_checks(__file__)
-
-
-# --- the updates, sections 2 and 3
 
 
 def _problem(rng: np.random.Generator, price: Literal["none", "linear", "squared"]) -> Problem:
@@ -67,7 +46,7 @@ def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
 @check
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     two = Problem(np.zeros(2), np.eye(2), np.array([1.0, 1.0]), 1.0, 1.0)
-    for problem in (two, *violated_problems(partial(_problem, rng, "none"), trials)):
+    for problem in (two, *gaussians.violated_problems(partial(_problem, rng, "none"), trials)):
         if len(problem.x) == 1:
             continue
         alpha = first_step(problem.m, problem.v, problem.phi, math.inf)
@@ -76,7 +55,7 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
         literal = problem.covariance - beta * float(problem.x @ problem.x) * square
         best = problem.solve()
         shown = {"x": problem.x, "m": problem.m, "phi": problem.phi, "literal": literal}
-        gaps = [distance(problem, mean, covariance, best) for covariance in (literal, ours)]
+        gaps = [gaussians.distance(problem, mean, covariance, best) for covariance in (literal, ours)]
         yield Instance(*gaps, **shown, best=np.round(best[1], 9))
 
 
@@ -85,12 +64,13 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Instances:
     cases = [_Arow(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
         x, y = rng.normal(size=2), float(rng.choice([-1.0, 1.0]))
-        cases.append(_Arow(*random_gaussian(rng, 2), x, y, rng.lognormal()))
+        cases.append(_Arow(*gaussians.random_gaussian(rng, 2), x, y, rng.lognormal()))
     for case in cases:
         if case.loss > 0.05:
             after = case.closed_form()
             slopes = [
-                largest_slope(partial(case.objective, share=share), *after, rng) for share in (0.0, NEW_SHARE)
+                gaussians.largest_slope(partial(case.objective, share=share), *after, rng)
+                for share in (0.0, NEW_SHARE)
             ]
             shown = {"y mu.x": 1.0 - case.loss, "v": case.v, "gamma": case.gamma}
             shown["objective"] = case.objective(*after, 0.0)
@@ -118,7 +98,7 @@ class _Arow(Example):
         """Return the objective; this share of its last term is x' Sigma x and the rest x' Sigma_t x."""
         hinge = max(0.0, 1.0 - self.y * float(mean @ self.x))
         spread = share * float(self.x @ covariance @ self.x) + (1.0 - share) * self.v
-        change = divergence(mean, covariance, self.mean, self.covariance)
+        change = gaussians.divergence(mean, covariance, self.mean, self.covariance)
         return change + (hinge * hinge + spread) / (2.0 * self.gamma)
 
 
@@ -131,14 +111,16 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
         clipped.append(alpha == problem.C)
         return soft_update(problem, alpha)
 
-    yield from compare_optimum(violated_problems(partial(_problem, rng, "linear"), trials), update)
+    yield from gaussians.compare_optimum(
+        gaussians.violated_problems(partial(_problem, rng, "linear"), trials), update
+    )
     yield f"The step is C in {sum(clipped)} of {trials}"
 
 
 @check
 def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
-    return compare_optimum(
-        violated_problems(partial(_problem, rng, "squared"), trials),
+    return gaussians.compare_optimum(
+        gaussians.violated_problems(partial(_problem, rng, "squared"), trials),
         lambda at: soft_update(at, second_step(at.m, at.v, at.phi, at.C)),
     )
 
@@ -147,7 +129,7 @@ def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
 def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective (5) at both steps of olbench's rules with the numerical optimum."""
     one = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0, price="squared", C=1.0)
-    for problem in (one, *violated_problems(partial(_problem, rng, "squared"), trials)):
+    for problem in (one, *gaussians.violated_problems(partial(_problem, rng, "squared"), trials)):
         best = problem.value(*problem.solve())
         libol, ours = (
             problem.value(
@@ -163,8 +145,6 @@ def soft(phi: float, C: float, a: float = 1.0) -> Algorithm:
     return confident("scw1", phi, C=C, a=a, form="root")
 
 
-# --- the kernel form, section 4.2
-
 #: Lemma 1 as printed: nu_i = 1 and no a, and x_r'x_s where x_r'x_i x_i'x_s belongs.
 PRINTED_LEMMA_1 = Coefficients(lambda alpha, y, a: 1.0, printed_block, lambda w, a: w, lambda a: 1.0)
 
@@ -179,9 +159,6 @@ def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     for X, y, a, phi, C in cases:
         run, step = replay(soft(phi, C, a), X, y), scalar_step("scw1", (C, phi))
         yield compare_forms(run, (X, y, a), step, (PRINTED_LEMMA_1, DERIVED), phi=phi, C=C)
-
-
-# --- the loss bound, section 4.3
 
 
 def soft_loss(r: float, v: float, phi: float, C: float) -> float:
@@ -252,8 +229,8 @@ class SoftRun:
 def attempt(rows: Floats, phi: float, C: float) -> list[SoftRun]:
     try:
         run = replay(soft(phi, C), rows, np.ones(len(rows)))
-        return [SoftRun(rows, phi, C, run, tightest_comparator(run))]
-    except (NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
+        return [SoftRun(rows, phi, C, run, runs.tightest_comparator(run))]
+    except (runs.NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
         return []
 
 

@@ -1,8 +1,6 @@
 """Online performance against the number of samples (scw2012, Figure 1), from the run that ships."""
 
-from functools import cache, partial
-
-from matplotlib.figure import Figure
+from functools import cache
 
 from olbench.analysis.paper_file import load_paper
 from olbench.analysis.results import Results, load_results
@@ -15,12 +13,8 @@ def _load_run() -> Results:
     return load_results(runs()["scw"])
 
 
-def performance_figure(dataset: str) -> Figure:
-    return curves_figure(_load_run(), dataset)
-
-
 #: By the name of the file, the function that draws it: one figure per data set of the paper.
 ILLUSTRATIONS = {
-    f"scw2012-figure-1-{dataset}": partial(performance_figure, dataset)
+    f"scw2012-figure-1-{dataset}": lambda dataset=dataset: curves_figure(_load_run(), dataset)
     for dataset in load_paper("scw2012").datasets
 }

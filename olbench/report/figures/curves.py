@@ -204,12 +204,7 @@ def _draw_panel(
 
 
 def draw_bands(
-    panel: Axes,
-    entries: Sequence[Entry],
-    series: Series,
-    look: Mapping[str, Style],
-    alpha: float,
-    kind: str = DEVIATION,
+    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], alpha: float, kind: str
 ) -> list[Band]:
     bands = [band_of(entry, series, kind) for entry in entries]
     for place, band in enumerate(bands):

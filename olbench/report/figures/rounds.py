@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -40,10 +41,8 @@ def rounds_figure(
         f"of {view.deviations:.2g} standard deviations."
     )
     height = rows * PANEL + 0.7
-    titles, margins = (
-        [describe(each) for each in rounds],
-        {"above": 0.66, "below": 0.45, "left": 0.5, "head": 0.6},
-    )
+    titles = [describe(each) for each in rounds]
+    margins = {"above": 0.66, "below": 0.45, "left": 0.5, "head": 0.6}
     with new_page(heading, height, samples, caption, rows, columns, titles, **margins) as (figure, panels):
         for panel, each in zip(panels, rounds, strict=True):
             view.draw(panel, each)
@@ -116,19 +115,11 @@ class _View:
         curve = f"{self.deviations:.2g} deviation{'' if self.deviations == 1.0 else 's'}"
         if self.is_confident:
             curve = f"φ = {curve}"
+        dot: dict[str, Any] = {"marker": "o", "markersize": 3.5}
+        dashed = {**dot, "linestyle": DASHES["dash"], "linewidth": 1.0, "markerfacecolor": "none"}
         found: list[Artist] = [
-            Line2D(
-                [],
-                [],
-                color=self.before,
-                linestyle=DASHES["dash"],
-                linewidth=1.0,
-                marker="o",
-                markersize=3.5,
-                markerfacecolor="none",
-                label=f"before: mean and {curve}",
-            ),
-            Line2D([], [], color=self.after, linewidth=1.2, marker="o", markersize=3.5, label="after"),
+            Line2D([], [], color=self.before, label=f"before: mean and {curve}", **dashed),
+            Line2D([], [], color=self.after, linewidth=1.2, label="after", **dot),
             Line2D([], [], color=self.ink, linewidth=0.9, label="y w · x = 0"),
             Patch(facecolor=self.before, alpha=2 * WRONG_SIDE, label="misclassifies the example"),
         ]
@@ -147,7 +138,11 @@ class _View:
             look = {"edgecolor": self.before, "linestyle": DASHES["dash"], "linewidth": 1.0, "zorder": 3}
             panel.add_patch(ellipse(*before, self.deviations, gid="before", **look))
             panel.plot(*before[0], "o", color=self.before, markersize=3.5, markerfacecolor="none", zorder=4)
-            self._draw_arrow(panel, before, after)
+            size = self.deviations * math.sqrt(np.trace(before[1]))
+            if np.hypot(*(after[0] - before[0])) > 0.1 * size:
+                arrow = {"color": self.after, "arrowstyle": "-|>", "linewidth": 0.8, "mutation_scale": 6}
+                ends = (float(after[0][0]), float(after[0][1])), (float(before[0][0]), float(before[0][1]))
+                panel.annotate("", *ends, zorder=4, arrowprops={**arrow, "shrinkA": 1.5, "shrinkB": 0.5})
         panel.add_patch(
             ellipse(*after, self.deviations, edgecolor=self.after, linewidth=1.2, zorder=5, gid="after")
         )
@@ -158,26 +153,11 @@ class _View:
         set_ticks(panel.xaxis, 5, STEPS)
         set_ticks(panel.yaxis, 5, STEPS)
 
-    def _draw_arrow(self, panel: Axes, before: tuple[Floats, Floats], after: tuple[Floats, Floats]) -> None:
-        size = self.deviations * math.sqrt(np.trace(before[1]))
-        if np.hypot(*(after[0] - before[0])) > 0.1 * size:
-            look = {
-                "arrowstyle": "-|>",
-                "linewidth": 0.8,
-                "mutation_scale": 6,
-                "shrinkA": 1.5,
-                "shrinkB": 0.5,
-            }
-            ends = (float(after[0][0]), float(after[0][1])), (float(before[0][0]), float(before[0][1]))
-            panel.annotate("", *ends, zorder=4, arrowprops={"color": self.after, **look})
-
     def _moments(self, state: State | None) -> tuple[Floats, Floats]:
         assert state is not None
         assert state.covariance is not None
-        sigma = state.covariance
-        return state.weights[self.pair], sigma[np.ix_(self.pair, self.pair)] if sigma.ndim == 2 else np.diag(
-            sigma[self.pair]
-        )
+        pair, sigma = self.pair, state.covariance
+        return state.weights[pair], sigma[np.ix_(pair, pair)] if sigma.ndim == 2 else np.diag(sigma[pair])
 
     def _draw_line(self, panel: Axes, each: TracedRound) -> None:
         """Shade the side of the wrong weights; those of other features are at their means after the round."""

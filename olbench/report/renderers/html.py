@@ -13,7 +13,7 @@ from olbench.report.document import Document
 from olbench.report.grid import Grid, capitalise, count, highlight
 from olbench.report.renderers import Format, Screen, get_format
 from olbench.report.renderers.json import make_finite
-from olbench.report.sections import Section, Subject
+from olbench.report.sections import Subject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,34 +32,40 @@ def render(document: Document[Subject]) -> str:
     scripts = [*([read_part("plot.js")] if drawn else []), read_part("common.js") + read_part("page.js")]
     rendered = {file: get_format(form).render(document, SCREEN) for file, form in document.downloads.items()}
     files = {file: text.encode() for file, text in {**rendered, **document.attachments}.items()}
+    sections, shared = [], {"about": document.subject, "large": document.large}
+    for each in (each for each in document.sections if each.on_page):
+        names = {"id": each.id, "title": each.title}
+        template = PLAIN if each.page is None else f"{each.id}.html.j2"
+        sections.append({**names, "html": _fill(template, **(names | shared | values[each.id]))})
+    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
+    data = json.dumps(drawn, separators=(",", ":"), allow_nan=False)
     return _fill(
         "page.html.j2",
         document=document,
-        sections=[_section(each, values[each.id], document) for each in document.sections if each.on_page],
+        sections=sections,
         style=read_part("page.css"),
         scripts=scripts,
-        policy=_policy(scripts),
-        data_json=_json_in_html(drawn),
+        policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:",
+        # Whatever the names contain, it must not close the script element around it.
+        data_json=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         downloads={file: _address(file, content) for file, content in files.items()},
     )
 
 
 def section_values(document: Document[Subject]) -> dict[str, dict[str, Any]]:
-    return {section.id: _values(section, document) for section in document.sections if section.on_page}
-
-
-def _values(section: Section[Subject], document: Document[Subject]) -> dict[str, Any]:
-    subject = document.subject
-    if section.page is not None:
-        shown: dict[str, Any] = make_finite(dict(section.page(subject)))
-        return shown
-    return {
-        "parts": [
-            {"grid": part} if isinstance(part, Grid) else {"paragraphs": part.splitlines()}
-            for part in highlight(section.parts(subject), document.highlighted)
-        ],
-        "figures": [_figure(name, draw()) for name, draw in section.figures(subject).items()],
-    }
+    values: dict[str, dict[str, Any]] = {}
+    for section in (each for each in document.sections if each.on_page):
+        if section.page is not None:
+            values[section.id] = make_finite(dict(section.page(document.subject)))
+            continue
+        parts = highlight(section.parts(document.subject), document.highlighted)
+        figures = section.figures(document.subject)
+        values[section.id] = {
+            "parts": [{"grid": p} if isinstance(p, Grid) else {"paragraphs": p.splitlines()} for p in parts],
+            "figures": [_figure(name, draw()) for name, draw in figures.items()],
+        }
+    return values
 
 
 def _figure(name: str, figure: "Figure") -> dict[str, str]:
@@ -68,14 +74,6 @@ def _figure(name: str, figure: "Figure") -> dict[str, str]:
 
     address = f"data:image/svg+xml;base64,{base64.b64encode(as_bytes(figure, 'svg')).decode()}"
     return {"name": name, "caption": str(figure.get_label()), "address": address}
-
-
-def _section(
-    section: Section[Subject], values: dict[str, Any], document: Document[Subject]
-) -> dict[str, str]:
-    names, template = {"id": section.id, "title": section.title}, f"{section.id}.html.j2"
-    context = {**names, "about": document.subject, "large": document.large, **values}
-    return {**names, "html": _fill(PLAIN if section.page is None else template, **context)}
 
 
 def _compress(content: bytes) -> bytes:
@@ -95,18 +93,6 @@ def _pack(html: Any, large: bool) -> Any:
 
 def read_part(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _policy(scripts: list[str]) -> str:
-    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
-    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-
-
-def _json_in_html(value: Any) -> str:
-    """Return JSON that cannot close the script element around it, whatever the names contain."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _address(name: str, content: bytes) -> str:
@@ -138,10 +124,6 @@ def _minus(text: str) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _ratio(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
-
-
 def _p_value(value: float | None) -> str:
     return DASH if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
@@ -153,7 +135,9 @@ FILTERS: dict[str, Any] = {
     "p_value": _p_value,
     "p_words": lambda p: "unknown" if p is None else f"{'' if p < 1e-4 else '= '}{_p_value(p)}",
     "slug": lambda verdict: verdict.replace(" ", "-"),
-    "ratio": _ratio,
+    "ratio": lambda value: (
+        f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+    ),
     "grouped": lambda value: DASH if value is None else f"{value:,}",
     "plural": count,
     "many": plural,

@@ -9,15 +9,15 @@ SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
 
 
 def render(parts: Iterable[Part]) -> str:
-    return "\n\n".join(_grid(part) if isinstance(part, Grid) else _escape(part) for part in parts) + "\n"
+    return "\n\n".join(_grid(part) if isinstance(part, Grid) else escape(part) for part in parts) + "\n"
 
 
 def _grid(grid: Grid) -> str:
     heading = _line(_format(Box(each.heading, each.highlighted)) for each in grid.columns)
     rule = "|" + "|".join(SIDES[column.side] for column in grid.columns) + "|"
     rows = [_line(map(_format, row)) for row in grid.rows]
-    lines = [f"**{_escape(grid.title)}**", "", heading, rule, *rows]
-    return "\n".join(lines + (["", _escape(grid.note)] if grid.note else []))
+    lines = [f"**{escape(grid.title)}**", "", heading, rule, *rows]
+    return "\n".join(lines + (["", escape(grid.note)] if grid.note else []))
 
 
 def _line(texts: Iterable[str]) -> str:
@@ -25,11 +25,11 @@ def _line(texts: Iterable[str]) -> str:
 
 
 def _format(box: Box) -> str:
-    text = _escape(box.text)
+    text = escape(box.text)
     return f"**{text}**" if (box.bold or box.highlighted) and text else text
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     for sign in ("\\", "|", "*", "_", "`", "<", "["):
         text = text.replace(sign, "\\" + sign)
     return text

@@ -18,13 +18,15 @@ ARRAY = "confusion"
 WIDEST, PAIRS = 12, 10
 
 
-def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
+def trials_with(array: str, entry: Entry) -> list[int]:
+    """Return the numbers of the trials of an entry that stored this array."""
     stored = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
-    numbers = [number for number, arrays in stored if isinstance(arrays, dict) and ARRAY in arrays]
-    if not numbers:
-        return None
-    matrices = [results.array(entry, number, ARRAY) for number in numbers]
-    return np.asarray(np.sum(matrices, axis=0), np.int64)
+    return [number for number, arrays in stored if isinstance(arrays, dict) and array in arrays]
+
+
+def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
+    matrices = [results.array(entry, number, ARRAY) for number in trials_with(ARRAY, entry)]
+    return np.asarray(np.sum(matrices, axis=0), np.int64) if matrices else None
 
 
 def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64]]]:
@@ -33,11 +35,7 @@ def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64]]]:
 
 
 def applies(report: Report) -> bool:
-    return any(
-        isinstance(arrays, dict) and ARRAY in arrays
-        for entry in report.rows
-        for arrays in entry.columns["arrays"]
-    )
+    return any(trials_with(ARRAY, entry) for entry in report.rows)
 
 
 def parts(report: Report) -> Iterator[Grid]:

@@ -16,6 +16,8 @@ NOTE = (
     "many more predictions were wrong until then, or until the next drift. All are means over the drifts. A "
     "fall is more than two standard errors of the accuracy before, and at least two points."
 )
+#: The most rows that are listed.
+MOST = 8
 FOUND_NOTE = (
     "Rows at which ADWIN sees the accuracy of a learner change. They mark the curves; nothing else uses them."
 )
@@ -42,12 +44,12 @@ def parts(report: Report) -> Iterator[Grid]:
                 NOTE,
             )
         elif entries:
-            yield Grid(
-                f"Drifts found on {dataset}",
-                left("algorithm") + right("drifts") + left("rows"),
-                [boxes(entry.label, *_list_found(entry)) for entry in entries],
-                FOUND_NOTE,
-            )
+            columns, found = left("algorithm") + right("drifts") + left("rows"), []
+            for entry in entries:
+                rows = drifts_of(entry)[0]["row"]
+                listed = ", ".join(f"{row:,}" for row in rows[:MOST]) + (", …" if len(rows) > MOST else "")
+                found.append(boxes(entry.label, str(len(rows)), listed))
+            yield Grid(f"Drifts found on {dataset}", columns, found, FOUND_NOTE)
 
 
 def _mean_effects(entry: Entry) -> list[str]:
@@ -58,12 +60,6 @@ def _mean_effects(entry: Entry) -> list[str]:
     shares = (f"{100 * np.mean(columns[name]):.2f}" for name in ("before", "depth"))
     recovered = f"{len(recoveries)} of {len(columns['recovery'])}"
     return [*shares, recovered, recovery, f"{np.mean(columns['lost']):,.0f}"]
-
-
-def _list_found(entry: Entry, most: int = 8) -> list[str]:
-    rows = drifts_of(entry)[0]["row"]
-    listed = ", ".join(f"{row:,}" for row in rows[:most])
-    return [str(len(rows)), listed + (", …" if len(rows) > most else "")]
 
 
 def data(report: Report) -> Mapping[str, Any]:

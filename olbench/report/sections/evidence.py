@@ -4,14 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.analysis.evidence import (
-    UNEXPLAINED,
-    Identification,
-    NamedRow,
-    WrongLearners,
-    describe_control,
-    joint_verdicts,
-)
+from olbench.analysis.evidence import UNEXPLAINED, NamedRow, WrongLearners, describe_control, joint_verdicts
 from olbench.analysis.verdicts import DEVIATION
 from olbench.records.quantities import REPRODUCED, Quantity
 from olbench.report.grid import DETAIL, Grid, boxes, left, right
@@ -97,30 +90,25 @@ def matching_grid(report: Report) -> Grid:
 def data(report: Report) -> Mapping[str, Any]:
     if not report.printed_cells:
         return {"controls": None, "identification": None, "joint": None}
+    found, names = report.identification, ("fewest", "median", "most")
     return {
-        "controls": {quantity.name: _control_data(found) for quantity, found in report.controls.items()},
-        "identification": _matching_data(report.identification),
+        "controls": {
+            quantity.name: {
+                "reproduced": each.reproduced,
+                "compared": each.total,
+                "deranged": dict(zip(names, each.deranged, strict=True)) if each.deranged else None,
+                "rows": [{**vars(row), "median": row.median, "best": row.best} for row in each.rows],
+            }
+            for quantity, each in report.controls.items()
+        },
+        "identification": {
+            "rows": [_named_data(row) for row in found.rows],
+            "cells": [{"dataset": name, **_named_data(cell)} for (name, _), cell in found.cells.items()],
+            "rows_right": sum(row.is_right for row in found.rows),
+            "cells_right": sum(named.is_right for named in found.cells.values()),
+            "cells_right_by_chance": found.chance,
+        },
         "joint": dict(Counter(joint_verdicts(report.judgements).values())),
-    }
-
-
-def _control_data(found: WrongLearners) -> dict[str, Any]:
-    names = ("fewest", "median", "most")
-    return {
-        "reproduced": found.reproduced,
-        "compared": found.total,
-        "deranged": dict(zip(names, found.deranged, strict=True)) if found.deranged else None,
-        "rows": [{**vars(row), "median": row.median, "best": row.best} for row in found.rows],
-    }
-
-
-def _matching_data(found: Identification) -> dict[str, Any]:
-    return {
-        "rows": [_named_data(row) for row in found.rows],
-        "cells": [{"dataset": dataset, **_named_data(named)} for (dataset, _), named in found.cells.items()],
-        "rows_right": sum(row.is_right for row in found.rows),
-        "cells_right": sum(named.is_right for named in found.cells.values()),
-        "cells_right_by_chance": found.chance,
     }
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from olbench.analysis.results import Entry
 from olbench.records.quantities import MISTAKES, NO_CHANGE_MISTAKES
 from olbench.report.figures.palette import display_name
 from olbench.report.grid import Box, Column, Grid, boxes, capitalise, left
@@ -35,15 +34,12 @@ def _labels(report: Report) -> list[str]:
     return list(dict.fromkeys(each.label for each in report.rows if report.results.is_contestant(each)))
 
 
-def _counts_mistakes(entry: Entry) -> bool:
-    """Whether the trials pass over the rows in random orders; streams, with one order, have other tables."""
-    return MISTAKES.name in entry.columns and NO_CHANGE_MISTAKES.name not in entry.columns
-
-
 def applies(report: Report) -> bool:
-    if not any(map(_counts_mistakes, report.rows)):
-        return False
-    return len(report.results.datasets) > 1 and 1 < len(_labels(report)) <= MOST
+    # Streams, which pass over the rows in one order, have other tables.
+    counted = (
+        e for e in report.rows if MISTAKES.name in e.columns and NO_CHANGE_MISTAKES.name not in e.columns
+    )
+    return any(counted) and len(report.results.datasets) > 1 and 1 < len(_labels(report)) <= MOST
 
 
 register(Section("matrix", "Matrix", 70, parts, applies, on_page=False))

@@ -9,21 +9,8 @@ from olbench.analysis.verdicts import BINOMIAL, LEANS_MEANING, LETTERS, NOT_COMP
 from olbench.errors import plural
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import SECONDS, Quantity
-from olbench.report.grid import (
-    DETAIL,
-    FLAG,
-    KEPT,
-    PAPER,
-    TIME,
-    Box,
-    Column,
-    Grid,
-    boxes,
-    capitalise,
-    left,
-    list_settings,
-    right,
-)
+from olbench.report import grid
+from olbench.report.grid import Box, Column, Grid, boxes, capitalise, left, list_settings, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.costs import cost_columns, cost_texts
@@ -47,7 +34,7 @@ def settings(entry: Entry) -> str:
 
 
 def flagged_label(entry: Entry) -> str:
-    return entry.label + (FLAG if entry.flagged else "")
+    return entry.label + (grid.FLAG if entry.flagged else "")
 
 
 def flag_note(report: Report, entries: Sequence[Entry]) -> str:
@@ -57,8 +44,8 @@ def flag_note(report: Report, entries: Sequence[Entry]) -> str:
     first = next(entry for entry in entries if entry.flagged)
     flags = " or ".join(each.title.upper() for each in report.protocol.recorded if each.flag)
     return (
-        f"{FLAG.strip()} {flags} of {', '.join(listed)} {plural(report.results.numbered)}: what follows one "
-        f"is a matter of rounding; `olbench verify RUN --trial {first.first_flagged}` says why."
+        f"{grid.FLAG.strip()} {flags} of {', '.join(listed)} {plural(report.results.numbered)}: what follows "
+        f"one is a matter of rounding; `olbench verify RUN --trial {first.first_flagged}` says why."
     )
 
 
@@ -69,10 +56,10 @@ def is_time(quantity: Quantity) -> bool:
 def parts(report: Report) -> Iterator[Grid]:
     timed = any(map(is_time, report.protocol.quantities))
     note = bold_note(report) + ("" if report.results.exclusive or not timed else f" {SHARED_NOTE}")
-    others = left("parameters", optional=True, drop=DETAIL)
+    others = left("parameters", optional=True, drop=grid.DETAIL)
     for place, quantity in enumerate(report.judged):
-        others += right(f"{'' if place else 'paper: '}{quantity.title}", drop=PAPER)
-    others += right("seconds / ours", optional=True, drop=PAPER) if report.time_ratios else ()
+        others += right(f"{'' if place else 'paper: '}{quantity.title}", drop=grid.PAPER)
+    others += right("seconds / ours", optional=True, drop=grid.PAPER) if report.time_ratios else ()
     others += cost_columns(report)
     blocks = {name: block for name in report.results.datasets if (block := report.block(name))}
     for dataset, block in blocks.items():
@@ -84,15 +71,12 @@ def parts(report: Report) -> Iterator[Grid]:
             rows.append(boxes(flagged_label(entry), *quantity_boxes(report, entry), settings(entry), *more))
         columns = left("algorithm") + quantity_columns(report, block) + others
         notes = flag_note(report, block), note if dataset == list(blocks)[-1] else ""
-        yield Grid(_title(report, dataset), columns, rows, " ".join(filter(None, notes)))
-
-
-def _title(report: Report, dataset: str) -> str:
-    facts = report.results.run.data.get(dataset)
-    name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
-    numbers = report.paper.numbers if report.paper else ()
-    wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
-    return f"{', '.join(wheres)}: {name}" if wheres else name
+        facts = report.results.run.data.get(dataset)
+        name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
+        numbers = report.paper.numbers if report.paper else ()
+        wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
+        title = f"{', '.join(wheres)}: {name}" if wheres else name
+        yield Grid(title, columns, rows, " ".join(filter(None, notes)))
 
 
 def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, ...]:
@@ -100,7 +84,7 @@ def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, 
     columns: tuple[Column, ...] = ()
     for each in report.protocol.quantities:
         heading = f"{each.title} (shared)" if is_time(each) and not alone else each.title
-        columns += right(heading, drop=TIME if is_time(each) else KEPT)
+        columns += right(heading, drop=grid.TIME if is_time(each) else grid.KEPT)
     return columns
 
 
@@ -171,28 +155,27 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
 
 
 def flat_records(report: Report) -> list[dict[str, Any]]:
-    return [_flat(entry, report) for entry in report.rows]
-
-
-def _flat(entry: Entry, report: Report) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "dataset": entry.dataset,
-        "algorithm": entry.algorithm,
-        "label": entry.label,
-        "params": settings(entry),
-        plural(entry.protocol.numbered): entry.done,
-        "best": report.results.is_best(entry),
-        "timing": entry.timing,
-    }
-    for quantity in report.protocol.quantities:
-        record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
-    record |= vars(report.results.costs(entry))
-    for name in (each.name for each in entry.protocol.quantities if each.judged):
-        judgement = report.judgements_of(entry).get(name)
-        record[f"reported_{name}_mean"] = judgement.reported.mean if judgement else None
-        record[f"reported_{name}_std"] = judgement.reported.deviation if judgement else None
-        record[f"{name}_verdict"] = judgement.verdict if judgement else None
-    return record
+    records = []
+    for entry in report.rows:
+        record: dict[str, Any] = {
+            "dataset": entry.dataset,
+            "algorithm": entry.algorithm,
+            "label": entry.label,
+            "params": settings(entry),
+            plural(entry.protocol.numbered): entry.done,
+            "best": report.results.is_best(entry),
+            "timing": entry.timing,
+        }
+        for quantity in report.protocol.quantities:
+            record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
+        record |= vars(report.results.costs(entry))
+        for name in (each.name for each in entry.protocol.quantities if each.judged):
+            judgement = report.judgements_of(entry).get(name)
+            record[f"reported_{name}_mean"] = judgement.reported.mean if judgement else None
+            record[f"reported_{name}_std"] = judgement.reported.deviation if judgement else None
+            record[f"{name}_verdict"] = judgement.verdict if judgement else None
+        records.append(record)
+    return records
 
 
 def page(report: Report) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from olbench.analysis.stats import FEW_DISCORDANT, LEVEL, Bools, McNemar, mcnema
 from olbench.report.grid import Column, Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
+from olbench.report.sections.confusion import trials_with
 
 #: The array in which a trial stores which of its test rows are wrong; those of the first division do.
 ARRAY = "wrong"
@@ -55,13 +56,8 @@ def contrasts(attempt: Attempt) -> tuple[ErrorContrast, ...]:
     )
 
 
-def trials_with_errors(entry: Entry) -> list[int]:
-    pairs = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
-    return [number for number, stored in pairs if isinstance(stored, dict) and ARRAY in stored]
-
-
 def stored_errors(results: Results, entry: Entry) -> dict[int, Bools]:
-    return {number: results.array(entry, number, ARRAY) for number in trials_with_errors(entry)}
+    return {number: results.array(entry, number, ARRAY) for number in trials_with(ARRAY, entry)}
 
 
 def compare(first: Mapping[int, Bools], second: Mapping[int, Bools]) -> McNemar | None:
@@ -78,7 +74,7 @@ def find_mark(p: float, paper: Paper) -> str:
 
 def applies(report: Report) -> bool:
     marked = report.paper is not None and bool(report.paper.marked)
-    return marked and any(map(trials_with_errors, report.results.entries))
+    return marked and any(trials_with(ARRAY, entry) for entry in report.results.entries)
 
 
 def parts(report: Report) -> Iterator[Part]:

@@ -5,18 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olbench.analysis import verdicts
-from olbench.analysis.verdicts import (
-    LEANS,
-    LEANS_MEANING,
-    LETTERS,
-    NOT_COMPARABLE,
-    OTHER_SIZE,
-    OTHER_SIZE_MEANING,
-    REPRODUCED,
-    WEAK,
-    WEAK_MEANING,
-    Judgement,
-)
+from olbench.analysis.verdicts import NOT_COMPARABLE, REPRODUCED, Judgement
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import Quantity
 from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, capitalise, left, right
@@ -24,14 +13,16 @@ from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import judgement_page
 
-LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in LETTERS.items())
+LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in verdicts.LETTERS.items())
 
 
 def legend(report: Report) -> str:
     marks = {
-        f"{LEANS} {LEANS_MEANING}": any(each.leans for each in report.judgements),
-        f"{WEAK} {WEAK_MEANING}": any(each.weak for each in report.judgements),
-        f"{OTHER_SIZE} {OTHER_SIZE_MEANING}": any(each.other_size for each in report.judgements),
+        f"{verdicts.LEANS} {verdicts.LEANS_MEANING}": any(each.leans for each in report.judgements),
+        f"{verdicts.WEAK} {verdicts.WEAK_MEANING}": any(each.weak for each in report.judgements),
+        f"{verdicts.OTHER_SIZE} {verdicts.OTHER_SIZE_MEANING}": any(
+            each.other_size for each in report.judgements
+        ),
     }
     return ", ".join((LEGEND, *(text for text, is_used in marks.items() if is_used)))
 

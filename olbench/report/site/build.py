@@ -10,12 +10,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from olbench.analysis.results import Results, load_results
-from olbench.errors import UserError, show_name
+from olbench.errors import UserError, escape_controls, show_name
 from olbench.records import shipped
 from olbench.report.grid import list_some
 from olbench.report.renderers.html import make_environment, read_part
 from olbench.report.site.model import SiteRun
-from olbench.report.site.names import quote, show
+from olbench.report.site.names import quote
 from olbench.report.site.pages import make_pages
 
 FOLDER = Path(__file__).parent
@@ -35,8 +35,10 @@ def load_runs(given: Sequence[str | Path]) -> list[SiteRun]:
         if place in seen or not any(entry.done for entry in results.entries):
             continue
         seen.add(place)
-        name = _unique(_command_name(each, results), found)
-        found[name] = SiteRun(results, name)
+        name = _command_name(each, results)
+        again = (f"{name} ({number})" for number in range(2, len(found) + 3))
+        unique = next(each for each in (name, *again) if each not in found)
+        found[unique] = SiteRun(results, unique)
     return [found[name] for name in sorted(found)]
 
 
@@ -49,12 +51,6 @@ def _command_name(given: str | Path, results: Results) -> str:
     path = Path(given)
     text = path.name or results.name if path.is_absolute() or ".." in path.parts else path.as_posix()
     return text.encode(errors="replace").decode()
-
-
-def _unique(name: str, taken: dict[str, SiteRun]) -> str:
-    if name not in taken:
-        return name
-    return next(again for number in range(2, len(taken) + 3) if (again := f"{name} ({number})") not in taken)
 
 
 def build_site(runs: Sequence[SiteRun], target: Path) -> int:
@@ -125,7 +121,7 @@ def _other_files(place: Path, own: frozenset[str]) -> Iterator[str]:
 
 def _write_all(runs: Sequence[SiteRun], draft: Path) -> int:
     environment, files, pages = make_environment(FOLDER), [], 0
-    environment.filters.update({"shown": show, "quoted": quote, "listed": list_some})
+    environment.filters.update({"shown": escape_controls, "quoted": quote, "listed": list_some})
 
     def write(name: str, content: str) -> None:
         path = draft / name

@@ -4,16 +4,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from olbench.analysis import stats
 from olbench.analysis.results import Entry, Results
 from olbench.records.quantities import Quantity
-from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import is_time
-from olbench.report.site.names import quote
-
-KEY = 12
 
 
 @dataclass(frozen=True)
@@ -43,11 +38,9 @@ class SiteRun:
         return [
             each
             for each in self.results.protocol.quantities
-            if each.better != "neither" and not is_time(each) and not self._lacks(each)
+            if each.better != "neither" and not is_time(each)
+            if not all(math.isnan(entry.mean(each)) for entry in self.entries)
         ]
-
-    def _lacks(self, quantity: Quantity) -> bool:
-        return all(math.isnan(entry.mean(quantity)) for entry in self.entries)
 
     def place(self, entry: Entry, quantity: Quantity | None = None) -> int | None:
         """The best and all not significantly different share the first place; means order the others."""
@@ -64,9 +57,9 @@ class SiteRun:
                 better = sum(other < loss for other in losses.values())
                 yield (dataset, label), 1 if label in best[dataset] else 1 + max(1, better)
 
-    def tied(self, entry: Entry, quantity: Quantity | None = None) -> bool:
-        place, others = self.place(entry, quantity), self.results.contestants(entry.dataset)
-        return place is not None and sum(self.place(each, quantity) == place for each in others) > 1
+    def tied(self, entry: Entry) -> bool:
+        place, others = self.place(entry), self.results.contestants(entry.dataset)
+        return place is not None and sum(self.place(each) == place for each in others) > 1
 
     def means(self, quantity: Quantity) -> dict[str, dict[str, float]]:
         names = self.results.datasets
@@ -74,36 +67,6 @@ class SiteRun:
             name: {entry.label: entry.mean(quantity) for entry in self.results.contestants(name)}
             for name in names
         }
-
-    def verify_command(self, entry: Entry) -> str:
-        return f"olbench verify {quote(self.name)} --trial {key_of(entry)}"
-
-    def state_bytes(self, entry: Entry) -> float | None:
-        known = self.results.costs(entry).state_bytes
-        return None if known is None else float(known)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        run, results = self.results.run, self.results
-        return {
-            "name": self.name,
-            "protocol": self.protocol,
-            "paper": self.paper or None,
-            "ended": run.end,
-            "commit": run.commit,
-            "dirty": run.dirty,
-            "machine": machine_text(run),
-            "versions": dict(run.versions),
-            "seed": results.config.seed,
-            "numbered": results.numbered,
-            "repeats": max((entry.planned for entry in results.entries), default=0),
-            "timing": " and ".join(sorted({entry.timing for entry in self.entries})),
-            "unfinished": len(results.missing),
-        }
-
-
-def key_of(entry: Entry) -> str:
-    return entry.keys[int(entry.columns["number"][0])][:KEY]
 
 
 @dataclass(frozen=True)

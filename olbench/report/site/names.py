@@ -26,10 +26,6 @@ def file_name(name: str) -> str:
     return f"{letters or 'name'}-{digest}"
 
 
-def show(name: str) -> str:
-    return escape_controls(name)
-
-
 def quote(word: str) -> str:
     r"""Return a word for a shell; signs that a terminal would obey are escaped, so that pasting is safe.
 

@@ -7,13 +7,17 @@ from typing import Any
 from olbench.algorithms import definitions
 from olbench.analysis.results import Entry
 from olbench.data.catalog import catalog
+from olbench.errors import escape_controls as show
 from olbench.errors import plural
 from olbench.records.quantities import Quantity
 from olbench.report.grid import capitalise, count
+from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import is_time, settings
 from olbench.report.site.model import Leaderboard, SiteRun, make_leaderboard
-from olbench.report.site.names import file_name, quote, show
+from olbench.report.site.names import file_name, quote
 
+#: The letters of a trial's key that commands show.
+KEY = 12
 FACETS = ("data set", "algorithm", "paper", "protocol", "measure")
 
 
@@ -51,9 +55,6 @@ def _group(runs: Sequence[SiteRun], name: str) -> dict[str, Pairs]:
     return found
 
 
-# --- addresses ---
-
-
 def algorithm_folder(id: str) -> str:
     return f"algorithms/{file_name(id)}"
 
@@ -68,9 +69,6 @@ def board_folder(protocol: str, measure: str) -> str:
 
 def anchor(run: SiteRun) -> str:
     return f"run-{file_name(run.name)}"
-
-
-# --- rows ---
 
 
 def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -88,7 +86,7 @@ def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
         else "Seconds",
         "tagged": len(timings) > 1,
         "labelled": any(entry.label != entry.algorithm for entry in entries),
-        "stated": any(run.state_bytes(entry) is not None for entry in entries),
+        "stated": any(run.results.costs(entry).state_bytes is not None for entry in entries),
         "counted": len(trials) > 1,
         "trials": count(trials[0], numbered) if len(trials) == 1 else plural(numbered),
         "rows": [_row(run, entry) for entry in entries],
@@ -96,7 +94,7 @@ def _block(run: SiteRun, entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _row(run: SiteRun, entry: Entry) -> dict[str, Any]:
-    state = run.state_bytes(entry)
+    state, key = run.results.costs(entry).state_bytes, entry.keys[int(entry.columns["number"][0])]
     return {
         "dataset": show(entry.dataset),
         "dataset_folder": dataset_folder(entry.dataset),
@@ -108,7 +106,7 @@ def _row(run: SiteRun, entry: Entry) -> dict[str, Any]:
         "trials": entry.done if entry.done == entry.planned else f"{entry.done} of {entry.planned}",
         "state": "not known" if state is None else f"{state:,.0f}",
         "params": show(settings(entry)),
-        "command": run.verify_command(entry),
+        "command": f"olbench verify {quote(run.name)} --trial {key[:KEY]}",
     }
 
 
@@ -129,31 +127,29 @@ def _by_place(run: SiteRun, entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _provenance(run: SiteRun) -> dict[str, Any]:
-    facts = run.facts
-    changes = " with uncommitted changes" if facts["dirty"] else ""
+    file, results = run.results.run, run.results
+    changes = " with uncommitted changes" if file.dirty else ""
+    repeats = max((entry.planned for entry in results.entries), default=0)
     return {
         "name": show(run.name),
         "quoted": quote(run.name),
         "anchor": anchor(run),
         "protocol": show(run.protocol),
         "paper": show(run.paper),
-        "ended": show((facts["ended"] or "not finished")[:16].replace("T", " ")),
-        "commit": show(facts["commit"][:12] + changes) if facts["commit"] else "",
-        "machine": show(facts["machine"]),
-        "versions": show(", ".join(f"{name} {each}" for name, each in facts["versions"].items())),
-        "repeats": show(count(facts["repeats"], facts["numbered"])),
-        "seed": facts["seed"],
-        "timing": facts["timing"],
-        "unfinished": facts["unfinished"],
+        "ended": show((file.end or "not finished")[:16].replace("T", " ")),
+        "commit": show(file.commit[:12] + changes) if file.commit else "",
+        "machine": show(machine_text(file)),
+        "versions": show(", ".join(f"{name} {each}" for name, each in file.versions.items())),
+        "repeats": show(count(repeats, results.numbered)),
+        "seed": results.config.seed,
+        "timing": " and ".join(sorted({entry.timing for entry in run.entries})),
+        "unfinished": len(results.missing),
         "results": len(run.entries),
     }
 
 
 def _runs_of(pairs: Pairs) -> list[SiteRun]:
     return list({run.name: run for run, _ in pairs}.values())
-
-
-# --- pages ---
 
 
 def _dataset_page(name: str, pairs: Pairs) -> SitePage:
@@ -361,7 +357,6 @@ def _winners(run: SiteRun, facets: "_Facets") -> Iterator[dict[str, Any]]:
 
 class _Facets:
     def __init__(self, runs: Sequence[SiteRun]):
-        self.options: dict[str, list[str]] = {facet: [] for facet in FACETS}
         found: dict[str, set[str]] = {facet: set() for facet in FACETS}
         for run in runs:
             for facet, values in self._values(_pairs(run), None).items():
