@@ -29,7 +29,7 @@ from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
 from olbench.protocols.reading import parse_config, read_config
 from olbench.protocols.recorded import read_run
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment
 from olbench.records import run_file
 from olbench.records.bundle import Bundled, write_bundle
 from olbench.records.container import SUFFIX, trust
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    config: str | Path | Mapping[str, Any] | Config, out: str | Path | None = None, *,
+    config: str | Path | Mapping[str, Any] | Experiment, out: str | Path | None = None, *,
     jobs: int | None = None, set: Iterable[str] = (), skip_missing: bool = False, quiet: bool | None = None,
     reuse: Sequence[str | Path] = (),
 ) -> "Results":  # fmt: skip
@@ -72,13 +72,13 @@ def run(
     return load_results(folder)
 
 
-def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> tuple[Config, Path]:
+def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> tuple[Experiment, Path]:
     if isinstance(config, str | Path):
         path = find_config(str(config))
         return read_config(path, overrides), Path(out or Path("results") / path.stem)
     if out is None:
         raise UserError("a config without a file needs a folder for its records: run(config, out=...)")
-    if isinstance(config, Config):
+    if isinstance(config, Experiment):
         return config, Path(out)
     return parse_config(apply_overrides(from_plain(dict(config), "config"), overrides), Path()), Path(out)
 
@@ -93,7 +93,7 @@ class Plan:
 
 
 def plan(
-    config: Config, jobs: int | None = None, skip_missing: bool = False, *,
+    config: Experiment, jobs: int | None = None, skip_missing: bool = False, *,
     find_cells: Callable[[list[Source]], Sequence[Cell]] | None = None, limited: bool = True,
     folder: Path | None = None, reuse: Sequence[str | Path] = (),
     say: Callable[[str], None] = lambda text: None,

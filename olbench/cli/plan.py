@@ -15,7 +15,7 @@ from olbench.engine.reuse import CellReuse, explain_cells
 from olbench.engine.stopping import StopFlag
 from olbench.learners.own_rules import run_rule
 from olbench.protocols.definition import Cell, Known
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment
 from olbench.protocols.tuning import UNDEFINED
 from olbench.records import ledger
 from olbench.records.quantities import SECONDS, mean_and_deviation
@@ -92,7 +92,7 @@ def _warning(cell: Cell, records: list[dict[str, Any]], failed: int, is_undecide
     return "; ".join([*found, *([f"{count(failed, 'trial')} failed"] if failed else [])])
 
 
-def show_plan(config: Config, plan: "Plan", folder: Path) -> None:
+def show_plan(config: Experiment, plan: "Plan", folder: Path) -> None:
     cells, jobs = plan.cells, plan.jobs
     recorded = (ledger.current(folder), *(run.records for run in plan.reuse))
     records = [record for own in recorded for record in own.values()]
@@ -145,7 +145,7 @@ def _show_reuse(reuse: Sequence[CellReuse], has_records: bool) -> None:
     say(f"{count(reused, 'trial')} reused, {sum(each.would_run for each in reuse):,} would run")
 
 
-def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> str:
+def _describe_counts(config: Experiment, datasets: int, cells: Sequence[Cell]) -> str:
     algorithms, repeats = len(config.algorithms), max(cell.repeats for cell in cells)
     factors = count(datasets, "data set"), count(algorithms, "algorithm")
     total = sum(cell.repeats for cell in cells)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from olbench import api
     from olbench.engine.executors.local import Executor
-    from olbench.protocols.specs import Config
+    from olbench.protocols.specs import Experiment
 
 
 CONFIG_HAS_KEYS = (
@@ -141,7 +141,7 @@ def command(
             sys.exit(carry_out(plan, folder, timing, quiet, executor))
 
 
-def add_earlier(config: "Config", folder: Path) -> "Config":
+def add_earlier(config: "Experiment", folder: Path) -> "Experiment":
     """Return the config of a look at a data set with the algorithms of earlier looks in the same folder.
 
     Looks with other settings are not comparable; what they left out stays in the ledger.
@@ -189,7 +189,7 @@ def is_config(what: str) -> bool:
 def read(
     what: str, algorithms: str | None, covariance: str | None, positive: tuple[str, ...],
     overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
-) -> "Config":  # fmt: skip
+) -> "Experiment":  # fmt: skip
     from olbench.data.catalog import catalog
     from olbench.data.load import keep_pipe
     from olbench.data.readers.compressed import STDIN, is_pipe, show_path

@@ -18,7 +18,7 @@ from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural
 from olbench.protocols.definition import Cell, Kind, Known, numbers_of
 from olbench.protocols.recorded import read_run
-from olbench.protocols.specs import Config
+from olbench.protocols.specs import Experiment
 from olbench.records import provenance, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.compare import compare_records
@@ -256,7 +256,7 @@ class Run:
         return {**record, "timing": "exclusive"}
 
 
-def _plain(config: Config) -> Any:
+def _plain(config: Experiment) -> Any:
     return json.loads(json.dumps(config.plain()))
 
 

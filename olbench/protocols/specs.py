@@ -139,6 +139,3 @@ def _own_values(struct: Tuning | Experiment) -> dict[str, Any]:
 def _written(struct: Tuning | Experiment) -> dict[str, Any]:
     own = {name: value for name, value in _own_values(struct).items() if value is not None}
     return {**own, **struct.others}
-
-
-Config = Experiment
