@@ -7,7 +7,7 @@ import dis
 import math
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import Any, Literal
@@ -87,6 +87,12 @@ class Traits:
     non_separable: bool
     adaptive_margin: bool
     source: str = "scw2012, Table 1"
+
+
+#: The traits in words, by field, in the order of scw2012, Table 1.
+TRAITS = {each.name: each.name.replace("_", " ") for each in fields(Traits) if each.name != "source"} | {
+    "non_separable": "non-separable"
+}
 
 
 @dataclass(frozen=True)

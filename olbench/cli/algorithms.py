@@ -10,13 +10,6 @@ from olbench.errors import UserError, count
 if TYPE_CHECKING:
     from olbench.algorithms.definition import Definition
 
-TRAITS = (
-    ("large_margin", "large margin"),
-    ("confidence", "confidence"),
-    ("non_separable", "non-separable"),
-    ("adaptive_margin", "adaptive margin"),
-)
-
 
 @click.command("algorithms")
 @click.argument("id", required=False)
@@ -89,6 +82,7 @@ def show_rules(
 
 def show_all(definitions: "list[Definition]") -> None:
     """Print one line per algorithm; a narrow terminal has no room for the source and the name."""
+    from olbench.algorithms.definition import TRAITS
     from olbench.algorithms.native import refuse_native
     from olbench.cli.output import show_parts
     from olbench.report.grid import DETAIL, PAPER, TIME, Grid, boxes, left, list_settings
@@ -99,7 +93,7 @@ def show_all(definitions: "list[Definition]") -> None:
         parameters = list_settings({p.name: p.default for p in own})
         classes = "" if refuse_native(definition, {}) else "native"
         traits = definition.traits
-        has = [words[0].upper() if getattr(traits, name, False) else "·" for name, words in TRAITS]
+        has = [words[0].upper() if getattr(traits, name, False) else "·" for name, words in TRAITS.items()]
         letters = "".join(has) if traits else "?"
         about = (definition.title, definition.order, parameters, letters, classes)
         rows.append(boxes(definition.id, *about, definition.source))
@@ -120,6 +114,7 @@ def show_all(definitions: "list[Definition]") -> None:
 
 
 def show_one(definition: "Definition") -> None:
+    from olbench.algorithms.definition import TRAITS
     from olbench.algorithms.options import list_ways
     from olbench.cli.output import say
     from olbench.errors import short
@@ -135,7 +130,7 @@ def show_one(definition: "Definition") -> None:
         if p.grid:
             lines.append(f"            searched over {', '.join(f'{value:g}' for value in p.grid)}")
     if definition.traits is not None:
-        has = [words for name, words in TRAITS if getattr(definition.traits, name)]
+        has = [words for name, words in TRAITS.items() if getattr(definition.traits, name)]
         lines.append(f"traits      {', '.join(has) or 'none'} ({definition.traits.source})")
     for place, way in enumerate(list_ways(definition)):
         options = "; ".join(f"{name}: {', '.join(values)}" for name, values in way.items())

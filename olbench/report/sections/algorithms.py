@@ -4,16 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.algorithms import definitions, title_of
+from olbench.algorithms.definition import TRAITS
 from olbench.report.grid import DETAIL, Column, Grid, boxes, left
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
-
-TRAITS = {
-    "large_margin": "large margin",
-    "confidence": "confidence",
-    "non_separable": "non-separable",
-    "adaptive_margin": "adaptive margin",
-}
 
 
 def title(report: Report) -> str:
