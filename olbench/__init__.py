@@ -11,24 +11,32 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from olbench import plot
-    from olbench.algorithms import load_plugin
-    from olbench.algorithms.algorithm import make_algorithm
-    from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
-    from olbench.analysis.results import Results
-    from olbench.api import bundle, run, verify
-    from olbench.conformance.verdict import conform
-    from olbench.data.load import load_dataset
-    from olbench.errors import UserError
-    from olbench.learners.contestants import wrap
-    from olbench.learners.passes import online_pass
-    from olbench.learners.start import start
-    from olbench.learners.tracing import trace
-    from olbench.protocols.definition import Cell, Protocol, protocol
-    from olbench.protocols.specs import Experiment
-    from olbench.records.quantities import Quantity
-    from olbench.records.trial import Outcome
-    from olbench.report.model import load_results
+    from olbench import plot as plot
+    from olbench.algorithms import load_plugin as load_plugin
+    from olbench.algorithms.algorithm import make_algorithm as make_algorithm
+    from olbench.algorithms.definition import Parameter as Parameter
+    from olbench.algorithms.definition import Traits as Traits
+    from olbench.algorithms.definition import contestant as contestant
+    from olbench.algorithms.definition import first_order as first_order
+    from olbench.algorithms.definition import second_order as second_order
+    from olbench.analysis.results import Results as Results
+    from olbench.api import bundle as bundle
+    from olbench.api import run as run
+    from olbench.api import verify as verify
+    from olbench.conformance.verdict import conform as conform
+    from olbench.data.load import load_dataset as load_dataset
+    from olbench.errors import UserError as UserError
+    from olbench.learners.contestants import wrap as wrap
+    from olbench.learners.passes import online_pass as online_pass
+    from olbench.learners.start import start as start
+    from olbench.learners.tracing import trace as trace
+    from olbench.protocols.definition import Cell as Cell
+    from olbench.protocols.definition import Protocol as Protocol
+    from olbench.protocols.definition import protocol as protocol
+    from olbench.protocols.specs import Experiment as Experiment
+    from olbench.records.quantities import Quantity as Quantity
+    from olbench.records.trial import Outcome as Outcome
+    from olbench.report.model import load_results as load_results
 
 __version__ = "2.0.0.dev0"
 
@@ -60,34 +68,7 @@ _HOMES = {
     "wrap": "olbench.learners.contestants",
 }
 
-__all__ = [
-    "Cell",
-    "Experiment",
-    "Outcome",
-    "Parameter",
-    "Protocol",
-    "Quantity",
-    "Results",
-    "Traits",
-    "UserError",
-    "bundle",
-    "conform",
-    "contestant",
-    "first_order",
-    "load_dataset",
-    "load_plugin",
-    "load_results",
-    "make_algorithm",
-    "online_pass",
-    "plot",
-    "protocol",
-    "run",
-    "second_order",
-    "start",
-    "trace",
-    "verify",
-    "wrap",
-]
+__all__ = sorted([*_HOMES, "plot"])
 
 
 def __getattr__(name: str) -> Any:
