@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+from olbench import structs
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.errors import UserError, is_unicode, show_name
 from olbench.files import write_text
@@ -16,45 +17,31 @@ from olbench.protocols.definition import Cell, Known
 from olbench.records import ledger, provenance
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Record
-from olbench.structs import (
-    Key,
-    Node,
-    any_text,
-    anything,
-    from_plain,
-    is_number,
-    keys_of,
-    make_keys,
-    many,
-    mapping,
-    name_text,
-    read_keys,
-    select,
-    whole,
-)
 
 Row = dict[str, Any]
 NAME = "baseline"
 VERSION = 2
 
 
-def _read_numbers(node: Node, name: str) -> list[float]:
-    numbers: list[float] = anything(node, name)
-    if not isinstance(numbers, list) or not all(map(is_number, numbers)) or not is_unicode(name):
+def _read_numbers(node: structs.Node, name: str) -> list[float]:
+    numbers: list[float] = structs.anything(node, name)
+    if not isinstance(numbers, list) or not all(map(structs.is_number, numbers)) or not is_unicode(name):
         raise node.fail(f"{show_name(name)} is not a list of numbers")
     return numbers
 
 
-def _read_row(node: Node, name: str) -> Row:
+def _read_row(node: structs.Node, name: str) -> Row:
     counts = [key for key in node.mapping("a row") if key not in ABOUT]
-    row = read_keys([*ROW_KEYS, *(Key(key, _read_numbers, None) for key in counts)], node, "a row")
+    row = structs.read_keys(
+        [*ROW_KEYS, *(structs.Key(key, _read_numbers, None) for key in counts)], node, "a row"
+    )
     if not counts or len({len(row[key]) for key in counts}) > 1:
         raise node.fail("the counts are missing, or there are not as many of each")
     return row
 
 
-def _read_rows(node: Node, name: str) -> tuple[Row, ...]:
-    rows = many(_read_row, 0)(node, name)
+def _read_rows(node: structs.Node, name: str) -> tuple[Row, ...]:
+    rows = structs.many(_read_row, 0)(node, name)
     cells = Counter((row["dataset"], row["algorithm"]) for row in rows)
     for (dataset, algorithm), times in cells.items():
         if times > 1:
@@ -62,10 +49,10 @@ def _read_rows(node: Node, name: str) -> tuple[Row, ...]:
     return rows
 
 
-ROW_KEYS = make_keys(
-    {"dataset": name_text, "algorithm": name_text, "fingerprint": any_text},
-    **dict.fromkeys(("params", "grid", "options", "setting"), mapping(anything)),
-    n=whole(1),
+ROW_KEYS = structs.make_keys(
+    {"dataset": structs.name_text, "algorithm": structs.name_text, "fingerprint": structs.any_text},
+    **dict.fromkeys(("params", "grid", "options", "setting"), structs.mapping(structs.anything)),
+    n=structs.whole(1),
 )
 ABOUT = tuple(key.name for key in ROW_KEYS)
 
@@ -73,16 +60,16 @@ ABOUT = tuple(key.name for key in ROW_KEYS)
 @dataclass(frozen=True)
 class Baseline:
     rows: Annotated[tuple[Row, ...], _read_rows]
-    protocol: Annotated[str, any_text]
+    protocol: Annotated[str, structs.any_text]
     seed: int
-    versions: Annotated[Mapping[str, str], mapping(any_text)] = field(default_factory=dict)
+    versions: Annotated[Mapping[str, str], structs.mapping(structs.any_text)] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         head: dict[str, Any] = {"version": VERSION, "protocol": self.protocol, "seed": self.seed}
         return {**head, "versions": dict(self.versions)}
 
 
-KEYS = (*make_keys({"version": whole(1)}), *keys_of(Baseline))
+KEYS = (*structs.make_keys({"version": structs.whole(1)}), *structs.keys_of(Baseline))
 
 
 def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
@@ -129,10 +116,10 @@ def read(path: Path) -> Baseline:
     except (ValueError, RecursionError, MemoryError):
         raise UserError(f"{path} is not a baseline; write a new one with --update") from None
     try:
-        root = from_plain(content, NAME, paths=True)
+        root = structs.from_plain(content, NAME, paths=True)
         # A newer version may have more keys.
-        known = select(KEYS, root.mapping("the file"))
-        given = read_keys(KEYS, Node(known, NAME, root.keys), "the file")
+        known = structs.select(KEYS, root.mapping("the file"))
+        given = structs.read_keys(KEYS, structs.Node(known, NAME, root.keys), "the file")
     except UserError as error:
         raise UserError(f"{path} is not a baseline: {error}; write a new one with --update") from None
     if (version := given.pop("version")) != VERSION:

@@ -9,46 +9,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from olbench.analysis.published import (
-    KINDS,
-    OVERALL,
-    QUANTIFIERS,
-    RANKED_KINDS,
-    VALUED_KINDS,
-    Claim,
-    MarkedTable,
-    Paper,
-    PrintedRanks,
-    Reported,
-    Requirements,
-    RowSpec,
-    Statement,
-)
+from olbench import structs
+from olbench.analysis import published
 from olbench.errors import UserError, count
 from olbench.plugins import PAPERS, find_paper, paper_folders, paper_modules
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import find_quantity
 from olbench.protocols.reading import searches
 from olbench.records.container import is_bundle, read_member
-from olbench.structs import (
-    LOADER,
-    SHIPPED_LOADER,
-    Node,
-    anything,
-    as_node,
-    choice,
-    make_keys,
-    many,
-    mapping,
-    number,
-    one_or_many,
-    parse_yaml,
-    read_keys,
-    read_yaml,
-    select,
-    text,
-    whole,
-)
+from olbench.structs import number, text
 
 UNITS = {"fraction": 1.0, "percent": 0.01}
 _NUMBER = r"(\d+(?:\.(\d+))?)"
@@ -57,7 +26,7 @@ _COUNTS = re.compile(r"(\d+) of (\d+)")
 _PERCENT = re.compile(rf"{_NUMBER}%")
 
 
-def _read_level(node: Node, name: str) -> float | None:
+def _read_level(node: structs.Node, name: str) -> float | None:
     if node.value is None:
         return None
     if not isinstance(node.value, float) or not 0 < node.value < 1:
@@ -65,7 +34,7 @@ def _read_level(node: Node, name: str) -> float | None:
     return node.value
 
 
-def _read_share(node: Node, name: str) -> float:
+def _read_share(node: structs.Node, name: str) -> float:
     """Return the least share that a printed percentage allows: 8% may have been 7.5%."""
     match = _PERCENT.fullmatch(text(node, name))
     if match is None:
@@ -73,63 +42,63 @@ def _read_share(node: Node, name: str) -> float:
     return (float(match[1]) - 0.5 * 10.0 ** -len(match[2] or "")) / 100
 
 
-def _read_row(node: Node, name: str) -> RowSpec:
+def _read_row(node: structs.Node, name: str) -> published.RowSpec:
     if not isinstance(node.value, dict):
-        return RowSpec(text(node, "the id of an algorithm"), {})
-    content = anything(node, name)
+        return published.RowSpec(text(node, "the id of an algorithm"), {})
+    content = structs.anything(node, name)
     if "id" not in content:
         raise node.fail("a row needs the key 'id': the algorithm that it stands for")
-    return RowSpec(content.pop("id"), name=content.pop("name", ""), options=content)
+    return published.RowSpec(content.pop("id"), name=content.pop("name", ""), options=content)
 
 
-def _read_facts(node: Node, name: str) -> tuple[dict[str, Any], str]:
-    given = read_keys(_FACTS, node, name)
+def _read_facts(node: structs.Node, name: str) -> tuple[dict[str, Any], str]:
+    given = structs.read_keys(_FACTS, node, name)
     return given["of"], given["where"]
 
 
-_FACTS = make_keys({"where": text, "of": mapping(anything)})
-_PLAIN = make_keys(
+_FACTS = structs.make_keys({"where": text, "of": structs.mapping(structs.anything)})
+_PLAIN = structs.make_keys(
     {"id": text, "title": text, "citation": text},
-    rows=mapping(_read_row),
-    variants=mapping(many(_read_row)),
-    unavailable=mapping(text),
-    groups=mapping(many(text)),
-    marks=mapping(_read_level),
+    rows=structs.mapping(_read_row),
+    variants=structs.mapping(structs.many(_read_row)),
+    unavailable=structs.mapping(text),
+    groups=structs.mapping(structs.many(text)),
+    marks=structs.mapping(_read_level),
 )
 _FILE = (
     *_PLAIN,
-    *make_keys(
-        {"tables": many(as_node, 0)},
-        protocol=as_node,
-        requires=as_node,
+    *structs.make_keys(
+        {"tables": structs.many(structs.as_node, 0)},
+        protocol=structs.as_node,
+        requires=structs.as_node,
         traits=_read_facts,
         shapes=_read_facts,
-        claims=mapping(as_node),
-        ranks=many(as_node, 0),
-        suspect=many(as_node, 0),
-        also=mapping(as_node),
+        claims=structs.mapping(structs.as_node),
+        ranks=structs.many(structs.as_node, 0),
+        suspect=structs.many(structs.as_node, 0),
+        also=structs.mapping(structs.as_node),
     ),
 )
 _SHARED = ("id", "title", "citation")
 
 
 class PaperFile:
-    def __init__(self, root: Node):
+    def __init__(self, root: structs.Node):
         self.root = root
-        self.given = read_keys(_FILE, root, "the file of a paper")
+        self.given = structs.read_keys(_FILE, root, "the file of a paper")
         node, known = self.given.get("protocol"), tuple(protocol.id for protocol in protocols())
-        self.protocol: Protocol = get_protocol(choice(*known)(node, "protocol") if node else "online")
+        self.protocol: Protocol = get_protocol(structs.choice(*known)(node, "protocol") if node else "online")
         self.groups: dict[str, tuple[str, ...]] = self.given.get("groups", {})
         self.marks: dict[str, float | None] = self.given.get("marks", {})
 
-    def paper(self) -> Paper:
+    def paper(self) -> published.Paper:
         tables = [self._table(node) for node in self.given["tables"]]
         numbers = self._explain(self._numbers(tables))
         datasets = tuple(dict.fromkeys(number.dataset for number in numbers))
         traits, traits_where = self.given.get("traits", ({}, ""))
         shapes, shapes_where = self.given.get("shapes", ({}, ""))
-        return Paper(
-            **select(_PLAIN, self.given),
+        return published.Paper(
+            **structs.select(_PLAIN, self.given),
             protocol=self.protocol.id,
             numbers=tuple(numbers),
             requires=self._requirements(),
@@ -142,43 +111,47 @@ class PaperFile:
                 self._claim(id, node, datasets) for id, node in self.given.get("claims", {}).items()
             ),
             marked=tuple(
-                MarkedTable(table["where"], *table["marks"]) for table in tables if "marks" in table
+                published.MarkedTable(table["where"], *table["marks"]) for table in tables if "marks" in table
             ),
             ranks=tuple(self._ranks(node, numbers, datasets) for node in self.given.get("ranks", ())),
             also={id: self._other(id, node) for id, node in self.given.get("also", {}).items()},
         )
 
-    def _names(self, node: Node, name: str) -> tuple[str, ...]:
-        names = one_or_many(text)(node, name)
+    def _names(self, node: structs.Node, name: str) -> tuple[str, ...]:
+        names = structs.one_or_many(text)(node, name)
         return tuple(member for name in names for member in self.groups.get(name, (name,)))
 
-    def _quantity(self, node: Node, name: str) -> str:
+    def _quantity(self, node: structs.Node, name: str) -> str:
         try:
             return find_quantity(self.protocol, text(node, "a quantity")).name
         except UserError as error:
             raise node.fail(str(error)) from None
 
-    def _other(self, id: str, node: Node) -> Paper:
+    def _other(self, id: str, node: structs.Node) -> published.Paper:
         own = [key.name for key in _FILE if key.name not in (*_SHARED, "protocol", "also")]
         shared = {key: self.root.value[key] for key in _SHARED}
-        content = {**shared, "protocol": Node(id, node.place), **node.mapping(f"also.{id}", own)}
-        return PaperFile(Node(content, node.place, dict.fromkeys(content, node.place))).paper()
+        content = {**shared, "protocol": structs.Node(id, node.place), **node.mapping(f"also.{id}", own)}
+        return PaperFile(structs.Node(content, node.place, dict.fromkeys(content, node.place))).paper()
 
-    def _requirements(self) -> Requirements:
-        keys = make_keys(
+    def _requirements(self) -> published.Requirements:
+        keys = structs.make_keys(
             {},
-            options=mapping(anything),
-            grid=choice("declared"),
-            search=one_or_many(choice(*searches(self.protocol))),
-            settings=mapping(anything),
+            options=structs.mapping(structs.anything),
+            grid=structs.choice("declared"),
+            search=structs.one_or_many(structs.choice(*searches(self.protocol))),
+            settings=structs.mapping(structs.anything),
             tuned=self._names,
         )
         node = self.given.get("requires")
-        return Requirements(**read_keys(keys, node, "requires")) if node else Requirements()
+        return (
+            published.Requirements(**structs.read_keys(keys, node, "requires"))
+            if node
+            else published.Requirements()
+        )
 
-    def _numbers(self, tables: Sequence[Mapping[str, Any]]) -> list[Reported]:
+    def _numbers(self, tables: Sequence[Mapping[str, Any]]) -> list[published.Reported]:
         """Return every number once; one that a later table prints again only adds its mark."""
-        found: dict[tuple[str, ...], Reported] = {}
+        found: dict[tuple[str, ...], published.Reported] = {}
         for table in tables:
             for node, reported in self._cells(table):
                 key = (*reported.at.values(), reported.quantity)
@@ -188,11 +161,13 @@ class PaperFile:
                 found[key] = replace(first, marks={**first.marks, **reported.marks})
         return list(found.values())
 
-    def _explain(self, numbers: list[Reported]) -> list[Reported]:
+    def _explain(self, numbers: list[published.Reported]) -> list[published.Reported]:
         """Return the numbers, those without an explanation with the reason to count them apart."""
-        keys = make_keys({"quantity": text, "datasets": self._names, "rows": self._names, "reason": text})
+        keys = structs.make_keys(
+            {"quantity": text, "datasets": self._names, "rows": self._names, "reason": text}
+        )
         for node in self.given.get("suspect", ()):
-            given = read_keys(keys, node, "an entry of suspect")
+            given = structs.read_keys(keys, node, "an entry of suspect")
             datasets, rows = given["datasets"], given["rows"]
             places = set(product([given["quantity"]], datasets, rows))
             about = [(number.quantity, number.dataset, number.row) in places for number in numbers]
@@ -204,28 +179,36 @@ class PaperFile:
             ]
         return numbers
 
-    def _ranks(self, node: Node, numbers: Sequence[Reported], datasets: Sequence[str]) -> PrintedRanks:
-        required = {"where": text, "quantity": self._quantity, "of": mapping(anything)}
-        given = read_keys(make_keys(required, among=self._names), node, "an entry of ranks")
+    def _ranks(
+        self, node: structs.Node, numbers: Sequence[published.Reported], datasets: Sequence[str]
+    ) -> published.PrintedRanks:
+        required = {"where": text, "quantity": self._quantity, "of": structs.mapping(structs.anything)}
+        given = structs.read_keys(structs.make_keys(required, among=self._names), node, "an entry of ranks")
         quantity, among = given["quantity"], tuple(given.get("among", datasets))
         known = {(number.dataset, number.row) for number in numbers if number.quantity == quantity}
         printed = {row: str(value) for row, value in given["of"].items()}
         if not set(product(among, printed)) <= known:
             raise node.fail("not all of the numbers that are ranked are in the tables")
-        return PrintedRanks(given["where"], quantity, among, printed)
+        return published.PrintedRanks(given["where"], quantity, among, printed)
 
-    def _table(self, node: Node) -> dict[str, Any]:
-        required = {"quantities": many(self._quantity), "numbers": as_node, "where": text}
-        keys = make_keys(required, by=many(text), n=as_node, unit=choice(*UNITS), marks=self._compared)
-        return read_keys(keys, node, "a table")
+    def _table(self, node: structs.Node) -> dict[str, Any]:
+        required = {"quantities": structs.many(self._quantity), "numbers": structs.as_node, "where": text}
+        keys = structs.make_keys(
+            required,
+            by=structs.many(text),
+            n=structs.as_node,
+            unit=structs.choice(*UNITS),
+            marks=self._compared,
+        )
+        return structs.read_keys(keys, node, "a table")
 
-    def _compared(self, node: Node, name: str) -> tuple[tuple[str, ...], ...]:
-        given = read_keys(
-            make_keys({"of": self._names, "against": self._names}, also=self._names), node, name
+    def _compared(self, node: structs.Node, name: str) -> tuple[tuple[str, ...], ...]:
+        given = structs.read_keys(
+            structs.make_keys({"of": self._names, "against": self._names}, also=self._names), node, name
         )
         return given["of"], given["against"], given.get("also", ())
 
-    def _cells(self, table: Mapping[str, Any]) -> Iterator[tuple[Node, Reported]]:
+    def _cells(self, table: Mapping[str, Any]) -> Iterator[tuple[structs.Node, published.Reported]]:
         by = table.get("by", ("dataset", "algorithm"))
         if not {"dataset", "algorithm"} <= set(by):
             raise table["numbers"].fail("the keys of a table, 'by', must include dataset and algorithm")
@@ -245,8 +228,10 @@ class PaperFile:
                         )
                     yield cell, replace(number, marks={table["where"]: mark} if mark else {})
 
-    def _claim(self, id: str, node: Node, datasets: Sequence[str]) -> Claim:
-        given = read_keys(make_keys({"text": text, "where": text, "says": as_node}), node, "a claim")
+    def _claim(self, id: str, node: structs.Node, datasets: Sequence[str]) -> published.Claim:
+        given = structs.read_keys(
+            structs.make_keys({"text": text, "where": text, "says": structs.as_node}), node, "a claim"
+        )
         says = given["says"]
         nodes = says.items("says") if isinstance(says.value, list) else [says]
         parts = tuple(self._statement(each, datasets) for each in nodes)
@@ -255,28 +240,33 @@ class PaperFile:
                 raise each.fail(
                     "the key 'text' belongs to each part of a claim that has several, and only there"
                 )
-        return Claim(id, given["text"], given["where"], parts)
+        return published.Claim(id, given["text"], given["where"], parts)
 
-    def _statement(self, node: Node, datasets: Sequence[str]) -> Statement:
+    def _statement(self, node: structs.Node, datasets: Sequence[str]) -> published.Statement:
         names = self._names
-        required = {"kind": choice(*KINDS), "quantity": self._quantity, "algorithms": names, "for": as_node}
-        keys = make_keys(
+        required = {
+            "kind": structs.choice(*published.KINDS),
+            "quantity": self._quantity,
+            "algorithms": names,
+            "for": structs.as_node,
+        }
+        keys = structs.make_keys(
             required, than=names, among=names, value=number, by=_read_share, ranked=names, text=text
         )
-        given = read_keys(keys, node, "a statement")
+        given = structs.read_keys(keys, node, "a statement")
         kind, where, among = given["kind"], given.pop("for"), given.pop("among", tuple(datasets))
-        rival = "value" if kind in VALUED_KINDS else "than"
+        rival = "value" if kind in published.VALUED_KINDS else "than"
         if rival not in given:
             raise node.fail(f"a statement of the kind {kind} needs the key '{rival}'")
         if isinstance(where.value, list):
             about = {"on": "every", "datasets": names(where, "for")}
         else:
             about = {"on": _quantifier(where, kind), "datasets": among}
-        says = Statement(**{"than": (), **given, **about})
+        says = published.Statement(**{"than": (), **given, **about})
         self._check_points(node, says)
         return says
 
-    def _check_points(self, node: Node, says: Statement) -> None:
+    def _check_points(self, node: structs.Node, says: published.Statement) -> None:
         """Refuse names like "pa@5" where the protocol records no curve of the quantity."""
         recorded = {series.quantity.name for series in self.protocol.series}
         for name in says.names:
@@ -287,7 +277,7 @@ class PaperFile:
                 )
 
 
-def _leaves(node: Node, depth: int) -> Iterator[tuple[tuple[str, ...], Node]]:
+def _leaves(node: structs.Node, depth: int) -> Iterator[tuple[tuple[str, ...], structs.Node]]:
     if not depth:
         yield (), node
         return
@@ -298,16 +288,16 @@ def _leaves(node: Node, depth: int) -> Iterator[tuple[tuple[str, ...], Node]]:
             yield (name, *place), leaf
 
 
-def _sample(content: Mapping[str, Node], at: Mapping[str, str]) -> int | None:
+def _sample(content: Mapping[str, structs.Node], at: Mapping[str, str]) -> int | None:
     node = content.get("n")
     if node is not None and isinstance(node.value, dict):
         node = node.value.get(at["dataset"])
-    return None if node is None else whole(1)(node, "n")
+    return None if node is None else structs.whole(1)(node, "n")
 
 
 def _reported(
-    node: Node, where: str, at: Mapping[str, str], quantity: str, n: int | None, unit: float
-) -> tuple[Reported, str]:
+    node: structs.Node, where: str, at: Mapping[str, str], quantity: str, n: int | None, unit: float
+) -> tuple[published.Reported, str]:
     printed = str(node.value)
     match = _PRINTED.fullmatch(printed)
     if match is None or isinstance(node.value, float):
@@ -318,16 +308,18 @@ def _reported(
     half_unit = 0.5 * 10.0 ** -len(decimals or "") * unit
     deviation = None if spread is None else float(spread) * unit
     printed = printed.removeprefix(mark)
-    return Reported(where, at, quantity, float(mean) * unit, deviation, half_unit, n, printed), mark
+    return published.Reported(where, at, quantity, float(mean) * unit, deviation, half_unit, n, printed), mark
 
 
-def _quantifier(node: Node, kind: str) -> str:
+def _quantifier(node: structs.Node, kind: str) -> str:
     counts = _COUNTS.fullmatch(node.value) if isinstance(node.value, str) else None
     if counts and 0 < int(counts[1]) <= int(counts[2]):
         return str(node.value)
-    word = choice(*QUANTIFIERS)(node, "for")
-    if word == OVERALL and kind not in RANKED_KINDS:
-        raise node.fail(f"overall is about mean ranks, which {kind} is not; use {', '.join(RANKED_KINDS)}")
+    word = structs.choice(*published.QUANTIFIERS)(node, "for")
+    if word == published.OVERALL and kind not in published.RANKED_KINDS:
+        raise node.fail(
+            f"overall is about mean ranks, which {kind} is not; use {', '.join(published.RANKED_KINDS)}"
+        )
     return word
 
 
@@ -339,18 +331,18 @@ def find_part(id: str, part: str) -> str:
         return ""
 
 
-def load_paper(id_or_path: str) -> Paper:
+def load_paper(id_or_path: str) -> published.Paper:
     return read_paper(find_paper(id_or_path))
 
 
-def read_paper(path: Path) -> Paper:
+def read_paper(path: Path) -> published.Paper:
     if is_bundle(path.parent):
         text = read_member(path.parent, path.name).decode(errors="replace")
-        return PaperFile(parse_yaml(text, str(path))).paper()
+        return PaperFile(structs.parse_yaml(text, str(path))).paper()
     return _read_cached(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
 @cache
-def _read_cached(path: Path, changed: int) -> Paper:
+def _read_cached(path: Path, changed: int) -> published.Paper:
     ships = path.parent in paper_folders().values()
-    return PaperFile(read_yaml(path, SHIPPED_LOADER if ships else LOADER)).paper()
+    return PaperFile(structs.read_yaml(path, structs.SHIPPED_LOADER if ships else structs.LOADER)).paper()

@@ -8,36 +8,21 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+from olbench import structs
 from olbench.data.readers.registry import FORMATS
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, count, expand_home, suggest
 from olbench.plugins import Registry, folder_of
-from olbench.structs import (
-    LOADER,
-    SHIPPED_LOADER,
-    Node,
-    anything,
-    choice,
-    keys_of,
-    line,
-    mapping,
-    number,
-    one_or_many,
-    parse_yaml,
-    read_keys,
-    signs,
-    text,
-    whole,
-)
+from olbench.structs import text, whole
 
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
 ARCHIVES = ("posts", "reviews", "feature-counts")
 STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
 _NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9.-]*")
 Count = Annotated[int, whole(1)]
-Line = Annotated[str, line]
-Lines = Annotated[tuple[str, ...], one_or_many(line, 0)]
-Labels = Annotated[tuple[float | str, ...] | None, one_or_many(number)]
+Line = Annotated[str, structs.line]
+Lines = Annotated[tuple[str, ...], structs.one_or_many(structs.line, 0)]
+Labels = Annotated[tuple[float | str, ...] | None, structs.one_or_many(structs.number)]
 
 #: What an entry says if its publisher does not.
 NOT_STATED = "not stated by the publisher"
@@ -45,15 +30,15 @@ NOT_STATED = "not stated by the publisher"
 ENTRY_POINTS, FILE = "olbench.datasets", "catalog.yaml"
 
 
-def read_format(node: Node, name: str) -> str:
+def read_format(node: structs.Node, name: str) -> str:
     FORMATS.load()
-    return choice(*FORMATS)(node, name)
+    return structs.choice(*FORMATS)(node, name)
 
 
-def read_members(node: Node, name: str) -> dict[str, int | None]:
+def read_members(node: structs.Node, name: str) -> dict[str, int | None]:
     """Return patterns of files with their labels: a mapping where files have labels, else a list."""
     if not isinstance(node.value, dict):
-        return dict.fromkeys(one_or_many(line)(node, name))
+        return dict.fromkeys(structs.one_or_many(structs.line)(node, name))
     members = {pattern: label.value for pattern, label in node.value.items()}
     whole = all(isinstance(label, int) and not isinstance(label, bool) for label in members.values())
     if not whole or len(set(members.values())) < 2:
@@ -67,7 +52,7 @@ class TextRecipe:
     lower: bool = False
     #: 1: words; 2: words and pairs of neighbouring words.
     ngrams: Annotated[int, whole(1, 2)] = 1
-    values: Annotated[str, choice("binary", "counts")] = "counts"
+    values: Annotated[str, structs.choice("binary", "counts")] = "counts"
 
 
 @dataclass(frozen=True)
@@ -78,7 +63,7 @@ class CatalogEntry:
     rows: Count
     features: Count
     #: The number of examples labelled -1 and +1; empty if it is unknown and not checked.
-    labels: Annotated[dict[int, int], signs(whole(1))]
+    labels: Annotated[dict[int, int], structs.signs(whole(1))]
     source: Line
     fingerprint: Line = ""
     #: File names, all in one format, read one after the other; for IDX, images and labels alternate.
@@ -96,27 +81,27 @@ class CatalogEntry:
     #: Whether every label is a class of its own; y then holds the numbers of the classes.
     multiclass: bool = False
     label_column: Line = "last"
-    preprocess: Annotated[tuple[str, ...], one_or_many(choice(*STEP_NAMES), 0)] = ()
+    preprocess: Annotated[tuple[str, ...], structs.one_or_many(structs.choice(*STEP_NAMES), 0)] = ()
     #: The name of the data set in scikit-learn, or the parameters of a synthetic one.
     bundled: Line = ""
-    generator: Annotated[dict[str, float], mapping(anything)] = field(default_factory=dict)
+    generator: Annotated[dict[str, float], structs.mapping(structs.anything)] = field(default_factory=dict)
     #: Patterns of the files inside an archive, each with the label of its documents, or None if it is in the
     #: file.
     members: Annotated[dict[str, int | None], read_members] = field(default_factory=dict)
     text: TextRecipe = TextRecipe()
     #: The rows at which the concept of a stream drifts, if they are known.
-    drifts: Annotated[tuple[int, ...], one_or_many(whole(1), 0)] = ()
+    drifts: Annotated[tuple[int, ...], structs.one_or_many(whole(1), 0)] = ()
     #: "given" if the last file, or the last rows of a synthetic set, are for testing.
-    split: Annotated[str, choice("given")] = ""
+    split: Annotated[str, structs.choice("given")] = ""
     test_rows: Count = 0
     #: "per-run" if every run draws a new sample of a synthetic set; the entry describes that of run 0.
-    sample: Annotated[str, choice("fixed", "per-run")] = "fixed"
+    sample: Annotated[str, structs.choice("fixed", "per-run")] = "fixed"
     citation: Line = ""
     note: Line = ""
     variant_of: Line = ""
     #: What rules call the features, where stem(1-43) stands for stem1 to stem43, and the classes by sign.
     feature_names: Lines = ()
-    class_names: Annotated[dict[int, str], signs(line)] = field(default_factory=dict)
+    class_names: Annotated[dict[int, str], structs.signs(structs.line)] = field(default_factory=dict)
     missing_zeros: Lines = ()
     folder: str = ""
     is_own: bool = False
@@ -154,32 +139,34 @@ class CatalogEntry:
 
 
 #: The keys of an entry; the other fields are not for the catalogue.
-KEYS = keys_of(CatalogEntry, "name", "multiclass", "folder", "is_own", "reading")
+KEYS = structs.keys_of(CatalogEntry, "name", "multiclass", "folder", "is_own", "reading")
 #: What a variant does not inherit.
 OWN_KEYS = ("name", "fingerprint", "variant_of", "preprocess", "note")
 
 
 def parse_catalog(
-    text: str, name: str, loader: Any = LOADER, beside: Path | None = None
+    text: str, name: str, loader: Any = structs.LOADER, beside: Path | None = None
 ) -> dict[str, CatalogEntry]:
     """Of a catalogue in a package, `beside` is the folder; its key `folder` says where the files are."""
-    root = parse_yaml(text, name, loader=loader)
+    root = structs.parse_yaml(text, name, loader=loader)
     datasets = root.value.get("datasets") if isinstance(root.value, dict) else None
     if datasets is None or not isinstance(datasets.value, dict):
         raise root.fail("a catalogue is a mapping with the key 'datasets'")
     folder = ""
     if beside is not None and "folder" in root.value:
-        folder = str(beside / line(root.value["folder"], "folder"))
+        folder = str(beside / structs.line(root.value["folder"], "folder"))
         if not Path(folder).is_dir():
             raise root.value["folder"].fail(f"there is no folder {folder}")
     entries: dict[str, CatalogEntry] = {}
     for key, node in datasets.value.items():
         # A mistake without a key is reported at the name.
-        entries[key] = _read_entry(key, Node(node.value, datasets.keys[key], node.keys), entries, folder)
+        entries[key] = _read_entry(
+            key, structs.Node(node.value, datasets.keys[key], node.keys), entries, folder
+        )
     return entries
 
 
-def _read_entry(name: str, node: Node, others: dict[str, CatalogEntry], folder: str) -> CatalogEntry:
+def _read_entry(name: str, node: structs.Node, others: dict[str, CatalogEntry], folder: str) -> CatalogEntry:
     """Return an entry; a variant inherits the keys that it does not set."""
     if not _NAME.fullmatch(name):
         raise node.fail(f"data set '{name}': a name consists of lower-case letters, digits, dots and hyphens")
@@ -188,7 +175,7 @@ def _read_entry(name: str, node: Node, others: dict[str, CatalogEntry], folder: 
     if base and base not in others:
         raise content["variant_of"].fail(f"data set '{name}': no data set '{base}' is defined above it")
     keys = [replace(key, default=None) for key in KEYS] if base else KEYS
-    given = read_keys(keys, node, f"the data set '{name}'")
+    given = structs.read_keys(keys, node, f"the data set '{name}'")
     inherited = {f.name: getattr(others[base], f.name) for f in fields(CatalogEntry) if base}
     kept = {key: value for key, value in inherited.items() if key not in OWN_KEYS}
     entry = CatalogEntry(**{**kept, **given, "name": name, "folder": folder})
@@ -273,7 +260,7 @@ DATASETS: Registry[CatalogEntry] = Registry(
 @cache
 def _add_shipped() -> None:
     path = catalog_path()
-    entries = parse_catalog(path.read_text(encoding="utf-8"), path.name, SHIPPED_LOADER)
+    entries = parse_catalog(path.read_text(encoding="utf-8"), path.name, structs.SHIPPED_LOADER)
     for name, entry in entries.items():
         DATASETS.add(name, entry, __name__)
 

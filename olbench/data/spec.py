@@ -5,21 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Annotated, Any
 
+from olbench import structs
 from olbench.errors import UserError, show_name
-from olbench.structs import (
-    Flat,
-    Node,
-    choice,
-    from_struct,
-    keys_of,
-    many,
-    name_text,
-    one_or_many,
-    read_keys,
-    read_plain,
-    schema_of,
-    with_schema,
-)
 
 MISSING = ("drop", "zero", "mean")
 CATEGORICAL = ("onehot", "drop")
@@ -32,13 +19,13 @@ DATE_PARTS = ("days", "month", "weekday", "hour")
 OTHERS = "*"
 
 
-def read_column(node: Node, name: str) -> str | int:
+def read_column(node: structs.Node, name: str) -> str | int:
     if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
         raise node.fail(f"{name} must be the heading or the number of a column, not {node.shown()}")
     return node.value
 
 
-def read_class(node: Node, name: str) -> float | str:
+def read_class(node: structs.Node, name: str) -> float | str:
     if isinstance(node.value, bool):
         words = '"yes"' if node.value else '"no"'
         raise node.fail(f"YAML reads this word as {node.shown()}; write it in quotes, as in {name}: {words}")
@@ -47,30 +34,32 @@ def read_class(node: Node, name: str) -> float | str:
     return node.value
 
 
-with_schema(read_column, {"type": ["string", "integer"], "minLength": 1})
-with_schema(read_class, {"type": ["number", "string"], "minLength": 1})
+structs.with_schema(read_column, {"type": ["string", "integer"], "minLength": 1})
+structs.with_schema(read_class, {"type": ["number", "string"], "minLength": 1})
 
 
-def read_day(node: Node, name: str) -> str:
+def read_day(node: structs.Node, name: str) -> str:
     try:
         return date.fromisoformat(str(node.value)).isoformat()
     except ValueError:
         raise node.fail(f"{name} must be a day such as 2024-01-31, not {node.shown()}") from None
 
 
-with_schema(read_day, {"type": "string", "format": "date"})
+structs.with_schema(read_day, {"type": "string", "format": "date"})
 
 
 @dataclass(frozen=True)
 class ColumnSpec:
     name: Annotated[str | int, read_column, "the heading or the number (from 1) of the column"]
-    encode: Annotated[str, choice(*ENCODINGS), "how its cells become features"] = ""
+    encode: Annotated[str, structs.choice(*ENCODINGS), "how its cells become features"] = ""
     order: Annotated[
-        tuple[float | str, ...], many(read_class), "ordinal: the values in their order, which become 0, 1, 2"
+        tuple[float | str, ...],
+        structs.many(read_class),
+        "ordinal: the values in their order, which become 0, 1, 2",
     ] = ()
     parts: Annotated[
         tuple[str, ...],
-        many(choice(*DATE_PARTS)),
+        structs.many(structs.choice(*DATE_PARTS)),
         "date: days since the origin, and indicators of the others",
     ] = ()
     origin: Annotated[str, read_day, "date: the day from which days are counted; 1970-01-01 if not given"] = (
@@ -80,10 +69,10 @@ class ColumnSpec:
 
 
 _ENCODE_OF = {"order": "ordinal", "parts": "date", "origin": "date"}
-_COLUMN_KEYS = keys_of(ColumnSpec, "place")
+_COLUMN_KEYS = structs.keys_of(ColumnSpec, "place")
 
 
-def read_columns(node: Node, name: str) -> tuple[ColumnSpec, ...]:
+def read_columns(node: structs.Node, name: str) -> tuple[ColumnSpec, ...]:
     """Return what becomes of each column; the last entry is about all others.
 
     A mapping says it for some columns and leaves the others as they are; a list keeps only what it names.
@@ -103,20 +92,22 @@ def read_columns(node: Node, name: str) -> tuple[ColumnSpec, ...]:
     return (*(spec for spec in specs if spec.name != OTHERS), *ends)
 
 
-def _read_listed(node: Node, name: str) -> ColumnSpec:
+def _read_listed(node: structs.Node, name: str) -> ColumnSpec:
     if not isinstance(node.value, dict):
         return ColumnSpec(read_column(node, name), place=node.place)
     if "name" not in node.value:
         raise node.fail(f"a column in the list {name} needs the key 'name'")
     column = read_column(node.value["name"], "name")
-    others = Node({key: item for key, item in node.value.items() if key != "name"}, node.place, node.keys)
+    others = structs.Node(
+        {key: item for key, item in node.value.items() if key != "name"}, node.place, node.keys
+    )
     return _read_column_spec(column, others, node.place, name)
 
 
-def _read_column_spec(column: str | int, node: Node, place: str, name: str) -> ColumnSpec:
+def _read_column_spec(column: str | int, node: structs.Node, place: str, name: str) -> ColumnSpec:
     if not isinstance(node.value, dict):
-        return ColumnSpec(column, choice(*ENCODINGS)(node, name), place=place)
-    given = read_keys(_COLUMN_KEYS[1:], node, name)
+        return ColumnSpec(column, structs.choice(*ENCODINGS)(node, name), place=place)
+    given = structs.read_keys(_COLUMN_KEYS[1:], node, name)
     encode = given.get("encode", "")
     for key, right in _ENCODE_OF.items():
         if key in given and encode != right:
@@ -143,7 +134,7 @@ def _column_schema(*required: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-with_schema(
+structs.with_schema(
     read_columns,
     {
         "anyOf": [
@@ -155,21 +146,21 @@ with_schema(
             {
                 "type": "array",
                 "minItems": 1,
-                "items": {"anyOf": [schema_of(read_column), _column_schema("name")]},
+                "items": {"anyOf": [structs.schema_of(read_column), _column_schema("name")]},
             },
         ]
     },
 )
 
 
-def read_characters(node: Node, name: str) -> str:
+def read_characters(node: structs.Node, name: str) -> str:
     if isinstance(node.value, dict | list) or node.value in (None, ""):
         raise node.fail(f"{name} must be text, not {node.shown()}")
     return str(node.value)
 
 
-with_schema(read_characters, {"type": "string", "minLength": 1})
-Classes = Annotated[tuple[float | str, ...] | None, one_or_many(read_class)]
+structs.with_schema(read_characters, {"type": "string", "minLength": 1})
+Classes = Annotated[tuple[float | str, ...] | None, structs.one_or_many(read_class)]
 
 
 @dataclass(frozen=True)
@@ -180,11 +171,11 @@ class Reading:
     time: Annotated[str | int, read_column, "the column with the time of each row, which is no feature"] = ""
     arrival: Annotated[str | int, read_column, "the column with the time when a label becomes known"] = ""
     delimiter: Annotated[str, read_characters, "what separates columns"] = ""
-    missing: Annotated[str, choice(*MISSING), "what to do with missing values"] = ""
-    categorical: Annotated[str, choice(*CATEGORICAL), "what to do with columns of text"] = ""
+    missing: Annotated[str, structs.choice(*MISSING), "what to do with missing values"] = ""
+    categorical: Annotated[str, structs.choice(*CATEGORICAL), "what to do with columns of text"] = ""
     scale: Annotated[
         str,
-        choice(*SCALES),
+        structs.choice(*SCALES),
         "unit: rows of length 1; minmax, standard: each feature; running: each feature by the rows so far",
     ] = ""
     bias: Annotated[bool, "whether to add a feature that is always 1"] = False
@@ -195,7 +186,7 @@ class Reading:
         "the only columns to use",
     ] = ()
     #: "training rows" if minmax and standard are fitted on those within each trial, not on all rows.
-    fitted: Annotated[str, choice(TRAINING_ROWS)] = ""
+    fitted: Annotated[str, structs.choice(TRAINING_ROWS)] = ""
 
     @property
     def is_fitted_per_trial(self) -> bool:
@@ -205,7 +196,7 @@ class Reading:
     def before_trials(self) -> "Reading":
         return replace(self, scale="", bias=False, fitted="") if self.is_fitted_per_trial else self
 
-    plain = from_struct
+    plain = structs.from_struct
 
 
 USUAL = Reading()
@@ -213,15 +204,15 @@ USUAL = Reading()
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    name: Annotated[str, name_text, "a name of the catalogue or a path"]
+    name: Annotated[str, structs.name_text, "a name of the catalogue or a path"]
     path: str = ""
     positive: Classes = None
     negative: Classes = None
-    labels: Annotated[str, choice("all"), "every label is a class of its own"] = ""
-    reading: Annotated[Reading, Flat()] = USUAL
+    labels: Annotated[str, structs.choice("all"), "every label is a class of its own"] = ""
+    reading: Annotated[Reading, structs.Flat()] = USUAL
 
-    plain = from_struct
+    plain = structs.from_struct
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
-        return read_plain(cls, content, "the data set")
+        return structs.read_plain(cls, content, "the data set")

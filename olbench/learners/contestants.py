@@ -16,18 +16,7 @@ from numpy.typing import NDArray
 from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
-from olbench.kernels.counters import (
-    EFFECTIVE,
-    FALSE_ALARMS,
-    MISTAKES,
-    ONLY_LEARN,
-    ONLY_PREDICT,
-    POSITIVES,
-    ROUNDS,
-    ROW,
-    UNLEARNED,
-    UPDATES,
-)
+from olbench.kernels import counters
 from olbench.learners.examples import Floats, Ints, as_matrix
 from olbench.learners.learners import Learner
 
@@ -88,11 +77,11 @@ class ObjectLearner(Learner):
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         for entry in order.tolist():
-            i = entry & ROW
+            i = entry & counters.ROW
             x, truth = self._read(rows, i), bool(y[i] > 0)
-            if entry < ONLY_LEARN:
+            if entry < counters.ONLY_LEARN:
                 self._predict(x, truth)
-            if not ONLY_PREDICT <= entry < ONLY_LEARN:
+            if not counters.ONLY_PREDICT <= entry < counters.ONLY_LEARN:
                 self._teach(x, truth)
 
     def _read(self, rows: tuple[Any, ...], i: int) -> Any:
@@ -112,18 +101,18 @@ class ObjectLearner(Learner):
         if self.margins.shape[0]:
             place = self.rounds % self.margins.shape[0]
             self.margins[place, :2], self.signs[place] = (self._score(x, positive), 0.0), positive
-        self.counters[[ROUNDS, UNLEARNED]] += 1
-        self.counters[MISTAKES] += positive != truth
-        self.counters[POSITIVES] += truth
-        self.counters[FALSE_ALARMS] += positive and not truth
+        self.counters[[counters.ROUNDS, counters.UNLEARNED]] += 1
+        self.counters[counters.MISTAKES] += positive != truth
+        self.counters[counters.POSITIVES] += truth
+        self.counters[counters.FALSE_ALARMS] += positive and not truth
 
     def _teach(self, x: Any, truth: bool) -> None:
         if self.style == "one":
             self.model.learn_one(x, truth)
         else:
             self.model.partial_fit(x, np.array([1.0 if truth else -1.0]), **self.classes)
-        self.counters[[UPDATES, EFFECTIVE]] += 1
-        self.counters[UNLEARNED] -= 1
+        self.counters[[counters.UPDATES, counters.EFFECTIVE]] += 1
+        self.counters[counters.UNLEARNED] -= 1
 
     def _score(self, x: Any, positive: bool) -> float:
         """Return how sure the object is: by its decision function or its probabilities if it has any."""

@@ -15,20 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from olbench.algorithms.algorithm import Algorithm, find_algorithm
 from olbench.errors import UserError, count
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ONLY_PREDICT, UPDATES
+from olbench.learners import learners
 from olbench.learners.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learners.learners import (
-    AveragedLearner,
-    DiagonalLearner,
-    DualLearner,
-    ExactLearner,
-    FirstOrderLearner,
-    KernelLearner,
-    LabelledDiagonal,
-    LabelledRoot,
-    Learner,
-    ProductLearner,
-    SecondOrderLearner,
-)
 from olbench.learners.start import start
 from olbench.memory import USABLE, available_memory
 
@@ -99,7 +87,11 @@ class Trace(Sequence[TracedRound]):
     """The rounds of a pass in their order: trace[0] is the first of them."""
 
     def __init__(
-        self, learner: Learner, examples: Examples, columns: dict[str, NDArray[Any]], states: list[State]
+        self,
+        learner: learners.Learner,
+        examples: Examples,
+        columns: dict[str, NDArray[Any]],
+        states: list[State],
     ):
         #: The learner after the last round.
         self.learner = learner
@@ -217,7 +209,7 @@ def trace(
     labels = as_labels(y, examples.n)
     learner = start(find_algorithm(algorithm, settings), examples.d)
     _refuse_untraceable(learner)
-    assert isinstance(learner, FirstOrderLearner | SecondOrderLearner)
+    assert isinstance(learner, learners.FirstOrderLearner | learners.SecondOrderLearner)
     if rounds is not None and rounds < 1:
         raise UserError(f"rounds must be at least 1, not {rounds}")
     if skip < 0:
@@ -235,31 +227,31 @@ def trace(
     return _Tracer(learner, rows, labels).run(examples, traced, states)
 
 
-def _refuse_untraceable(learner: Learner) -> None:
+def _refuse_untraceable(learner: learners.Learner) -> None:
     """Raise a UserError if a learner does not keep weights that its rule changes round by round."""
     id = learner.algorithm.id
-    if isinstance(learner, DualLearner):
+    if isinstance(learner, learners.DualLearner):
         raise UserError(
             f"{id} with a kernel keeps support examples and no weights to trace; leave out the kernel"
         )
-    if isinstance(learner, ProductLearner):
+    if isinstance(learner, learners.ProductLearner):
         raise UserError(
             f"{id} with a diagonal covariance predicts with no fixed weights that could be traced; "
             "use covariance='full'"
         )
-    if isinstance(learner, ExactLearner) and learner.algorithm.forgetting < 1.0:
+    if isinstance(learner, learners.ExactLearner) and learner.algorithm.forgetting < 1.0:
         raise UserError(
             f"{id} with projection='exact' and forgetting cannot be traced; leave out one of them"
         )
-    if not isinstance(learner, FirstOrderLearner | SecondOrderLearner):
+    if not isinstance(learner, learners.FirstOrderLearner | learners.SecondOrderLearner):
         raise UserError(f"{id} is no rule that changes weights round by round, so there is nothing to trace")
 
 
-def _refuse_large_states(learner: Learner, rounds: int) -> None:
+def _refuse_large_states(learner: learners.Learner, rounds: int) -> None:
     d = learner.d
     numbers = d
-    if isinstance(learner, SecondOrderLearner):
-        numbers += d if isinstance(learner, DiagonalLearner) else d * d
+    if isinstance(learner, learners.SecondOrderLearner):
+        numbers += d if isinstance(learner, learners.DiagonalLearner) else d * d
     needed = 8 * numbers * (rounds + 1)
     if needed > MOST_BYTES or needed > USABLE * available_memory():
         raise UserError(
@@ -272,7 +264,10 @@ class _Tracer:
     """Runs a learner one round at a time, and asks its rule again about each of them."""
 
     def __init__(
-        self, learner: FirstOrderLearner | SecondOrderLearner, rows: tuple[Any, ...], labels: Floats
+        self,
+        learner: learners.FirstOrderLearner | learners.SecondOrderLearner,
+        rows: tuple[Any, ...],
+        labels: Floats,
     ):
         self.learner, self.rows, self.labels = learner, rows, labels
         definition = learner.algorithm.definition
@@ -334,23 +329,23 @@ class _Tracer:
 
         learner, answer = self.learner, self.answer
         rule, p, t = learner.compiled_rule, learner.p, learner.learnt + 1
-        if isinstance(learner, FirstOrderLearner):
+        if isinstance(learner, learners.FirstOrderLearner):
             k, (scale, squares) = learner.updates, learner.scalars[:2].tolist()
             q = scale * scale * squares
             return lambda m, s, mistake: ask_first_order(rule, m, s, mistake, q, t, k, p, answer)
-        if isinstance(learner, ExactLearner):
+        if isinstance(learner, learners.ExactLearner):
             moments = learner.moments.copy()
             return lambda m, v, mistake: ask_exact(rule, m, v, p, self.rows, row, moments, answer)
-        if isinstance(learner, LabelledRoot | LabelledDiagonal):
+        if isinstance(learner, learners.LabelledRoot | learners.LabelledDiagonal):
             # The round changes the numbers of the rule, which answers to those from before it.
             y, s = float(self.labels[row]), learner.rule_state.copy()
             return lambda m, v, mistake: ask_labelled(rule, m, v, y, mistake, t, p, s, answer)
         return lambda m, v, mistake: ask_second_order(rule, m, v, mistake, t, p, answer)
 
 
-def read_state(learner: KernelLearner) -> State:
+def read_state(learner: learners.KernelLearner) -> State:
     """Return the state of a learner in the units of the problem, as the next round of a pass finds it."""
-    if isinstance(learner, SecondOrderLearner):
+    if isinstance(learner, learners.SecondOrderLearner):
         exponent = -learner.scale_exponent
         return State(np.ldexp(learner.weights, exponent), np.ldexp(learner.covariance, 2 * exponent))
-    return State(learner.last_weights if isinstance(learner, AveragedLearner) else learner.weights)
+    return State(learner.last_weights if isinstance(learner, learners.AveragedLearner) else learner.weights)

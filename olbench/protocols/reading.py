@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from olbench import structs
 from olbench.algorithms import definitions, get_definition, load_plugin
 from olbench.algorithms.reading import check_value, read_grid, read_options
 from olbench.algorithms.spec import OPTION_KEYS, AlgorithmSpec
@@ -16,29 +17,14 @@ from olbench.errors import UserError, expand_home, is_unicode
 from olbench.plugins import find_paper, is_paper_file
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.specs import Experiment, Tuning
-from olbench.structs import (
-    Key,
-    Node,
-    apply_overrides,
-    as_node,
-    choice,
-    from_plain,
-    keys_of,
-    mapping,
-    place_errors,
-    read_keys,
-    read_yaml,
-    select,
-    text,
-)
 
 ALL = "all"
 PARTS = ("datasets", "algorithms", "tuning")
-ENTRY_KEYS = (*keys_of(AlgorithmSpec), *OPTION_KEYS)
+ENTRY_KEYS = (*structs.keys_of(AlgorithmSpec), *OPTION_KEYS)
 
 
 def read_config(path: Path, overrides: Iterable[str] = ()) -> Experiment:
-    return parse_config(apply_overrides(read_yaml(path), overrides), path.parent)
+    return parse_config(structs.apply_overrides(structs.read_yaml(path), overrides), path.parent)
 
 
 def data_config(
@@ -58,24 +44,24 @@ def data_config(
     given |= ({"path": path} if path else {}) | dict(reading or {})
     ids = [id.strip() for id in algorithms.split(",") if id.strip()]
     parts = {
-        "datasets": from_plain([{"name": data, **given} if given else data], data),
-        "algorithms": from_plain(ALL if ids == [ALL] else ids, "--algorithms"),
+        "datasets": structs.from_plain([{"name": data, **given} if given else data], data),
+        "algorithms": structs.from_plain(ALL if ids == [ALL] else ids, "--algorithms"),
     }
     if plugins := list(plugins):
-        parts["plugins"] = from_plain(plugins, "--plugin")
-    root = Node(parts, data, dict.fromkeys(parts, data))
-    return parse_config(apply_overrides(root, overrides), Path())
+        parts["plugins"] = structs.from_plain(plugins, "--plugin")
+    root = structs.Node(parts, data, dict.fromkeys(parts, data))
+    return parse_config(structs.apply_overrides(root, overrides), Path())
 
 
-def parse_config(root: Node, folder: Path) -> Experiment:
+def parse_config(root: structs.Node, folder: Path) -> Experiment:
     if not isinstance(root.value, dict):
         raise root.fail("a config is a mapping with the keys datasets and algorithms")
     # Plugins come first: they may define the protocol and the algorithms that the other keys name.
     plugins = _load_plugins(root.value.get("plugins"), folder)
     protocol = _find_protocol(root.value.get("protocol"))
     kind: Any = type(protocol.experiment)
-    keys = [replace(key, read=as_node) if key.name in PARTS else key for key in keys_of(kind)]
-    given = read_keys(keys, root, "the config")
+    keys = [replace(key, read=structs.as_node) if key.name in PARTS else key for key in structs.keys_of(kind)]
+    given = structs.read_keys(keys, root, "the config")
     given |= {"plugins": plugins, "protocol": protocol.id}
     if "paper" in given:
         given["paper"] = _find_paper(root.value["paper"], folder)
@@ -85,23 +71,23 @@ def parse_config(root: Node, folder: Path) -> Experiment:
     covariance = given.get("covariance", Experiment.covariance)
     given["algorithms"] = _algorithms(given["algorithms"], protocol, tuning, covariance)
     experiment: Experiment = kind(**given)
-    with place_errors(listed):
+    with structs.place_errors(listed):
         return experiment.extend()
 
 
-def _load_plugins(node: Node | None, folder: Path) -> tuple[str, ...]:
+def _load_plugins(node: structs.Node | None, folder: Path) -> tuple[str, ...]:
     paths = []
     for item in node.items("plugins") if node is not None else ():
-        path = folder / text(item, "a plugin")
-        with place_errors(item):
+        path = folder / structs.text(item, "a plugin")
+        with structs.place_errors(item):
             load_plugin(path)
         paths.append(str(path.resolve()))
     return tuple(paths)
 
 
-def _find_protocol(node: Node | None) -> Protocol:
+def _find_protocol(node: structs.Node | None) -> Protocol:
     known = tuple(protocol.id for protocol in protocols())
-    return get_protocol("online" if node is None else choice(*known)(node, "protocol"))
+    return get_protocol("online" if node is None else structs.choice(*known)(node, "protocol"))
 
 
 class PlacedText(str):
@@ -110,10 +96,10 @@ class PlacedText(str):
     place: str
 
 
-def _find_paper(node: Node, folder: Path) -> PlacedText:
+def _find_paper(node: structs.Node, folder: Path) -> PlacedText:
     """Return the id of a paper, or the path of its file, which is read later."""
-    name = text(node, "paper")
-    with place_errors(node):
+    name = structs.text(node, "paper")
+    with structs.place_errors(node):
         if is_paper_file(name):
             name = str((folder / expand_home(name)).resolve())
         find_paper(name)
@@ -122,10 +108,10 @@ def _find_paper(node: Node, folder: Path) -> PlacedText:
     return paper
 
 
-def tuning_keys(protocol: Protocol) -> list[Key]:
+def tuning_keys(protocol: Protocol) -> list[structs.Key]:
     """Return the keys of `tuning`; the first, `search`, must be given."""
     kind: Any = type(protocol.experiment.tuning)
-    search, *others = keys_of(kind)
+    search, *others = structs.keys_of(kind)
     return [replace(search, default=MISSING), *others]
 
 
@@ -133,21 +119,21 @@ def searches(protocol: Protocol) -> list[str]:
     return list(tuning_keys(protocol)[0].schema["enum"])
 
 
-def _tuning(node: Node | None, protocol: Protocol) -> Tuning:
+def _tuning(node: structs.Node | None, protocol: Protocol) -> Tuning:
     if node is None:
         return protocol.experiment.tuning
     if isinstance(node.value, dict) and "search" not in node.value:
         raise node.fail(f"tuning needs the key 'search': one of {', '.join(searches(protocol))}")
-    return type(protocol.experiment.tuning)(**read_keys(tuning_keys(protocol), node, "tuning"))
+    return type(protocol.experiment.tuning)(**structs.read_keys(tuning_keys(protocol), node, "tuning"))
 
 
-def _datasets(node: Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec, ...]:
+def _datasets(node: structs.Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec, ...]:
     specs: list[DatasetSpec] = []
     for item in node.items("datasets"):
         spec = read_dataset(item, folder)
         if spec.reading.scale in FITTED_SCALES and protocol.experiment.fitted_on == TRAINING_ROWS:
             spec = replace(spec, reading=replace(spec.reading, fitted=TRAINING_ROWS))
-        with place_errors(item):
+        with structs.place_errors(item):
             _check_data(spec, specs, protocol)
         if not is_unicode(spec.name):
             raise UserError(
@@ -187,7 +173,9 @@ def _check_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Prot
         )
 
 
-def _algorithms(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> tuple[AlgorithmSpec, ...]:
+def _algorithms(
+    node: structs.Node, protocol: Protocol, tuning: Tuning, covariance: str
+) -> tuple[AlgorithmSpec, ...]:
     if node.value == ALL:
         return tuple(_able_algorithms(node, protocol, tuning, covariance))
     specs: list[AlgorithmSpec] = []
@@ -202,25 +190,25 @@ def _algorithms(node: Node, protocol: Protocol, tuning: Tuning, covariance: str)
 
 
 def _able_algorithms(
-    node: Node, protocol: Protocol, tuning: Tuning, covariance: str
+    node: structs.Node, protocol: Protocol, tuning: Tuning, covariance: str
 ) -> Iterator[AlgorithmSpec]:
     import_module("olbench.kernels.compile")  # without a compiler all would be refused
     for definition in definitions():
         if not definition.only_native:
             with suppress(UserError):
-                yield _algorithm(Node(definition.id, node.place), protocol, tuning, covariance)
+                yield _algorithm(structs.Node(definition.id, node.place), protocol, tuning, covariance)
 
 
-def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> AlgorithmSpec:
+def _algorithm(node: structs.Node, protocol: Protocol, tuning: Tuning, covariance: str) -> AlgorithmSpec:
     if not isinstance(node.value, dict):
-        node = Node({"id": node}, node.place, {"id": node.place})
+        node = structs.Node({"id": node}, node.place, {"id": node.place})
     places = node.value
-    checked = {"params": mapping(as_node), "grid": as_node}
+    checked = {"params": structs.mapping(structs.as_node), "grid": structs.as_node}
     keys = [replace(key, read=checked.get(key.name, key.read)) for key in ENTRY_KEYS]
-    given = read_keys([*keys, *protocol.experiment.entry_keys], node, "an algorithm")
+    given = structs.read_keys([*keys, *protocol.experiment.entry_keys], node, "an algorithm")
     # Without a compiler no trial can run. That is not a mistake in the config, so no line of it is named.
     import_module("olbench.kernels.compile")
-    with place_errors(places["id"]):
+    with structs.place_errors(places["id"]):
         definition = get_definition(given["id"])
         protocol.refuse(definition)
     if "multiclass" in given and not protocol.experiment.multiclass:
@@ -230,9 +218,9 @@ def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) 
     params = {name: check_value(definition, name, item) for name, item in given.get("params", {}).items()}
     return AlgorithmSpec(
         # An entry may name the algorithm by its title; records have its id.
-        **{**select(keys_of(AlgorithmSpec, "params", "grid"), given), "id": definition.id},
+        **{**structs.select(structs.keys_of(AlgorithmSpec, "params", "grid"), given), "id": definition.id},
         params=params,
         grid=read_grid(given.get("grid"), definition, params, tuning.search != "none"),
-        options=read_options(select(OPTION_KEYS, given), places, definition, covariance),
-        settings=select(protocol.experiment.entry_keys, given),
+        options=read_options(structs.select(OPTION_KEYS, given), places, definition, covariance),
+        settings=structs.select(protocol.experiment.entry_keys, given),
     )

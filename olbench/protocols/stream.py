@@ -25,21 +25,11 @@ from olbench.learners.examples import Floats, Ints
 from olbench.learners.passes import PassResult, curve_points, run_learner
 from olbench.learners.schedules import make_schedule
 from olbench.learners.start import start
-from olbench.protocols import measures
+from olbench.protocols import measures, measuring
 from olbench.protocols.blocks import BLOCKS, PLACES, count_pairs
 from olbench.protocols.definition import Series, Stopped, choice, protocol, whole
 from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
 from olbench.protocols.keys import ByDataset, by_dataset, value_for
-from olbench.protocols.measuring import (
-    MEASURES,
-    MEASURES_DOC,
-    Keep,
-    Measuring,
-    MeasuringCell,
-    counts_series,
-    find_keep,
-    measure_margins,
-)
 from olbench.protocols.online import refuse_batch
 from olbench.protocols.specs import Experiment, Tuning
 from olbench.records import quantities as q
@@ -64,8 +54,8 @@ def _kappa(mistakes: Any, baseline: Any) -> Any:
 
 KAPPA_M = _beyond(q.MAJORITY_MISTAKES, "kappa_m", "kappa M")
 KAPPA_TEMPORAL = _beyond(q.NO_CHANGE_MISTAKES, "kappa_temporal", "kappa temporal")
-ACCURACY = MEASURES["accuracy"]
-STREAM_MEASURES = {**MEASURES, KAPPA_M.name: KAPPA_M, KAPPA_TEMPORAL.name: KAPPA_TEMPORAL}
+ACCURACY = measuring.MEASURES["accuracy"]
+STREAM_MEASURES = {**measuring.MEASURES, KAPPA_M.name: KAPPA_M, KAPPA_TEMPORAL.name: KAPPA_TEMPORAL}
 
 
 read_share = checked(
@@ -96,8 +86,8 @@ class StreamExperiment(Experiment):
         ByDataset[int], by_dataset(whole(0)), "the first examples, which are learnt but not scored"
     ] = 0
     drifts: Annotated[Any, by_dataset(read_drifts), "rows where the concept drifts, or detect"] = None
-    measures: Annotated[tuple[str, ...] | None, many(choice(*STREAM_MEASURES)), MEASURES_DOC] = None
-    keep: Keep = None
+    measures: Annotated[tuple[str, ...] | None, many(choice(*STREAM_MEASURES)), measuring.MEASURES_DOC] = None
+    keep: measuring.Keep = None
 
     fitted_on = PAST_ROWS
     order_free = ("window", "curve", "measures", "keep", "drifts")
@@ -113,7 +103,7 @@ class StreamExperiment(Experiment):
         return replace(self, algorithms=(*self.algorithms, *added))
 
 
-class StreamCell(MeasuringCell):
+class StreamCell(measuring.MeasuringCell):
     repeats = 1
 
     @cached_property
@@ -132,7 +122,7 @@ class StreamCell(MeasuringCell):
 
 
 @protocol
-class Stream(Measuring):
+class Stream(measuring.Measuring):
     """Predict each example of a stream in its order, count, and learn it when its label is there."""
 
     id = "stream"
@@ -146,8 +136,8 @@ class Stream(Measuring):
         q.NO_CHANGE_MISTAKES, q.BREAKDOWNS, q.CPU_SECONDS,
     )  # fmt: skip
     series = (
-        counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
-        counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
+        measuring.counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
+        measuring.counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
         Series("updates", "cumulative number of updates", q.UPDATES, required=True),
     )
     refuse = refuse_batch
@@ -155,7 +145,7 @@ class Stream(Measuring):
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         usual = {each.name: each for each in self.series}
         windowed = [
-            counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_n")
+            measuring.counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_n")
             if each.parts
             else Series(f"window_{each.name}", f"{each.title} in the window", each, level=True)
             for each in asked
@@ -177,7 +167,7 @@ class Stream(Measuring):
         first = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
         schedule = _find_schedule(source, end, delay)
         points = first + np.append(0, curve_points(end - first, setting["points"]))
-        learner, keep = start(trial.make_algorithm(), source.d), find_keep(trial) or "margins"
+        learner, keep = start(trial.make_algorithm(), source.d), measuring.find_keep(trial) or "margins"
         result = run_learner(learner, data.examples, data.labels, schedule, points, stopped, keep)
         baselines = label_mistakes(source, end, first, delay)
         return _Measured(trial, result, first).outcome(baselines)
@@ -260,7 +250,7 @@ class _Measured:
             result, margins=self.margins, labels=self.labels,
             variances=None if result.variances is None else result.variances[self.start :],
         )  # fmt: skip
-        numbers |= measure_margins(self.trial.wanted, scored)
+        numbers |= measuring.measure_margins(self.trial.wanted, scored)
         series: dict[str, Any] = {"curve": self._curve()}
         if "drifts" in self.setting and self.trial.role == "report":
             series["drifts"] = self._drifts()

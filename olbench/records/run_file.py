@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
+from olbench import structs
 from olbench.algorithms import title_of
 from olbench.algorithms.registry import RECORDED
 from olbench.errors import UserError, shorten, show_name
@@ -17,34 +18,26 @@ from olbench.records import ledger
 from olbench.records.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
 from olbench.records.seeds import STREAMS
 from olbench.records.shipped import REFERENCE
-from olbench.structs import (
-    Node,
-    any_text,
-    anything,
-    from_struct,
-    line,
-    many,
-    mapping,
-    name_text,
-    read_plain,
-    whole,
-)
 
 NAME = "run.json"
 VERSION = 2
 
 
-def read_machine(node: Node, name: str) -> dict[str, Any]:
+def read_machine(node: structs.Node, name: str) -> dict[str, Any]:
     content = node.mapping(name)
-    for key, read in {"processor": any_text, "cores": whole(0), "system": any_text}.items():
+    for key, read in {
+        "processor": structs.any_text,
+        "cores": structs.whole(0),
+        "system": structs.any_text,
+    }.items():
         if key in content:
             read(content[key], key)
-    return dict(anything(node, name))
+    return dict(structs.anything(node, name))
 
 
-AnyText = Annotated[str, any_text]
-Name = Annotated[str, name_text]
-Texts = Annotated[Mapping[str, str], mapping(any_text)]
+AnyText = Annotated[str, structs.any_text]
+Name = Annotated[str, structs.name_text]
+Texts = Annotated[Mapping[str, str], structs.mapping(structs.any_text)]
 
 
 @dataclass(frozen=True)
@@ -86,10 +79,10 @@ class RunFile:
     start: AnyText = ""
     end: AnyText | None = None
     #: What the runs that trials were copied from say about themselves: machine, versions, start and end.
-    reused: Annotated[tuple[Mapping[str, Any], ...], many(mapping(anything), 0)] = ()
-    deaths: Annotated[tuple[str, ...], many(any_text, 0)] = ()
+    reused: Annotated[tuple[Mapping[str, Any], ...], structs.many(structs.mapping(structs.anything), 0)] = ()
+    deaths: Annotated[tuple[str, ...], structs.many(structs.any_text, 0)] = ()
     #: The titles of algorithms that do not ship, by id, where they have one besides.
-    titles: Annotated[Mapping[str, str], mapping(line)] = field(default_factory=dict)
+    titles: Annotated[Mapping[str, str], structs.mapping(structs.line)] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
@@ -99,7 +92,7 @@ class RunFile:
         return {
             "version": VERSION,
             "config": self.config,
-            "data": {name: from_struct(facts) for name, facts in self.data.items()},
+            "data": {name: structs.from_struct(facts) for name, facts in self.data.items()},
             "cells": [{**vars(cell), "keys": list(cell.keys)} for cell in self.cells],
             "seeds": {"seed": self.config.get("seed", 0), "streams": list(STREAMS)},
             **own,
@@ -109,7 +102,9 @@ class RunFile:
     def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
         known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
         # There are tens of thousands of keys, which are checked apart.
-        run = read_plain(cls, {**known, "cells": [{**cell, "keys": []} for cell in content["cells"]]}, NAME)
+        run = structs.read_plain(
+            cls, {**known, "cells": [{**cell, "keys": []} for cell in content["cells"]]}, NAME
+        )
         cells = (
             replace(cell, keys=_read_keys(stored["keys"], f"{NAME}.cells.{place}.keys"))
             for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True))
