@@ -83,7 +83,7 @@ test: $(VENV)/.ready
 coverage: $(VENV)/.ready
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m "not alone" --cov --cov-fail-under=93
 
-# What a change breaks most often: layers, conventions, statistics, verdicts, records, configs.
+# What a change breaks most often: architecture, conventions, statistics, verdicts, records, configs.
 FAST_TESTS ?= tests/test_architecture.py tests/test_stats.py tests/test_conventions.py tests/test_carried.py \
 	tests/trials/test_records.py tests/report/test_results.py tests/report/test_verdicts.py \
 	tests/runner/test_config_broken.py tests/runner/test_tuning.py tests/data/test_libsvm_broken.py
