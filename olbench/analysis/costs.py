@@ -59,7 +59,7 @@ def derive_state(results: "Results", entry: "Entry") -> int | None:
         return None
     setting = entry.recorded_setting
     # Bias is a feature of its own, which trials add if they scale the features themselves.
-    added = "bias" in setting or "scaling" in setting
+    added = "bias" in setting or entry.protocol.experiment.adds_bias
     return count_state_bytes(algorithm, facts.features + added, setting.get("classes", 1))
 
 

@@ -73,6 +73,8 @@ class Experiment:
     multiclass: ClassVar[bool] = False
     #: The rows that decide how features of the user's own data are scaled; empty where none may.
     fitted_on: ClassVar[str] = ""
+    #: Whether every trial adds a constant feature.
+    adds_bias: ClassVar[bool] = False
     #: The keys that its protocol adds to an entry of `algorithms`.
     entry_keys: ClassVar[tuple[Key, ...]] = ()
     #: The keys that leave the orders and splits of the trials as they are; those of `tuning` with its name.

@@ -93,6 +93,7 @@ class AdviceExperiment(Experiment):
         Any, by_dataset(choice("refuse", "drop")), "conditions on features that are missing"
     ] = None
 
+    adds_bias = True
     order_free = (
         "splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score",
     )  # fmt: skip
