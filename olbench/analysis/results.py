@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.analysis import kept
+from olbench.analysis import reading
 from olbench.analysis.costs import Costs, find_costs
-from olbench.analysis.kept import Columns
+from olbench.analysis.reading import Columns
 from olbench.analysis.single import TEST, array_for, compare_streams
 from olbench.analysis.stats import LEVEL, Difference, not_worse, within
 from olbench.errors import UserError, count, find_names, plural, suggest
@@ -542,13 +542,13 @@ def _read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:
     is_ours = type(run.protocol).__module__.startswith("olbench.")
     is_long = sum(len(cell.keys) for cell in run.file.cells) >= remembered.FEWEST
     is_kept = is_kept and is_ours and is_long and bool(run.file.end) and not is_bundle(folder)
-    mark = kept.hash_run(folder) if is_kept else ""
-    if mark and (columns := kept.read(folder, mark)):
+    mark = reading.hash_run(folder) if is_kept else ""
+    if mark and (columns := reading.read(folder, mark)):
         return columns
     records = ledger.latest(_pack_curves(record, run.protocol) for record in ledger.each(folder))
     columns = list(_Reading(run, records).columns())
-    if mark and kept.hash_run(folder) == mark:
-        kept.write(folder, mark, columns)
+    if mark and reading.hash_run(folder) == mark:
+        reading.write(folder, mark, columns)
     return columns
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olbench.analysis import kept
+from olbench.analysis import reading
 from olbench.analysis.results import load_results
 from olbench.api import bundle as write_bundle
 from olbench.errors import UserError
@@ -55,7 +55,7 @@ def test_a_kept_run_is_the_run_that_was_read(run, reads):
     first, second = load_results(run), load_results(run)
     assert len(reads) == 1
     for one, other in zip(first.entries, second.entries, strict=True):
-        for name in kept.Columns._fields:
+        for name in reading.Columns._fields:
             assert plain(getattr(one, name)) == plain(getattr(other, name)), (one, name)
 
 
