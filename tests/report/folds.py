@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.analysis.results import Entry, Results, measured_columns
+from olbench.analysis.reading import measured_columns
+from olbench.analysis.results import Entry, Results
 from olbench.data.spec import DatasetSpec
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import CrossvalExperiment, CrossvalTuning

@@ -9,7 +9,8 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.paper_file import load_paper
 from olbench.analysis.published import Reported
-from olbench.analysis.results import Entry, Results, measured_columns
+from olbench.analysis.reading import measured_columns
+from olbench.analysis.results import Entry, Results
 from olbench.data.catalog import catalog
 from olbench.data.spec import DatasetSpec
 from olbench.protocols import get_protocol
