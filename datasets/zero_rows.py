@@ -13,7 +13,7 @@ import numpy as np
 
 from olbench import load_dataset, make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import load_paper
 from olbench.records import seeds
 
 ROWS = {"cw": "cw", "scw1": "scw1", "scw2": "scw2", "scw2-libol": "scw2"}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from olbench.analysis import check as regression
 from olbench.analysis.baseline import Baseline, baseline_of
-from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import load_paper
 from olbench.data.source import Source, find_sources
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess

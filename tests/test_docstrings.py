@@ -10,7 +10,7 @@ import pytest
 import olbench
 import olbench.estimators
 import olbench.plot
-from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import load_paper
 from olbench.cli import cli
 from olbench.estimators import ESTIMATORS
 from olbench.learners.docstrings import PAPERS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import load_paper
 from olbench.plugins import paper_ids
 
 ROOT = Path(__file__).parent.parent

@@ -7,8 +7,7 @@ import pytest
 
 from olbench import UserError, make_algorithm
 from olbench.algorithms import get_definition
-from olbench.analysis.paper_file import load_paper, read_paper
-from olbench.analysis.published import standard_error
+from olbench.analysis.published import load_paper, read_paper, standard_error
 from olbench.data.catalog import find
 from olbench.plugins import paper_ids
 from tests.cases import for_each

@@ -3,7 +3,7 @@
 import pytest
 
 from olbench import make_algorithm
-from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import load_paper
 from olbench.data.catalog import find
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from olbench import make_algorithm
 from olbench.analysis.claims import weigh_printed
-from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import load_paper
 from olbench.analysis.stats import mean_ranks
 from olbench.data.catalog import catalog, find
 from tests.cases import for_each

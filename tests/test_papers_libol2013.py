@@ -1,7 +1,7 @@
 """The printed numbers of the toolbox's manual are whole, plausible, and about the toolbox's own variants."""
 
 from olbench import make_algorithm
-from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import load_paper
 from olbench.data.catalog import find
 from olbench.protocols.reading import read_config
 from olbench.records.shipped import configs

@@ -21,8 +21,7 @@ from olbench.analysis.consistency import (
     is_only_by_spread,
     targets,
 )
-from olbench.analysis.paper_file import load_paper
-from olbench.analysis.published import Paper
+from olbench.analysis.published import Paper, load_paper
 from olbench.data.catalog import catalog
 from olbench.data.source import Source
 from olbench.errors import UserError, count

@@ -1,10 +1,26 @@
-"""What a paper reports, as data: its numbers, what they are about, and what it concludes from them."""
+"""What a paper reports: its numbers, what they are about, what it concludes; and the YAML file of these.
+
+Errors name the file and line.
+"""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
 from typing import Any
+
+from olbench import structs
+from olbench.errors import UserError, count
+from olbench.plugins import PAPERS, find_paper, paper_folders, paper_modules
+from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols.definition import find_quantity
+from olbench.protocols.reading import searches
+from olbench.records.container import is_bundle, read_member
+from olbench.structs import text
 
 RANKED_KINDS = ("better", "mostly_better", "not_better", "best_is_better")
 VALUED_KINDS = ("below", "at_least")
@@ -169,3 +185,326 @@ def standard_error(reported: Reported) -> float:
     """Return the binomial standard error of a share that is printed without a deviation; 0 without an n."""
     share = min(max(reported.mean, 0.0), 1.0)
     return math.sqrt(share * (1.0 - share) / reported.n) if reported.n else 0.0
+
+
+UNITS = {"fraction": 1.0, "percent": 0.01}
+_NUMBER = r"(\d+(?:\.(\d+))?)"
+_PRINTED = re.compile(rf"([^\w\s.]?){_NUMBER}(?: ± (\d+(?:\.\d+)?))?")
+_COUNTS = re.compile(r"(\d+) of (\d+)")
+_PERCENT = re.compile(rf"{_NUMBER}%")
+
+
+def _read_level(node: structs.Node, name: str) -> float | None:
+    if node.value is None:
+        return None
+    if not isinstance(node.value, float) or not 0 < node.value < 1:
+        raise node.fail(f"the level of a mark must be between 0 and 1, or null, not {node.shown()}")
+    return node.value
+
+
+def _read_share(node: structs.Node, name: str) -> float:
+    """Return the least share that a printed percentage allows: 8% may have been 7.5%."""
+    match = _PERCENT.fullmatch(text(node, name))
+    if match is None:
+        raise node.fail(f'{name} must be a percentage in quotes, such as "8%", not {node.shown()}')
+    return (float(match[1]) - 0.5 * 10.0 ** -len(match[2] or "")) / 100
+
+
+def _read_row(node: structs.Node, name: str) -> RowSpec:
+    if not isinstance(node.value, dict):
+        return RowSpec(text(node, "the id of an algorithm"), {})
+    content = structs.anything(node, name)
+    if "id" not in content:
+        raise node.fail("a row needs the key 'id': the algorithm that it stands for")
+    return RowSpec(content.pop("id"), name=content.pop("name", ""), options=content)
+
+
+def _read_facts(node: structs.Node, name: str) -> tuple[dict[str, Any], str]:
+    given = structs.read_keys(_FACTS, node, name)
+    return given["of"], given["where"]
+
+
+_FACTS = structs.make_keys({"where": text, "of": structs.mapping(structs.anything)})
+_PLAIN = structs.make_keys(
+    {"id": text, "title": text, "citation": text},
+    rows=structs.mapping(_read_row),
+    variants=structs.mapping(structs.many(_read_row)),
+    unavailable=structs.mapping(text),
+    groups=structs.mapping(structs.many(text)),
+    marks=structs.mapping(_read_level),
+)
+_FILE = (
+    *_PLAIN,
+    *structs.make_keys(
+        {"tables": structs.many(structs.as_node, 0)},
+        protocol=structs.as_node,
+        requires=structs.as_node,
+        traits=_read_facts,
+        shapes=_read_facts,
+        claims=structs.mapping(structs.as_node),
+        ranks=structs.many(structs.as_node, 0),
+        suspect=structs.many(structs.as_node, 0),
+        also=structs.mapping(structs.as_node),
+    ),
+)
+_SHARED = ("id", "title", "citation")
+
+
+class PaperFile:
+    def __init__(self, root: structs.Node):
+        self.root = root
+        self.given = structs.read_keys(_FILE, root, "the file of a paper")
+        node, known = self.given.get("protocol"), tuple(protocol.id for protocol in protocols())
+        self.protocol: Protocol = get_protocol(structs.choice(*known)(node, "protocol") if node else "online")
+        self.groups: dict[str, tuple[str, ...]] = self.given.get("groups", {})
+        self.marks: dict[str, float | None] = self.given.get("marks", {})
+
+    def paper(self) -> Paper:
+        tables = [self._table(node) for node in self.given["tables"]]
+        numbers = self._explain(self._numbers(tables))
+        datasets = tuple(dict.fromkeys(number.dataset for number in numbers))
+        traits, traits_where = self.given.get("traits", ({}, ""))
+        shapes, shapes_where = self.given.get("shapes", ({}, ""))
+        return Paper(
+            **structs.select(_PLAIN, self.given),
+            protocol=self.protocol.id,
+            numbers=tuple(numbers),
+            requires=self._requirements(),
+            tables=tuple(table["where"] for table in tables),
+            traits={id: tuple(values) for id, values in traits.items()},
+            traits_where=traits_where,
+            shapes=shapes,
+            shapes_where=shapes_where,
+            claims=tuple(
+                self._claim(id, node, datasets) for id, node in self.given.get("claims", {}).items()
+            ),
+            marked=tuple(
+                MarkedTable(table["where"], *table["marks"]) for table in tables if "marks" in table
+            ),
+            ranks=tuple(self._ranks(node, numbers, datasets) for node in self.given.get("ranks", ())),
+            also={id: self._other(id, node) for id, node in self.given.get("also", {}).items()},
+        )
+
+    def _names(self, node: structs.Node, name: str) -> tuple[str, ...]:
+        names = structs.one_or_many(text)(node, name)
+        return tuple(member for name in names for member in self.groups.get(name, (name,)))
+
+    def _quantity(self, node: structs.Node, name: str) -> str:
+        try:
+            return find_quantity(self.protocol, text(node, "a quantity")).name
+        except UserError as error:
+            raise node.fail(str(error)) from None
+
+    def _other(self, id: str, node: structs.Node) -> Paper:
+        own = [key.name for key in _FILE if key.name not in (*_SHARED, "protocol", "also")]
+        shared = {key: self.root.value[key] for key in _SHARED}
+        content = {**shared, "protocol": structs.Node(id, node.place), **node.mapping(f"also.{id}", own)}
+        return PaperFile(structs.Node(content, node.place, dict.fromkeys(content, node.place))).paper()
+
+    def _requirements(self) -> Requirements:
+        keys = structs.make_keys(
+            {},
+            options=structs.mapping(structs.anything),
+            grid=structs.choice("declared"),
+            search=structs.one_or_many(structs.choice(*searches(self.protocol))),
+            settings=structs.mapping(structs.anything),
+            tuned=self._names,
+        )
+        node = self.given.get("requires")
+        return Requirements(**structs.read_keys(keys, node, "requires")) if node else Requirements()
+
+    def _numbers(self, tables: Sequence[Mapping[str, Any]]) -> list[Reported]:
+        """Return every number once; one that a later table prints again only adds its mark."""
+        found: dict[tuple[str, ...], Reported] = {}
+        for table in tables:
+            for node, reported in self._cells(table):
+                key = (*reported.at.values(), reported.quantity)
+                first = found.setdefault(key, reported)
+                if (first.mean, first.deviation) != (reported.mean, reported.deviation):
+                    raise node.fail(f"{reported.printed} is {first.printed} in {first.where}")
+                found[key] = replace(first, marks={**first.marks, **reported.marks})
+        return list(found.values())
+
+    def _explain(self, numbers: list[Reported]) -> list[Reported]:
+        """Return the numbers, those without an explanation with the reason to count them apart."""
+        keys = structs.make_keys(
+            {"quantity": text, "datasets": self._names, "rows": self._names, "reason": text}
+        )
+        for node in self.given.get("suspect", ()):
+            given = structs.read_keys(keys, node, "an entry of suspect")
+            datasets, rows = given["datasets"], given["rows"]
+            places = set(product([given["quantity"]], datasets, rows))
+            about = [(number.quantity, number.dataset, number.row) in places for number in numbers]
+            if sum(about) != len(datasets) * len(rows):
+                raise node.fail("not all of these numbers are in the tables")
+            numbers = [
+                replace(number, suspect=given["reason"]) if here else number
+                for number, here in zip(numbers, about, strict=True)
+            ]
+        return numbers
+
+    def _ranks(
+        self, node: structs.Node, numbers: Sequence[Reported], datasets: Sequence[str]
+    ) -> PrintedRanks:
+        required = {"where": text, "quantity": self._quantity, "of": structs.mapping(structs.anything)}
+        given = structs.read_keys(structs.make_keys(required, among=self._names), node, "an entry of ranks")
+        quantity, among = given["quantity"], tuple(given.get("among", datasets))
+        known = {(number.dataset, number.row) for number in numbers if number.quantity == quantity}
+        printed = {row: str(value) for row, value in given["of"].items()}
+        if not set(product(among, printed)) <= known:
+            raise node.fail("not all of the numbers that are ranked are in the tables")
+        return PrintedRanks(given["where"], quantity, among, printed)
+
+    def _table(self, node: structs.Node) -> dict[str, Any]:
+        required = {"quantities": structs.many(self._quantity), "numbers": structs.as_node, "where": text}
+        keys = structs.make_keys(
+            required,
+            by=structs.many(text),
+            n=structs.as_node,
+            unit=structs.choice(*UNITS),
+            marks=self._compared,
+        )
+        return structs.read_keys(keys, node, "a table")
+
+    def _compared(self, node: structs.Node, name: str) -> tuple[tuple[str, ...], ...]:
+        given = structs.read_keys(
+            structs.make_keys({"of": self._names, "against": self._names}, also=self._names), node, name
+        )
+        return given["of"], given["against"], given.get("also", ())
+
+    def _cells(self, table: Mapping[str, Any]) -> Iterator[tuple[structs.Node, Reported]]:
+        by = table.get("by", ("dataset", "algorithm"))
+        if not {"dataset", "algorithm"} <= set(by):
+            raise table["numbers"].fail("the keys of a table, 'by', must include dataset and algorithm")
+        names, unit = table["quantities"], UNITS[table.get("unit", "fraction")]
+        for place, leaf in _leaves(table["numbers"], len(by)):
+            at = dict(zip(by, place, strict=True))
+            cells = leaf.items("the numbers of a cell") if isinstance(leaf.value, list) else [leaf]
+            if len(cells) != len(names):
+                raise leaf.fail(f"{count(len(cells), 'number')} instead of {len(names)}: {', '.join(names)}")
+            where = ", ".join((table["where"], *place))
+            for name, cell in zip(names, cells, strict=True):
+                if cell.value is not None:
+                    number, mark = _reported(cell, where, at, name, _sample(table, at), unit)
+                    if mark and (mark not in self.marks or "marks" not in table):
+                        raise cell.fail(
+                            f"the mark '{mark}' needs its level under the key 'marks', as does its table"
+                        )
+                    yield cell, replace(number, marks={table["where"]: mark} if mark else {})
+
+    def _claim(self, id: str, node: structs.Node, datasets: Sequence[str]) -> Claim:
+        given = structs.read_keys(
+            structs.make_keys({"text": text, "where": text, "says": structs.as_node}), node, "a claim"
+        )
+        says = given["says"]
+        nodes = says.items("says") if isinstance(says.value, list) else [says]
+        parts = tuple(self._statement(each, datasets) for each in nodes)
+        for each, part in zip(nodes, parts, strict=True):
+            if bool(part.text) != (len(parts) > 1):
+                raise each.fail(
+                    "the key 'text' belongs to each part of a claim that has several, and only there"
+                )
+        return Claim(id, given["text"], given["where"], parts)
+
+    def _statement(self, node: structs.Node, datasets: Sequence[str]) -> Statement:
+        names = self._names
+        required = {
+            "kind": structs.choice(*KINDS),
+            "quantity": self._quantity,
+            "algorithms": names,
+            "for": structs.as_node,
+        }
+        keys = structs.make_keys(
+            required, than=names, among=names, value=structs.number, by=_read_share, ranked=names, text=text
+        )
+        given = structs.read_keys(keys, node, "a statement")
+        kind, where, among = given["kind"], given.pop("for"), given.pop("among", tuple(datasets))
+        rival = "value" if kind in VALUED_KINDS else "than"
+        if rival not in given:
+            raise node.fail(f"a statement of the kind {kind} needs the key '{rival}'")
+        if isinstance(where.value, list):
+            about = {"on": "every", "datasets": names(where, "for")}
+        else:
+            about = {"on": _quantifier(where, kind), "datasets": among}
+        says = Statement(**{"than": (), **given, **about})
+        self._check_points(node, says)
+        return says
+
+    def _check_points(self, node: structs.Node, says: Statement) -> None:
+        """Refuse names like "pa@5" where the protocol records no curve of the quantity."""
+        recorded = {series.quantity.name for series in self.protocol.series}
+        for name in says.names:
+            _, sign, point = name.partition("@")
+            if sign and (says.quantity not in recorded or not point.removesuffix("%").isdecimal()):
+                raise node.fail(
+                    f"the protocol {self.protocol.id} records no point '{name}' of {says.quantity}"
+                )
+
+
+def _leaves(node: structs.Node, depth: int) -> Iterator[tuple[tuple[str, ...], structs.Node]]:
+    if not depth:
+        yield (), node
+        return
+    if not isinstance(node.value, dict):
+        raise node.fail(f"there must be a mapping here, not {node.shown()}")
+    for name, below in node.value.items():
+        for place, leaf in _leaves(below, depth - 1):
+            yield (name, *place), leaf
+
+
+def _sample(content: Mapping[str, structs.Node], at: Mapping[str, str]) -> int | None:
+    node = content.get("n")
+    if node is not None and isinstance(node.value, dict):
+        node = node.value.get(at["dataset"])
+    return None if node is None else structs.whole(1)(node, "n")
+
+
+def _reported(
+    node: structs.Node, where: str, at: Mapping[str, str], quantity: str, n: int | None, unit: float
+) -> tuple[Reported, str]:
+    printed = str(node.value)
+    match = _PRINTED.fullmatch(printed)
+    if match is None or isinstance(node.value, float):
+        raise node.fail(
+            f'{printed!r} is not a printed number; write it in quotes with its digits, as in "0.294 ± 0.011"'
+        )
+    mark, mean, decimals, spread = match.groups()
+    half_unit = 0.5 * 10.0 ** -len(decimals or "") * unit
+    deviation = None if spread is None else float(spread) * unit
+    printed = printed.removeprefix(mark)
+    return Reported(where, at, quantity, float(mean) * unit, deviation, half_unit, n, printed), mark
+
+
+def _quantifier(node: structs.Node, kind: str) -> str:
+    counts = _COUNTS.fullmatch(node.value) if isinstance(node.value, str) else None
+    if counts and 0 < int(counts[1]) <= int(counts[2]):
+        return str(node.value)
+    word = structs.choice(*QUANTIFIERS)(node, "for")
+    if word == OVERALL and kind not in RANKED_KINDS:
+        raise node.fail(f"overall is about mean ranks, which {kind} is not; use {', '.join(RANKED_KINDS)}")
+    return word
+
+
+def find_part(id: str, part: str) -> str:
+    module = paper_modules()[id][0] if id in paper_modules() else f"{PAPERS}.{id}"
+    try:
+        return f"{module}.{part}" if find_spec(f"{module}.{part}") else ""
+    except ModuleNotFoundError:  # the module of a package that has no folder
+        return ""
+
+
+def load_paper(id_or_path: str) -> Paper:
+    return read_paper(find_paper(id_or_path))
+
+
+def read_paper(path: Path) -> Paper:
+    if is_bundle(path.parent):
+        text = read_member(path.parent, path.name).decode(errors="replace")
+        return PaperFile(structs.parse_yaml(text, str(path))).paper()
+    return _read_cached(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@cache
+def _read_cached(path: Path, changed: int) -> Paper:
+    ships = path.parent in paper_folders().values()
+    return PaperFile(structs.read_yaml(path, structs.SHIPPED_LOADER if ships else structs.LOADER)).paper()

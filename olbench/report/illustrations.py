@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olbench.analysis.paper_file import find_part
+from olbench.analysis.published import find_part
 from olbench.errors import UserError, suggest
 from olbench.plugins import paper_ids
 from olbench.records import run_file

@@ -12,8 +12,7 @@ from olbench.analysis import claims, evidence, guessing, results, stats, verdict
 from olbench.analysis.claims import HOLDS, PARTLY, ClaimVerdict
 from olbench.analysis.comparable import ABSENT, Attempt
 from olbench.analysis.evidence import Identification, PrintedCell, WrongLearners
-from olbench.analysis.paper_file import load_paper
-from olbench.analysis.published import Paper
+from olbench.analysis.published import Paper, load_paper
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.verdicts import Judgement
 from olbench.errors import UserError, count

@@ -10,8 +10,7 @@ from typing import Any
 from olbench.analysis import evidence, verdicts
 from olbench.analysis.claims import OPEN, OUTCOMES, ClaimVerdict, combine
 from olbench.analysis.evidence import NamedRow, WrongLearners, describe_range
-from olbench.analysis.paper_file import load_paper
-from olbench.analysis.published import Paper
+from olbench.analysis.published import Paper, load_paper
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
 from olbench.errors import UserError
 from olbench.protocols.recorded import read_run

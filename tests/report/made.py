@@ -7,8 +7,7 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.analysis.paper_file import load_paper
-from olbench.analysis.published import Reported
+from olbench.analysis.published import Reported, load_paper
 from olbench.analysis.reading import measured_columns
 from olbench.analysis.results import Entry, Results
 from olbench.data.catalog import catalog

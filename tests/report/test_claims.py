@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from olbench.analysis.claims import chances, check_claims, printed_test
 from olbench.analysis.comparable import Attempt
-from olbench.analysis.paper_file import load_paper
-from olbench.analysis.published import Claim, Reported, Statement
+from olbench.analysis.published import Claim, Reported, Statement, load_paper
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.records.run_file import DataFacts
 from tests.report.made import as_printed, entry, results, spread

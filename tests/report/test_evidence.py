@@ -11,8 +11,7 @@ import pytest
 from olbench import Parameter, load_dataset, make_algorithm, online_pass, second_order
 from olbench.analysis.comparable import Attempt
 from olbench.analysis.evidence import control, identify, joint_verdicts, printed_cells
-from olbench.analysis.paper_file import load_paper
-from olbench.analysis.published import Reported
+from olbench.analysis.published import Reported, load_paper
 from olbench.analysis.verdicts import judge
 from olbench.records.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
 from tests.report.made import as_printed, entry, results

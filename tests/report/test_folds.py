@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from olbench.analysis.comparable import Attempt
-from olbench.analysis.paper_file import read_paper
+from olbench.analysis.published import read_paper
 from olbench.analysis.results import aligned, load_results
 from olbench.analysis.stats import mean_ranks, not_worse, resampled_t
 from olbench.analysis.verdicts import NOT_COMPARABLE, count, count_tested, judge_tuning, summary

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import mutual_info_score
 
-from olbench.analysis.paper_file import load_paper
+from olbench.analysis.published import load_paper
 from olbench.analysis.results import load_results
 from olbench.data.load import load_dataset, load_run
 from olbench.errors import UserError

@@ -10,8 +10,7 @@ import pytest
 
 from olbench.analysis.claims import check_claims
 from olbench.analysis.comparable import Attempt
-from olbench.analysis.paper_file import load_paper
-from olbench.analysis.published import Reported
+from olbench.analysis.published import Reported, load_paper
 from olbench.analysis.results import aligned, load_results
 from olbench.analysis.verdicts import (
     CLOSE,

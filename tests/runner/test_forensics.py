@@ -20,8 +20,7 @@ from olbench.analysis.consistency import (
     distance,
     is_only_by_spread,
 )
-from olbench.analysis.paper_file import load_paper
-from olbench.analysis.published import Reported
+from olbench.analysis.published import Reported, load_paper
 from olbench.analysis.verdicts import REPRODUCED, verdict
 from olbench.protocols.reading import parse_config
 from olbench.structs import from_plain

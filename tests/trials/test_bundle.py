@@ -136,7 +136,7 @@ def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
     assert (said["file"], said["rows"]) == ("own.libsvm", 60)
     config = run_file.read(path).config
     assert config["paper"] == f"{path}/paper.yaml"
-    from olbench.analysis.paper_file import load_paper
+    from olbench.analysis.published import load_paper
 
     assert load_paper(config["paper"]).algorithms == load_paper(str(paper)).algorithms
 

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib import import_module
 
-from olbench.analysis.paper_file import find_part
+from olbench.analysis.published import find_part
 from olbench.errors import UserError, suggest
 from olbench.papers.audit.definition import REGISTRY, SEED, TRIALS, Check, Instance, Result, check
 from olbench.plugins import paper_ids

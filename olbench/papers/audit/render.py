@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from olbench.analysis.paper_file import find_part
+from olbench.analysis.published import find_part
 from olbench.papers.audit.definition import Evidence, Plain, Result
 from olbench.report.renderers.md import escape
 from olbench.report.renderers.text import new_console, printed_text
