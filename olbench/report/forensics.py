@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.analysis.consistency import COMPARED, Spread
-from olbench.analysis.forensics import Finding, Inquiry, Setting, summary
+from olbench.analysis.forensics import COMPARED, Finding, Inquiry, Setting, Spread, summary
 from olbench.analysis.published import Reported
 from olbench.report.document import Document
 from olbench.report.grid import Grid, Part, boxes, left, list_settings

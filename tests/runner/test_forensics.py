@@ -11,15 +11,7 @@ import pytest
 
 from olbench import load_dataset, make_algorithm, online_pass
 from olbench.analysis import forensics as inquiry
-from olbench.analysis.consistency import (
-    CONSISTENT,
-    NEAR,
-    Observed,
-    Spread,
-    Target,
-    distance,
-    is_only_by_spread,
-)
+from olbench.analysis.forensics import CONSISTENT, NEAR, Observed, Spread, Target, distance, is_only_by_spread
 from olbench.analysis.published import Reported, load_paper
 from olbench.analysis.verdicts import REPRODUCED, verdict
 from olbench.protocols.reading import parse_config
