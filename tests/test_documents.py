@@ -67,7 +67,7 @@ def test_the_numbers_of_the_pages_are_those_of_the_runs_that_ship(page_numbers):
 
 
 def test_the_verdicts_of_the_record_that_ships_are_those_expected():
-    from olbench.analysis.verdicts import compare_expected, read_expected
+    from olbench.analysis.claims import compare_expected, read_expected
     from olbench.report.model import make_report
 
     report = make_report(ROOT / "results/scw/reference")

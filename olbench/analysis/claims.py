@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 from scipy import special
 
-from olbench.analysis.comparable import Attempt
 from olbench.analysis.published import OVERALL, Claim, Paper, Reported, Statement, standard_error
 from olbench.analysis.stats import LEVEL, PairedTest, derangements, mean_ranks, resampled_t, wilcoxon
+from olbench.analysis.verdicts import VERDICTS, Attempt, Judgement
 from olbench.errors import count
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import Quantity, mean_and_deviation
+from olbench.structs import choice, read_yaml
 
 HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN = "holds", "holds partly", "not significant", "reversed", "not decided"
 #: The outcomes of a claim. One that is not true is reversed if its opposite is significant on at least half
@@ -169,6 +171,39 @@ def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
     return _weigh(
         statement, {name: printed_numbers(paper, name, statement, quantity) for name in statement.datasets}
     )
+
+
+def read_expected(path: Path) -> dict[str, str]:
+    """Lines like `usps, cw, updates: reproduced` or `claim scw1-beats-cw: holds`; others may be anything."""
+    root = read_yaml(path)
+    if not isinstance(root.value, dict):
+        raise root.fail("expected verdicts are lines like `usps, cw, updates: reproduced`")
+    return {
+        key: choice(*(OUTCOMES if key.startswith("claim ") else VERDICTS))(node, f"the verdict on '{key}'")
+        for key, node in root.value.items()
+    }
+
+
+def compare_expected(
+    expected: Mapping[str, str], judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()
+) -> list[str]:
+    current = _verdicts(judgements, claims)
+    return [
+        f"{key}: expected {wanted}, "
+        + (f"found {current[key]}" if key in current else "but the paper reports no such number")
+        for key, wanted in expected.items()
+        if current.get(key) != wanted
+    ]
+
+
+def expected_text(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()) -> str:
+    return "".join(f"{key}: {verdict}\n" for key, verdict in _verdicts(judgements, claims).items())
+
+
+def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -> dict[str, str]:
+    return {each.key: each.verdict for each in judgements} | {
+        f"claim {claim.id}": claim.verdict for claim in claims
+    }
 
 
 def chances(attempt: Attempt) -> dict[str, Counter[str]]:

@@ -93,8 +93,8 @@ def command(
       olbench report results/scw --strict results/scw/expected.yaml
     """
     from olbench.algorithms import load_plugin
+    from olbench.analysis.claims import expected_text
     from olbench.analysis.results import load_results, newest
-    from olbench.analysis.verdicts import expected_text
     from olbench.records.container import is_bundle, trust
     from olbench.records.shipped import is_shipped
     from olbench.report.document import report_document
@@ -186,7 +186,7 @@ def draw(report: "Report", folder: Path) -> int:
 
 
 def judge_strictly(report: "Report", expected: Path) -> int:
-    from olbench.analysis.verdicts import compare_expected, read_expected
+    from olbench.analysis.claims import compare_expected, read_expected
 
     wanted = read_expected(expected)
     changes = compare_expected(wanted, report.judgements, report.claims)

@@ -10,11 +10,10 @@ import numpy as np
 
 from olbench.analysis import claims, evidence, guessing, results, stats, verdicts
 from olbench.analysis.claims import HOLDS, PARTLY, ClaimVerdict
-from olbench.analysis.comparable import ABSENT, Attempt
 from olbench.analysis.evidence import Identification, PrintedCell, WrongLearners
 from olbench.analysis.published import Paper, load_paper
 from olbench.analysis.results import Entry, Results
-from olbench.analysis.verdicts import Judgement
+from olbench.analysis.verdicts import ABSENT, Attempt, Judgement
 from olbench.errors import UserError, count
 from olbench.protocols import Protocol
 from olbench.records.quantities import TEST_ERROR, Quantity

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olbench.analysis.claims import chances, check_claims, printed_test
-from olbench.analysis.comparable import Attempt
 from olbench.analysis.published import Claim, Reported, Statement, load_paper
+from olbench.analysis.verdicts import Attempt
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.records.run_file import DataFacts
 from tests.report.made import as_printed, entry, results, spread

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from olbench import Parameter, load_dataset, make_algorithm, online_pass, second_order
-from olbench.analysis.comparable import Attempt
 from olbench.analysis.evidence import control, identify, joint_verdicts, printed_cells
 from olbench.analysis.published import Reported, load_paper
-from olbench.analysis.verdicts import judge
+from olbench.analysis.verdicts import Attempt, judge
 from olbench.records.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
 from tests.report.made import as_printed, entry, results
 

@@ -12,11 +12,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from olbench.analysis.comparable import Attempt
 from olbench.analysis.published import read_paper
 from olbench.analysis.results import aligned, load_results
 from olbench.analysis.stats import mean_ranks, not_worse, resampled_t
-from olbench.analysis.verdicts import NOT_COMPARABLE, count, count_tested, judge_tuning, summary
+from olbench.analysis.verdicts import NOT_COMPARABLE, Attempt, count, count_tested, judge_tuning, summary
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import CrossvalTuning
 from olbench.protocols.online import OnlineTuning

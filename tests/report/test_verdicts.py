@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.analysis.claims import check_claims
-from olbench.analysis.comparable import Attempt
+from olbench.analysis.claims import check_claims, compare_expected, expected_text, read_expected
 from olbench.analysis.published import Reported, load_paper
 from olbench.analysis.results import aligned, load_results
 from olbench.analysis.verdicts import (
@@ -18,12 +17,10 @@ from olbench.analysis.verdicts import (
     NOT_COMPARABLE,
     REPRODUCED,
     VERDICTS,
-    compare_expected,
+    Attempt,
     describe_exceptions,
     describe_meanings,
-    expected_text,
     judge,
-    read_expected,
     summary,
     taus,
     time_ratios,

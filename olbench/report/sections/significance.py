@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from olbench.analysis.comparable import Attempt
 from olbench.analysis.published import MarkedTable, Paper
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.stats import FEW_DISCORDANT, LEVEL, Bools, McNemar, mcnemar
+from olbench.analysis.verdicts import Attempt
 from olbench.report.grid import Column, Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
