@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from olbench.analysis import check as regression
-from olbench.analysis.baseline import Baseline, baseline_of
+from olbench.analysis.check import Baseline, baseline_of
 from olbench.analysis.published import load_paper
 from olbench.data.source import Source, find_sources
 from olbench.engine.activity import show_activity

@@ -62,7 +62,7 @@ def command(
       olbench check scw --set 'datasets=[synthetic]'
     """
     from olbench import api
-    from olbench.analysis import baseline
+    from olbench.analysis.check import Baseline, read_baseline, write_baseline
     from olbench.protocols.reading import read_config
     from olbench.records.shipped import BASELINE, find_baseline, find_config, runs
     from olbench.report import regression
@@ -75,14 +75,14 @@ def command(
         raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
     path = find_config(str(config))
     experiment = read_config(path, overrides)
-    nothing = baseline.Baseline((), experiment.protocol, experiment.seed)
-    before = nothing if update else baseline.read(against)
+    nothing = Baseline((), experiment.protocol, experiment.seed)
+    before = nothing if update else read_baseline(against)
     plan = api.plan(experiment, jobs, skip_missing)
     if plan.skipped:
         say(f"skipped: {', '.join(plan.skipped)} not downloaded", err=True)
     run, now = api.measure(plan, quiet)
     if update and not run.failed:
-        baseline.write(against, now)
+        write_baseline(against, now)
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.

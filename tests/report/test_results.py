@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.analysis import baseline
+from olbench.analysis.check import read_run_baseline
 from olbench.analysis.results import load_results, newest
 from olbench.errors import UserError
 from olbench.protocols.online import Online
@@ -191,7 +191,7 @@ def test_a_damaged_run_file_is_refused(tmp_path):
     assert wrong == []
 
 
-READERS = pytest.mark.parametrize("read", [load_results, baseline.read_run], ids=["report", "check"])
+READERS = pytest.mark.parametrize("read", [load_results, read_run_baseline], ids=["report", "check"])
 
 
 @READERS

@@ -17,8 +17,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olbench.analysis import baseline
-from olbench.analysis.check import compare
+from olbench.analysis.check import compare, read_baseline
 from olbench.analysis.results import load_results
 from olbench.cli import cli
 from olbench.cli.output import render
@@ -235,9 +234,9 @@ CHANGED = changed_tree(BASELINE) | changed_tree(BASELINE).flatmap(changed_tree)
 def test_a_count_that_differs_from_a_baseline_is_found_or_the_baseline_is_refused(content):
     Path("baseline.json").write_bytes(content)
     Path("now.json").write_bytes(TEXT)
-    now = baseline.read(Path("now.json"))
+    now = read_baseline(Path("now.json"))
     try:
-        before = baseline.read(Path("baseline.json"))
+        before = read_baseline(Path("baseline.json"))
     except UserError as error:
         expect_sentence(error)
         return
