@@ -18,13 +18,14 @@ from typing import Any
 
 from site_pages import table
 
-from olbench.analysis import evidence, verdicts
+from olbench.analysis import verdicts
 from olbench.analysis.claims import OUTCOMES
 from olbench.analysis.stats import LEVEL, paired_t
 from olbench.papers.audit import checks
 from olbench.papers.cw2012 import tables as shards
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import MISTAKE_RATE
+from olbench.report import words
 from olbench.report.grid import Grid
 from olbench.report.model import Report, make_report
 from olbench.report.renderers import md as markdown
@@ -201,9 +202,9 @@ def cw_headline() -> str:
     """Return the verdicts on the test errors of all runs together, with their controls."""
     found = papers()["cw2012"]
     [quantity] = found.counts
-    control = evidence.describe_control(found.controls[quantity])
-    lines = [f"**{verdicts.summary(found.judgements, quantity)}; {control}**"]
-    return bullets([*lines, evidence.describe_identification(found.identification)])
+    control = words.describe_control(found.controls[quantity])
+    lines = [f"**{words.summary(found.judgements, quantity)}; {control}**"]
+    return bullets([*lines, words.describe_identification(found.identification)])
 
 
 def cw_unexplained() -> str:
@@ -699,7 +700,7 @@ def tutorial_phrases() -> Iterator[str]:
     """Yield what the tutorial on verdicts shows of `olbench report scw`."""
     own = report("scw/reference")
     for quantity in own.judged:
-        line = verdicts.summary(own.judgements, quantity)
+        line = words.summary(own.judgements, quantity)
         yield from re.split(r" \(\d+ only by our larger deviation\), ", line)
 
 

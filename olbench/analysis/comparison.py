@@ -8,7 +8,7 @@ from typing import Any
 
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.stats import LEVEL, paired_t
-from olbench.errors import UserError, count, short
+from olbench.errors import UserError, short
 from olbench.records.quantities import Quantity
 
 Key = tuple[str, str]
@@ -17,13 +17,6 @@ NOTHING = "\N{EN DASH}"
 
 
 BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
-COLOURS = {
-    BETTER: "reproduced",
-    WORSE: "differs",
-    CHANGED: "close",
-    ALIKE: "not-comparable",
-    UNTESTED: "open",
-}
 
 
 @dataclass(frozen=True)
@@ -31,10 +24,6 @@ class MeanChange:
     difference: float
     p: float | None
     quantity: Quantity
-
-    @property
-    def text(self) -> str:
-        return self.quantity.text(self.difference, sign="+")
 
     @property
     def significant(self) -> bool:
@@ -79,10 +68,6 @@ class ComparedRuns:
     def numbered(self) -> str:
         return self.runs[0].protocol.numbered
 
-    @property
-    def test_name(self) -> str:
-        return self.runs[0].paired_test_name
-
     @cached_property
     def rows(self) -> dict[Key, list[Entry | None]]:
         """The rows that at least two runs have, in the order of the runs: the entry of each run, or None."""
@@ -122,34 +107,16 @@ class ComparedRuns:
             records.append(record)
         return records
 
-    @property
-    def notes(self) -> list[str]:
-        notes = self._explain_untested()
-        for title, run in zip(self.titles, self.runs, strict=True):
-            alone = sum((entry.dataset, entry.label) not in self.rows for entry in run.entries if entry.done)
-            if alone:
-                notes.append(f"{title}: {count(alone, 'row')} that no other run has")
-        return notes
-
-    def _explain_untested(self) -> list[str]:
-        reasons: dict[tuple[str, str], dict[str, None]] = {}
+    def find_untested(self) -> dict[tuple[str, str], list[str]]:
+        """Return the data sets without a test of the changes, by the title of a run and the reason."""
+        found: dict[tuple[str, str], dict[str, None]] = {}
         first, *runs = self.runs
         for place, (title, run) in enumerate(zip(self.titles[1:], runs, strict=True), 1):
             for (dataset, _), entries in self.rows.items():
                 before, after = entries[0], entries[place]
                 if before and after and (reason := why_unpaired(first, before, run, after)):
-                    reasons.setdefault((title, reason), {})[dataset] = None
-        compared = {dataset for dataset, _ in self.rows}
-        sentences = []
-        for (title, reason), datasets in reasons.items():
-            if reason == OTHER_DATA:
-                sentences += [f"{name}: {reason} in all runs, so no change is tested" for name in datasets]
-            else:
-                where = "on any data set" if len(datasets) == len(compared) else f"on {', '.join(datasets)}"
-                sentences.append(
-                    f"{title}: {reason}, so the orders are not shared and no change is tested {where}"
-                )
-        return list(dict.fromkeys(sentences))
+                    found.setdefault((title, reason), {})[dataset] = None
+        return {key: list(datasets) for key, datasets in found.items()}
 
 
 def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) -> str:

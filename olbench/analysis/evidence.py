@@ -12,7 +12,6 @@ from olbench.analysis.published import Reported, standard_error
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.stats import assign, derangements
 from olbench.analysis.verdicts import VERDICTS, Judgement, own_error, verdict
-from olbench.errors import count
 from olbench.records.quantities import REPRODUCED, Quantity
 
 #: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
@@ -237,43 +236,9 @@ def log_likelihoods(cell: PrintedCell) -> dict[str, float]:
     return sums
 
 
-def describe_control(found: WrongLearners) -> str:
-    if found.deranged is None:
-        return ""
-    fewest, middle, most = found.deranged
-    return f"with wrong learners {middle:.0f} of {found.total} ({fewest:.0f} to {most:.0f})"
-
-
-def describe_range(found: WrongLearners) -> str:
-    fewest, middle, most = found.deranged or (math.nan, math.nan, math.nan)
-    return f"{middle:.0f} ({fewest:.0f} to {most:.0f})"
-
-
-def describe_identification(found: Identification) -> str:
-    if not found.rows:
-        return ""
-    right = sum(row.is_right for row in found.rows)
-    decisive = sum(row.is_identified for row in found.rows)
-    mistaken = sum(row.is_mistaken for row in found.rows)
-    wrong = f", {mistaken} decisively wrong" if mistaken else ""
-    cells = sum(cell.is_right for cell in found.cells.values())
-    return (
-        f"Blind matching names the right learner in {right} of {len(found.rows)} rows "
-        f"({decisive} decisively{wrong}), {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
-    )
-
-
 def restrict(cells: Iterable[PrintedCell], quantity: Quantity) -> list[PrintedCell]:
     return [
         replace(cell, numbers={quantity: cell.numbers[quantity]})
         for cell in cells
         if quantity in cell.numbers
     ]
-
-
-def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantity]) -> str:
-    joint = list(joint_verdicts(judgements).values())
-    if len(quantities) < 2 or not joint:
-        return ""
-    every = "both" if len(quantities) == 2 else "every quantity"
-    return f"{joint.count(REPRODUCED)} of {count(len(joint), 'cell')} reproduced in {every}"

@@ -15,7 +15,7 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.published import Paper, Reported, load_paper
 from olbench.data.catalog import catalog
 from olbench.data.source import Source
-from olbench.errors import UserError, count
+from olbench.errors import UserError
 from olbench.protocols import make_protocol, tuning
 from olbench.protocols.definition import Known
 from olbench.protocols.online import OnlineCell, OnlineExperiment
@@ -345,16 +345,4 @@ def judge(suspect: Suspect, known: Known) -> Finding:
         tuple(sorted(settings, key=lambda setting: setting.rank)),
         suspect.step(known).chosen,
         {search: suspect.picked(search, known) for search in SEARCHES},
-    )
-
-
-def summary(inquiries: list[Inquiry]) -> str:
-    reached = sum(bool(inquiry.reached) for inquiry in inquiries)
-    tuned = sum(inquiry.shown.by_tuning for inquiry in inquiries)
-    variants = sum(inquiry.only_variant for inquiry in inquiries)
-    wide = sum(inquiry.only_wide for inquiry in inquiries)
-    return (
-        f"{reached} of {count(len(inquiries), 'pair')} reached by some setting ({variants} only by a "
-        f"variant, {wide} only by our spread); {tuned} by the tuner's pick; "
-        f"{len(inquiries) - reached} by none"
     )

@@ -11,22 +11,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.analysis.costs import Costs, find_costs
 from olbench.analysis.reading import read_columns
-from olbench.analysis.single import TEST, array_for, compare_streams
-from olbench.analysis.stats import LEVEL, Difference, not_worse, within
-from olbench.errors import UserError, count, find_names, plural, suggest
+from olbench.analysis.stats import LEVEL, Difference, array_for, compare_streams, not_worse, within
+from olbench.data.catalog import catalog
+from olbench.errors import UserError, count, find_names, suggest
+from olbench.learners.state import add_weights, count_state_bytes
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import numbers_of
-from olbench.protocols.measuring import Measuring
+from olbench.protocols.measuring import Measuring, list_wanted
 from olbench.protocols.recorded import RecordedRun, read_run
+from olbench.protocols.sizes import scratch_bytes
 from olbench.protocols.specs import Experiment
 from olbench.records import run_file
 from olbench.records.arrays import read_array
 from olbench.records.container import is_bundle, name_of, trust
-from olbench.records.quantities import STATE_BYTES, Quantity, mean_and_deviation
+from olbench.records.quantities import (
+    EPOCHS,
+    SECONDS,
+    STATE_BYTES,
+    TRAINING_ROUNDS,
+    Quantity,
+    mean_and_deviation,
+)
 from olbench.records.run_file import CellFacts, RunFile
 from olbench.records.shipped import REFERENCE, find_run
 
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 IDENTITY = ("dataset", "algorithm", "label")
+RECORDED, DERIVED = "recorded", "derived"
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,6 +157,21 @@ class Entry(CellFacts):
         if self.params is None:
             return f"{name}: its tuning is not finished"
         return "" if self.done >= self.planned else f"{name}: {self.done} of {planned} done"
+
+
+#: By data set, the measure of always predicting the more frequent class, and entries no better than it.
+Guesses = dict[str, tuple[float, list[Entry]]]
+
+
+@dataclass(frozen=True)
+class Costs:
+    state_bytes: int | None
+    #: "recorded", or "derived" from the form of the learner if the records are from before; else empty.
+    state_from: str
+    #: The most bytes of a trial besides the examples, counted from its arrays and not measured.
+    peak_bytes: int | None
+    #: All examples over all seconds; shared or exclusive as the seconds are.
+    examples_per_second: float | None
 
 
 @dataclass(frozen=True)
@@ -267,15 +292,6 @@ class Results:
         found = {label: first.setdefault(tuple(own), label) for label, own in counts.items()}
         return {label: twin for label, twin in found.items() if twin != label}
 
-    @property
-    def twins_text(self) -> str:
-        """Which algorithms are equal, and what follows, or an empty text."""
-        groups: dict[str, list[str]] = {}
-        for label, twin in self.twins.items():
-            groups.setdefault(twin, [twin]).append(label)
-        listed = "; ".join(" = ".join(group) for group in groups.values())
-        return f"Equal in every count of every trial, and ranked once: {listed}" if groups else ""
-
     @cached_property
     def exclusive(self) -> bool:
         """Whether every trial of the run was timed alone."""
@@ -336,35 +352,9 @@ class Results:
         """Return the overlap of the trials on a data set."""
         return max((entry.overlap for entry in self.of(dataset)), default=0.0)
 
-    @property
-    def test_name(self) -> str:
-        """The test of paired differences over trials, as captions name it."""
-        return TEST if self.single else self.paired_test_name
-
-    @property
-    def paired_test_name(self) -> str:
-        """The t-test of differences, corrected where training sets overlap."""
-        corrected = any(map(self.overlap, self.datasets))
-        return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
-
-    @property
-    def test_text(self) -> str:
-        """The test with what it is over and its level."""
-        over = "" if self.single else f" over the shared {plural(self.numbered)}"
-        return f"{self.test_name}{over}, 95%"
-
     def is_best(self, entry: Entry) -> bool:
         """Return whether an entry is among the best on its data set; tables print these in bold."""
         return entry.label in self.best[entry.dataset]
-
-    @property
-    def best_note(self) -> str:
-        """What bold means."""
-        headline = self.protocol.quantities[0]
-        return (
-            f"the {headline.best} mean {headline.title}, and all not significantly different from it "
-            f"({self.test_text})."
-        )
 
     @cached_property
     def numbered(self) -> str:
@@ -507,6 +497,80 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
     present = [entry for entry in entries if entry.done]
     size = max((entry.planned for entry in present), default=0)
     return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
+
+
+def find_costs(results: Results, entry: Entry) -> Costs:
+    state, origin = _find_state(results, entry)
+    return Costs(state, origin, _find_peak(results, entry, state), _find_rate(entry))
+
+
+def _find_state(results: Results, entry: Entry) -> tuple[int | None, str]:
+    recorded = entry.columns[STATE_BYTES.name]
+    if entry.done and not np.isnan(recorded).any():
+        return round(float(recorded.mean())), RECORDED
+    derived = derive_state(results, entry)
+    return derived, DERIVED if derived is not None else ""
+
+
+def derive_state(results: Results, entry: Entry) -> int | None:
+    facts = results.run.data.get(entry.dataset)
+    if facts is None or not entry.done:
+        return None
+    try:
+        algorithm = make_algorithm(entry.algorithm, **entry.options)
+    except UserError:  # a plugin that is not loaded
+        return None
+    setting = entry.recorded_setting
+    # Bias is a feature of its own, which trials add if they scale the features themselves.
+    added = "bias" in setting or entry.protocol.experiment.adds_bias
+    return count_state_bytes(algorithm, facts.features + added, setting.get("classes", 1))
+
+
+def _find_peak(results: Results, entry: Entry, state: int | None) -> int | None:
+    facts = results.run.data.get(entry.dataset)
+    if facts is None or state is None:
+        return None
+    setting: Mapping[str, Any] = entry.recorded_setting
+    held = scratch_bytes(list_wanted(entry.protocol, "report"), facts.rows, setting)
+    return add_weights(state, facts.features, setting.get("classes", 1)) + held
+
+
+def _find_rate(entry: Entry) -> float | None:
+    """By the training rows of each epoch or, of one pass, by the last point of its curves."""
+    if not entry.done or SECONDS.name not in entry.columns:
+        return None
+    if TRAINING_ROUNDS.name in entry.columns:
+        rows = entry.columns[TRAINING_ROUNDS.name] * entry.columns.get(EPOCHS.name, 1)
+        examples = float(rows.sum())
+    else:
+        is_pass = any(each.along == "t" for each in entry.protocol.series) and entry.points.size
+        examples = float(entry.points[-1]) * entry.done if is_pass else 0.0
+    seconds = float(entry.values(SECONDS).sum())
+    return examples / seconds if examples > 0 and seconds > 0 else None
+
+
+def majority_share(results: Results, dataset: str) -> float | None:
+    facts = results.run.data.get(dataset)
+    if facts is None or not facts.rows:
+        return None
+    if facts.majority:
+        return facts.majority / facts.rows
+    entry = catalog().get(dataset)
+    if entry is None or not entry.labels or entry.fingerprint != facts.fingerprint:
+        return None
+    return max(entry.labels.values()) / sum(entry.labels.values())
+
+
+def find_guesses(results: Results) -> Guesses:
+    headline = results.protocol.quantities[0]
+    found: Guesses = {}
+    for dataset in results.datasets:
+        share = majority_share(results, dataset)
+        guess = None if share is None else headline.guess(share)
+        if guess is not None:
+            entries = [e for e in results.of(dataset) if not headline.is_better(e.mean(headline), guess)]
+            found |= {dataset: (guess, entries)} if entries else {}
+    return found
 
 
 def load_results(

@@ -4,22 +4,26 @@ Arrays of one data set are aligned: position p is permutation p, and NaN marks a
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from olbench.protocols.blocks import COLUMNS, compare_counts, compare_pairs
+from olbench.records.quantities import Quantity
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+COUNTS, PAIRS = "counts", "pairs"
 LEVEL = 0.05
 POWER = 0.8
 #: At or above this many discordant pairs, McNemar's test is approximated.
 FEW_DISCORDANT = 25
-CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
 #: Means of counts carry rounding errors of about 1e-16; relative differences below this are noise.
 _ROUNDING = 1e-12
 _HALVINGS = 512
@@ -229,6 +233,40 @@ def within(
         turned = (replace(each, mean=-each.mean, low=-each.high, high=-each.low) for each in differences)
         return best, list(turned)
     return best, differences
+
+
+def array_for(quantity: Quantity) -> str:
+    if quantity.name == "auc":
+        return PAIRS
+    return COUNTS if set(quantity.fields) <= set(COLUMNS) else ""
+
+
+def compare_streams(
+    quantity: Quantity, values: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[str, list[Difference]]:
+    best = min(values, key=lambda label: (np.isnan(values[label]), quantity.loss(values[label])))
+    found = []
+    for label in values:
+        if label == best:
+            continue
+        both = arrays[label], arrays[best]
+        each = compare_pairs(*both) if quantity.name == "auc" else compare_counts(*both, _formula(quantity))
+        signs = (each.above, each.equal, each.below)
+        signs = signs if quantity.better == "higher" else signs[::-1]
+        found.append(Difference(label, each.value, each.low, each.high, *signs, each.p, each.detectable))
+    return best, found
+
+
+def _formula(quantity: Quantity) -> Callable[..., Any]:
+    def compute(*columns: Any) -> Any:
+        named = dict(zip(COLUMNS, columns, strict=True))
+        parts = [named[name] for name in quantity.fields]
+        if quantity.formula is not None:
+            return quantity.formula(*parts)
+        count, total = parts
+        return np.divide(count, total, out=np.full(count.shape, np.nan), where=total > 0)
+
+    return compute
 
 
 def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> Across | str:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -183,26 +183,8 @@ def _check_trials(entry: Entry, printed: Iterable[Reported]) -> str:
 DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
 #: Beyond this many standard errors, equal means are rejected at the level of 5%.
 Z_LEVEL = 1.96
-LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
-VERDICTS = tuple(LETTERS)
-#: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
-LEANS = "\N{DEGREE SIGN}"
-LEANS_MEANING = "only because our deviation is larger than the paper's"
-WEAK = "~"
-WEAK_MEANING = "at least half of the other learners would be reproduced as well"
-OTHER_SIZE, OTHER_SIZE_MEANING = "#", "our data have another size than the paper's"
+VERDICTS = (REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE)
 DEVIATION, BINOMIAL = "deviation", "binomial"
-UNITS = {
-    DEVIATION: ("deviations", "the larger of the paper's and ours"),
-    BINOMIAL: (
-        "standard errors",
-        "the binomial one of the paper's sample and that of our mean, because the paper prints no deviation",
-    ),
-}
-BINOMIAL_TOO = (
-    "Numbers that the paper prints without a deviation are compared in standard errors: the binomial one of "
-    "the paper's sample and that of our mean."
-)
 
 
 @dataclass(frozen=True)
@@ -243,11 +225,6 @@ class Judgement:
     @property
     def is_same_mean(self) -> bool | None:
         return None if self.z is None else abs(self.z) <= Z_LEVEL
-
-    @property
-    def letter(self) -> str:
-        marks = LEANS * self.leans + WEAK * self.weak + OTHER_SIZE * bool(self.other_size)
-        return LETTERS[self.verdict] + (marks if self.verdict != NOT_COMPARABLE else "")
 
     @property
     def reported_data(self) -> dict[str, float | None]:
@@ -296,22 +273,6 @@ def _is_near(reported: Reported, mean: float) -> bool:
     return high - reported.rounding <= CLOSE_RATIO * (low + reported.rounding)
 
 
-def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
-    bases = {each.basis for each in judgements}
-    unit, which = UNITS[BINOMIAL if bases == {BINOMIAL} else DEVIATION]
-    rounding = "plus half a unit of the last printed digit"
-    return {
-        REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} {unit} ({which}) {rounding}",
-        CLOSE: f"within {TOLERANCES[CLOSE]:g} {unit} {rounding}, and within a factor of {CLOSE_RATIO:g}",
-        DIFFERS: "further apart",
-        NOT_COMPARABLE: "this run has no such number, or its data, settings or protocol differ",
-    }
-
-
-def describe_exceptions(judgements: Iterable[Judgement]) -> str:
-    return BINOMIAL_TOO if {each.basis for each in judgements} == {DEVIATION, BINOMIAL} else ""
-
-
 def time_ratios(attempt: Attempt) -> dict[tuple[str, str], float]:
     """Return reported seconds divided by ours by data set and label, comparable or not; never judged."""
     ratios = {}
@@ -336,29 +297,6 @@ def count(judgements: Iterable[Judgement], quantity: Quantity, suspect: bool = F
 
 def count_leaning(judgements: Iterable[Judgement], quantity: Quantity) -> int:
     return count((each for each in judgements if each.leans), quantity)[REPRODUCED]
-
-
-def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
-    """Return a line like '58 of 72 mistake rates reproduced (6 only by our larger deviation), 9 close'."""
-    counts, leaning = count(judgements, quantity), count_leaning(judgements, quantity)
-    other = count((each for each in judgements if each.other_size), quantity)[REPRODUCED]
-    remarks = {"only by our larger deviation": leaning, "on data of another size": other}
-    weak = ", ".join(f"{number} {text}" for text, number in remarks.items() if number)
-    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced"
-    line += f"{f' ({weak})' if weak else ''}, {_list_others(counts)}"
-    apart = summary_apart(judgements, quantity)
-    return f"{line}; {apart}" if apart else line
-
-
-def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
-    counts = count(judgements, quantity, suspect=True)
-    unexplained = f"unexplained: {counts[REPRODUCED]} of {counts.total()} reproduced, "
-    return unexplained + _list_others(counts) if counts else ""
-
-
-def _list_others(counts: Counter[str]) -> str:
-    line = f"{counts[CLOSE]} close, {counts[DIFFERS]} differ{'s' if counts[DIFFERS] == 1 else ''}"
-    return line + (f", {counts[NOT_COMPARABLE]} not comparable" if counts[NOT_COMPARABLE] else "")
 
 
 def taus(attempt: Attempt) -> dict[str, float]:

@@ -6,7 +6,6 @@ from collections import Counter
 from olbench.algorithms import get_definition
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
-from olbench.analysis.guessing import describe_guesses
 from olbench.analysis.results import Entry
 from olbench.errors import UserError
 from olbench.records.container import is_bundle
@@ -26,6 +25,7 @@ from olbench.report.sections.results import (
     quantity_columns,
 )
 from olbench.report.standings import winners
+from olbench.report.words import describe_guesses, describe_test
 
 NAMED = 2
 RANKED = 8
@@ -89,7 +89,7 @@ def best_on_each(report: Report, rows: list[Entry], room: int, again: str) -> Gr
     columns += right("paper", drop=grid.PAPER) if report.judgements else ()
     hidden = len(body) - room
     note = f"{count(hidden, 'more data set')} in `{again} --full`. " if hidden > 0 else ""
-    note += f"As good: not significantly different from the best ({results.test_text})."
+    note += f"As good: not significantly different from the best ({describe_test(results)})."
     return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, body[:room], note)
 
 

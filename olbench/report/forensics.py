@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.analysis.forensics import COMPARED, Finding, Inquiry, Setting, Spread, summary
+from olbench.analysis.forensics import COMPARED, Finding, Inquiry, Setting, Spread
 from olbench.analysis.published import Reported
 from olbench.report.document import Document
 from olbench.report.grid import Grid, Part, boxes, left, list_settings
+from olbench.report.words import describe_inquiries
 
 HEADINGS = "data set", "row", "reported", "reached by", "setting", "result", "tuner's pick", "pick reaches it"
 
@@ -15,7 +16,7 @@ def parts(inquiries: list[Inquiry]) -> list[Part]:
     rows = tuple(boxes(*_row(inquiry)) for inquiry in inquiries)
     return [
         Grid("Settings that reach the reported mistakes and updates", left(*HEADINGS), rows),
-        summary(inquiries),
+        describe_inquiries(inquiries),
     ]
 
 
@@ -110,7 +111,7 @@ def content(inquiries: list[Inquiry]) -> dict[str, Any]:
         }
         for inquiry in inquiries
     ]
-    return {"summary": summary(inquiries), "rows": rows}
+    return {"summary": describe_inquiries(inquiries), "rows": rows}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.analysis import claims, evidence, guessing, results, stats, verdicts
+from olbench.analysis import claims, evidence, results, stats, verdicts
 from olbench.analysis.claims import HOLDS, PARTLY, ClaimVerdict
 from olbench.analysis.evidence import Identification, PrintedCell, WrongLearners
 from olbench.analysis.published import Paper, load_paper
-from olbench.analysis.results import Entry, Results
+from olbench.analysis.results import Entry, Guesses, Results
 from olbench.analysis.verdicts import ABSENT, Attempt, Judgement
 from olbench.errors import UserError, count
 from olbench.protocols import Protocol
 from olbench.records.quantities import TEST_ERROR, Quantity
+from olbench.report import words
 
 
 @dataclass(frozen=True)
@@ -158,12 +159,12 @@ class Report:
 
     @property
     def matches(self) -> list[str]:
-        joint = evidence.describe_joint(self.judgements, self.judged)
-        return list(filter(None, (joint, evidence.describe_identification(self.identification))))
+        joint = words.describe_joint(self.judgements, self.judged)
+        return list(filter(None, (joint, words.describe_identification(self.identification))))
 
     def describe_verdicts(self, quantity: Quantity) -> str:
-        control = evidence.describe_control(self.controls[quantity])
-        return "; ".join(filter(None, (verdicts.summary(self.judgements, quantity), control)))
+        control = words.describe_control(self.controls[quantity])
+        return "; ".join(filter(None, (words.summary(self.judgements, quantity), control)))
 
     @cached_property
     def time_ratios(self) -> dict[tuple[str, str], float]:
@@ -186,8 +187,8 @@ class Report:
         return (found[HOLDS] + found[PARTLY] * (claim.verdict == PARTLY)) / found.total()
 
     @cached_property
-    def guesses(self) -> guessing.Guesses:
-        return guessing.find_guesses(self.results)
+    def guesses(self) -> Guesses:
+        return results.find_guesses(self.results)
 
     @cached_property
     def taus(self) -> dict[str, float]:

@@ -7,6 +7,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from olbench.records.quantities import Quantity
+from olbench.report import words
 from olbench.report.figures.palette import display_name
 from olbench.report.grid import count
 from olbench.report.renderers.latex import escape as escape_latex
@@ -64,4 +65,4 @@ def results_html(results: "Results") -> str:
         return f"{about}<p>No trial is done yet.</p>"
     missing = len(results.missing)
     gap = f" {count(missing, 'entry is', 'entries are')} incomplete." if missing else ""
-    return f"{about}{styled_table(results).to_html()}<p>Bold: {escape(results.best_note)}{gap}</p>"
+    return f"{about}{styled_table(results).to_html()}<p>Bold: {escape(words.describe_best(results))}{gap}</p>"

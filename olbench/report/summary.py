@@ -9,7 +9,7 @@ from typing import Any
 
 from olbench.analysis import evidence, verdicts
 from olbench.analysis.claims import OPEN, OUTCOMES, ClaimVerdict, combine
-from olbench.analysis.evidence import NamedRow, WrongLearners, describe_range
+from olbench.analysis.evidence import NamedRow, WrongLearners
 from olbench.analysis.published import Paper, load_paper
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
 from olbench.errors import UserError
@@ -17,10 +17,12 @@ from olbench.protocols.recorded import read_run
 from olbench.records import run_file
 from olbench.records.quantities import Quantity
 from olbench.records.shipped import runs
+from olbench.report import words
 from olbench.report.document import Document
 from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.model import Report, make_report
 from olbench.report.sections import Section
+from olbench.report.words import describe_range
 
 
 @dataclass(frozen=True)
@@ -142,14 +144,14 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
         for quantity, counts in each.counts.items():
             numbers = [str(counts[verdict]) for verdict in verdicts.VERDICTS]
             if leaning := verdicts.count_leaning(each.judgements, quantity):
-                numbers[0] += f" ({leaning}{verdicts.LEANS})"
+                numbers[0] += f" ({leaning}{words.LEANS})"
             rows.append(boxes(each.paper.id, quantity.counted, str(counts.total()), *numbers))
     columns = (*left("paper", "numbers"), *right("all", *verdicts.VERDICTS))
     judgements = [judgement for each in found for judgement in each.judgements]
     notes = (
-        f"Reproduced: {verdicts.describe_meanings(judgements)[verdicts.REPRODUCED]}.",
-        verdicts.describe_exceptions(judgements),
-        f"{verdicts.LEANS} {verdicts.LEANS_MEANING}." if any(each.leans for each in judgements) else "",
+        f"Reproduced: {words.describe_meanings(judgements)[verdicts.REPRODUCED]}.",
+        words.describe_exceptions(judgements),
+        f"{words.LEANS} {words.LEANS_MEANING}." if any(each.leans for each in judgements) else "",
         "A number counts once, in the first run that can judge it; the next table has the parts.",
     )
     return Grid("Published numbers, ours beside them", columns, rows, " ".join(filter(None, notes)))

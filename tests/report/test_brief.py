@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from olbench.analysis.guessing import describe_guesses
 from olbench.records.quantities import ACCURACY, BALANCED_ACCURACY, MISTAKE_RATE, UPDATES
 from olbench.report import brief
 from olbench.report.model import make_report
 from olbench.report.renderers import text
+from olbench.report.words import describe_guesses
 from tests.report.editing import reseal
 from tests.report.pages import section_values
 

@@ -12,6 +12,7 @@ from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE,
 from olbench.analysis.results import Results, load_results
 from olbench.records.quantities import MISTAKE_RATE, Quantity
 from olbench.report.sections import curves
+from olbench.report.words import describe_left_out
 
 SMALL = Path(__file__).with_name("small")
 
@@ -35,7 +36,7 @@ def changed(folder: Path, **config) -> Results:
 
 def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
     runs = [before, changed(tmp_path)]
-    assert ComparedRuns(runs).notes == []
+    assert describe_left_out(ComparedRuns(runs)) == []
     found = comparison.change(runs[0], runs[0].entries[0], runs[1], runs[1].entries[0], MISTAKE_RATE)
     assert found == MeanChange(0.0, 1.0, MISTAKE_RATE)
 
@@ -48,13 +49,13 @@ def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp
     )):  # fmt: skip
         compared = ComparedRuns([before, changed(tmp_path / str(number), **config)])
         said = f"after: {reason}, so the orders are not shared and no change is tested on any data set"
-        assert compared.notes == [said]
+        assert describe_left_out(compared) == [said]
         assert {change.outcome for [change] in compared.changes["mistake_rate"].values()} == {UNTESTED}
 
 
 def test_keys_that_leave_the_orders_as_they_are_do_not_forbid_a_test(before: Results, tmp_path: Path):
     for number, config in enumerate(({"curve": 9}, {"permutations": 20}, {"order": "exact"})):
-        assert ComparedRuns([before, changed(tmp_path / str(number), **config)]).notes == []
+        assert describe_left_out(ComparedRuns([before, changed(tmp_path / str(number), **config)])) == []
 
 
 def test_the_difference_of_two_configs_names_each_key(before: Results, tmp_path: Path):

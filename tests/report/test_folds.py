@@ -15,14 +15,16 @@ import pytest
 from olbench.analysis.published import read_paper
 from olbench.analysis.results import aligned, load_results
 from olbench.analysis.stats import mean_ranks, not_worse, resampled_t
-from olbench.analysis.verdicts import NOT_COMPARABLE, Attempt, count, count_tested, judge_tuning, summary
+from olbench.analysis.verdicts import NOT_COMPARABLE, Attempt, count, count_tested, judge_tuning
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import CrossvalTuning
 from olbench.protocols.online import OnlineTuning
 from olbench.records.quantities import TEST_ERROR
+from olbench.report import words
 from olbench.report.model import Report, make_report
 from olbench.report.sections import overview, ranks, significance, statistics, tunings
 from olbench.report.sections.significance import compare, contrasts, find_mark, stored_errors
+from olbench.report.words import summary
 from tests.report.pages import render
 from tests.report.test_formats import check_latex
 
@@ -86,7 +88,7 @@ def test_folds_overlap_by_what_they_test_over_what_they_train_on_and_a_given_spl
 def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
     results, headline = report.results, report.headline
     note = "(corrected resampled t-test of Nadeau and Bengio over the shared folds, 95%)."
-    assert results.best_note.endswith(note)
+    assert words.describe_best(results).endswith(note)
     for dataset in results.datasets:
         [folds] = {entry.recorded_setting["folds"] for entry in results.of(dataset)}
         values = aligned(results.contestants(dataset), headline)

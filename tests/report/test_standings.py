@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from olbench.records.quantities import MISTAKE_RATE
+from olbench.report import words
 from olbench.report.model import Report, make_report
 from olbench.report.standings import standings, winners
 from tests.report import made
@@ -77,4 +78,4 @@ def test_an_undefined_mean_is_neither_ranked_nor_best():
 def test_one_trial_that_differs_makes_two_algorithms():
     values = {"perceptron": [0.3, 0.31], "averaged-perceptron": [0.3, 0.32]}
     results = made.results([made.entry("splice", id, rates) for id, rates in values.items()])
-    assert (results.twins, results.twins_text) == ({}, "")
+    assert (results.twins, words.describe_twins(results)) == ({}, "")

@@ -18,10 +18,7 @@ from olbench.analysis.verdicts import (
     REPRODUCED,
     VERDICTS,
     Attempt,
-    describe_exceptions,
-    describe_meanings,
     judge,
-    summary,
     taus,
     time_ratios,
     verdict,
@@ -30,7 +27,9 @@ from olbench.errors import UserError
 from olbench.records.quantities import MISTAKE_RATE, UPDATES
 from olbench.records.run_file import DataFacts
 from olbench.records.shipped import find_folder
+from olbench.report import words
 from olbench.report.model import make_report
+from olbench.report.words import describe_exceptions, describe_meanings, summary
 from tests.report.made import as_printed, entry, results, spec, spread
 from tests.report.pages import render
 
@@ -110,8 +109,8 @@ def test_a_verdict_that_rests_on_our_larger_deviation_is_marked():
     # The made-up data have another size than the paper's, which is marked as well.
     # The paper has 0.294 ± 0.011: 0.330 is more than two of its deviations away, and less than two of ours.
     wide, narrow = (only(results([entry("svmguide3", "cw", spread(0.33, sd))])) for sd in (0.02, 0.005))
-    assert (wide.verdict, wide.leans, wide.letter) == (REPRODUCED, True, "R°#")
-    assert (narrow.verdict, narrow.leans, narrow.letter) == (CLOSE, False, "c#")
+    assert (wide.verdict, wide.leans, words.letter(wide)) == (REPRODUCED, True, "R°#")
+    assert (narrow.verdict, narrow.leans, words.letter(narrow)) == (CLOSE, False, "c#")
     assert summary([wide, narrow], MISTAKE_RATE) == (
         "1 of 2 mistake rates reproduced (1 only by our larger deviation, 1 on data of another size), "
         "1 close, 0 differ"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olbench.errors import plural
+from olbench.report import words
 from olbench.report.document import Document
 from olbench.report.grid import Grid, capitalise, count, highlight
 from olbench.report.renderers import Format, Screen, get_format
@@ -117,6 +118,7 @@ def make_environment(*folders: Path) -> Any:
         lstrip_blocks=True,
     )
     environment.filters.update(FILTERS)
+    environment.globals["words"] = words
     return environment
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
-from olbench.analysis.comparison import COLOURS, NOTHING, ComparedRuns, Key, MeanChange, config_differences
+from olbench.analysis.comparison import NOTHING, ComparedRuns, Key, MeanChange, config_differences
 from olbench.analysis.results import Results
 from olbench.errors import plural
 from olbench.records.quantities import Quantity
+from olbench.report import words
 from olbench.report.document import MANY_ROWS, Document
 from olbench.report.figures.palette import line_styles
 from olbench.report.grid import Box, Grid, Part, boxes, count, left, list_settings, right
@@ -30,7 +31,9 @@ def comparison_document(runs: Sequence[Results]) -> Document[ComparedRuns]:
         compared,
         [section for section in SECTIONS if section.applies(compared)],
         # In text, the numbers come first.
-        parts=lambda: chain(side_parts(compared), differences_parts(compared), compared.notes),
+        parts=lambda: chain(
+            side_parts(compared), differences_parts(compared), words.describe_left_out(compared)
+        ),
         content=compared.records,
         records=compared.records,
         name=f"{', '.join(others)} and {last}",
@@ -47,7 +50,7 @@ def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
         for quantity in compared.quantities:
             found = (changes[place] for changes in compared.changes[quantity.name].values())
             counts = Counter(each.outcome for each in found if each)
-            listed = [(name, colour, counts[name]) for name, colour in COLOURS.items() if counts[name]]
+            listed = [(name, colour, counts[name]) for name, colour in words.COLOURS.items() if counts[name]]
             about = {"title": title, "quantity": quantity.title, "total": counts.total()}
             tallies.append({**about, "counts": listed})
     return {"tallies": tallies}
@@ -86,13 +89,13 @@ def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
         for key, entries in compared.rows.items():
             values = [number_text(entry, quantity) if entry else "" for entry in entries]
             changes = compared.changes[quantity.name][key]
-            differences = [Box(each.text, each.significant) if each else "" for each in changes]
+            differences = [Box(words.show_change(each), each.significant) if each else "" for each in changes]
             rows.append(boxes(*key, *values, *differences))
         yield Grid(
             f"Side by side: {quantity.title}",
             left("data set", "algorithm") + right(*titles, *(f"{each} − {titles[0]}" for each in titles[1:])),
             rows,
-            f"* or bold: significant at the 95% level ({compared.test_name} over the "
+            f"* or bold: significant at the 95% level ({words.name_paired_test(compared.runs[0])} over the "
             f"{plural(compared.numbered)} of the same number, where their orders are shared)."
             if any(entry and entry.planned > 1 for entries in compared.rows.values() for entry in entries)
             else "One trial allows no test.",
@@ -124,8 +127,12 @@ def _row(compared: ComparedRuns, key: Key) -> dict[str, Any]:
 
 
 def _change(change: MeanChange) -> dict[str, Any]:
-    names = ("difference", "text", "p", "outcome", "significant")
-    return {**{name: getattr(change, name) for name in names}, "colour": COLOURS[change.outcome]}
+    names = ("difference", "p", "outcome", "significant")
+    return {
+        **{name: getattr(change, name) for name in names},
+        "text": words.show_change(change),
+        "colour": words.COLOURS[change.outcome],
+    }
 
 
 def _quantity(quantity: Quantity, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.analysis.costs import DERIVED, NOTE, show_bytes, show_rate
-from olbench.analysis.results import Entry
+from olbench.analysis.results import DERIVED, Entry
 from olbench.report.grid import COST, Column, capitalise, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
+from olbench.report.words import COSTS_NOTE, show_bytes, show_rate
 
 
 def cost_columns(report: Report) -> tuple[Column, ...]:
@@ -33,7 +33,7 @@ def page(report: Report) -> Mapping[str, Any]:
     return {
         "rows": rows,
         "columns": [capitalise(each.heading.strip("()")) for each in cost_columns(report)],
-        "note": NOTE,
+        "note": COSTS_NOTE,
         "derived": derived,
     }
 

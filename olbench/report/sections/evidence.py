@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.analysis.evidence import UNEXPLAINED, NamedRow, WrongLearners, describe_control, joint_verdicts
+from olbench.analysis.evidence import UNEXPLAINED, NamedRow, WrongLearners, joint_verdicts
 from olbench.analysis.verdicts import DEVIATION
 from olbench.records.quantities import REPRODUCED, Quantity
+from olbench.report import words
 from olbench.report.grid import DETAIL, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
@@ -50,7 +51,7 @@ def control_grid(report: Report, quantity: Quantity, found: WrongLearners, is_fi
         best = f"{row.others[row.best]:.0f} ({row.best})" if row.best else ""
         median = f"{row.median:.1f}".removesuffix(".0")
         rows.append(boxes(row.row, str(row.total), str(row.reproduced), *more, median, best))
-    lines = [f"In all, {describe_control(found)}."] if found.deranged else []
+    lines = [f"In all, {words.describe_control(found)}."] if found.deranged else []
     if is_first:
         lines += [WRONG_NOTE, *([DEVIATION_NOTE] if has_deviations else [])]
     extra = right("by the paper's", "same mean", drop=DETAIL) if has_deviations else ()

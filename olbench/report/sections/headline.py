@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.analysis import verdicts
-from olbench.analysis.evidence import describe_control
-from olbench.analysis.guessing import describe_guesses
 from olbench.records.quantities import Quantity
+from olbench.report import words
 from olbench.report.grid import capitalise, count
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
@@ -21,7 +20,7 @@ MOST_RANKED = 20
 
 def parts(report: Report) -> Iterator[str]:
     lines = headline_lines(report, f"run of {report.made}")
-    yield "\n".join(filter(None, (*lines, describe_guesses(report.guesses, report.headline))))
+    yield "\n".join(filter(None, (*lines, words.describe_guesses(report.guesses, report.headline))))
 
 
 def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
@@ -34,7 +33,7 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
     gaps = list_gaps(report, few) if results.missing else []
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
-    notes = (marked, *gaps, capitalise(results.lacking), results.twins_text)
+    notes = (marked, *gaps, capitalise(results.lacking), words.describe_twins(results))
     return list(filter(None, [run, protocol, *notes, *report.verdict_lines]))
 
 
@@ -67,7 +66,7 @@ def data(report: Report) -> Mapping[str, Any]:
 
 def page(report: Report) -> Mapping[str, Any]:
     ranked, headline = standings(report), report.headline
-    meanings = verdicts.describe_meanings(report.judgements)
+    meanings = words.describe_meanings(report.judgements)
     return {
         "winners": [
             {
@@ -83,10 +82,10 @@ def page(report: Report) -> Mapping[str, Any]:
         "counts": [_tally(report, quantity) for quantity in report.judged],
         "verdicts": [
             {"name": name, "letter": letter, "meaning": meanings[name]}
-            for name, letter in verdicts.LETTERS.items()
+            for name, letter in words.LETTERS.items()
         ],
-        "exceptions": verdicts.describe_exceptions(report.judgements),
-        "guesses": describe_guesses(report.guesses, headline),
+        "exceptions": words.describe_exceptions(report.judgements),
+        "guesses": words.describe_guesses(report.guesses, headline),
     }
 
 
@@ -98,9 +97,9 @@ def _tally(report: Report, quantity: Quantity) -> dict[str, Any]:
         "total": counts.total(),
         "verdicts": {name: counts[name] for name in verdicts.VERDICTS},
         "leaning": verdicts.count_leaning(report.judgements, quantity),
-        "mark": verdicts.LEANS,
-        "apart": verdicts.summary_apart(report.judgements, quantity),
-        "control": describe_control(report.controls[quantity]),
+        "mark": words.LEANS,
+        "apart": words.summary_apart(report.judgements, quantity),
+        "control": words.describe_control(report.controls[quantity]),
     }
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from olbench.analysis.results import Entry
-from olbench.analysis.verdicts import BINOMIAL, LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
+from olbench.analysis.verdicts import BINOMIAL, NOT_COMPARABLE, Judgement
 from olbench.errors import plural
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import SECONDS, Quantity
-from olbench.report import grid
+from olbench.report import grid, words
 from olbench.report.grid import Box, Column, Grid, boxes, capitalise, left, list_settings, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
@@ -22,7 +22,7 @@ SHARED_NOTE = (
 
 
 def bold_note(report: Report) -> str:
-    return f"* or bold: {report.results.best_note}"
+    return f"* or bold: {words.describe_best(report.results)}"
 
 
 def settings(entry: Entry) -> str:
@@ -120,7 +120,7 @@ def _ratio_text(entry: Entry, report: Report) -> str:
 
 def printed_text(report: Report, entry: Entry, quantity: Quantity) -> str:
     judgement = report.judgements_of(entry).get(quantity.name)
-    return f"{judgement.reported.printed} {judgement.letter}" if judgement else ""
+    return f"{judgement.reported.printed} {words.letter(judgement)}" if judgement else ""
 
 
 def data(report: Report) -> Mapping[str, Any]:
@@ -265,15 +265,15 @@ def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any
         lines.append(f"difference {quantity.text(judgement.difference, sign='+')}{z}")
     if judgement.basis == BINOMIAL:
         lines.append("compared in standard errors: the paper prints no deviation")
-    lines += [f"{judgement.verdict} {LEANS_MEANING}"] if judgement.leans else []
+    lines += [f"{judgement.verdict} {words.LEANS_MEANING}"] if judgement.leans else []
     lines += [judgement.reason] if judgement.reason else []
     printed = [group_digits(text) for text in judgement.reported.printed.split(" ± ")]
     return {
         "dataset": judgement.dataset,
         "label": judgement.label,
         "verdict": judgement.verdict,
-        "letter": judgement.letter,
-        "rank": list(LETTERS).index(judgement.verdict),
+        "letter": words.letter(judgement),
+        "rank": list(words.LETTERS).index(judgement.verdict),
         "reported": judgement.reported.mean,
         "printed": printed,
         "words": "\n".join(lines),

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from olbench.analysis import single
-from olbench.analysis.stats import CONDITIONAL, POWER, Across, Control, Difference, PairTest
+from olbench.analysis.stats import POWER, Across, Control, Difference, PairTest
 from olbench.records.quantities import Quantity
+from olbench.report import words
 from olbench.report.diagram import critical_difference, fits_beside, order_ranks, stack_ranks
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report
@@ -33,10 +33,10 @@ def within(report: Report, dataset: str) -> Grid:
     best, differences = report.results.within[dataset]
     quantity, rows = report.headline, []
     interval, test = "95% bootstrap", "p (paired t)"
-    counted, condition = "wins/ties/losses", CONDITIONAL
+    counted, condition = "wins/ties/losses", words.CONDITIONAL
     if dataset in report.results.single:
         interval, test, counted = "95% block bootstrap", "p (block bootstrap)", "blocks won/tied/lost"
-        condition = single.CONDITIONAL
+        condition = words.CONDITIONAL_ON_STREAM
     elif report.results.overlap(dataset):
         interval, test = "95% corrected t", "p (corrected t)"
     for each in differences:

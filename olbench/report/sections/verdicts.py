@@ -8,21 +8,20 @@ from olbench.analysis import verdicts
 from olbench.analysis.verdicts import NOT_COMPARABLE, REPRODUCED, Judgement
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import Quantity
+from olbench.report import words
 from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, capitalise, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import judgement_page
 
-LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in verdicts.LETTERS.items())
+LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in words.LETTERS.items())
 
 
 def legend(report: Report) -> str:
     marks = {
-        f"{verdicts.LEANS} {verdicts.LEANS_MEANING}": any(each.leans for each in report.judgements),
-        f"{verdicts.WEAK} {verdicts.WEAK_MEANING}": any(each.weak for each in report.judgements),
-        f"{verdicts.OTHER_SIZE} {verdicts.OTHER_SIZE_MEANING}": any(
-            each.other_size for each in report.judgements
-        ),
+        f"{words.LEANS} {words.LEANS_MEANING}": any(each.leans for each in report.judgements),
+        f"{words.WEAK} {words.WEAK_MEANING}": any(each.weak for each in report.judgements),
+        f"{words.OTHER_SIZE} {words.OTHER_SIZE_MEANING}": any(each.other_size for each in report.judgements),
     }
     return ", ".join((LEGEND, *(text for text, is_used in marks.items() if is_used)))
 
@@ -49,13 +48,13 @@ def verdict_map(report: Report) -> Grid:
     names, rows = report.paper.algorithms, []
     for dataset in shown_datasets(report):
         own = [[report.by_place.get((dataset, name, each.name)) for each in report.judged] for name in names]
-        letters = ["".join(each.letter if each else " " for each in cell) for cell in own]
+        letters = ["".join(words.letter(each) if each else " " for each in cell) for cell in own]
         tau = report.taus.get(dataset)
         rows.append(boxes(dataset, *letters, "" if tau is None else f"{tau:.2f}"))
-    meanings = verdicts.describe_meanings(report.judgements)
+    meanings = words.describe_meanings(report.judgements)
     notes = (
         f"{legend(report)}. Reproduced: {meanings[REPRODUCED]}. Close: {meanings[verdicts.CLOSE]}.",
-        verdicts.describe_exceptions(report.judgements),
+        words.describe_exceptions(report.judgements),
     )
     return Grid(
         f"Verdicts: {' and '.join(quantity.title for quantity in report.judged)}",
@@ -87,7 +86,7 @@ def beside_text(judgement: Judgement, quantity: Quantity) -> str:
         return f"– / {printed}"
     digits = len(printed.partition(".")[2])
     doubt = "?" if judgement.reported.suspect else ""
-    return f"{quantity.text(judgement.mean, digits)} / {printed} {judgement.letter}{doubt}"
+    return f"{quantity.text(judgement.mean, digits)} / {printed} {words.letter(judgement)}{doubt}"
 
 
 def not_reproduced(report: Report) -> Grid:

@@ -10,6 +10,7 @@ from olbench.data.catalog import catalog
 from olbench.errors import escape_controls as show
 from olbench.errors import plural
 from olbench.records.quantities import Quantity
+from olbench.report import words
 from olbench.report.grid import capitalise, count
 from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import is_time, settings
@@ -157,7 +158,7 @@ def _dataset_page(name: str, pairs: Pairs) -> SitePage:
         {
             **_block(run, _by_place(run, run.results.of(name))),
             "board": board_folder(run.protocol, run.headline.name),
-            "note": show(run.results.best_note),
+            "note": show(words.describe_best(run.results)),
             "data": run.results.run.data.get(name),
         }
         for run in _runs_of(pairs)

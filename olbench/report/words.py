@@ -1,0 +1,244 @@
+"""Sentences, marks and legends that several tables share."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from olbench.analysis import comparison, verdicts
+from olbench.analysis.evidence import Identification, WrongLearners, joint_verdicts
+from olbench.analysis.results import Guesses, Results
+from olbench.analysis.verdicts import (
+    BINOMIAL,
+    CLOSE,
+    DEVIATION,
+    DIFFERS,
+    NOT_COMPARABLE,
+    REPRODUCED,
+    Judgement,
+)
+from olbench.errors import count, list_some, plural
+from olbench.records.quantities import CLOSE_RATIO, TOLERANCES, Quantity
+
+if TYPE_CHECKING:
+    from olbench.analysis.forensics import Inquiry
+
+LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
+#: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
+LEANS, LEANS_MEANING = "\N{DEGREE SIGN}", "only because our deviation is larger than the paper's"
+WEAK, WEAK_MEANING = "~", "at least half of the other learners would be reproduced as well"
+OTHER_SIZE, OTHER_SIZE_MEANING = "#", "our data have another size than the paper's"
+UNITS = {
+    DEVIATION: ("deviations", "the larger of the paper's and ours"),
+    BINOMIAL: (
+        "standard errors",
+        "the binomial one of the paper's sample and that of our mean, because the paper prints no deviation",
+    ),
+}
+BINOMIAL_TOO = (
+    "Numbers that the paper prints without a deviation are compared in standard errors: the binomial one of "
+    "the paper's sample and that of our mean."
+)
+CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
+CONDITIONAL_ON_STREAM = "conditional on this stream: over blocks of its own rounds, not over other data"
+COSTS_NOTE = (
+    "Learner size: the bytes of its arrays. Trial memory: the most that one trial holds, counted and not "
+    "measured: the learner, the weights it returns, its order and what is kept of each prediction. The "
+    "examples, which all trials share, are not in it."
+)
+#: The colour of each outcome of a comparison, by the verdict that has it.
+COLOURS = {
+    comparison.BETTER: "reproduced",
+    comparison.WORSE: "differs",
+    comparison.CHANGED: "close",
+    comparison.ALIKE: "not-comparable",
+    comparison.UNTESTED: "open",
+}
+
+
+def letter(judgement: Judgement) -> str:
+    if judgement.verdict == NOT_COMPARABLE:
+        return LETTERS[NOT_COMPARABLE]
+    marks = LEANS * judgement.leans + WEAK * judgement.weak + OTHER_SIZE * bool(judgement.other_size)
+    return LETTERS[judgement.verdict] + marks
+
+
+def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
+    bases = {each.basis for each in judgements}
+    unit, which = UNITS[BINOMIAL if bases == {BINOMIAL} else DEVIATION]
+    rounding = "plus half a unit of the last printed digit"
+    return {
+        REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} {unit} ({which}) {rounding}",
+        CLOSE: f"within {TOLERANCES[CLOSE]:g} {unit} {rounding}, and within a factor of {CLOSE_RATIO:g}",
+        DIFFERS: "further apart",
+        NOT_COMPARABLE: "this run has no such number, or its data, settings or protocol differ",
+    }
+
+
+def describe_exceptions(judgements: Iterable[Judgement]) -> str:
+    return BINOMIAL_TOO if {each.basis for each in judgements} == {DEVIATION, BINOMIAL} else ""
+
+
+def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
+    """Return a line like '58 of 72 mistake rates reproduced (6 only by our larger deviation), 9 close'."""
+    counts, leaning = verdicts.count(judgements, quantity), verdicts.count_leaning(judgements, quantity)
+    other = verdicts.count((each for each in judgements if each.other_size), quantity)[REPRODUCED]
+    remarks = {"only by our larger deviation": leaning, "on data of another size": other}
+    weak = ", ".join(f"{number} {text}" for text, number in remarks.items() if number)
+    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced"
+    line += f"{f' ({weak})' if weak else ''}, {_list_others(counts)}"
+    apart = summary_apart(judgements, quantity)
+    return f"{line}; {apart}" if apart else line
+
+
+def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
+    counts = verdicts.count(judgements, quantity, suspect=True)
+    unexplained = f"unexplained: {counts[REPRODUCED]} of {counts.total()} reproduced, "
+    return unexplained + _list_others(counts) if counts else ""
+
+
+def _list_others(counts: Counter[str]) -> str:
+    line = f"{counts[CLOSE]} close, {counts[DIFFERS]} differ{'s' if counts[DIFFERS] == 1 else ''}"
+    return line + (f", {counts[NOT_COMPARABLE]} not comparable" if counts[NOT_COMPARABLE] else "")
+
+
+def describe_control(found: WrongLearners) -> str:
+    if found.deranged is None:
+        return ""
+    fewest, middle, most = found.deranged
+    return f"with wrong learners {middle:.0f} of {found.total} ({fewest:.0f} to {most:.0f})"
+
+
+def describe_range(found: WrongLearners) -> str:
+    fewest, middle, most = found.deranged or (math.nan, math.nan, math.nan)
+    return f"{middle:.0f} ({fewest:.0f} to {most:.0f})"
+
+
+def describe_identification(found: Identification) -> str:
+    if not found.rows:
+        return ""
+    right = sum(row.is_right for row in found.rows)
+    decisive = sum(row.is_identified for row in found.rows)
+    mistaken = sum(row.is_mistaken for row in found.rows)
+    wrong = f", {mistaken} decisively wrong" if mistaken else ""
+    cells = sum(cell.is_right for cell in found.cells.values())
+    return (
+        f"Blind matching names the right learner in {right} of {len(found.rows)} rows "
+        f"({decisive} decisively{wrong}), {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
+    )
+
+
+def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantity]) -> str:
+    joint = list(joint_verdicts(judgements).values())
+    if len(quantities) < 2 or not joint:
+        return ""
+    every = "both" if len(quantities) == 2 else "every quantity"
+    return f"{joint.count(REPRODUCED)} of {count(len(joint), 'cell')} reproduced in {every}"
+
+
+def describe_inquiries(inquiries: Sequence["Inquiry"]) -> str:
+    reached = sum(bool(inquiry.reached) for inquiry in inquiries)
+    tuned = sum(inquiry.shown.by_tuning for inquiry in inquiries)
+    variants = sum(inquiry.only_variant for inquiry in inquiries)
+    wide = sum(inquiry.only_wide for inquiry in inquiries)
+    return (
+        f"{reached} of {count(len(inquiries), 'pair')} reached by some setting ({variants} only by a "
+        f"variant, {wide} only by our spread); {tuned} by the tuner's pick; "
+        f"{len(inquiries) - reached} by none"
+    )
+
+
+def describe_guesses(found: Guesses, quantity: Quantity, most: int = 6) -> str:
+    listed = [
+        f"{list_some([entry.label for entry in entries], most)} on {dataset} ({quantity.text(guess)})"
+        for dataset, (guess, entries) in found.items()
+    ]
+    if not listed:
+        return ""
+    lead = f"No better than always predicting the more frequent class ({quantity.title} in brackets)"
+    more = f"; and on {len(listed) - most} more data sets" if len(listed) > most + 1 else ""
+    return f"{lead}: {'; '.join(listed[:most] if more else listed)}{more}."
+
+
+def describe_twins(results: Results) -> str:
+    """Return which algorithms are equal, and what follows."""
+    groups: dict[str, list[str]] = {}
+    for label, twin in results.twins.items():
+        groups.setdefault(twin, [twin]).append(label)
+    listed = "; ".join(" = ".join(group) for group in groups.values())
+    return f"Equal in every count of every trial, and ranked once: {listed}" if groups else ""
+
+
+def name_paired_test(results: Results) -> str:
+    corrected = any(map(results.overlap, results.datasets))
+    return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
+
+
+def describe_test(results: Results) -> str:
+    """Return the test of differences from the best, what it is over, and its level."""
+    if results.single:
+        return "moving-block bootstrap over 20 blocks of the stream, 95%"
+    return f"{name_paired_test(results)} over the shared {plural(results.numbered)}, 95%"
+
+
+def describe_best(results: Results) -> str:
+    """Return what bold means."""
+    headline = results.protocol.quantities[0]
+    lead = f"the {headline.best} mean {headline.title}, and all not significantly different from it"
+    return f"{lead} ({describe_test(results)})."
+
+
+def show_bytes(size: int | None) -> str:
+    """Return a size in a unit that suits it; a dash where it is not known.
+
+    >>> show_bytes(152), show_bytes(6_400), show_bytes(5_000_000), show_bytes(None)
+    ('152 B', '6.2 KiB', '4.8 MiB', '–')
+    """
+    if size is None:
+        return "–"
+    value, units = float(size), iter(("B", "KiB", "MiB", "GiB"))
+    unit = next(units)
+    for larger in units:
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
+
+
+def show_rate(rate: float | None) -> str:
+    """Return examples per second to three digits; a dash where they are not known.
+
+    >>> show_rate(1_234_567.0), show_rate(12.345), show_rate(None)
+    ('1,230,000', '12.3', '–')
+    """
+    if rate is None:
+        return "–"
+    digits = 2 - math.floor(math.log10(rate))
+    return f"{round(rate, digits):,.{max(0, digits)}f}"
+
+
+def show_change(change: comparison.MeanChange) -> str:
+    return change.quantity.text(change.difference, sign="+")
+
+
+def describe_left_out(compared: comparison.ComparedRuns) -> list[str]:
+    """Return why changes are not tested, and how many rows only one run has."""
+    notes = _explain_untested(compared)
+    for title, run in zip(compared.titles, compared.runs, strict=True):
+        alone = sum((entry.dataset, entry.label) not in compared.rows for entry in run.entries if entry.done)
+        if alone:
+            notes.append(f"{title}: {count(alone, 'row')} that no other run has")
+    return notes
+
+
+def _explain_untested(compared: comparison.ComparedRuns) -> list[str]:
+    datasets = {dataset for dataset, _ in compared.rows}
+    sentences = []
+    for (title, reason), untested in compared.find_untested().items():
+        if reason == comparison.OTHER_DATA:
+            sentences += [f"{name}: {reason} in all runs, so no change is tested" for name in untested]
+        else:
+            where = "on any data set" if len(untested) == len(datasets) else f"on {', '.join(untested)}"
+            lead = f"{title}: {reason}, so the orders are not shared and no change is tested"
+            sentences.append(f"{lead} {where}")
+    return list(dict.fromkeys(sentences))
