@@ -1,7 +1,8 @@
-"""One test of many cases."""
+"""What tests share: one test of many cases, and a correction of p-values by its definition."""
 
 import functools
 import inspect
+from itertools import combinations
 
 
 def for_each(names, cases):
@@ -29,3 +30,9 @@ def for_each(names, cases):
         return loop
 
     return decorate
+
+
+def correct_by_closed_testing(p):
+    """Return Holm's p-values: a hypothesis is rejected if Bonferroni rejects every set that has it."""
+    sets = [each for size in range(1, len(p) + 1) for each in combinations(range(len(p)), size)]
+    return [max(min(1, len(s) * min(p[j] for j in s)) for s in sets if i in s) for i in range(len(p))]

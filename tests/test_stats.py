@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats as reference
 
 from olbench.analysis import stats
-from tests.cases import for_each
+from tests.cases import correct_by_closed_testing, for_each
 
 #: Demšar, JMLR 7 (2006), Table 5a: critical values of the two-tailed Nemenyi test at 5%.
 DEMSAR = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102, 10: 3.164}
@@ -103,6 +103,21 @@ def test_wins_ties_and_losses_add_up_and_the_interval_holds_the_mean(table):
         assert each.wins + each.ties + each.losses == table.shape[1]
         assert each.low - 1e-12 <= each.mean <= each.high + 1e-12
         assert each.mean >= -1e-12
+
+
+def test_comparisons_with_the_best_are_corrected_for_their_number():
+    random = np.random.default_rng(7)
+    rates = {f"a{shift}": random.normal(0.2 + shift / 500, 0.01, 12) for shift in range(7)}
+    # One shared permutation allows no test, and is not counted.
+    rates["once"] = np.append(np.full(11, np.nan), 0.9)
+    best, found = stats.within(rates)
+    *tested, once = found
+    p = [reference.ttest_rel(rates[each.label], rates[best]).pvalue for each in tested]
+    assert [each.p for each in tested] == pytest.approx(p)
+    assert [each.adjusted for each in tested] == pytest.approx(correct_by_closed_testing(p))
+    assert any(each.p < stats.LEVEL <= each.adjusted for each in tested)
+    assert once.label == "once"
+    assert math.isnan(once.adjusted)
 
 
 def test_the_bootstrap_is_fixed_by_its_seed():

@@ -53,6 +53,7 @@ class Difference:
     """An algorithm minus the best one on a data set, over the permutations that both have.
 
     The interval is the bootstrap's or, where trials share training rows, that of the corrected t-test.
+    `adjusted` is p with Holm's correction over the comparisons with the best of this data set.
     """
 
     label: str
@@ -64,6 +65,7 @@ class Difference:
     losses: int
     p: float
     detectable: float
+    adjusted: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -224,11 +226,11 @@ def within(
     """
     losses = _orient(values, better)
     best = _best(losses)
-    differences = [
+    differences = _adjust(
         _difference(label, losses[label], losses[best], seed, resamples, overlap)
         for label in _labels_present(losses)
         if label != best
-    ]
+    )
     if better == "higher":
         turned = (replace(each, mean=-each.mean, low=-each.high, high=-each.low) for each in differences)
         return best, list(turned)
@@ -254,7 +256,13 @@ def compare_streams(
         signs = (each.above, each.equal, each.below)
         signs = signs if quantity.better == "higher" else signs[::-1]
         found.append(Difference(label, each.value, each.low, each.high, *signs, each.p, each.detectable))
-    return best, found
+    return best, _adjust(found)
+
+
+def _adjust(differences: Iterable[Difference]) -> list[Difference]:
+    found = list(differences)
+    adjusted = holm([each.p for each in found])
+    return [replace(each, adjusted=q) for each, q in zip(found, adjusted, strict=True)]
 
 
 def _formula(quantity: Quantity) -> Callable[..., Any]:
@@ -412,12 +420,15 @@ def critical_difference(k: int, n: int, level: float = LEVEL) -> float:
 def holm(p: Sequence[float]) -> list[float]:
     """Return the p-values adjusted by Holm's step-down procedure (1979), to compare with the level itself.
 
+    NaN means that nothing was tested: it does not count, and stays.
+
     >>> [round(each, 3) for each in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
     values = np.asarray(p, np.float64)
     order = np.argsort(values, kind="stable")
-    stepped = np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1))
+    tests = int(np.count_nonzero(~np.isnan(values)))
+    stepped = np.maximum.accumulate(values[order] * (tests - np.arange(values.size)))
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(stepped, 1.0)
     return [float(each) for each in adjusted]

@@ -17,6 +17,7 @@ from olbench.report.renderers import Screen, get_format
 from olbench.report.sections.comparison import comparison_document
 from olbench.report.sections.curves import page
 from olbench.report.sections.provenance import changed_settings
+from tests.cases import correct_by_closed_testing
 
 FORGETFUL = {"id": "arow", "forgetting": 0.99, "name": "forgetful"}
 
@@ -81,6 +82,8 @@ def test_differences_come_from_blocks_of_rounds(folder, measure):
         assert each.mean == pytest.approx(means[each.label] - means[best], abs=1e-12)
         assert each.low <= each.mean <= each.high
         assert each.wins + each.ties + each.losses == 20
+    p = [each.p for each in differences]
+    assert [each.adjusted for each in differences] == pytest.approx(correct_by_closed_testing(p))
     found = {each.label: each for each in differences}
     assert found["no-change"].p < 0.01
     assert not report.results.is_best(next(e for e in report.rows if e.label == "no-change"))
