@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,10 +20,12 @@ from olbench.records.run_file import CellFacts
 from olbench.records.trial import Record
 
 Floats = NDArray[np.float64]
-#: Numbers begin at multiples of this many bytes.
-ALIGNED = 8
-
 Numbers = NDArray[Any]
+#: In the cache, numbers begin at multiples of this many bytes.
+ALIGNED = 8
+#: The keys of arrays in the JSON of the cache: those of numbers have a place in the bytes after it.
+NUMBERS, OBJECTS = "numbers of an array", "objects of an array"
+ORIGIN = ("dataset", "algorithm", "options")
 
 
 class Columns(NamedTuple):
@@ -35,77 +37,57 @@ class Columns(NamedTuple):
     recorded_setting: dict[str, Any]
 
 
-def hash_run(folder: Path) -> str:
-    names = (run_file.NAME, ledger.NAME, ledger.PACKED)
-    return remembered.hash_files(*(folder / name for name in names))
-
-
-def read(folder: Path, mark: str) -> list[Columns] | None:
-    body = remembered.recall(folder, "columns", mark)
-    if body is None:
-        return None
-    text, _, numbers = body.partition(b"\n")
-    room = bytearray(numbers)  # arrays in it can be written, as those of a record that was just read
-    return [
-        Columns(
-            {name: _decode(column, room) for name, column in columns.items()},
-            tuple(failures),
-            tuned,
-            _decode(points, room),
-            {name: _decode(curve, room) for name, curve in curves.items()},
-            setting,
-        )
-        for columns, failures, tuned, points, curves, setting in json.loads(text)
-    ]
-
-
-def write(folder: Path, mark: str, cells: Iterable[Columns]) -> None:
-    room = bytearray()
-    plain = [
-        cell._replace(
-            columns={name: _encode(column, room) for name, column in cell.columns.items()},
-            points=_encode(cell.points, room),
-            curves={name: _encode(curve, room) for name, curve in cell.curves.items()},
-        )
-        for cell in cells
-    ]
-    remembered.remember(folder, "columns", mark, json.dumps(plain).encode() + b"\n" + room)
-
-
-def _encode(values: Numbers, room: bytearray) -> Any:
-    """Return values as JSON: numbers as a place in `room`, one text for all as such, others as a list."""
-    if values.dtype == object:
-        texts = set(values.tolist()) if all(isinstance(value, str) for value in values) else ()
-        return {"all": values[0], "size": len(values)} if len(texts) == 1 else {"values": values.tolist()}
-    begin = len(room)
-    room += values.tobytes()
-    room += bytes(-len(room) % ALIGNED)
-    return [values.dtype.str, values.shape, begin]
-
-
-def _decode(found: Any, room: bytearray) -> Numbers:
-    if isinstance(found, dict):
-        values = found["values"] if "values" in found else [found["all"]] * found["size"]
-        return np.array([*values, None], object)[:-1]  # NumPy would look into lists of equal length
-    kind, shape, begin = found
-    return np.frombuffer(room, kind, math.prod(shape), begin).reshape(shape)
-
-
 def read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:
     """Return the trials of each cell, from the cache folder if a long record is as it was last read."""
     # A run that goes on would be kept again and again, and a user's own protocol is not among our sources.
-    folder = run.folder
     is_ours = type(run.protocol).__module__.startswith("olbench.")
     is_long = sum(len(cell.keys) for cell in run.file.cells) >= remembered.FEWEST
-    is_kept = is_kept and is_ours and is_long and bool(run.file.end) and not is_bundle(folder)
-    mark = hash_run(folder) if is_kept else ""
-    if mark and (columns := read(folder, mark)):
+    is_kept = is_kept and is_ours and is_long and bool(run.file.end) and not is_bundle(run.folder)
+    mark = _hash_run(run.folder) if is_kept else ""
+    if mark and (columns := _recall(run.folder, mark)):
         return columns
-    records = ledger.latest(_pack_curves(record, run.protocol) for record in ledger.each(folder))
+    records = ledger.latest(_pack_curves(record, run.protocol) for record in ledger.each(run.folder))
     columns = list(_Reading(run, records).columns())
-    if mark and hash_run(folder) == mark:
-        write(folder, mark, columns)
+    if mark and _hash_run(run.folder) == mark:
+        numbers = bytearray()
+        text = json.dumps(columns, default=lambda array: _encode(array, numbers))
+        remembered.remember(run.folder, "columns", mark, text.encode() + b"\n" + numbers)
     return columns
+
+
+def _hash_run(folder: Path) -> str:
+    return remembered.hash_files(*(folder / name for name in (run_file.NAME, ledger.NAME, ledger.PACKED)))
+
+
+def _recall(folder: Path, mark: str) -> list[Columns] | None:
+    body = remembered.recall(folder, "columns", mark)
+    if body is None:
+        return None
+    text, _, rest = body.partition(b"\n")
+    numbers = bytearray(rest)  # arrays in it can be written, as those of a record that was just read
+    cells = json.loads(text, object_hook=lambda found: _decode(found, numbers))
+    return [Columns(columns, tuple(failures), *others) for columns, failures, *others in cells]
+
+
+def _encode(array: Numbers, numbers: bytearray) -> dict[str, Any]:
+    if array.dtype == object:
+        return {OBJECTS: array.tolist()}
+    begin = len(numbers)
+    numbers += array.tobytes() + bytes(-array.nbytes % ALIGNED)
+    return {NUMBERS: [array.dtype.str, array.shape, begin]}
+
+
+def _decode(found: dict[str, Any], numbers: bytearray) -> Any:
+    if OBJECTS in found:
+        return _as_objects(found[OBJECTS])
+    if NUMBERS not in found:
+        return found
+    kind, shape, begin = found[NUMBERS]
+    return np.frombuffer(numbers, kind, math.prod(shape), begin).reshape(shape)
+
+
+def _as_objects(values: list[Any]) -> Numbers:
+    return np.array([*values, None], object)[:-1]  # NumPy would look into lists of equal length
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:
@@ -116,27 +98,20 @@ def _pack_curves(record: Record, protocol: Protocol) -> Record:
                 numbers = curve[each.name]
                 if each.level:  # a level may be undefined
                     numbers = [math.nan if value is None else value for value in numbers]
-                points, values = _as_points(curve[each.along]), _as_numbers(numbers)
-                curve[each.along], curve[each.name] = points, values.astype(np.float64)
+                points, values = _as_numbers(curve[each.along], np.int64), _as_numbers(numbers, np.float64)
+                curve[each.along], curve[each.name] = points, values
     return record
 
 
-def _as_points(values: Any) -> NDArray[np.int64]:
-    found = _as_numbers(values)
-    if found.dtype == np.int64:
-        return found
-    with np.errstate(invalid="ignore"):
-        points = found.astype(np.int64)
-    if not np.array_equal(points, found):
-        raise TypeError
-    return points
-
-
-def _as_numbers(values: Any) -> NDArray[Any]:
+def _as_numbers(values: Any, kind: type[np.generic]) -> Numbers:
     found = np.asarray(values)
     if found.dtype.kind not in "if" or found.ndim != 1:
         raise TypeError
-    return found
+    with np.errstate(invalid="ignore"):
+        numbers = found.astype(kind, copy=False)
+    if kind is np.int64 and not np.array_equal(numbers, found):
+        raise TypeError
+    return numbers
 
 
 class _Reading:
@@ -184,12 +159,8 @@ class _Reading:
     def _records_of(self, cell: CellFacts) -> list[Record]:
         if cell.params is not None:
             return self.run.trials_of(cell, self.records)
-        names = ("dataset", "algorithm", "options")
-        return [
-            record
-            for record in self.failed_tuning
-            if all(record[name] == getattr(cell, name) for name in names)
-        ]
+        own = cell.dataset, cell.algorithm, cell.options
+        return [each for each in self.failed_tuning if tuple(map(each.get, ORIGIN)) == own]
 
     def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
         series = self.protocol.series
@@ -246,7 +217,7 @@ def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
     if math.isnan(absent):
         values = [math.nan if value is None else value for value in values]
     numeric = all(isinstance(value, int | float) for value in values)
-    return np.array(values) if numeric and values else np.array([*values, None], object)[:-1]
+    return np.array(values) if numeric and values else _as_objects(values)
 
 
 def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
@@ -260,14 +231,8 @@ def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
 
 
 def measured_columns(protocol: Protocol) -> list[str]:
-    return [
-        "number",
-        *(each.name for each in numbers_of(protocol)),
-        STATE_BYTES.name,
-        "timing",
-        "choice",
-        "arrays",
-    ]
+    numbers = (each.name for each in numbers_of(protocol))
+    return ["number", *numbers, STATE_BYTES.name, "timing", "choice", "arrays"]
 
 
 def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:
