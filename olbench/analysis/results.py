@@ -36,7 +36,7 @@ from olbench.records.quantities import (
     Quantity,
     mean_and_deviation,
 )
-from olbench.records.run_file import CellFacts, RunFile
+from olbench.records.run_file import CellFacts, DataFacts, RunFile
 from olbench.records.shipped import REFERENCE, find_run
 
 if TYPE_CHECKING:
@@ -256,7 +256,10 @@ class Results:
 
     @cached_property
     def _costs(self) -> dict[tuple[str, str], Costs]:
-        return {(each.dataset, each.label): find_costs(self, each) for each in self.entries}
+        return {
+            (each.dataset, each.label): _find_costs(each, self.run.data.get(each.dataset))
+            for each in self.entries
+        }
 
     def state_bytes(self, dataset: str, algorithm: str) -> int | None:
         """Return the bytes of the learner of an algorithm, by its label or id; None if they are not known.
@@ -499,23 +502,21 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
     return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
 
 
-def find_costs(results: Results, entry: Entry) -> Costs:
-    state, origin = _find_state(results, entry)
-    return Costs(state, origin, _find_peak(results, entry, state), _find_rate(entry))
-
-
-def _find_state(results: Results, entry: Entry) -> tuple[int | None, str]:
+def _find_costs(entry: Entry, data: DataFacts | None) -> Costs:
     recorded = entry.columns[STATE_BYTES.name]
+    state, origin = None, ""
     if entry.done and not np.isnan(recorded).any():
-        return round(float(recorded.mean())), RECORDED
-    derived = derive_state(results, entry)
-    return derived, DERIVED if derived is not None else ""
+        state, origin = round(float(recorded.mean())), RECORDED
+    elif entry.done and data is not None and (state := _derive_state(entry, data)) is not None:
+        origin = DERIVED
+    peak, setting = None, entry.recorded_setting
+    if data is not None and state is not None:
+        held = scratch_bytes(list_wanted(entry.protocol, "report"), data.rows, setting)
+        peak = add_weights(state, data.features, setting.get("classes", 1)) + held
+    return Costs(state, origin, peak, _find_rate(entry))
 
 
-def derive_state(results: Results, entry: Entry) -> int | None:
-    facts = results.run.data.get(entry.dataset)
-    if facts is None or not entry.done:
-        return None
+def _derive_state(entry: Entry, data: DataFacts) -> int | None:
     try:
         algorithm = make_algorithm(entry.algorithm, **entry.options)
     except UserError:  # a plugin that is not loaded
@@ -523,16 +524,7 @@ def derive_state(results: Results, entry: Entry) -> int | None:
     setting = entry.recorded_setting
     # Bias is a feature of its own, which trials add if they scale the features themselves.
     added = "bias" in setting or entry.protocol.experiment.adds_bias
-    return count_state_bytes(algorithm, facts.features + added, setting.get("classes", 1))
-
-
-def _find_peak(results: Results, entry: Entry, state: int | None) -> int | None:
-    facts = results.run.data.get(entry.dataset)
-    if facts is None or state is None:
-        return None
-    setting: Mapping[str, Any] = entry.recorded_setting
-    held = scratch_bytes(list_wanted(entry.protocol, "report"), facts.rows, setting)
-    return add_weights(state, facts.features, setting.get("classes", 1)) + held
+    return count_state_bytes(algorithm, data.features + added, setting.get("classes", 1))
 
 
 def _find_rate(entry: Entry) -> float | None:
@@ -549,28 +541,26 @@ def _find_rate(entry: Entry) -> float | None:
     return examples / seconds if examples > 0 and seconds > 0 else None
 
 
-def majority_share(results: Results, dataset: str) -> float | None:
-    facts = results.run.data.get(dataset)
-    if facts is None or not facts.rows:
-        return None
-    if facts.majority:
-        return facts.majority / facts.rows
-    entry = catalog().get(dataset)
-    if entry is None or not entry.labels or entry.fingerprint != facts.fingerprint:
-        return None
-    return max(entry.labels.values()) / sum(entry.labels.values())
-
-
 def find_guesses(results: Results) -> Guesses:
     headline = results.protocol.quantities[0]
     found: Guesses = {}
     for dataset in results.datasets:
-        share = majority_share(results, dataset)
+        share = _find_majority(results, dataset)
         guess = None if share is None else headline.guess(share)
         if guess is not None:
             entries = [e for e in results.of(dataset) if not headline.is_better(e.mean(headline), guess)]
             found |= {dataset: (guess, entries)} if entries else {}
     return found
+
+
+def _find_majority(results: Results, dataset: str) -> float | None:
+    facts, entry = results.run.data.get(dataset), catalog().get(dataset)
+    if facts is None or not facts.rows:
+        return None
+    if facts.majority:
+        return facts.majority / facts.rows
+    is_known = entry is not None and entry.labels and entry.fingerprint == facts.fingerprint
+    return max(entry.labels.values()) / sum(entry.labels.values()) if entry and is_known else None
 
 
 def load_results(
