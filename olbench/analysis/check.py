@@ -152,9 +152,11 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     write_text(path, f'{{{head},\n"rows": [\n{lines}\n]}}\n')
 
 
-CAUSES = ("protocol", "seed", "data", "parameters")
 HARMLESS = ("new", "note")
 WORSE, BETTER = "worse", "better"
+#: Causes come first, then what changed, then what is not on both sides.
+ORDER = {"data": 0, "parameters": 1, "missing": 3, "new": 4}
+CHANGED = 2
 
 
 @dataclass(frozen=True)
@@ -169,17 +171,12 @@ class Shift:
     numbers: tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"{self.title} {' -> '.join(self._shown())}"
-
-    def _shown(self) -> tuple[str, str]:
+        sign, unit = (" %", 100) if self.percent else ("", 1)
         for digits in range(1, 7):
-            shown = self._show(self.before, digits), self._show(self.now, digits)
-            if shown[0] != shown[1]:
+            before, now = (f"{unit * value:,.{digits}f}{sign}" for value in (self.before, self.now))
+            if before != now:
                 break
-        return shown
-
-    def _show(self, value: float, digits: int) -> str:
-        return f"{100 * value:.{digits}f} %" if self.percent else f"{value:,.{digits}f}"
+        return f"{self.title} {before} -> {now}"
 
 
 @dataclass(frozen=True)
@@ -217,17 +214,40 @@ def compare(
 
     The tolerance is in the unit of each quantity. Counts are compared as fractions of the number of examples.
     """
-    for kind, old, new, why in (
+    for kind, first, then, why in (
         ("protocol", before.protocol, now.protocol, "another protocol measures other things"),
         ("seed", before.seed, now.seed, "other orders give other counts"),
     ):
-        if old != new:
-            message = f"the {kind} changed: {old} -> {new}; {why}, so nothing was compared"
+        if first != then:
+            message = f"the {kind} changed: {first} -> {then}; {why}, so nothing was compared"
             return Comparison(0, 0, (Remark(kind, message),))
     if only:
         names = [_find_compared(name, protocol) for name in only]
         before, now = _select(before, names), _select(now, names)
-    return _Comparer(before, now, tolerance, protocol).compare()
+    old, new = ({(row["dataset"], row["algorithm"]): row for row in each.rows} for each in (before, now))
+    shared = [(row, new[key]) for key, row in old.items() if key in new]
+    findings = _find_other_data(shared)
+    other = {finding.dataset for finding in findings}
+    shared = [pair for pair in shared if pair[0]["dataset"] not in other]
+    findings += [each for pair in shared for each in _compare_rows(*pair, protocol, tolerance)]
+    versions = _list_changes(before.versions, now.versions) if before.versions else []
+    if versions and any(_order(each) == CHANGED for each in findings):
+        findings.append(Remark("note", f"other versions than in the baseline: {', '.join(versions)}"))
+    findings += [
+        Remark("missing", f"{_name(row)}: missing now", *key) for key, row in old.items() if key not in new
+    ]
+    findings += [
+        Remark("new", f"{_name(row)}: {lacking}not in the baseline; add it with --update", *key)
+        for key, row in new.items()
+        if (lacking := _list_lacking(old.get(key), row)) is not None
+    ]
+    compared = sum(len(pairs) for each in shared for pairs in _pair_counts(*each).values())
+    changed = sum(shift.trials for each in findings for shift in each.shifts)
+    return Comparison(compared, changed, tuple(sorted(findings, key=_order)))
+
+
+def _order(finding: Remark) -> int:
+    return ORDER.get(finding.kind, CHANGED)
 
 
 def _find_compared(name: str, protocol: Protocol) -> str:
@@ -246,122 +266,73 @@ def _select(baseline: Baseline, names: Sequence[str]) -> Baseline:
     return replace(baseline, rows=tuple(row for row in rows if row.keys() - set(ABOUT)))
 
 
-class _Comparer:
-    def __init__(self, before: Baseline, now: Baseline, tolerance: float, protocol: Protocol):
-        self.before, self.now, self.tolerance, self.protocol = before, now, tolerance, protocol
-        self.quantities = {each.compared: each for each in protocol.quantities}
-        self.old, self.new = by_cell(before), by_cell(now)
-        self.compared = self.changed = 0
+def _find_other_data(shared: Sequence[tuple[Row, Row]]) -> list[Remark]:
+    pairs: dict[str, list[tuple[Row, Row]]] = {}
+    for old, new in shared:
+        if old["fingerprint"] != new["fingerprint"]:
+            pairs.setdefault(old["dataset"], []).append((old, new))
+    findings = []
+    for dataset, own in sorted(pairs.items()):
+        old, new = own[0]
+        sizes = [count(row["n"], "example") for row in own[0] if "n" in row]
+        grown = f"{' -> '.join(sizes)}, " if len(set(sizes)) == 2 else ""
+        prints = f"{old['fingerprint'][:12]} -> {new['fingerprint'][:12]}"
+        changed = f"{dataset}: the data changed ({grown}fingerprint {prints})"
+        findings.append(Remark("data", f"{changed}; {count(len(own), 'result')} not compared", dataset))
+    return findings
 
-    def compare(self) -> Comparison:
-        other_data = list(self._other_data())
-        changed = {finding.dataset for finding in other_data}
-        findings: list[Remark] = []
-        for key, row in self.old.items():
-            if key in self.new and row["dataset"] not in changed:
-                findings += self._compare_rows(row, self.new[key])
-        causes = [finding for finding in findings if finding.kind in CAUSES]
-        missing = [finding for finding in findings if finding.kind == "missing"]
-        others = [finding for finding in findings if finding.kind not in (*CAUSES, "missing")]
-        gone = [
-            Remark("missing", f"{_name(row)}: missing now", row["dataset"], row["algorithm"])
-            for key, row in self.old.items()
-            if key not in self.new
-        ]
-        absent = "not in the baseline; add it with --update"
-        added = [
-            Remark("new", f"{_name(row)}: {lacking}{absent}", row["dataset"], row["algorithm"])
-            for key, row in self.new.items()
-            if (lacking := _list_lacking(self.old.get(key), row)) is not None
-        ]
-        notes = self._notes() if others else []
-        return Comparison(
-            self.compared, self.changed, (*other_data, *causes, *others, *notes, *missing, *gone, *added)
-        )
 
-    def _other_data(self) -> Iterator[Remark]:
-        seen: dict[str, list[tuple[Row, Row]]] = {}
-        for key in self.old.keys() & self.new.keys():
-            old, new = self.old[key], self.new[key]
-            if old["fingerprint"] != new["fingerprint"]:
-                seen.setdefault(old["dataset"], []).append((old, new))
-        for dataset, pairs in sorted(seen.items()):
-            old, new = pairs[0]
-            sizes = [count(row["n"], "example") for row in (old, new) if "n" in row]
-            grown = f"{' -> '.join(sizes)}, " if len(set(sizes)) == 2 else ""
-            prints = f"{old['fingerprint'][:12]} -> {new['fingerprint'][:12]}"
-            results = count(len(pairs), "result")
-            changed = f"{dataset}: the data changed ({grown}fingerprint {prints})"
-            yield Remark("data", f"{changed}; {results} not compared", dataset)
+def _pair_counts(old: Row, new: Row) -> dict[str, list[tuple[float, float]]]:
+    names = (name for name in old if name not in ABOUT)
+    return {name: list(zip(old[name], new.get(name, ()), strict=False)) for name in names}
 
-    def _compare_rows(self, old: Row, new: Row) -> Iterator[Remark]:
-        shifts, lacking = [], 0
-        for name in (name for name in old if name not in ABOUT):
-            pairs = list(zip(old[name], new.get(name, []), strict=False))
-            lacking = max(lacking, len(old[name]) - len(pairs))
-            quantity = self.quantities.get(name)  # None if the config no longer measures it
-            is_count = quantity is not None and bool(quantity.ratio or quantity.whole)
-            allowed = self.tolerance * (old.get("n", 1) if is_count else 1.0)
-            apart = [place for place, (first, after) in enumerate(pairs) if abs(after - first) > allowed]
-            self.compared += len(pairs)
-            self.changed += len(apart)
-            if apart:
-                shifts.append(self._shift(name, pairs, apart, old.get("n"), new.get("n")))
-        place = {"dataset": old["dataset"], "algorithm": old["algorithm"]}
-        if shifts:
-            yield Remark(*self._judge(old, new, shifts), **place, shifts=tuple(shifts))
-        if lacking:
-            trials = count(lacking, self.protocol.numbered)
-            yield Remark("missing", f"{_name(old)}: {trials} missing now", **place)
 
-    def _shift(
-        self,
-        name: str,
-        pairs: Sequence[tuple[float, float]],
-        apart: Sequence[int],
-        n: int | None,
-        m: int | None,
-    ) -> Shift:
-        quantity = self.quantities[name]
-        before, now = (statistics.fmean(side) for side in zip(*pairs, strict=True))
-        is_rate = quantity.ratio is not None and quantity.ratio[1] == "n" and n and m
-        if is_rate and n and m:
-            before, now = before / n, now / m
-        title = quantity.title if is_rate or not quantity.ratio else name.replace("_", " ")
-        percent = bool(is_rate) or (quantity.percent and not quantity.ratio)
-        return Shift(
-            name, title.removesuffix(" (%)"), before, now, len(apart), len(pairs), percent, tuple(apart)
-        )
-
-    def _judge(self, old: Row, new: Row, shifts: Sequence[Shift]) -> tuple[str, str]:
+def _compare_rows(old: Row, new: Row, protocol: Protocol, tolerance: float) -> Iterator[Remark]:
+    place, paired = (old["dataset"], old["algorithm"]), _pair_counts(old, new)
+    quantities = {each.compared: each for each in protocol.quantities}
+    # What the config no longer measures is not compared.
+    measured = ((quantities[name], pairs) for name, pairs in paired.items() if name in quantities)
+    found = [_find_shift(*each, old, new, tolerance) for each in measured]
+    if shifts := tuple(filter(None, found)):
         shown = "; ".join(map(str, shifts))
-        altered = "; ".join(_differences(old, new))
-        if altered:
-            return "parameters", f"{_name(old)}: the parameters changed ({altered}); {shown}"
-        kind = self._direction(shifts[0])
-        chosen = _list_changes(old.get("params", {}), new.get("params", {}))
-        tuned = f"; the tuning now chooses {', '.join(chosen)}" if chosen else ""
-        # A trial whose updates changed has changed, also if its mistakes have not.
-        changed = {number for shift in shifts for number in shift.numbers}
-        of, trials = max(shift.of for shift in shifts), plural(self.protocol.numbered)
-        trials = f"{len(changed)} of {of} {trials} changed"
-        return kind, f"{_name(old)}: {shown}, {kind} ({trials}){tuned}"
-
-    def _direction(self, shift: Shift) -> str:
-        headline, quantity = self.protocol.quantities[0], self.quantities[shift.quantity]
-        if quantity is not headline or headline.better == "neither" or shift.now == shift.before:
-            return "changed"
-        return BETTER if headline.is_better(shift.now, shift.before) else WORSE
-
-    def _notes(self) -> list[Remark]:
-        changed = _list_changes(self.before.versions, self.now.versions) if self.before.versions else []
-        if not changed:
-            return []
-        return [Remark("note", f"other versions than in the baseline: {', '.join(changed)}")]
+        if altered := "; ".join(_differences(old, new)):
+            message = f"{_name(old)}: the parameters changed ({altered}); {shown}"
+            yield Remark("parameters", message, *place, shifts)
+        else:
+            kind = _find_direction(shifts[0], quantities[shifts[0].quantity], protocol.quantities[0])
+            chosen = _list_changes(old.get("params", {}), new.get("params", {}))
+            tuned = f"; the tuning now chooses {', '.join(chosen)}" if chosen else ""
+            # A trial whose updates changed has changed, also if its mistakes have not.
+            changed = {number for shift in shifts for number in shift.numbers}
+            of, trials = max(shift.of for shift in shifts), plural(protocol.numbered)
+            moved = f"{len(changed)} of {of} {trials} changed"
+            yield Remark(kind, f"{_name(old)}: {shown}, {kind} ({moved}){tuned}", *place, shifts)
+    if lacking := max((len(old[name]) - len(pairs) for name, pairs in paired.items()), default=0):
+        yield Remark("missing", f"{_name(old)}: {count(lacking, protocol.numbered)} missing now", *place)
 
 
-def by_cell(baseline: Baseline) -> dict[tuple[str, str], Row]:
-    return {(row["dataset"], row["algorithm"]): row for row in baseline.rows}
+def _find_shift(
+    quantity: Quantity, pairs: Sequence[tuple[float, float]], old: Row, new: Row, tolerance: float
+) -> Shift | None:
+    is_count = bool(quantity.ratio or quantity.whole)
+    allowed = tolerance * (old.get("n", 1) if is_count else 1.0)
+    apart = tuple(place for place, (first, after) in enumerate(pairs) if abs(after - first) > allowed)
+    if not apart:
+        return None
+    name, n, m = quantity.compared, old.get("n"), new.get("n")
+    before, now = (statistics.fmean(side) for side in zip(*pairs, strict=True))
+    is_rate = False
+    if quantity.ratio and quantity.ratio[1] == "n" and n and m:
+        is_rate, before, now = True, before / n, now / m
+    title = quantity.title if is_rate or not quantity.ratio else name.replace("_", " ")
+    percent = is_rate or (quantity.percent and not quantity.ratio)
+    return Shift(name, title.removesuffix(" (%)"), before, now, len(apart), len(pairs), percent, apart)
+
+
+def _find_direction(shift: Shift, quantity: Quantity, headline: Quantity) -> str:
+    if quantity is not headline or headline.better == "neither" or shift.now == shift.before:
+        return "changed"
+    return BETTER if headline.is_better(shift.now, shift.before) else WORSE
 
 
 def _list_lacking(old: Row | None, new: Row) -> str | None:
