@@ -19,6 +19,7 @@ from olbench.records.quantities import Quantity
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Losses = tuple[Floats, tuple[str, ...], tuple[str, ...]]
 COUNTS, PAIRS = "counts", "pairs"
 LEVEL = 0.05
 POWER = 0.8
@@ -162,10 +163,8 @@ def resampled_t(first: Floats, second: Floats, overlap: float) -> PairedTest:
     `overlap` is n_test / n_train. Zero gives the ordinary paired t-test.
     """
     apart = _paired_differences(first, second)
-    if not apart.size:
-        return PairedTest(math.nan, math.nan, math.nan, math.nan, math.nan)
-    mean = float(apart.mean())
-    if apart.size == 1:
+    mean = float(apart.mean()) if apart.size else math.nan
+    if apart.size < 2:
         return PairedTest(mean, math.nan, math.nan, math.nan, math.nan)
     if not np.ptp(apart):
         return PairedTest(mean, mean, mean, float(mean == 0), 0.0)
@@ -283,7 +282,15 @@ def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> A
     Only data sets with a number for every algorithm count.
     """
     found = _tabulate(means, better)
-    return found if isinstance(found, str) else _test_all(*found)
+    if isinstance(found, str):
+        return found
+    table, datasets, labels = found
+    n, k = table.shape
+    ranks, critical = _average_ranks(table, labels), critical_difference(k, n)
+    friedman = _friedman(table)
+    tests = (*friedman, *_iman_davenport(friedman[0], n, k))
+    pairs, groups = _pairs(table, labels), _groups(ranks, critical)
+    return Across(datasets, labels, ranks, *tests, critical, pairs, groups, _power(n, k, critical))
 
 
 def against_control(
@@ -364,25 +371,29 @@ def rank_intervals(
     return {label: _bootstrap(ranks, seed=0, resamples=10_000) for label, ranks in columns}
 
 
-def _tabulate(
-    means: Mapping[str, Mapping[str, float]], better: str
-) -> tuple[Floats, tuple[str, ...], tuple[str, ...]] | str:
-    labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
-    datasets = tuple(name for name, row in means.items() if is_complete(row, labels))
+def _tabulate(means: Mapping[str, Mapping[str, float]], better: str) -> Losses | str:
+    found = losses, _, labels = _find_losses(means, better)
     if len(labels) < 3:
         return f"a comparison over data sets needs 3 algorithms; this run has {len(labels)}"
-    if len(datasets) < 3:
+    if len(losses) < 3:
         return (
             f"a comparison over data sets needs 3 data sets that have all {len(labels)} algorithms; "
-            f"this run has {len(datasets)}"
+            f"this run has {len(losses)}"
         )
+    return found
+
+
+def _find_losses(means: Mapping[str, Mapping[str, float]], better: str) -> Losses:
+    """Return the losses on the data sets that have every algorithm, with these data sets and the labels."""
+    labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
+    datasets = tuple(name for name, row in means.items() if is_complete(row, labels))
     table = np.array([[means[name][label] for label in labels] for name in datasets], np.float64)
-    losses = _drop_noise(-table if better == "higher" else table, float(np.abs(table).max()))
-    return losses, datasets, labels
+    scale = float(np.abs(table).max(initial=0))
+    return _drop_noise(-table if better == "higher" else table, scale), datasets, labels
 
 
-def _average_ranks(table: Floats, labels: tuple[str, ...]) -> dict[str, float]:
-    return dict(zip(labels, map(float, _rank(table).mean(axis=0)), strict=True))
+def _average_ranks(table: Floats, labels: tuple[str, ...], ties: str = "average") -> dict[str, float]:
+    return dict(zip(labels, map(float, _rank(table, ties).mean(axis=0)), strict=True))
 
 
 def _rank(table: Floats, ties: str = "average") -> Floats:
@@ -478,14 +489,8 @@ def mean_ranks(
     >>> mean_ranks(means), mean_ranks(means, ties="min")
     ({'x': 1.25, 'y': 1.75}, {'x': 1.0, 'y': 1.5})
     """
-    labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
-    rows = [[row[label] for label in labels] for row in means.values() if is_complete(row, labels)]
-    if not rows or not labels:
-        return {}
-    table = np.array(rows, np.float64)
-    losses = _drop_noise(-table if better == "higher" else table, float(np.abs(table).max()))
-    ranks = _rank(losses, ties).mean(axis=0)
-    return dict(zip(labels, map(float, ranks), strict=True))
+    losses, _, labels = _find_losses(means, better)
+    return _average_ranks(losses, labels, ties) if losses.size else {}
 
 
 @dataclass(frozen=True)
@@ -605,27 +610,6 @@ def _drop_noise(values: Floats, scale: float) -> Floats:
     """Return the values without rounding noise, so that equal means are exactly equal."""
     unit = _ROUNDING * (scale or 1.0)
     return np.asarray(np.round(values / unit) * unit, np.float64)
-
-
-def _test_all(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...]) -> Across:
-    n, k = table.shape
-    ranks = _average_ranks(table, labels)
-    statistic, p = _friedman(table)
-    f, f_p = _iman_davenport(statistic, n, k)
-    critical = critical_difference(k, n)
-    return Across(
-        datasets,
-        labels,
-        ranks,
-        statistic,
-        p,
-        f,
-        f_p,
-        critical,
-        _pairs(table, labels),
-        _groups(ranks, critical),
-        _power(n, k, critical),
-    )
 
 
 def _friedman(table: Floats) -> tuple[float, float]:
