@@ -40,7 +40,7 @@ class PrintedCell:
         return verdict(number, mean, deviation, self.error(label, quantity)) == REPRODUCED
 
     def error(self, label: str, quantity: Quantity) -> float:
-        return own_error(self.results, self.learners[label], quantity, self.numbers[quantity])
+        return own_error(self.learners[label], quantity, self.numbers[quantity])
 
 
 @dataclass(frozen=True)

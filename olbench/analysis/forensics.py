@@ -34,6 +34,8 @@ from olbench.records.quantities import (
 from olbench.records.trial import Record, Trial
 
 COMPARED = (MISTAKE_RATE, UPDATES)
+NEAREST = 3
+SEARCHES = ("coordinate", "grid")
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,10 @@ class Target:
     numbers: Mapping[str, Reported]
 
 
-def targets(paper: Paper) -> dict[tuple[str, str], Target]:
-    found = {}
-    for dataset, row in dict.fromkeys((number.dataset, number.row) for number in paper.numbers):
-        numbers = paper.of(dataset, row)
-        if all(quantity.name in numbers for quantity in COMPARED):
-            where = numbers[COMPARED[0].name].where
-            found[dataset, row] = Target(dataset, row, where, numbers)
-    return found
+def find_target(paper: Paper, dataset: str, row: str) -> Target | None:
+    numbers = paper.of(dataset, row)
+    complete = all(quantity.name in numbers for quantity in COMPARED)
+    return Target(dataset, row, numbers[COMPARED[0].name].where, numbers) if complete else None
 
 
 @dataclass(frozen=True)
@@ -117,10 +115,6 @@ def is_only_by_spread(observed: Observed, target: Target) -> bool:
     return distance(observed, target, CONSISTENT) <= 1.0 < distance(observed, target, printed)
 
 
-NEAREST = 3
-SEARCHES = ("coordinate", "grid")
-
-
 @dataclass(frozen=True)
 class Suspect(OnlineCell):
     target: Target
@@ -165,19 +159,16 @@ class Suspect(OnlineCell):
         return len({trial.key for trial in self.trials(known)})
 
     def judged(self, known: Known) -> list[Choice]:
-        if any(trial.key not in known for trial in self._screening):
+        records = [known[trial.key] for trial in self._screening if trial.key in known]
+        if len(records) < len(self.settings):
             return []
-        records = [known[trial.key] for trial in self._screening]
         distances = [
             distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
             for record in records
         ]
         cut = max(1.0, sorted(distances)[:NEAREST][-1])
-        near = [
-            params
-            for params, far in zip(self.settings, distances, strict=True)
-            if far <= cut and far < math.inf
-        ]
+        pairs = zip(self.settings, distances, strict=True)
+        near = [params for params, far in pairs if far <= cut and far < math.inf]
         chosen = self.step(known).chosen
         return near if chosen is None or chosen in near else [*near, chosen]
 
@@ -205,15 +196,13 @@ def suspects(config: Experiment, sources: list[Source], permutations: int) -> li
         raise UserError(f"forensics needs protocol: online, and the config has {config.protocol}")
     paper, lean = load_paper(config.paper), replace(config, permutations=permutations, curve=1)
     protocol = make_protocol(lean)
-    reported = targets(paper)
     cells = []
     for source in sources:
         dataset, other_data = match_dataset(paper, source)
         for entry, spec in enumerate(config.algorithms):
             row, other_algorithm = match_row(paper, spec)
-            target = reported.get((dataset, row))
-            if target is not None:
-                variant = " ".join(word for word in (other_algorithm, other_data) if word)
+            if target := find_target(paper, dataset, row):
+                variant = " ".join(filter(None, (other_algorithm, other_data)))
                 cells.append(Suspect(protocol, source, spec, entry, target, variant))
     return cells
 
@@ -232,14 +221,10 @@ def match_row(paper: Paper, spec: AlgorithmSpec) -> tuple[str, str]:
         for variant in variants:
             same = all(spec.options.get(name) == value for name, value in variant.options.items())
             if variant.id == spec.id and same:
-                return row, _label(spec.id, variant.options)
+                shown = ", ".join(f"{name}={value}" for name, value in variant.options.items())
+                return row, f"{spec.id} ({shown})" if shown else spec.id
     own = next((row for row in paper.algorithms if paper.row_spec(row).id == spec.id), spec.id)
     return (own, "") if spec.options == _usual_options(spec) else ("", spec.id)
-
-
-def _label(id: str, options: Mapping[str, Any]) -> str:
-    shown = ", ".join(f"{name}={value}" for name, value in options.items())
-    return f"{id} ({shown})" if shown else id
 
 
 def _usual_options(spec: AlgorithmSpec) -> dict[str, Any]:
@@ -284,12 +269,8 @@ class Finding:
         return tuple(setting for setting in self.settings if setting.consistent)
 
     @property
-    def tuned(self) -> Setting | None:
-        return next((setting for setting in self.settings if setting.params == self.chosen), None)
-
-    @property
     def by_tuning(self) -> bool:
-        return self.tuned is not None and self.tuned.consistent
+        return any(setting.params == self.chosen for setting in self.consistent)
 
 
 @dataclass(frozen=True)

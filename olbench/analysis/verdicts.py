@@ -22,6 +22,11 @@ from olbench.records.quantities import CLOSE as CLOSE
 from olbench.records.quantities import CLOSE_RATIO, SECONDS, TOLERANCES, Quantity
 from olbench.records.quantities import REPRODUCED as REPRODUCED
 
+DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
+VERDICTS = (REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE)
+DEVIATION, BINOMIAL = "deviation", "binomial"
+#: Beyond this many standard errors, equal means are rejected at the level of 5%.
+Z_LEVEL = 1.96
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
 FEWEST = 2
 ABSENT, SKIPPED = "the data set is not in this run", "the data set was skipped"
@@ -180,13 +185,6 @@ def _check_trials(entry: Entry, printed: Iterable[Reported]) -> str:
     return ""
 
 
-DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
-#: Beyond this many standard errors, equal means are rejected at the level of 5%.
-Z_LEVEL = 1.96
-VERDICTS = (REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE)
-DEVIATION, BINOMIAL = "deviation", "binomial"
-
-
 @dataclass(frozen=True)
 class Judgement:
     dataset: str
@@ -318,7 +316,7 @@ def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgemen
     if entry and entry.done:
         mean, spread = entry.spread(quantity)
         deviation = spread if entry.done > 1 else None
-        error = own_error(attempt.results, entry, quantity, reported)
+        error = own_error(entry, quantity, reported)
         if deviation is not None or reported.deviation is None:
             z = _z(reported, mean, error)
         if not reason:
@@ -343,7 +341,7 @@ def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgemen
     )
 
 
-def own_error(results: Results, entry: Entry, quantity: Quantity, reported: Reported) -> float:
+def own_error(entry: Entry, quantity: Quantity, reported: Reported) -> float:
     """Binomial beside a binomial one: folds test the same rows again, so their deviation says less."""
     mean, deviation = entry.spread(quantity)
     rows = count_tested(entry) if quantity.ratio else 0
