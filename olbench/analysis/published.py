@@ -187,6 +187,7 @@ def standard_error(reported: Reported) -> float:
     return math.sqrt(share * (1.0 - share) / reported.n) if reported.n else 0.0
 
 
+Reader = structs.Reader[Any]
 UNITS = {"fraction": 1.0, "percent": 0.01}
 _NUMBER = r"(\d+(?:\.(\d+))?)"
 _PRINTED = re.compile(rf"([^\w\s.]?){_NUMBER}(?: ± (\d+(?:\.\d+)?))?")
@@ -220,11 +221,16 @@ def _read_row(node: structs.Node, name: str) -> RowSpec:
 
 
 def _read_facts(node: structs.Node, name: str) -> tuple[dict[str, Any], str]:
-    given = structs.read_keys(_FACTS, node, name)
+    given = _read(node, name, {"where": text, "of": structs.mapping(structs.anything)})
     return given["of"], given["where"]
 
 
-_FACTS = structs.make_keys({"where": text, "of": structs.mapping(structs.anything)})
+def _read(
+    node: structs.Node, what: str, required: Mapping[str, Reader], **optional: Reader
+) -> dict[str, Any]:
+    return structs.read_keys(structs.make_keys(required, **optional), node, what)
+
+
 _PLAIN = structs.make_keys(
     {"id": text, "title": text, "citation": text},
     rows=structs.mapping(_read_row),
@@ -302,16 +308,12 @@ class PaperFile:
         return PaperFile(structs.Node(content, node.place, dict.fromkeys(content, node.place))).paper()
 
     def _requirements(self) -> Requirements:
-        keys = structs.make_keys(
-            {},
-            options=structs.mapping(structs.anything),
-            grid=structs.choice("declared"),
-            search=structs.one_or_many(structs.choice(*searches(self.protocol))),
-            settings=structs.mapping(structs.anything),
-            tuned=self._names,
-        )
-        node = self.given.get("requires")
-        return Requirements(**structs.read_keys(keys, node, "requires")) if node else Requirements()
+        node, free = self.given.get("requires"), structs.mapping(structs.anything)
+        if node is None:
+            return Requirements()
+        grid, search = structs.choice("declared"), structs.choice(*searches(self.protocol))
+        several = {"search": structs.one_or_many(search), "tuned": self._names}
+        return Requirements(**_read(node, "requires", {}, options=free, settings=free, grid=grid, **several))
 
     def _numbers(self, tables: Sequence[Mapping[str, Any]]) -> list[Reported]:
         """Return every number once; one that a later table prints again only adds its mark."""
@@ -327,11 +329,9 @@ class PaperFile:
 
     def _explain(self, numbers: list[Reported]) -> list[Reported]:
         """Return the numbers, those without an explanation with the reason to count them apart."""
-        keys = structs.make_keys(
-            {"quantity": text, "datasets": self._names, "rows": self._names, "reason": text}
-        )
+        keys = {"quantity": text, "datasets": self._names, "rows": self._names, "reason": text}
         for node in self.given.get("suspect", ()):
-            given = structs.read_keys(keys, node, "an entry of suspect")
+            given = _read(node, "an entry of suspect", keys)
             datasets, rows = given["datasets"], given["rows"]
             places = set(product([given["quantity"]], datasets, rows))
             about = [(number.quantity, number.dataset, number.row) in places for number in numbers]
@@ -347,7 +347,7 @@ class PaperFile:
         self, node: structs.Node, numbers: Sequence[Reported], datasets: Sequence[str]
     ) -> PrintedRanks:
         required = {"where": text, "quantity": self._quantity, "of": structs.mapping(structs.anything)}
-        given = structs.read_keys(structs.make_keys(required, among=self._names), node, "an entry of ranks")
+        given = _read(node, "an entry of ranks", required, among=self._names)
         quantity, among = given["quantity"], tuple(given.get("among", datasets))
         known = {(number.dataset, number.row) for number in numbers if number.quantity == quantity}
         printed = {row: str(value) for row, value in given["of"].items()}
@@ -357,19 +357,11 @@ class PaperFile:
 
     def _table(self, node: structs.Node) -> dict[str, Any]:
         required = {"quantities": structs.many(self._quantity), "numbers": structs.as_node, "where": text}
-        keys = structs.make_keys(
-            required,
-            by=structs.many(text),
-            n=structs.as_node,
-            unit=structs.choice(*UNITS),
-            marks=self._compared,
-        )
-        return structs.read_keys(keys, node, "a table")
+        by, n, unit = structs.many(text), structs.as_node, structs.choice(*UNITS)
+        return _read(node, "a table", required, by=by, n=n, unit=unit, marks=self._compared)
 
     def _compared(self, node: structs.Node, name: str) -> tuple[tuple[str, ...], ...]:
-        given = structs.read_keys(
-            structs.make_keys({"of": self._names, "against": self._names}, also=self._names), node, name
-        )
+        given = _read(node, name, {"of": self._names, "against": self._names}, also=self._names)
         return given["of"], given["against"], given.get("also", ())
 
     def _cells(self, table: Mapping[str, Any]) -> Iterator[tuple[structs.Node, Reported]]:
@@ -393,9 +385,7 @@ class PaperFile:
                     yield cell, replace(number, marks={table["where"]: mark} if mark else {})
 
     def _claim(self, id: str, node: structs.Node, datasets: Sequence[str]) -> Claim:
-        given = structs.read_keys(
-            structs.make_keys({"text": text, "where": text, "says": structs.as_node}), node, "a claim"
-        )
+        given = _read(node, "a claim", {"text": text, "where": text, "says": structs.as_node})
         says = given["says"]
         nodes = says.items("says") if isinstance(says.value, list) else [says]
         parts = tuple(self._statement(each, datasets) for each in nodes)
@@ -407,17 +397,10 @@ class PaperFile:
         return Claim(id, given["text"], given["where"], parts)
 
     def _statement(self, node: structs.Node, datasets: Sequence[str]) -> Statement:
-        names = self._names
-        required = {
-            "kind": structs.choice(*KINDS),
-            "quantity": self._quantity,
-            "algorithms": names,
-            "for": structs.as_node,
-        }
-        keys = structs.make_keys(
-            required, than=names, among=names, value=structs.number, by=_read_share, ranked=names, text=text
-        )
-        given = structs.read_keys(keys, node, "a statement")
+        names, kinds = self._names, structs.choice(*KINDS)
+        required = {"kind": kinds, "quantity": self._quantity, "algorithms": names, "for": structs.as_node}
+        optional = {"than": names, "among": names, "ranked": names, "by": _read_share, "text": text}
+        given = _read(node, "a statement", required, value=structs.number, **optional)
         kind, where, among = given["kind"], given.pop("for"), given.pop("among", tuple(datasets))
         rival = "value" if kind in VALUED_KINDS else "than"
         if rival not in given:
@@ -427,18 +410,13 @@ class PaperFile:
         else:
             about = {"on": _quantifier(where, kind), "datasets": among}
         says = Statement(**{"than": (), **given, **about})
-        self._check_points(node, says)
-        return says
-
-    def _check_points(self, node: structs.Node, says: Statement) -> None:
-        """Refuse names like "pa@5" where the protocol records no curve of the quantity."""
         recorded = {series.quantity.name for series in self.protocol.series}
         for name in says.names:
             _, sign, point = name.partition("@")
             if sign and (says.quantity not in recorded or not point.removesuffix("%").isdecimal()):
-                raise node.fail(
-                    f"the protocol {self.protocol.id} records no point '{name}' of {says.quantity}"
-                )
+                known = f"the protocol {self.protocol.id} records no point"
+                raise node.fail(f"{known} '{name}' of {says.quantity}")
+        return says
 
 
 def _leaves(node: structs.Node, depth: int) -> Iterator[tuple[tuple[str, ...], structs.Node]]:

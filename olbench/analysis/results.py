@@ -68,12 +68,6 @@ class Entry(CellFacts):
         return len(self.columns["number"])
 
     @cached_property
-    def trials(self) -> "pd.DataFrame":
-        import pandas as pd
-
-        return pd.DataFrame(dict(self.columns))
-
-    @cached_property
     def exclusive(self) -> bool:
         """Whether every trial was timed alone; only then is the time comparable."""
         return bool(self.done) and all(each == "exclusive" for each in self.columns["timing"])

@@ -213,7 +213,7 @@ def test_mcnemars_test_is_on_the_rows_of_the_first_division(report):
         assert len(first) == results.run.data[contrast.dataset].rows
         assert contrast.test.first_alone == (first & ~second).sum()
         assert contrast.test.second_alone == (second & ~first).sum()
-        total = entries[0].trials["errors"][:3].sum() - entries[1].trials["errors"][:3].sum()
+        total = entries[0].columns["errors"][:3].sum() - entries[1].columns["errors"][:3].sum()
         assert contrast.test.first_alone - contrast.test.second_alone == total
         assert contrast.is_better == (total < 0)
 

@@ -121,4 +121,4 @@ def test_curves_are_rounded_but_end_at_the_mean_of_the_trials():
     curves = section_values(report)["curves"]["curves"]
     for entry in report.results.entries:
         mean, _ = curves[entry.dataset]["algorithms"][entry.label]["mistakes"]
-        assert mean[-1] == pytest.approx(entry.trials["mistakes"].mean(), rel=5e-4)
+        assert mean[-1] == pytest.approx(entry.columns["mistakes"].mean(), rel=5e-4)

@@ -41,21 +41,21 @@ def test_entries_come_in_the_order_of_the_config_with_every_permutation():
     results = load_results(SMALL)
     assert results.datasets == ["svmguide3", "synthetic", "splice"]
     assert results.labels == ["perceptron", "cw", "arow", "scw1", "scw2"]
-    assert all(list(entry.trials["number"]) == [0, 1, 2, 3, 4] for entry in results.entries)
+    assert all(list(entry.columns["number"]) == [0, 1, 2, 3, 4] for entry in results.entries)
     assert results.missing == []
 
 
 def test_a_curve_ends_with_the_counts_of_its_trial():
     for entry in load_results(SMALL).entries:
-        assert entry.points[-1] == entry.trials["n"][0]
-        np.testing.assert_array_equal(entry.curves["mistakes"][:, -1], entry.trials["mistakes"])
-        np.testing.assert_array_equal(entry.curves["updates"][:, -1], entry.trials["updates"])
+        assert entry.points[-1] == entry.columns["n"][0]
+        np.testing.assert_array_equal(entry.curves["mistakes"][:, -1], entry.columns["mistakes"])
+        np.testing.assert_array_equal(entry.curves["updates"][:, -1], entry.columns["updates"])
 
 
 def test_the_spread_is_the_sample_deviation_of_the_rates():
     entry = load_results(SMALL).entries[0]
     mean, deviation = entry.spread(MISTAKE_RATE) or (0, 0)
-    rates = [mistakes / 1243 for mistakes in entry.trials["mistakes"]]
+    rates = [mistakes / 1243 for mistakes in entry.columns["mistakes"]]
     assert mean == pytest.approx(sum(rates) / 5)
     assert deviation == pytest.approx((sum((rate - mean) ** 2 for rate in rates) / 4) ** 0.5)
 
