@@ -64,13 +64,11 @@ class Attempt:
         candidates = [
             (
                 _find_variant({**usually, **entry.setting, **entry.options, **entry.spec.settings}, wanted)
-                or _find_other_tuning(results.tuning_of(entry), paper.requires)
-                or _find_other_search(entry, paper.requires, row, spec),
+                or _find_other_search(entry, results.tuning_of(entry), paper.requires, row, spec),
                 entry.options.get("form", usual) != usual,
-                place,
                 entry,
             )
-            for place, entry in enumerate(results.entries_of(dataset, spec.id))
+            for entry in results.entries_of(dataset, spec.id)
             if spec.name in ("", entry.label)
             # Another of several rows of the same algorithm, such as another projection.
             and not _find_variant({**entry.setting, **entry.options, **entry.spec.settings}, spec.options)
@@ -79,13 +77,13 @@ class Attempt:
             asked = any(spec.name == dataset for spec in results.config.datasets)
             absent = "not run" if dataset in results.datasets else SKIPPED if asked else ABSENT
             return Choice(None, paper.unavailable.get(dataset) or absent)
-        variant, _, _, entry = min(candidates, key=lambda each: (each[0] != "", each[1], each[2]))
-        ours, theirs = results.config.protocol, paper.protocol
+        variant, _, entry = min(candidates, key=lambda each: (each[0] != "", each[1]))
+        ours, theirs, settings = results.config.protocol, paper.protocol, paper.requires.settings
         reason = (
             (f"its protocol is {ours}, the paper's is {theirs}" if ours != theirs else "")
             or variant
             or self._check_data(dataset)
-            or self._check_settings()
+            or _find_variant({**dict.fromkeys(settings), **results.protocol.experiment.own}, settings)
             or _check_trials(entry, paper.of(dataset, row).values())
         )
         if reason or not entry.flagged:
@@ -113,15 +111,6 @@ class Attempt:
         same = facts.fingerprint == known
         return "" if same else "the data differs from the catalogue's data set of this name"
 
-    def _check_settings(self) -> str:
-        own = self.results.protocol.experiment.own
-        for name, wanted in self.paper.requires.settings.items():
-            given = own.get(name)
-            allowed = wanted if isinstance(wanted, list) else [wanted]
-            if given not in allowed:
-                return f"its {name} is {short(given)}, the paper's is {' or '.join(map(short, allowed))}"
-        return ""
-
     def find_other_size(self, dataset: str) -> str:
         facts, printed = self.results.run.data.get(dataset), self.paper.shapes.get(dataset, {})
         if facts is None:
@@ -142,19 +131,15 @@ class Attempt:
 def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
     for name, wanted in paper.items():
         # An algorithm without the option cannot differ in it.
-        given = options.get(name, wanted)
-        if given != wanted:
-            return f"its {name} is {short(given)}, the paper's is {short(wanted)}"
+        given, allowed = options.get(name, wanted), wanted if isinstance(wanted, list) else [wanted]
+        if given != wanted and given not in allowed:
+            return f"its {name} is {short(given)}, the paper's is {' or '.join(map(short, allowed))}"
     return ""
 
 
-def _find_other_tuning(given: str, requires: Requirements) -> str:
-    if not requires.search or given in requires.search:
-        return ""
-    return f"its tuning is {given}; only {' or '.join(requires.search)} is compared"
-
-
-def _find_other_search(entry: Entry, requires: Requirements, row: str, spec: RowSpec) -> str:
+def _find_other_search(entry: Entry, tuning: str, requires: Requirements, row: str, spec: RowSpec) -> str:
+    if requires.search and tuning not in requires.search:
+        return f"its tuning is {tuning}; only {' or '.join(requires.search)} is compared"
     definition = get_definition(entry.algorithm)
     # A parameter that the row names is fixed in the paper.
     grid = {name: set(values) for name, values in definition.grid.items() if name not in spec.options}
