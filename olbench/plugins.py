@@ -184,6 +184,15 @@ def find_part(id: str, part: str) -> str:
     return f"{PAPERS}.{id}.{part}" if there else ""
 
 
+def find_paper_part(id: str, part: str) -> str:
+    """Return the name of a module of a paper that ships or is installed, or an empty text."""
+    module = paper_modules()[id][0] if id in paper_modules() else f"{PAPERS}.{id}"
+    try:
+        return f"{module}.{part}" if importlib.util.find_spec(f"{module}.{part}") else ""
+    except ModuleNotFoundError:  # the module of a package that has no folder
+        return ""
+
+
 def load_entry_points(
     group: str, what: str, take: Callable[[str, Any], None] = lambda name, loaded: None
 ) -> None:

@@ -222,8 +222,12 @@ def compare(
             message = f"the {kind} changed: {first} -> {then}; {why}, so nothing was compared"
             return Comparison(0, 0, (Remark(kind, message),))
     if only:
-        names = [_find_compared(name, protocol) for name in only]
-        before, now = _select(before, names), _select(now, names)
+        known = {each.name: each.compared for each in protocol.quantities if each.exact}
+        for name in only:
+            if name not in known:
+                hint = f"{suggest(name, list(known))}; there are {', '.join(known)}"
+                raise UserError(f"there is no '{name}' to compare{hint}")
+        before, now = (_select(each, [known[name] for name in only]) for each in (before, now))
     old, new = ({(row["dataset"], row["algorithm"]): row for row in each.rows} for each in (before, now))
     shared = [(row, new[key]) for key, row in old.items() if key in new]
     findings = _find_other_data(shared)
@@ -248,15 +252,6 @@ def compare(
 
 def _order(finding: Remark) -> int:
     return ORDER.get(finding.kind, CHANGED)
-
-
-def _find_compared(name: str, protocol: Protocol) -> str:
-    known = {each.name: each.compared for each in protocol.quantities if each.exact}
-    if name not in known:
-        raise UserError(
-            f"there is no '{name}' to compare{suggest(name, list(known))}; there are {', '.join(known)}"
-        )
-    return known[name]
 
 
 def _select(baseline: Baseline, names: Sequence[str]) -> Baseline:

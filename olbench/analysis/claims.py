@@ -155,10 +155,8 @@ def _join(claim: Claim, parts: Sequence[Weighed]) -> str:
 
 def _weigh_ours(attempt: Attempt, statement: Statement) -> Weighed:
     quantity = attempt.quantity(statement.quantity)
-    found = _weigh(
-        statement,
-        {name: our_numbers(attempt, name, statement.names, quantity) for name in statement.datasets},
-    )
+    numbers = {name: our_numbers(attempt, name, statement.names, quantity) for name in statement.datasets}
+    found = _weigh(statement, numbers)
     if quantity.exact or found.verdict == OPEN:
         return found
     if not attempt.results.exclusive:
@@ -168,9 +166,8 @@ def _weigh_ours(attempt: Attempt, statement: Statement) -> Weighed:
 
 def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
     quantity = find_quantity(get_protocol(paper.protocol), statement.quantity)
-    return _weigh(
-        statement, {name: printed_numbers(paper, name, statement, quantity) for name in statement.datasets}
-    )
+    numbers = {name: printed_numbers(paper, name, statement, quantity) for name in statement.datasets}
+    return _weigh(statement, numbers)
 
 
 def read_expected(path: Path) -> dict[str, str]:
@@ -201,9 +198,8 @@ def expected_text(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict
 
 
 def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -> dict[str, str]:
-    return {each.key: each.verdict for each in judgements} | {
-        f"claim {claim.id}": claim.verdict for claim in claims
-    }
+    found = {each.key: each.verdict for each in judgements}
+    return found | {f"claim {claim.id}": claim.verdict for claim in claims}
 
 
 def chances(attempt: Attempt) -> dict[str, Counter[str]]:

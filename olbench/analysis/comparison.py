@@ -1,7 +1,7 @@
 """Several results folders side by side, such as before and after a change."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -125,25 +125,18 @@ def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) ->
         return OTHER_DATA
     if first.config.seed != other.config.seed:
         return f"the seeds differ ({first.config.seed} and {other.config.seed})"
-    ours, theirs = (
-        {**run.protocol.experiment.own, **entry.spec.settings}
-        for run, entry in ((first, before), (other, after))
-    )
-    free = first.protocol.experiment.order_free
+    one, two = first.protocol.experiment, other.protocol.experiment
+    free = one.order_free
+    ours, theirs = {**one.own, **before.spec.settings}, {**two.own, **after.spec.settings}
     for name in dict.fromkeys((*ours, *theirs)):
         if name not in free and ours.get(name) != theirs.get(name):
             return f"{name} differs ({describe(ours.get(name))} and {describe(theirs.get(name))})"
-    return _why_other_rows(first, other)
-
-
-def _why_other_rows(first: Results, other: Results) -> str:
-    one, two = first.protocol.experiment, other.protocol.experiment
-    free = {name: getattr(one, name) for name in one.order_free if hasattr(one, name)}
-    ours, theirs = one.setting("report"), replace(two, **free).setting("report")
-    changed = [name for name in ours if ours[name] != theirs.get(name)]
-    if not changed:
-        return ""
-    return f"the {changed[0]} of the rows differs ({ours[changed[0]]} and {theirs.get(changed[0])})"
+    same = {name: getattr(one, name) for name in free if hasattr(one, name)}
+    ours, theirs = one.setting("report"), replace(two, **same).setting("report")
+    for name in ours:
+        if ours[name] != theirs.get(name):
+            return f"the {name} of the rows differs ({ours[name]} and {theirs.get(name)})"
+    return ""
 
 
 def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> MeanChange:
@@ -154,54 +147,6 @@ def change(first: Results, before: Entry, other: Results, after: Entry, quantity
     shared = min(one.size, two.size)
     _, p = paired_t(two[:shared], one[:shared], max(before.overlap, after.overlap))
     return MeanChange(difference, None if math.isnan(p) else p, quantity)
-
-
-def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
-    flat = [flatten(run.config.plain()) for run in runs]
-    keys = dict.fromkeys(key for each in flat for key in each)
-    told = {key: [each.get(key, NOTHING) for each in flat] for key in keys}
-    changed = {key: values for key, values in told.items() if len(set(values)) > 1}
-    # Of an entry that a config does not list, the rest says nothing more.
-    return [
-        (key, values)
-        for key, values in changed.items()
-        if ": " not in key or key.partition(": ")[0] not in changed
-    ]
-
-
-def flatten(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return a config as one text per key; data sets and algorithms are keys by their names.
-
-    >>> flatten({"tuning": {"search": "grid"}, "algorithms": [{"id": "arow", "params": {"r": 2.0}}]})
-    {'tuning.search': 'grid', 'algorithm arow': 'listed', 'algorithm arow: params.r': '2'}
-    """
-    flat: dict[str, str] = {}
-    for name, value in config.items():
-        if name in ("datasets", "algorithms"):
-            flat.update(_flatten_list(name.removesuffix("s").replace("dataset", "data set"), value))
-        else:
-            flat.update(_flatten_value(name, value))
-    return flat
-
-
-def _flatten_list(noun: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    seen: dict[str, int] = {}
-    for entry in entries:
-        name = str(entry.get("name") or entry.get("id"))
-        seen[name] = seen.get(name, 0) + 1
-        title = f"{noun} {name}" + (f" ({seen[name]})" if seen[name] > 1 else "")
-        yield title, "listed"
-        for key, value in entry.items():
-            if key not in ("name", "id"):
-                yield from ((f"{title}: {each}", text) for each, text in _flatten_value(key, value))
-
-
-def _flatten_value(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _flatten_value(f"{name}.{key}", each)
-    else:
-        yield name, describe(value)
 
 
 def describe(value: Any) -> str:

@@ -248,10 +248,6 @@ class Setting:
     def consistent(self) -> bool:
         return self.distance <= 1.0
 
-    @property
-    def rank(self) -> tuple[bool, bool, float]:
-        return not self.consistent, self.wide, self.distance
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -323,7 +319,7 @@ def judge(suspect: Suspect, known: Known) -> Finding:
             settings.append(Setting(params, observed, far, is_only_by_spread(observed, target)))
     return Finding(
         suspect,
-        tuple(sorted(settings, key=lambda setting: setting.rank)),
+        tuple(sorted(settings, key=lambda each: (not each.consistent, each.wide, each.distance))),
         suspect.step(known).chosen,
         {search: suspect.picked(search, known) for search in SEARCHES},
     )

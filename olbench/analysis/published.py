@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from olbench import structs
 from olbench.errors import UserError, count
-from olbench.plugins import PAPERS, find_paper, paper_folders, paper_modules
+from olbench.plugins import find_paper, paper_folders
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import find_quantity
 from olbench.protocols.reading import searches
@@ -461,14 +460,6 @@ def _quantifier(node: structs.Node, kind: str) -> str:
     if word == OVERALL and kind not in RANKED_KINDS:
         raise node.fail(f"overall is about mean ranks, which {kind} is not; use {', '.join(RANKED_KINDS)}")
     return word
-
-
-def find_part(id: str, part: str) -> str:
-    module = paper_modules()[id][0] if id in paper_modules() else f"{PAPERS}.{id}"
-    try:
-        return f"{module}.{part}" if find_spec(f"{module}.{part}") else ""
-    except ModuleNotFoundError:  # the module of a package that has no folder
-        return ""
 
 
 def load_paper(id_or_path: str) -> Paper:

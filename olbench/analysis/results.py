@@ -27,7 +27,7 @@ from olbench.protocols.sizes import scratch_bytes
 from olbench.protocols.specs import Experiment
 from olbench.records import run_file
 from olbench.records.arrays import read_array
-from olbench.records.container import is_bundle, name_of, trust
+from olbench.records.container import name_of, trust
 from olbench.records.quantities import (
     EPOCHS,
     SECONDS,
@@ -115,22 +115,17 @@ class Entry(CellFacts):
         found[self.columns["number"].astype(np.int64)] = values
         return found
 
-    def point_at(self, text: str) -> int:
-        """Return a point of the curves: "5" is 5, and "22%" the one nearest to 22% of the last."""
-        if not text.endswith("%"):
-            return int(text)
-        if not self.points.size:
-            return 0
-        wanted = int(text[:-1]) / 100 * self.points[-1]
-        return int(self.points[np.argmin(np.abs(self.points - wanted))])
-
-    def values_at(self, quantity: Quantity, point: int) -> Floats | None:
-        places = np.flatnonzero(self.points == point)
+    def values_at(self, quantity: Quantity, point: str) -> Floats | None:
+        """Return values at a point of the curves: "5", or "22%" for the one nearest to 22% of the last."""
         series = next((each for each in self.protocol.series if each.quantity == quantity), None)
-        if series is None or not places.size:
+        if series is None or not self.points.size:
             return None
-        column = self.curves[series.name][:, places[0]]
-        return np.asarray(column / point if series.per_example else column, np.float64)
+        wanted = int(point.removesuffix("%"))
+        place = np.abs(self.points - (wanted / 100 * self.points[-1] if "%" in point else wanted)).argmin()
+        if "%" not in point and self.points[place] != wanted:
+            return None
+        column = self.curves[series.name][:, place]
+        return np.asarray(column / self.points[place] if series.per_example else column, np.float64)
 
     def spread(self, quantity: Quantity) -> tuple[float, float]:
         if quantity.name not in self._spreads:
@@ -361,23 +356,6 @@ class Results:
         names = dict.fromkeys("windowed order" if each == "windows" else usual for each in drawn)
         return " or ".join(names) or usual
 
-    @cached_property
-    def lacking(self) -> str:
-        """Which measures the records do not have, with the command that adds them, or an empty text."""
-        done = [entry for entry in self.entries if entry.done]
-        absent = [
-            each.name
-            for each in self.protocol.quantities
-            if done and all(np.isnan(entry.values(each)).all() for entry in done)
-        ]
-        if not absent:
-            return ""
-        listed = ", ".join(absent)
-        is_fixed = self.folder.resolve().name == REFERENCE or is_bundle(self.folder)
-        place = f"results/{self.name}" if is_fixed else self.folder
-        command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
-        return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
-
     @property
     def missing(self) -> list[str]:
         """What is missing, one sentence per incomplete entry."""
@@ -430,16 +408,14 @@ class Results:
         try:
             import pyarrow  # noqa: F401
         except ImportError:
-            raise UserError(
-                'Parquet needs pyarrow; install it with `pip install "olbench[parquet]"`'
-            ) from None
+            needed = 'Parquet needs pyarrow; install it with `pip install "olbench[parquet]"`'
+            raise UserError(needed) from None
         trials = self.to_frame()
         for name in ("params", "setting", "choice"):
             trials[name] = [json.dumps(value) if isinstance(value, dict) else "{}" for value in trials[name]]
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         tables = {"trials": trials, "curves": self.curves_to_frame()}
-        paths = {folder / f"{name}.parquet": table for name, table in tables.items() if len(table)}
+        paths = {Path(folder, f"{name}.parquet"): table for name, table in tables.items() if len(table)}
+        Path(folder).mkdir(parents=True, exist_ok=True)
         for path, table in paths.items():
             table.to_parquet(path, engine="pyarrow", index=False)
         return list(paths)
@@ -468,9 +444,8 @@ class Results:
         places = np.flatnonzero(entry.columns["number"] == number)
         references = entry.columns["arrays"][places[0]] if places.size else None
         if not isinstance(references, dict) or name not in references:
-            raise UserError(
-                f"{self.folder}: trial {number} of {entry.label} on {entry.dataset} has no {name}"
-            )
+            trial = f"trial {number} of {entry.label} on {entry.dataset}"
+            raise UserError(f"{self.folder}: {trial} has no {name}")
         return read_array(self.folder, references[name])
 
     def __repr__(self) -> str:

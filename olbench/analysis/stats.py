@@ -231,8 +231,7 @@ def within(
         if label != best
     )
     if better == "higher":
-        turned = (replace(each, mean=-each.mean, low=-each.high, high=-each.low) for each in differences)
-        return best, list(turned)
+        return best, [replace(each, mean=-each.mean, low=-each.high, high=-each.low) for each in differences]
     return best, differences
 
 

@@ -100,7 +100,7 @@ class Attempt:
         entry = self.choose(dataset, row).usable
         if entry is None:
             return None
-        values = entry.values_at(quantity, entry.point_at(point)) if point else entry.values(quantity)
+        values = entry.values_at(quantity, point) if point else entry.values(quantity)
         return None if values is None else (entry, values)
 
     def _check_data(self, dataset: str) -> str:

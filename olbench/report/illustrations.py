@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olbench.analysis.published import find_part
 from olbench.errors import UserError, suggest
-from olbench.plugins import paper_ids
+from olbench.plugins import find_paper_part, paper_ids
 from olbench.records import run_file
 from olbench.records.shipped import runs
 
@@ -19,7 +18,7 @@ PART = "illustrations"
 
 
 def illustrated_papers() -> list[str]:
-    return [name for name in paper_ids() if find_part(name, PART)]
+    return [name for name in paper_ids() if find_paper_part(name, PART)]
 
 
 def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
@@ -35,7 +34,9 @@ def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
                 hint = f"`olbench report {name} --figures FOLDER` draws them from the run that ships"
             raise UserError(f"all figures of {paper} show results; {hint}")
         raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
-    draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(find_part(paper, PART)).ILLUSTRATIONS
+    draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(
+        find_paper_part(paper, PART)
+    ).ILLUSTRATIONS
     return draws
 
 

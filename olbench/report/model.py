@@ -243,7 +243,7 @@ def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plug
 def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:
     run = results.load_results(folder, measures)
     headline = run.protocol.quantities[0]
-    if run.lacking and all(np.isnan(entry.values(headline)).all() for entry in run.entries):
-        raise UserError(f"nothing ranks the algorithms: {run.lacking}")
+    if words.describe_lacking(run) and all(np.isnan(entry.values(headline)).all() for entry in run.entries):
+        raise UserError(f"nothing ranks the algorithms: {words.describe_lacking(run)}")
     paper = run.config.paper
     return Report(run, load_paper(paper).under(run.config.protocol) if paper else None)

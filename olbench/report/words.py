@@ -2,8 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from olbench.analysis import comparison, verdicts
 from olbench.analysis.evidence import Identification, WrongLearners, joint_verdicts
@@ -18,7 +20,9 @@ from olbench.analysis.verdicts import (
     Judgement,
 )
 from olbench.errors import count, list_some, plural
+from olbench.records.container import is_bundle
 from olbench.records.quantities import CLOSE_RATIO, TOLERANCES, Quantity
+from olbench.records.shipped import REFERENCE
 
 if TYPE_CHECKING:
     from olbench.analysis.forensics import Inquiry
@@ -242,3 +246,68 @@ def _explain_untested(compared: comparison.ComparedRuns) -> list[str]:
             lead = f"{title}: {reason}, so the orders are not shared and no change is tested"
             sentences.append(f"{lead} {where}")
     return list(dict.fromkeys(sentences))
+
+
+def describe_lacking(results: Results) -> str:
+    """Return which measures the records do not have, with the command that adds them."""
+    done = [entry for entry in results.entries if entry.done]
+    absent = [
+        each.name
+        for each in results.protocol.quantities
+        if done and all(np.isnan(entry.values(each)).all() for entry in done)
+    ]
+    if not absent:
+        return ""
+    listed = ", ".join(absent)
+    is_fixed = results.folder.resolve().name == REFERENCE or is_bundle(results.folder)
+    place = f"results/{results.name}" if is_fixed else results.folder
+    command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
+    return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
+
+
+def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
+    flat = [flatten(run.config.plain()) for run in runs]
+    keys = dict.fromkeys(key for each in flat for key in each)
+    told = {key: [each.get(key, comparison.NOTHING) for each in flat] for key in keys}
+    changed = {key: values for key, values in told.items() if len(set(values)) > 1}
+    # Of an entry that a config does not list, the rest says nothing more.
+    return [
+        (key, values)
+        for key, values in changed.items()
+        if ": " not in key or key.partition(": ")[0] not in changed
+    ]
+
+
+def flatten(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return a config as one text per key; data sets and algorithms are keys by their names.
+
+    >>> flatten({"tuning": {"search": "grid"}, "algorithms": [{"id": "arow", "params": {"r": 2.0}}]})
+    {'tuning.search': 'grid', 'algorithm arow': 'listed', 'algorithm arow: params.r': '2'}
+    """
+    flat: dict[str, str] = {}
+    for name, value in config.items():
+        if name in ("datasets", "algorithms"):
+            flat.update(_flatten_list(name.removesuffix("s").replace("dataset", "data set"), value))
+        else:
+            flat.update(_flatten_value(name, value))
+    return flat
+
+
+def _flatten_list(noun: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    seen: dict[str, int] = {}
+    for entry in entries:
+        name = str(entry.get("name") or entry.get("id"))
+        seen[name] = seen.get(name, 0) + 1
+        title = f"{noun} {name}" + (f" ({seen[name]})" if seen[name] > 1 else "")
+        yield title, "listed"
+        for key, value in entry.items():
+            if key not in ("name", "id"):
+                yield from ((f"{title}: {each}", text) for each, text in _flatten_value(key, value))
+
+
+def _flatten_value(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _flatten_value(f"{name}.{key}", each)
+    else:
+        yield name, comparison.describe(value)

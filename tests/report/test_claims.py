@@ -286,8 +286,8 @@ def test_a_row_after_some_steps_is_read_from_its_curve():
         entry("splice", "scw1", [0.3, 0.5]), points=np.array([100, 200]), curves={"mistakes": values}
     )
     plain = entry("splice", "arow", [0.2, 0.2])
-    assert late.values_at(MISTAKE_RATE, 100).tolist() == [0.1, 0.2]
-    assert late.values_at(MISTAKE_RATE, 150) is None
+    assert late.values_at(MISTAKE_RATE, "100").tolist() == [0.1, 0.2]
+    assert late.values_at(MISTAKE_RATE, "150") is None
     found = check(results([late, plain]), algorithms=("scw1@100",))
     assert (found.verdict, found.own_verdict) == ("holds", "not decided")
     assert found.evidence.endswith("(scw1@100 0.1500, arow 0.2000)")

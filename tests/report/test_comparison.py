@@ -11,6 +11,7 @@ from olbench.analysis import comparison
 from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, ComparedRuns, MeanChange
 from olbench.analysis.results import Results, load_results
 from olbench.records.quantities import MISTAKE_RATE, Quantity
+from olbench.report import words
 from olbench.report.sections import curves
 from olbench.report.words import describe_left_out
 
@@ -60,7 +61,7 @@ def test_keys_that_leave_the_orders_as_they_are_do_not_forbid_a_test(before: Res
 
 def test_the_difference_of_two_configs_names_each_key(before: Results, tmp_path: Path):
     after = changed(tmp_path, seed=7, covariance="diag", datasets=[{"name": "splice"}, {"name": "usps"}])
-    assert dict(comparison.config_differences([before, after])) == {
+    assert dict(words.config_differences([before, after])) == {
         "data set svmguide3": ["listed", "–"],
         "data set synthetic": ["listed", "–"],
         "data set usps": ["–", "listed"],
@@ -70,11 +71,11 @@ def test_the_difference_of_two_configs_names_each_key(before: Results, tmp_path:
 
 
 def test_of_an_algorithm_that_only_one_config_lists_the_grid_is_not_a_difference(before: Results):
-    flat = comparison.flatten(before.config.plain())
+    flat = words.flatten(before.config.plain())
     assert flat["algorithm cw: grid.eta"].startswith("0.5, 0.55, ")
     config = replace(before.config, algorithms=before.config.algorithms[:1])
     after = replace(before, run=replace(before.run, config=config.plain()))
-    found = dict(comparison.config_differences([before, after]))
+    found = dict(words.config_differences([before, after]))
     assert set(found) == {f"algorithm {id}" for id in ("cw", "arow", "scw1", "scw2")}
 
 

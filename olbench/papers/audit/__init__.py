@@ -3,10 +3,9 @@
 from functools import cache
 from importlib import import_module
 
-from olbench.analysis.published import find_part
 from olbench.errors import UserError, suggest
 from olbench.papers.audit.definition import REGISTRY, SEED, TRIALS, Check, Instance, Result, check
-from olbench.plugins import paper_ids
+from olbench.plugins import find_paper_part, paper_ids
 
 __all__ = ["SEED", "TRIALS", "Check", "Instance", "Result", "check", "checks", "papers"]
 
@@ -16,7 +15,7 @@ FIRST = ("cw2008", "cw2012", "scw2012", "adviceptron2010")
 @cache
 def _load() -> None:
     for paper in paper_ids():
-        if module := find_part(paper, "audit"):
+        if module := find_paper_part(paper, "audit"):
             import_module(module)
 
 

@@ -10,8 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from olbench.analysis.published import find_part
 from olbench.papers.audit.definition import Evidence, Plain, Result
+from olbench.plugins import find_paper_part
 from olbench.report.renderers.md import escape
 from olbench.report.renderers.text import new_console, printed_text
 
@@ -20,7 +20,7 @@ NARROWEST = 80
 
 
 def title(paper: str) -> str:
-    doc = importlib.import_module(find_part(paper, "audit")).__doc__ or paper
+    doc = importlib.import_module(find_paper_part(paper, "audit")).__doc__ or paper
     return doc.strip().splitlines()[0]
 
 

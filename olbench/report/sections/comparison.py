@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
-from olbench.analysis.comparison import NOTHING, ComparedRuns, Key, MeanChange, config_differences
+from olbench.analysis.comparison import NOTHING, ComparedRuns, Key, MeanChange
 from olbench.analysis.results import Results
 from olbench.errors import plural
 from olbench.records.quantities import Quantity
@@ -57,7 +57,7 @@ def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
 
 
 def differences_parts(compared: ComparedRuns) -> Iterator[Part]:
-    rows = [boxes(key, *values) for key, values in config_differences(compared.runs)]
+    rows = [boxes(key, *values) for key, values in words.config_differences(compared.runs)]
     grid = Grid("What differs in the configs", left("key", *compared.titles), rows)
     yield grid if rows else "The configs are the same."
 
@@ -71,7 +71,7 @@ def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
         for file in files
     ]
     return {
-        "configs": config_differences(compared.runs),
+        "configs": words.config_differences(compared.runs),
         "facts": [
             ("commit", commits),
             ("started", [file.start or NOTHING for file in files]),

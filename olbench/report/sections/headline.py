@@ -33,7 +33,7 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
     gaps = list_gaps(report, few) if results.missing else []
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
-    notes = (marked, *gaps, capitalise(results.lacking), words.describe_twins(results))
+    notes = (marked, *gaps, capitalise(words.describe_lacking(results)), words.describe_twins(results))
     return list(filter(None, [run, protocol, *notes, *report.verdict_lines]))
 
 
