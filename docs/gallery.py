@@ -15,17 +15,19 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, Tick
 from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator
 
 from olbench.errors import UserError
-from olbench.report.figures.canvas import as_bytes
-from olbench.report.illustrations import illustrations_of
+from olbench.papers.illustrations import illustrations_of
+from olbench.report.figures.style import as_bytes
 from olbench.report.model import make_report
-from olbench.report.sections import sections_of
+from olbench.report.tables import figures_of
 
 DOCS = Path(__file__).resolve().parent
 RUNS = DOCS.parent / "results"
@@ -43,7 +45,7 @@ def find_pictures() -> dict[str, Callable[[], Figure]]:
     draws: dict[str, Callable[[], Figure]] = {}
     for run in dict.fromkeys(run for run, _, _ in wanted):
         report = make_report(RUNS / run / "reference")
-        figures = {name: draw for each in sections_of(report) for name, draw in each.figures(report).items()}
+        figures = figures_of(report)
         draws |= {file: figures[name] for other, name, file in wanted if other == run}
     return draws | {
         f"{name}.png": illustrations_of(paper)[name] for name, paper in ILLUSTRATION.findall(page)
@@ -53,20 +55,23 @@ def find_pictures() -> dict[str, Callable[[], Figure]]:
 def describe(figure: Figure) -> Iterator[str]:
     """Yield what a figure shows: every text, line, area and axis, with its look.
 
-    The pixels differ between versions of matplotlib; this does not.
+    The pixels differ between versions of matplotlib and of fonts; this does not.
     """
-    for artist in figure.findobj():
+    ticks = {part for tick in figure.findobj(Tick) for part in tick.get_children()}
+    for artist in figure.findobj(lambda artist: artist.get_visible() and artist not in ticks):
         name = type(artist).__name__
         if isinstance(artist, Axes):
-            yield f"{name} {_round(artist.get_position().bounds)} {_round(artist.axis())}"
-            yield f"{artist.get_xscale()} {artist.get_yscale()}"
+            yield f"{name} {_round(artist.axis())} {artist.get_xscale()} {artist.get_yscale()}"
+        elif isinstance(artist, Axis) and isinstance(artist.get_major_locator(), FixedLocator):
+            yield f"{name} {[label.get_text() for label in artist.get_ticklabels()]}"
         elif isinstance(artist, Text):
             yield f"{name} {artist.get_text()!r} {artist.get_color()} {artist.get_fontsize():g}"
         elif isinstance(artist, Line2D):
             look = artist.get_color(), artist.get_marker(), artist.get_linestyle(), artist.get_linewidth()
             yield f"{name} {_round(artist.get_xydata())} {look}"
         elif isinstance(artist, Patch):
-            yield f"{name} {_round(artist.get_extents().bounds)} {_round(artist.get_facecolor())}"
+            shape = artist.get_patch_transform().transform(artist.get_path().vertices)
+            yield f"{name} {_round(shape)} {_round(artist.get_facecolor())}"
         elif isinstance(artist, Collection):
             places = [_round(path.vertices) for path in artist.get_paths()]
             yield f"{name} {places} {_round(artist.get_facecolor())}"
@@ -116,7 +121,6 @@ def draw() -> None:
             print(f"{file} stays as it is: {error}")
             digests[file] = before[file]
             continue
-        # Before it is written: that adds the labels of ticks, in which versions of matplotlib differ.
         shows = hash_content(figure)
         (DOCS / file).write_bytes(as_bytes(figure, "png"))
         digests[file] = {"shows": shows, "file": hash_file(file)}

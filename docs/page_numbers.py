@@ -22,18 +22,14 @@ from olbench.analysis import verdicts
 from olbench.analysis.claims import OUTCOMES
 from olbench.analysis.stats import LEVEL, paired_t
 from olbench.papers.audit import checks
-from olbench.papers.cw2012 import tables as shards
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report import words
-from olbench.report.grid import Grid
+from olbench.report.formats import write_markdown
 from olbench.report.model import Report, make_report
-from olbench.report.renderers import md as markdown
-from olbench.report.sections import claims as claims_section
-from olbench.report.sections import drifts, overview, results, statistics, tuning, tunings
-from olbench.report.sections import evidence as evidence_section
-from olbench.report.sections.verdicts import glance, verdict_map
 from olbench.report.summary import Reproduction, reproductions, summary_document
+from olbench.report.table import Part, Table
+from olbench.report.tables import REGISTRY, all_items
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "results"
@@ -102,15 +98,21 @@ def list_claims(counts: Counter[str]) -> str:
     return ", ".join(words)
 
 
-def render(*parts: Grid | str) -> str:
+def render(*parts: Part) -> str:
     """Return parts of a report as Markdown."""
-    return markdown.render(parts).strip()
+    return write_markdown(parts).strip()
+
+
+def tables(run: str, *ids: str) -> list[Part]:
+    """Return tables of the report of a run."""
+    all_items()
+    return [part for id in ids for part in REGISTRY[id].parts(report(run))]
 
 
 def summary_tables(*titles: str) -> str:
     """Return tables of `olbench summary`."""
     parts = summary_document(list(papers().values())).parts()
-    return render(*(each for each in parts if isinstance(each, Grid) and each.title in titles))
+    return render(*(each for each in parts if isinstance(each, Table) and each.caption in titles))
 
 
 # --- scw2012 ---
@@ -123,17 +125,15 @@ def scw_headline() -> str:
 
 def scw_ranks() -> str:
     """Return the average ranks, and the pairs that a test separates."""
-    grids = [each for each in statistics.parts(report("scw/reference")) if isinstance(each, Grid)]
-    ranks = next(each for each in grids if each.title.startswith("Across 12 data sets"))
-    pairs = next(each for each in grids if "pairs differ across data sets" in each.title)
-    first, second, *_ = pairs.texts_by_column()
-    found = {frozenset(pair) for pair in zip(first, second, strict=True)}
+    ranks, pairs = tables("scw/reference", "across", "pairs")
+    assert isinstance(pairs, Table)
+    found = {frozenset(pair) for pair in zip(pairs["first"], pairs["second"], strict=True)}
     apart = {
         one: [other for other in report("scw/reference").ranks if {one, other} in found]
         for one in ("scw1", "scw2")
     }
     told = "; ".join(f"{one} from {', '.join(names)}" for one, names in apart.items())
-    return f"{render(ranks)}\n\n{wrap(f'{pairs.title}. Wilcoxon separates {told}.')}"
+    return f"{render(ranks)}\n\n{wrap(f'{pairs.caption}. Wilcoxon separates {told}.')}"
 
 
 def scw_phrases() -> Iterator[str]:
@@ -220,8 +220,7 @@ def cw_unexplained() -> str:
 
 def cw_tunings() -> str:
     """Return the three tunings side by side."""
-    own = report("cw/reference")
-    return render(tunings.side_by_side(own), tunings.verdict_counts(own))
+    return render(*tables("cw/reference", "tunings", "tuning_verdicts"))
 
 
 def cw_times() -> str:
@@ -418,12 +417,12 @@ def advice_phrases() -> Iterator[str]:
 
 def shards_table(run: str) -> str:
     """Return the accuracies of var-KL in shards."""
-    grid = next(each for each in shards.parts(report(run)) if isinstance(each, Grid))
-    shown = [
-        k for k, column in enumerate(grid.columns) if column.heading not in ("algorithm", "MB of a model")
-    ]
-    rows = tuple(row for row in grid.rows if row[1].text == "var-KL")
-    return render(replace(grid, rows=rows, note="").keep(shown)).partition("\n\n")[2]
+    [whole] = tables(run, "shards")
+    assert isinstance(whole, Table)
+    left_out = ("algorithm", "MB of a model")
+    shown = [x for x, column in enumerate(whole.columns) if column.heading not in left_out]
+    own = whole.take([y for y, label in enumerate(whole["algorithm"]) if label == "var-KL"])
+    return render(replace(own, note="").keep(shown)).partition("\n\n")[2]
 
 
 def shards_million() -> str:
@@ -503,8 +502,8 @@ def streams_forgetting() -> str:
 
 def streams_drifts() -> str:
     """Return what the drifts of one stream cost each learner."""
-    grids = [each for each in drifts.parts(report(STREAMS)) if "Drifts of sea" in each.title]
-    return render(*grids)
+    found = [each for each in tables(STREAMS, "drifts") if isinstance(each, Table)]
+    return render(*(each for each in found if "Drifts of sea" in each.caption))
 
 
 def measures_best() -> str:
@@ -643,11 +642,11 @@ def claims_by_chance() -> str:
 
 def controls(run: str) -> str:
     """Return what the verdicts of a run prove."""
-    return render(*evidence_section.parts(report(run)))
+    return render(*tables(run, "evidence", "blind_matching"))
 
 
 MAKERS: Mapping[str, Callable[[], str]] = {
-    "advice-claims": lambda: render(*claims_section.parts(report("advice/reference"))),
+    "advice-claims": lambda: render(*tables("advice/reference", "claims")),
     "advice-headline": advice_headline,
     "advice-small": advice_small,
     "advice-tuberculosis": advice_tuberculosis,
@@ -656,25 +655,25 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "claims-by-chance": claims_by_chance,
     "cw-controls": lambda: controls("cw/reference"),
     "cw-headline": cw_headline,
-    "cw-table": lambda: render(*overview.parts(report("cw/reference"))),
+    "cw-table": lambda: render(*tables("cw/reference", "overview")),
     "cw-times": cw_times,
     "cw-tunings": cw_tunings,
     "cw-unexplained": cw_unexplained,
-    "cw-usps-table": lambda: render(*overview.parts(report("cw-usps/reference"))),
-    "cw2008-claims": lambda: render(*claims_section.parts(report("cw-synthetic/reference"))),
-    "cw2008-table": lambda: render(*results.parts(report("cw-synthetic/reference"))),
+    "cw-usps-table": lambda: render(*tables("cw-usps/reference", "overview")),
+    "cw2008-claims": lambda: render(*tables("cw-synthetic/reference", "claims")),
+    "cw2008-table": lambda: render(*tables("cw-synthetic/reference", "results")),
     "libol-headline": libol_headline,
-    "libol-map": lambda: render(verdict_map(report("libol/reference"))),
-    "libol-rates": lambda: render(glance(report("libol/reference"))),
+    "libol-map": lambda: render(*tables("libol/reference", "verdict_map")),
+    "libol-rates": lambda: render(*tables("libol/reference", "overview")),
     "papers-claims": lambda: summary_tables("Claims, checked on our runs"),
     "papers-evidence": lambda: summary_tables("What the verdicts prove"),
     "papers-numbers": lambda: summary_tables("Published numbers, ours beside them"),
     "scw-controls": lambda: controls("scw/reference"),
     "scw-headline": scw_headline,
-    "scw-map": lambda: render(verdict_map(report("scw/reference"))),
-    "scw-optimism": lambda: render(*tuning.parts(report("scw/reference"))),
+    "scw-map": lambda: render(*tables("scw/reference", "verdict_map")),
+    "scw-optimism": lambda: render(*tables("scw/reference", "tuning")),
     "scw-ranks": scw_ranks,
-    "scw-rates": lambda: render(glance(report("scw/reference"))),
+    "scw-rates": lambda: render(*tables("scw/reference", "overview")),
     "streams-accuracy": streams_accuracy,
     "streams-findings": streams_findings,
     "streams-forgetting": streams_forgetting,

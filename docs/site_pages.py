@@ -318,7 +318,7 @@ def describe_paper(id: str, page: str) -> str:
     """Return what the runs that ship say about a paper: verdicts on its numbers, then on its claims."""
     from olbench.analysis.claims import OUTCOMES
     from olbench.analysis.verdicts import VERDICTS
-    from olbench.report.grid import capitalise
+    from olbench.report.table import capitalise
     from olbench.report.words import describe_control, describe_identification, summary
 
     found = _reproductions()[id]

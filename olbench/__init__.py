@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from olbench.protocols.specs import Experiment as Experiment
     from olbench.records.quantities import Quantity as Quantity
     from olbench.records.trial import Outcome as Outcome
-    from olbench.report.model import load_results as load_results
+    from olbench.report.loading import load_results as load_results
 
 __version__ = "2.0.0.dev0"
 
@@ -55,7 +55,7 @@ _HOMES = {
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
-    "load_results": "olbench.report.model",
+    "load_results": "olbench.report.loading",
     "load_plugin": "olbench.algorithms",
     "make_algorithm": "olbench.algorithms.algorithm",
     "online_pass": "olbench.learners.passes",

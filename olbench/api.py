@@ -62,7 +62,7 @@ def run(
     >>> results.to_frame().groupby("algorithm").size().to_dict()
     {'pa1': 2, 'perceptron': 2}
     """
-    from olbench.report.model import load_results
+    from olbench.report.loading import load_results
 
     experiment, folder = _read(config, out, set)
     planned = plan(experiment, jobs, skip_missing, folder=folder, reuse=reuse)

@@ -3,9 +3,9 @@
 >>> import olbench
 >>> results = olbench.load_results("scw")
 >>> olbench.plot.curves(results, "ijcnn1")
-<Picture size 700x282 with 3 Axes>
->>> olbench.plot.table(results).data.shape
-(14, 12)
+<Picture size 700x280 with 3 Axes>
+>>> olbench.plot.table(results).to_frame().shape
+(12, 29)
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from olbench.errors import UserError, suggest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from pandas.io.formats.style import Styler
 
     from olbench.analysis.results import Results
     from olbench.learners.tracing import Trace, TracedRound
     from olbench.protocols.definition import Series
+    from olbench.report.table import Table
 
 __all__ = ["curves", "gaussian", "ranks", "table"]
 
@@ -70,7 +70,8 @@ def curves(
         panel per data set.
     quantity : the series of a figure of all data sets or of `ax`, such as "updates"; by default the first.
     algorithms : the algorithms to draw, by label, id or title; by default all of the run.
-    highlight : those with thick lines.
+    highlight : those to draw on top, with thick lines in colours of their own; beside them, many others are
+        grey.
     band : "deviation", one standard deviation over the trials, which says how much trials differ; or
         "interval", the 95% interval of the mean, which says how sure the mean is.
     ax : draw one series of one data set into these axes instead, and return them. A run with one data set
@@ -83,7 +84,7 @@ def curves(
     >>> ax.get_title(), [line.get_label() for line in ax.get_lines()]
     ('ijcnn1: cumulative number of updates', ['AROW', 'SCW-I'])
     """
-    from olbench.report.figures import curves as figures
+    from olbench.report.figures import run as figures
 
     chosen = (results if algorithms is None else results.select(algorithms)).highlight(highlight)
     series = _find_series(results, quantity)
@@ -135,9 +136,9 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
 
     >>> from olbench import load_results
     >>> ranks(load_results("scw"))
-    <Picture size 700x261.2 with 1 Axes>
+    <Picture size 700x260 with 1 Axes>
     """
-    from olbench.report.figures import curves as figures
+    from olbench.report.figures import run as figures
     from olbench.report.model import Report
 
     report = Report(results, None)
@@ -201,7 +202,7 @@ def gaussian(
     >>> import olbench
     >>> data = olbench.load_dataset("breast-cancer")
     >>> gaussian(olbench.trace("scw1", data.X, data.y, rounds=20), features=(0, 7))
-    <Picture size 700x592.5 with 6 Axes>
+    <Picture size 700x520 with 6 Axes>
     """
     from olbench.report.figures import rounds as figures
 
@@ -236,18 +237,34 @@ def _find_rounds(trace: "Trace", numbers: Sequence[int] | None) -> "list[TracedR
     return [trace[number - first] for number in numbers]
 
 
-def table(results: "Results", quantity: str | None = None) -> "Styler":
-    """Return the means of a quantity as a styled frame: one row per algorithm, one column per data set.
+def table(results: "Results", name: str = "") -> "Table":
+    """Return a table of the report: a notebook shows it, and it has `to_frame()` and `to_latex()`.
 
-    A cell is mean ± sample standard deviation. For the quantity that ranks algorithms, which is the default,
-    bold marks the best of each data set and all not significantly different from it (paired t-test over the
-    shared trials, corrected for folds, 95%). The numbers behind it are those of `results.to_frame()`.
+    Parameters
+    ----------
+    results : what `run` or `load_results` returned.
+    name : a quantity, such as "updates": its means, one row per data set and one column per algorithm; by
+        default the quantity that ranks the algorithms. Or the name of a table of the report, such as
+        "results", "ranking" or "within".
+
+    A cell is mean ± sample standard deviation. Bold marks the best of each data set and all not significantly
+    different from it.
 
     >>> from olbench import load_results
-    >>> table(load_results("scw")).data.loc["scw2", "ijcnn1"]
-    '0.0702 ± 0.0016'
+    >>> found = table(load_results("scw"))
+    >>> found.columns[-1].heading, found["scw2"][-2].mean.__round__(4)
+    ('scw2', 0.0702)
     """
     from olbench.protocols.definition import find_quantity
-    from olbench.report.notebook import styled_table
+    from olbench.report.model import Report
+    from olbench.report.tables import REGISTRY, find_table
+    from olbench.report.tables.results import means_matrix
 
-    return styled_table(results, find_quantity(results.protocol, quantity) if quantity else None)
+    report = Report(results, None)
+    REGISTRY.load()
+    if name not in REGISTRY:
+        return means_matrix(report, find_quantity(results.protocol, name) if name else report.headline)
+    found = find_table(report, name)
+    if found is None:
+        raise UserError(f"the table '{name}' does not apply to this run")
+    return found

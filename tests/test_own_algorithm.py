@@ -421,7 +421,7 @@ def test_a_parameter_may_be_named_as_that_of_a_kernel_where_there_is_no_kernel(
         make_algorithm("scaled", kernel="rbf")
     monkeypatch.chdir(tmp_path)
     _, out, _ = here("algorithms", "--plugin", "mine.py", "scaled")
-    assert "parameter   gamma = 1" in out
+    assert re.search(r"parameter +gamma = 1", out)
     assert "kernel" not in out
     config = (
         "datasets: [breast-cancer]\nplugins: [mine.py]\npermutations: 2\nalgorithms: [{id: scaled, %s}]\n"
@@ -430,7 +430,7 @@ def test_a_parameter_may_be_named_as_that_of_a_kernel_where_there_is_no_kernel(
     err = here.err("run", "wrong.yaml")
     assert "wrong.yaml:4: gamma is a parameter of scaled; write params: {gamma: ...}" in err
     (tmp_path / "right.yaml").write_text(config % "params: {gamma: 2}")
-    assert "gamma=2.0" in here.out("run", "right.yaml")
+    assert "gamma=2" in here.out("run", "right.yaml")
 
 
 COMPILE = """

@@ -51,36 +51,37 @@ def test_reprs_are_short_and_have_the_facts(scw):
 def test_notebooks_show_a_run_as_a_table(scw):
     html = scw._repr_html_()
     assert html.count("<table") == 1
-    assert html.count("<tr>") == 2 + len(scw.labels)
+    assert html.count("<tr>") == 1 + len(scw.datasets)
     assert "12 data sets, 14 algorithms" in html
     assert "Bold: the lowest mean mistake rate" in html
 
 
-def test_the_latex_of_the_table_compiles_with_booktabs_alone(scw, tmp_path):
-    fragment = olbench.plot.table(scw).to_latex()
+def test_the_latex_of_a_table_compiles_and_has_the_layout_of_the_papers_table(scw, tmp_path):
+    """A block per data set with mistakes, updates and time of each algorithm, the best in bold."""
+    fragment = olbench.plot.table(scw, "results").to_latex()
     check_latex(fragment)
     lines = fragment.splitlines()
-    assert lines[0] == r"\begin{tabular}{lrrrrrrrrrrrr}"
-    assert all(line.count(" & ") == 12 for line in lines if line.endswith(r"\\") and "&  &" not in line)
-    assert fragment.count(r"\bfseries ") == sum(map(len, scw.best.values()))
-    assert r"SCW-II & 0.2372 $\pm$ 0.0084 & " in fragment
-    assert olbench.plot.table(scw).to_latex(caption="All of it", label="t").startswith(r"\begin{table}")
+    assert lines[0] == r"\begin{longtable}{lrrr}"
+    assert r"algorithm & mistake rate & updates & time \\" in lines
+    assert fragment.count(r"\multicolumn{4}{l}{\textit{") == len(scw.datasets)
+    assert fragment.count(r"\textbf{") == sum(map(len, scw.best.values()))
+    assert r"SCW-I & \textbf{0.2295 $\pm$ 0.0103} & " in fragment
     if shutil.which("pdflatex"):
-        compile_latex(fragment, tmp_path)
+        compile_latex(olbench.plot.table(scw).to_latex() + fragment, tmp_path)
 
 
 def test_the_table_is_that_of_the_report(scw):
-    from olbench.report.model import Report
-
-    styler = olbench.plot.table(scw)
-    entry = next(entry for entry in Report(scw, None).rows if entry.label == "arow")
+    table = olbench.plot.table(scw)
     headline = scw.protocol.quantities[0]
-    assert styler.data.loc["arow", entry.dataset] == headline.spread(*entry.spread(headline))
-    html = styler.to_html()
-    bold = sum(map(scw.is_best, Report(scw, None).rows))
-    assert len([rule for rule in html.split("font-weight: bold")[0].split("#T_") if "row" in rule]) == bold
-    assert "font-weight" not in olbench.plot.table(scw, "updates").to_html()
+    for entry in scw.entries:
+        shown = table[entry.label][table["data set"].index(entry.dataset)]
+        assert (shown.mean, shown.deviation) == entry.spread(headline)
+    assert len(table.best) == sum(map(scw.is_best, scw.entries))
+    assert table.to_frame()["arow_mean"].tolist() == [cell.mean for cell in table["arow"]]
+    assert olbench.plot.table(scw, "updates").best == frozenset()
+    assert olbench.plot.table(scw, "ranking")["algorithm"][0] == "scw1"
     assert "measures no 'speed'" in refusal(olbench.plot.table, scw, "speed")
+    assert "does not apply" in refusal(olbench.plot.table, scw, "confusion")
 
 
 def test_curves_come_as_a_figure_or_in_given_axes(scw):
@@ -118,9 +119,8 @@ def test_ranks_come_as_a_figure_or_inside_given_axes(scw):
     ax = figure.subplots(1, 2)[1]
     assert isinstance(olbench.plot.ranks(scw, ax=ax), Axes)
     figure.canvas.draw()
-    [inset] = ax.child_axes
     outer = ax.get_window_extent()
-    for text in inset.texts:
+    for text in ax.texts:
         extent = text.get_window_extent()
         assert outer.x0 <= extent.x0 < extent.x1 <= outer.x1, text.get_text()
     alone = olbench.Results(scw.folder, scw.run, tuple(scw.of("w7a")))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,9 +70,14 @@ def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811
     assert "scw1" in Path("scw.csv").read_text()
     Path("results/broken").mkdir()
     Path("results/broken/run.json").write_text("{}")
+    half = Path(shutil.copytree("results/quick", "results/half"))
+    lines = (half / "trials.jsonl").read_text().splitlines(keepends=True)
+    (half / "trials.jsonl").write_text("".join(lines[:3]))
     out = here.out("list")
-    assert "olbench report scw" in out
-    [own] = out.partition("Runs in results/")[2].splitlines()[3:]
+    assert re.search(r"^scw +✓ +Table 3 and Figure 1 of the SCW paper", out, re.MULTILINE)
+    broken, half, own = out.partition("Runs in results/")[2].splitlines()[3:]
+    assert re.fullmatch(r"broken +results/broken/run.json is not the record of a run", broken)
+    assert re.search(r"^half .* 3 of 8 ", half)
     assert re.fullmatch(r"quick +20\d\d-\d\d-\d\d \d\d:\d\d +8 of 8 +perceptron on 4 of 4 data sets", own)
 
 
@@ -108,7 +114,7 @@ def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F8
 
     before = files()
     err = here.err("report", str(shipped.runs()["shards-many"]), "--all", code=0)
-    assert err.startswith("shards-many-report:\n")
+    assert err.startswith("Written to shards-many-report\n")
     assert {path.name for path in own_folder.iterdir()} == {"shards-many-report"}
     assert Path("shards-many-report/report.html").is_file()
     assert files() == before

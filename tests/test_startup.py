@@ -15,9 +15,9 @@ HEAVY = (
 IMPORTED = {
     "list": "rich",
     "data list": "numpy yaml rich",
-    "data info ijcnn1": "numpy yaml",
+    "data info ijcnn1": "numpy yaml rich",
     "algorithms": "numpy yaml rich scipy scipy.sparse",
-    "algorithms scw1": "numpy yaml scipy scipy.sparse",
+    "algorithms scw1": "numpy yaml rich scipy scipy.sparse",
     "init --schema": "numpy yaml scipy scipy.sparse",
     "report scw": "numpy yaml rich scipy scipy.special scipy.sparse",
     "summary {small}": "numpy yaml rich scipy scipy.special scipy.sparse",

@@ -14,9 +14,8 @@ from olbench.records.quantities import Quantity
 Key = tuple[str, str]
 OTHER_DATA = "the data is not the same"
 NOTHING = "\N{EN DASH}"
-
-
 BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
+OUTCOMES = (BETTER, WORSE, CHANGED, ALIKE, UNTESTED)
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,14 @@ class ComparedRuns:
             each.name: {key: self._compare(entries, each) for key, entries in self.rows.items()}
             for each in self.quantities
         }
+
+    def is_identical(self, place: int) -> bool:
+        """Return whether a run equals the first one in every count of every trial."""
+        one, other = (
+            {(each.dataset, each.label): run.counts(each) for each in run.entries if each.done}
+            for run in (self.runs[0], self.runs[place])
+        )
+        return one == other
 
     def _compare(self, entries: Sequence[Entry | None], quantity: Quantity) -> list[MeanChange | None]:
         (first, *runs), (before, *others) = self.runs, entries

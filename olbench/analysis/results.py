@@ -276,13 +276,16 @@ class Results:
         """
         counts: dict[str, list[Any]] = {}
         for entry in (entry for name in self.datasets for entry in self.contestants(name)):
-            exact = (each.name for each in numbers_of(self.protocol) if each.exact)
-            names = [name for name in exact if name in entry.columns]
-            columns = (entry.columns[name] for name in ("number", *names))
-            counts.setdefault(entry.label, []).append((entry.dataset, *map(_as_key, columns)))
+            counts.setdefault(entry.label, []).append((entry.dataset, *self.counts(entry)))
         first: dict[tuple[Any, ...], str] = {}
         found = {label: first.setdefault(tuple(own), label) for label, own in counts.items()}
         return {label: twin for label, twin in found.items() if twin != label}
+
+    def counts(self, entry: Entry) -> list[Any]:
+        """Return every count of every trial of an entry: equal ones have the same."""
+        exact = (each.name for each in numbers_of(self.protocol) if each.exact)
+        names = ["number", *(name for name in exact if name in entry.columns)]
+        return [_as_key(entry.columns[name]) for name in names]
 
     @cached_property
     def exclusive(self) -> bool:

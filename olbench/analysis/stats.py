@@ -236,7 +236,6 @@ def within(
 
 
 def array_for(quantity: Quantity) -> str:
-    """Return the name of the array from which the blocks of a stream are compared, or an empty text."""
     if quantity.name == "auc":
         return PAIRS
     return COUNTS if set(quantity.fields) <= set(COLUMNS) else ""
@@ -245,7 +244,6 @@ def array_for(quantity: Quantity) -> str:
 def compare_streams(
     quantity: Quantity, values: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[str, list[Difference]]:
-    """As `within`, on a stream that was passed once: from blocks of its rounds."""
     best = min(values, key=lambda label: (np.isnan(values[label]), quantity.loss(values[label])))
     found = []
     for label in values:

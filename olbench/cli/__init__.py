@@ -1,4 +1,4 @@
-"""The command line: one file per verb, which parses options, calls `api` and prints.
+"""The command line: a file per verb or group of verbs, which parses options, calls `api` and prints.
 
 In: the words of a command.
 Out: text on standard output, one sentence on standard error, and an exit code.
@@ -51,6 +51,8 @@ GROUPS = {
     },
 }
 VERBS = [verb for group in GROUPS.values() for verb in group]
+#: The verbs that share the file of their group.
+FILES = {verb: group.lower() for group in ("Papers", "Share", "Inspect") for verb in GROUPS[group]}
 
 
 class Actions(click.Group):
@@ -72,7 +74,8 @@ class Verbs(Actions):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"olbench.cli.{cmd_name}").command
+        module = importlib.import_module(f"olbench.cli.{FILES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in FILES else "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

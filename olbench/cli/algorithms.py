@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.flags import plugin_flag
 from olbench.errors import UserError, count
 
 if TYPE_CHECKING:
@@ -13,12 +14,8 @@ if TYPE_CHECKING:
 
 @click.command("algorithms")
 @click.argument("id", required=False)
-@click.option(
-    "--plugin", "plugins", multiple=True, type=click.Path(), help="Python file with more algorithms."
-)
-@click.option(
-    "--conform-to", "other", metavar="ID", help="Tell whether the rule named first is this algorithm."
-)
+@plugin_flag("Python file with more algorithms.")
+@click.option("--conform-to", "other", metavar="ID", help="Check whether ID is this algorithm.")
 @click.option("--rules", metavar="FILE", help="Show these rules as inequalities, and what they cover.")
 @click.option("--data", metavar="DATA", help="With --rules: a data set, or a LIBSVM or CSV file.")
 @click.option("--positive", multiple=True, type=float, help="With --rules: a label that counts as +1.")
@@ -28,11 +25,11 @@ def command(
 ) -> None:  # fmt: skip
     """List the algorithms, or describe the one named ID.
 
-    With --conform-to, tell whether ID is another algorithm: exit code 0 if it is, 1 if not.
+    With --conform-to, check whether ID is another algorithm: exit code 0 if it is, 1 if not.
 
     With --rules and --data, show the rules of a file, or of one that ships, for an algorithm that takes
     advice: their inequalities D x <= d, the rows of the data that they cover and how many of those have the
-    rule's class, and what a learner cannot use, such as rules that contradict each other.
+    class of the rule, and what a learner cannot use, such as rules that contradict each other.
 
     \b
     Examples:
@@ -85,65 +82,61 @@ def show_all(definitions: "list[Definition]") -> None:
     from olbench.algorithms.definition import TRAITS
     from olbench.algorithms.native import refuse_native
     from olbench.cli.output import show_parts
-    from olbench.report.grid import DETAIL, PAPER, TIME, Grid, boxes, left, list_settings
+    from olbench.report.table import DETAIL, PAPER, SETTINGS, TIME, Column, Table, columns
 
     rows = []
     for definition in definitions:
         own = [p for p in definition.parameters if not p.instead_of]
-        parameters = list_settings({p.name: p.default for p in own})
+        parameters = {p.name: p.default for p in own}
         classes = "" if refuse_native(definition, {}) else "native"
         traits = definition.traits
         has = [words[0].upper() if getattr(traits, name, False) else "·" for name, words in TRAITS.items()]
         letters = "".join(has) if traits else "?"
         about = (definition.title, definition.order, parameters, letters, classes)
-        rows.append(boxes(definition.id, *about, definition.source))
-    columns = (
-        *left("id"),
-        *left("name", drop=TIME),
-        *left("order", drop=DETAIL),
-        *left("parameters"),
-        *left("traits", drop=DETAIL),
-        *left("classes", drop=DETAIL),
-        *left("source", drop=PAPER),
+        rows.append((definition.id, *about, definition.source))
+    shown = (
+        Column("id"),
+        Column("name", drop=TIME),
+        Column("order", drop=DETAIL),
+        Column("parameters", SETTINGS),
+        *columns("traits", "classes", drop=DETAIL),
+        Column("source", drop=PAPER),
     )
     note = (
         "Traits: Large margin, Confidence, Non-separable data, Adaptive margin (scw2012, Table 1). Classes: "
         "all learn several classes one-vs-rest, some natively too (multiclass: native)."
     )
-    show_parts(Grid("", columns, tuple(rows), note))
+    show_parts(Table("", shown, rows, note))
 
 
 def show_one(definition: "Definition") -> None:
     from olbench.algorithms.definition import TRAITS
     from olbench.algorithms.options import list_ways
-    from olbench.cli.output import say
+    from olbench.cli.output import show_parts
     from olbench.errors import short
+    from olbench.report.table import Table, columns
 
-    say(f"{definition.id}: {definition.title} ({definition.order} order)")
-    say("")
-    say("\n".join(line.strip() for line in definition.doc.strip().splitlines()))
-    say("")
-    lines = [f"source      {definition.source}"] if definition.source else []
+    rows = [("source", definition.source)]
     for p in definition.parameters:
         default = f"instead of {p.instead_of}" if p.instead_of else f"= {short(p.default)}"
-        lines.append(f"parameter   {p.name} {default}, in {p.interval}: {p.doc}")
-        if p.grid:
-            lines.append(f"            searched over {', '.join(f'{value:g}' for value in p.grid)}")
+        grid = f"; searched over {', '.join(f'{value:g}' for value in p.grid)}" if p.grid else ""
+        rows.append(("parameter", f"{p.name} {default}, in {p.interval}: {p.doc}{grid}"))
     if definition.traits is not None:
         has = [words for name, words in TRAITS.items() if getattr(definition.traits, name)]
-        lines.append(f"traits      {', '.join(has) or 'none'} ({definition.traits.source})")
+        rows.append(("traits", f"{', '.join(has) or 'none'} ({definition.traits.source})"))
     for place, way in enumerate(list_ways(definition)):
         options = "; ".join(f"{name}: {', '.join(values)}" for name, values in way.items())
-        start = "" if place else "runs with"
         several = any(len(values) > 1 for values in way.values())
         end = " (the first is the default)" if several and not place and definition.order != "first" else ""
-        lines.append(f"{start:12}{options}{end}")
+        rows.append(("or with" if place else "runs with", f"{options}{end}"))
     if definition.state is not None:
-        kept = f"and keeps {count(len(definition.state), 'number')}" if definition.state else ""
-        lines.append(f"rule        sees the label {kept}".rstrip())
+        kept = f" and keeps {count(len(definition.state), 'number')}" if definition.state else ""
+        rows.append(("rule", f"sees the label{kept}"))
     elif definition.is_gaussian and not definition.only_native:
-        lines.append("            forgetting: below 1, such as 0.99, for streams that drift")
+        rows.append(("forgetting", "below 1, such as 0.99, for streams that drift"))
     if definition.no_diagonal:
-        lines.append(f"            not with covariance: diag, because {definition.no_diagonal}")
-    for line in lines:
-        say(line, indent=12)
+        rows.append(("not with", f"covariance: diag, because {definition.no_diagonal}"))
+    doc = "\n".join(line.strip() for line in definition.doc.strip().splitlines())
+    heading = f"{definition.id}: {definition.title} ({definition.order} order)"
+    facts = [row for row in rows if row[1]]
+    show_parts(heading, doc, Table("Facts", columns("fact", "value"), facts))

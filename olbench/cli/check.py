@@ -1,53 +1,47 @@
 """olbench check: compare the counts of an experiment with a baseline."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.flags import PATH, format_flag, names_flag
 from olbench.cli.flags import experiment as experiment_flags
-from olbench.cli.flags import format_flag
-from olbench.cli.output import say
-from olbench.errors import UserError, escape_controls
-from olbench.report.grid import count
+from olbench.cli.output import MAX_LINES, say, say_skipped
+from olbench.errors import UserError, count, escape_controls
 
 if TYPE_CHECKING:
     from olbench.analysis.check import Comparison, Remark
     from olbench.engine.runner import Run
 
-MAX_LINES = 20
-
 
 @click.command("check")
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=PATH)
 @click.option(
-    "--against", "given", type=click.Path(path_type=Path),
+    "--against",
+    "given",
+    type=PATH,
     help="A baseline file, or a run; of a run, only the data sets of CONFIG are compared "
     "[default: results/ci-baseline.json, or what ships for the name of a config].",
-)  # fmt: skip
+)
 @click.option(
-    "--tolerance", default=0.0, show_default=True, type=click.FloatRange(0, 1),
+    "--tolerance",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 1),
     help="How much a number may change, in its own unit; a count, as a fraction of the examples.",
-)  # fmt: skip
-@click.option("--only", default="", metavar="NAMES", help="Comma-separated quantities, such as mistake_rate.")
-@click.option("--allow-better", is_flag=True, help="Pass if all that changed became better.")
+)
+@names_flag("--only", "quantities, such as mistake_rate.")
+@click.option("--allow-better", is_flag=True, help="Pass if every change is an improvement.")
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
 @format_flag("text", "json", "junit", "github", help="github: annotations for a workflow of GitHub Actions.")
 @experiment_flags
 def command(
-    config: Path,
-    given: Path | None,
-    tolerance: float,
-    only: str,
-    allow_better: bool,
-    update: bool,
-    form: str,
-    jobs: int | None,
-    overrides: tuple[str, ...],
-    skip_missing: bool,
-    quiet: bool,
-) -> None:
+    config: Path, given: Path | None, tolerance: float, only: list[str], allow_better: bool, update: bool,
+    form: str, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Run CONFIG and compare every trial with a baseline; report what changed and why.
 
     Changed data, another seed and other parameters are named as such.
@@ -78,23 +72,15 @@ def command(
     nothing = Baseline((), experiment.protocol, experiment.seed)
     before = nothing if update else read_baseline(against)
     plan = api.plan(experiment, jobs, skip_missing)
-    if plan.skipped:
-        say(f"skipped: {', '.join(plan.skipped)} not downloaded", err=True)
+    say_skipped(plan)
     run, now = api.measure(plan, quiet)
     if update and not run.failed:
         write_baseline(against, now)
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
-    comparison = api.compare(
-        plan,
-        before,
-        now,
-        tolerance=tolerance,
-        only=[name.strip() for name in only.split(",")] if only else (),
-        partly=against.is_dir(),
-        allow_better=allow_better,
-    )
+    compare = partial(api.compare, plan, before, now, tolerance=tolerance, only=only)
+    comparison = compare(partly=against.is_dir(), allow_better=allow_better)
     click.echo(render(comparison, run, form, path), nl=False)
     if advice := regression.advise(comparison, can_update=not against.is_dir()):
         say(advice, err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli import Actions
-from olbench.cli.flags import own_data
+from olbench.cli.flags import format_flag, own_data
 from olbench.cli.output import say, show_parts
 from olbench.engine.display import can_redraw, make_bar
 from olbench.errors import UserError, expand_home, is_file
@@ -18,7 +18,6 @@ from olbench.errors import UserError, expand_home, is_file
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
     from olbench.data.fetch import Progress
-    from olbench.structs import Node
 
 MIRROR = click.option(
     "--mirror", metavar="PLACE", help="Folder or http(s) address to look in first [default: OLBENCH_MIRROR]."
@@ -46,58 +45,44 @@ def show_list(mirror: str | None) -> None:
       olbench data list
     """
     from olbench.data.catalog import catalog
-    from olbench.report.grid import DETAIL, PAPER, Grid, boxes, left, right
+    from olbench.report.table import COUNT, DETAIL, PAPER, Column, Format, Table, columns
 
     rows = []
     for entry in catalog().values():
-        share = f"{100 * entry.labels[1] / entry.rows:.1f}%"
-        state = _describe_state(entry, mirror)
-        rows.append(boxes(entry.name, f"{entry.rows:,}", f"{entry.features:,}", share, state, entry.title))
-    columns = (
-        *left("name"),
-        *right("rows", "features"),
-        *right("positive", drop=DETAIL),
-        *left("downloaded"),
-        *left("title", drop=PAPER),
+        share, state = entry.labels[1] / entry.rows, _describe_state(entry, mirror)
+        rows.append((entry.name, entry.rows, entry.features, share, state, entry.title))
+    shown = (
+        Column("name"),
+        *columns("rows", "features", format=COUNT),
+        Column("positive", Format(lambda share: f"{share:.1%}"), DETAIL),
+        Column("downloaded"),
+        Column("title", drop=PAPER),
     )
     show_parts(
-        Grid("", columns, tuple(rows)),
+        Table("", shown, rows),
         "Fetch missing data sets with `olbench data fetch NAME` or `olbench data fetch --all`.",
     )
 
 
 def _describe_state(entry: "CatalogEntry", mirror: str | None) -> str:
     from olbench.data.fetch import downloads_folder, local_files
+    from olbench.report.table import show_bytes
 
     if not entry.files:
         return "built in"
     files = local_files(entry, mirror)
     if files is None:
         return "no"
-    size = _format_size(sum(path.stat().st_size for path in files))
+    size = show_bytes(sum(path.stat().st_size for path in files))
     if entry.folder and all(Path(entry.folder) in path.parents for path in files):
         return f"in its package, {size}"
     inside = all(downloads_folder() in path.parents for path in files)
     return f"yes, {size}" if inside else f"in the mirror, {size}"
 
 
-def _format_size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            break
-        count /= 1000
-    return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
-
-
 @command.command("info")
 @click.argument("name", metavar="NAME|FILE")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="json: the entry of the catalogue.",
-)
+@format_flag("text", "json", help="json: the entry of the catalogue.")
 @MIRROR
 @own_data
 def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...], **reading: Any) -> None:
@@ -113,6 +98,7 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command
     from olbench.data.readers.compressed import is_pipe
+    from olbench.report.table import Table, columns
 
     given = {key: value for key, value in reading.items() if value is not None}
     if name not in catalog() and (is_pipe(name) or is_file(expand_home(name))):
@@ -152,11 +138,8 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
         "licence": origin["licence"],
         "note": entry.note,
     }
-    say(f"{entry.name}: {entry.title}")
-    say("")
-    for key, value in facts.items():
-        if value:
-            say(f"{key:13}{value}", indent=13)
+    rows = [(key, value) for key, value in facts.items() if value]
+    show_parts(Table(f"{entry.name}: {entry.title}", columns("fact", "value"), rows))
 
 
 def _describe_file(name: str, positive: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -213,15 +196,16 @@ def fetch_files(
     """
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import mirror_place
+    from olbench.protocols.reading import read_config
+    from olbench.records.shipped import find_config
 
     mirror_place(mirror)
-    wanted = [*names, *(name for config in configs for name in _config_names(config))]
+    read = (spec for config in configs for spec in read_config(find_config(config)).datasets)
+    wanted = [*names, *(spec.name for spec in read if not spec.path)]
     if everything:
         wanted += list(catalog())
     if not wanted and not configs:
-        raise UserError(
-            "name the data sets to fetch, or use --all or --config; `olbench data list` shows them"
-        )
+        raise UserError("name the data sets, or use --all or --config; `olbench data list` shows them")
     if not wanted:
         say(f"{', '.join(configs)}: only local files, nothing to fetch")
     entries = [find(name) for name in dict.fromkeys(wanted)]
@@ -234,6 +218,7 @@ def fetch_files(
 
 def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
     from olbench.data.fetch import fetch, local_files
+    from olbench.report.table import show_bytes
 
     if not entry.files:
         say(f"{entry.name}: built in, nothing to fetch")
@@ -244,34 +229,8 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
     except UserError as error:
         return str(error)
     for path in local_files(entry, mirror) or files:
-        say(f"{entry.name}: {path.name}, {_format_size(path.stat().st_size)}")
+        say(f"{entry.name}: {path.name}, {show_bytes(path.stat().st_size)}")
     return ""
-
-
-def _config_names(path: str) -> list[str]:
-    from olbench.records.shipped import find_config
-    from olbench.structs import read_yaml
-
-    file = find_config(path)
-    root = read_yaml(file)
-    if not isinstance(root.value, dict) or "datasets" not in root.value:
-        raise UserError(f"{path} names no data sets under 'datasets'")
-    names = [_catalog_name(item, file.parent) for item in root.value["datasets"].items("datasets")]
-    return [name for name in names if name]
-
-
-def _catalog_name(item: "Node", folder: Path) -> str:
-    from olbench.data.reading import find_dataset
-    from olbench.structs import text
-
-    if isinstance(item.value, dict):
-        if "path" in item.value:
-            return ""
-        if "name" not in item.value:
-            raise item.fail("a data set needs the key 'name' or 'path'")
-        item = item.value["name"]
-    spec = find_dataset(text(item, "a data set"), item, folder)
-    return "" if spec.path else spec.name
 
 
 @contextmanager
@@ -308,6 +267,7 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
       olbench data verify svmguide3
     """
     from olbench.data.catalog import catalog, find
+    from olbench.data.entries import problems, read_examples
     from olbench.data.fetch import fetch_command, local_files
     from olbench.data.readers.registry import find_format
 
@@ -319,10 +279,13 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
         if files is None:
             absent.append(entry.name)
             continue
-        agrees, message = _compare(entry, files)
+        try:
+            found = problems(entry, read_examples(entry, files))
+        except UserError as error:
+            found = [str(error)]
         checked += 1
-        wrong += not agrees
-        say(f"{entry.name:24} {message}", indent=25)
+        wrong += bool(found)
+        say(f"{entry.name}: {'DIFFERS: ' if found else 'agrees with the catalogue'}{'; '.join(found)}")
     if absent and names:
         raise UserError(f"{', '.join(absent)}: not downloaded; get it with `{fetch_command(absent)}`")
     if absent:
@@ -330,18 +293,3 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
     say(f"{checked} checked, {wrong} differ")
     if wrong:
         sys.exit(1)
-
-
-def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
-    from olbench.data.entries import problems, read_examples
-
-    try:
-        data = read_examples(entry, files)
-    except UserError as error:
-        return False, f"DIFFERS: {error}"
-    wrong = problems(entry, data)
-    if wrong:
-        return False, f"DIFFERS: {'; '.join(wrong)}"
-    if not entry.fingerprint:
-        return True, f"agrees with the catalogue, which lacks the fingerprint {data.fingerprint}"
-    return True, "agrees with the catalogue"

@@ -1,5 +1,6 @@
-"""Flags that more than one verb has."""
+"""Options and types of options that more than one verb has."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -8,42 +9,50 @@ import click
 
 from olbench.errors import UserError
 
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 JOBS = click.option(
-    "--jobs",
-    "-j",
-    type=click.IntRange(1),
-    help="Trials to run at a time [default: OLBENCH_JOBS, or all cores].",
+    "--jobs", "-j", type=click.IntRange(1), help="Parallel trials [default: OLBENCH_JOBS, or all cores]."
 )
 SET = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE",
-    help="Override a key of the config, as in --set permutations=5 or --set tuning.search=none.",
-)  # fmt: skip
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, as in permutations=5."
+)
 SKIP_MISSING = click.option("--skip-missing", is_flag=True, help="Skip data sets that are not downloaded.")
-MEMORY = click.option(
-    "--memory",
-    metavar="SIZE",
-    help="Refuse to run what needs more memory than this, such as 8G [default: 90% of what is available].",
-)
-OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder [default: results/<name>].")
+OUT = click.option("--out", type=PATH, help="Results folder [default: results/<name>].")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
-OUTPUT = click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file instead of the terminal.",
-)
+OUTPUT = click.option("--output", "-o", type=FILE, help="Write to this file instead of the terminal.")
 TRUST = click.option(
     "--trust-plugins", is_flag=True, help="Run the Python code that comes with a bundle; read it first."
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no table.")
+NO_TITLES = click.option(
+    "--no-titles", is_flag=True, help="Draw figures without headings, for papers with captions."
+)
+SETTINGS = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the algorithm."
+)
 
 
-def format_flag(*names: str, help: str = "Output format.") -> Callable[..., Any]:
-    kind = click.Choice(names)
-    return click.option("--format", "form", type=kind, default="text", show_default=True, help=help)
+Decorator = Callable[..., Any]
 
 
-def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
+def format_flag(*names: str, help: str = "Output format.", default: str | None = "text") -> Decorator:
+    return choice_flag("--format", names, help, "form", default=default, show_default=True)
+
+
+def choice_flag(name: str, choices: Iterable[str], help: str, *also: str, **more: Any) -> Decorator:
+    return click.option(name, *also, type=click.Choice(list(choices)), help=help, **more)
+
+
+def names_flag(name: str, help: str) -> Decorator:
+    return click.option(name, metavar="NAMES", callback=split_names, help=f"Comma-separated {help}")
+
+
+def plugin_flag(help: str) -> Decorator:
+    return click.option("--plugin", "plugins", multiple=True, type=click.Path(), help=help)
+
+
+def experiment(command: Decorator) -> Decorator:
     for flag in (QUIET, SKIP_MISSING, SET, JOBS):
         command = flag(command)
     return command
@@ -53,34 +62,36 @@ FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
 READING = (
     click.option("--label", metavar="NAME", help="Heading or number of the label column [default: last]."),
     click.option(
-        "--positive", multiple=True, metavar="LABEL",
-        help="A label that counts as +1 [default: the larger, or later in the alphabet, of two].",
+        "--positive", multiple=True, metavar="LABEL", help="Label of class +1 [default: the larger of two]."
     ),
-    click.option("--time", metavar="NAME", help="Column with the time of each row, which is no feature."),
-    click.option(
-        "--arrival", metavar="NAME", help="Column with the time when the label of a row becomes known."
-    ),
+    click.option("--time", metavar="NAME", help="Column with the time of each row; it is not a feature."),
+    click.option("--arrival", metavar="NAME", help="Column with the time when a label becomes known."),
     click.option("--delimiter", metavar="CHAR", help="Separator of columns [default: detected]."),
-    click.option(
-        "--missing", type=click.Choice(["drop", "zero", "mean"]),
-        help="Drop rows with missing values, or replace those by 0 or by the mean of their column.",
+    choice_flag(
+        "--missing",
+        ("drop", "zero", "mean"),
+        "Drop rows with missing values, or fill in 0 or the column mean.",
     ),
-    click.option(
-        "--categorical", type=click.Choice(["onehot", "drop"]),
-        help="Encode columns of text as indicators, or leave them out.",
-    ),
-    click.option(
-        "--scale", type=click.Choice(["unit", "minmax", "standard", "running"]),
-        help="Scale rows to length 1; features to [0, 1], to mean 0 and deviation 1, or by the rows so far.",
+    choice_flag("--categorical", ("onehot", "drop"), "Encode columns of text as indicators, or drop them."),
+    choice_flag(
+        "--scale",
+        ("unit", "minmax", "standard", "running"),
+        "Scale rows to length 1; features to [0, 1], to mean 0 and deviation 1, or by the rows so far.",
     ),
     click.option("--bias", is_flag=True, default=None, help="Add a feature that is always 1."),
-)  # fmt: skip
+)
 
 
-def own_data(command: Callable[..., Any]) -> Callable[..., Any]:
+def own_data(command: Decorator) -> Decorator:
     for flag in reversed(READING):
         command = flag(command)
     return command
+
+
+def split_names(ctx: click.Context, param: click.Parameter, text: str | None) -> list[str]:
+    """Return comma-separated names; commas in the brackets of a label are part of it."""
+    parts = re.split(r",(?![^(\[]*[)\]])", text or "")
+    return [part.strip() for part in parts if part.strip()]
 
 
 def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
@@ -94,7 +105,7 @@ def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_settings(texts: Iterable[str]) -> dict[str, float | str]:
-    """Return the parameters that --set has, as numbers where they are."""
+    """Return the parameters of --set, as numbers where they are numbers."""
     found: dict[str, float | str] = {}
     for name, value in read_pairs(texts, "--set").items():
         try:

@@ -14,34 +14,8 @@ from olbench.files import write_text
 if TYPE_CHECKING:
     from olbench.data.inspect import Look
 
-TEMPLATE = """\
-# An olbench experiment. Run it with `olbench run {name}`; --dry-run prints the plan only.
-protocol: online          # one pass per permutation; a mistake is counted before learning
-seed: 2012                # permutation p of a data set depends on this seed, its name and p
-permutations: 20
-curve: 50                 # points on the online curve
-
-# Names from `olbench data list`, or your own files: {{path: my.libsvm, positive: 3}}. Paths are relative to
-# this file. With more than two labels, positive (and negative) say which count as +1 (and -1).
-datasets: [synthetic-noise, breast-cancer]
-
-# Ids from `olbench algorithms`. Parameters that are not given are tuned over the grids of the papers.
-algorithms:
-  - perceptron
-  - {{id: arow, params: {{r: 1.0}}}}                          # fixed
-  - {{id: scw1, grid: {{C: [0.5, 1, 2], eta: [0.75, 0.9]}}}}   # searched
-
-covariance: full          # or diag, for data with very many features
-
-# search: grid (all combinations), coordinate (one parameter at a time, as LIBOL does), holdout (all
-# combinations on a random half of the rows, results from the other half), or none.
-tuning: {{search: grid, permutations: 1, ties: last}}
-
-# plugins: [my_rule.py]   # your own algorithms or protocol, see docs/own-algorithm.md
-# paper: scw2012          # compare with the numbers of this paper, or of a YAML file of your own
-"""
-
-
+#: The config that is written without a data file.
+EXAMPLE = Path(__file__).with_name("experiment.yaml")
 DATA_TEMPLATE = """\
 # An experiment on {file}, from a look at it by `olbench init`. Run it with `olbench run {config}`.
 {look}
@@ -124,7 +98,8 @@ def command(
     if file.suffix in (".yaml", ".yml"):
         if label or positive or delimiter:
             raise UserError("--label, --positive and --delimiter go with a data file; leave them out")
-        _write(file, TEMPLATE.format(name=file), force)
+        text = EXAMPLE.read_text(encoding="utf-8").replace(EXAMPLE.name, str(file))
+        _write(file, text, force)
         say(f"{file} written, and {file.with_name(FILE)} for editors; now `olbench run {file}`")
         return
     if not file.is_file():

@@ -3,24 +3,27 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from olbench.engine.display import can_redraw, wrap
-from olbench.errors import escape_controls
+from olbench.errors import count, escape_controls
 from olbench.files import write_text
-from olbench.report.grid import count
 
 if TYPE_CHECKING:
+    from olbench.api import Plan
     from olbench.engine.runner import Run
     from olbench.report.document import Document
-    from olbench.report.grid import Part
+    from olbench.report.table import Part
 
-SCREEN = (160, 40)
+#: The columns and lines of a pipe; files have as many columns.
+SCREEN = (100, 40)
+#: The most lines of one kind, such as failed trials.
+MAX_LINES = 20
 
 
 def screen_size() -> tuple[int, int]:
@@ -29,22 +32,34 @@ def screen_size() -> tuple[int, int]:
     return size.columns, size.lines
 
 
+def find_screen(output: Path | None = None) -> tuple[int, bool]:
+    """Return the columns of a file or of the terminal, and whether it shows colours."""
+    return (SCREEN[0], False) if output else (screen_size()[0], can_redraw(sys.stdout))
+
+
 def say(text: str, err: bool = False, indent: int = 0) -> None:
     click.echo(wrap(text, sys.stderr if err else sys.stdout, indent), err=err)
 
 
+def say_skipped(plan: "Plan") -> None:
+    if plan.skipped:
+        say(f"skipped: {', '.join(plan.skipped)} not downloaded; see `olbench data fetch`", err=True)
+
+
+def render_parts(parts: "Iterable[Part]", output: Path | None = None) -> str:
+    from olbench.report.text import write_text
+
+    return write_text(parts, *find_screen(output))
+
+
 def show_parts(*parts: "Part") -> None:
-    from olbench.report.renderers import text
-
-    click.echo(text.render(parts, screen_size()[0], can_redraw(sys.stdout)), nl=False)
+    click.echo(render_parts(parts), nl=False)
 
 
-def render(document: "Document[Any]", form: str, output: Path | None, width: int | None = None) -> str:
-    from olbench.report.renderers import Screen, get_format
+def render(document: "Document", form: str, output: Path | None) -> str:
+    from olbench.report import outputs
 
-    columns = screen_size()[0] if output is None else SCREEN[0]
-    screen = Screen(width or columns, output is None and can_redraw(sys.stdout))
-    return get_format(form).render(document, screen)
+    return outputs.render(document, form, *find_screen(output))
 
 
 def deliver(content: str, output: Path | None, what: str | None = "report") -> None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import DRY_RUN, FIRST_ALGORITHMS, MEMORY, OUT, experiment, own_data
-from olbench.cli.output import exit_code, ignore_closed_output, program, say
-from olbench.errors import UserError, escape_controls, suggest
-from olbench.report.grid import count
+from olbench.cli.flags import DRY_RUN, FIRST_ALGORITHMS, OUT, choice_flag, experiment, own_data, plugin_flag
+from olbench.cli.output import exit_code, ignore_closed_output, program, say, say_skipped, show_parts
+from olbench.errors import UserError, count, escape_controls, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,41 +30,40 @@ CONFIG_HAS_KEYS = (
 @click.argument("what", metavar="CONFIG|DATA", type=click.Path())
 @OUT
 @click.option(
-    "--algorithms",
-    help="With DATA: ids, separated by commas, or all "
-    f"[default: {','.join(FIRST_ALGORITHMS)}].",
-)  # fmt: skip
-@click.option(
-    "--plugin", "plugins", multiple=True, type=click.Path(),
-    help="With DATA: a Python file with your own algorithms (a config has the key plugins).",
-)  # fmt: skip
-@click.option(
-    "--covariance", type=click.Choice(["full", "diag"]),
-    help="With DATA: how second-order algorithms keep their covariance [default: full].",
-)  # fmt: skip
+    "--algorithms", help=f"With DATA: comma-separated ids, or all [default: {','.join(FIRST_ALGORITHMS)}]."
+)
+@plugin_flag("With DATA: a Python file with your own algorithms (a config has the key plugins).")
+@choice_flag(
+    "--covariance", ("full", "diag"), "With DATA: covariance of second-order algorithms [default: full]."
+)
 @own_data
 @click.option(
-    "--stream", is_flag=True,
-    help="With DATA: run its rows once, in the order of the file (a config has protocol: stream).",
-)  # fmt: skip
+    "--stream", is_flag=True, help="With DATA: run its rows once, in their order (protocol: stream)."
+)
 @click.option(
-    "--delay", type=click.IntRange(0), metavar="ROWS",
-    help="With --stream: rows that are predicted before a label is learnt [default: 0].",
-)  # fmt: skip
+    "--delay", type=click.IntRange(0), help="With --stream: how many rows late labels come [default: 0]."
+)
+@choice_flag(
+    "--timing",
+    ("shared", "exclusive"),
+    "exclusive: afterwards, time every reported trial again, alone and pinned to one core [default: shared].",
+    default="shared",
+)
 @click.option(
-    "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
-    help="exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
-)  # fmt: skip
-@click.option(
-    "--cluster", metavar="ADDRESS|local:N|FILE",
+    "--cluster",
+    metavar="ADDRESS|local:N|FILE",
     help="Run the trials on a Dask cluster: its scheduler's address or file, or N processes started here.",
-)  # fmt: skip
+)
 @click.option(
-    "--reuse", multiple=True, metavar="RUN", type=click.Path(),
-    help="Copy the trials that this run, a folder or a bundle, has already; may be given several times.",
-)  # fmt: skip
+    "--reuse",
+    multiple=True,
+    metavar="RUN",
+    help="Copy the finished trials of this run, a folder or a bundle.",
+)
 @DRY_RUN
-@MEMORY
+@click.option(
+    "--memory", metavar="SIZE", help="Most memory to use, such as 8G [default: 90% of the available]."
+)
 @experiment
 def command(
     what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
@@ -134,7 +132,7 @@ def command(
         if dry_run:
             from olbench.cli.plan import show_plan
 
-            show_plan(config, plan, folder)
+            show_plan(plan, folder)
             return
         tell = partial(say, err=True)
         with open_executor(cluster, config.plugins, tell) if cluster else nullcontext() as executor:
@@ -222,7 +220,6 @@ def carry_out(
     plan: "api.Plan", folder: Path, timing: str, quiet: bool, executor: "Executor | None" = None
 ) -> int:
     from olbench import api
-    from olbench.cli.plan import show_results
 
     run = api.complete(
         plan.cells, folder, plan.jobs, quiet=quiet, timing=timing, executor=executor, reuse=plan.reuse
@@ -233,12 +230,19 @@ def carry_out(
                 say(f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
             return 0
         if not quiet and (run.fresh or not run.stop.is_set()):
-            show_results(run.cells, run.known)
-            counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
-            say(f"{counts}; the record is in {folder}")
-            # A run that is stopped while it tunes has nothing to report yet; the exit says how to resume.
-            if any(trial.key in run.known for cell in run.cells for trial in cell.reported(run.known)):
-                click.echo(f"next: {program()} report {folder}")
-    if plan.skipped:
-        say(f"skipped: {', '.join(plan.skipped)} not downloaded; see `olbench data fetch`", err=True)
+            show_results(folder, f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused")
+    say_skipped(plan)
     return exit_code(run)
+
+
+def show_results(folder: Path, counts: str) -> None:
+    from olbench.analysis.results import load_results
+    from olbench.report.brief import run_parts
+    from olbench.report.model import Report
+
+    report = Report(load_results(folder), None)
+    show_parts(*run_parts(report))
+    say(f"{counts}; the record is in {folder}")
+    # A run that is stopped while it tunes has nothing to report yet; the exit says how to resume.
+    if report.rows:
+        click.echo(f"next: {program()} report {folder}")

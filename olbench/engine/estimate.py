@@ -11,6 +11,7 @@ from typing import Any
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.source import Source
+from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import online_pass
 from olbench.protocols.definition import Cell, Kind
 from olbench.records import seeds
@@ -115,6 +116,14 @@ def rate(trials: float) -> str:
 
 def probe_seconds(cell: Cell) -> float:
     """Return an estimate of the seconds that one trial takes, from a few of its rounds."""
+    try:
+        return run_rule(cell.definition, partial(_probe, cell)) or 0.0
+    # A contestant that fails or leaves at once takes no time; the run will record why.
+    except (Exception, SystemExit):
+        return 0.0
+
+
+def _probe(cell: Cell) -> float:
     if cell.is_view:
         return 0.0
     source, spec = cell.source, cell.spec

@@ -2,30 +2,22 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
-from olbench.analysis.results import Entry
-from olbench.errors import UserError
+from olbench.errors import UserError, count, list_some
 from olbench.records.container import is_bundle
 from olbench.records.shipped import REFERENCE
-from olbench.report import grid
-from olbench.report.grid import Column, Grid, Part, boxes, count, highlight, left, list_some, right
+from olbench.report import table as t
 from olbench.report.model import Report
-from olbench.report.sections.headline import headline_lines
-from olbench.report.sections.results import (
-    bold_note,
-    flagged_label,
-    is_time,
-    notes,
-    number_text,
-    printed_text,
-    quantity_boxes,
-    quantity_columns,
-)
-from olbench.report.standings import winners
-from olbench.report.words import describe_guesses, describe_test
+from olbench.report.table import Part, Table
+from olbench.report.tables import REGISTRY
+from olbench.report.tables.results import bold_note, flag_notes, is_time, results, results_note
+from olbench.report.tables.summary import headline_lines, list_gaps, list_winners
+from olbench.report.words import describe_guesses
 
 NAMED = 2
 RANKED = 8
@@ -55,49 +47,37 @@ def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     room = max(FEWEST, height - lines - len(texts) - AROUND)
-    rows = list(filter(report.results.is_contestant, report.rows))
-    table = all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room, again)
-    return list(highlight([before, table, *texts[1:]], report.results.highlighted))
+    places = [y for y, entry in enumerate(report.rows) if report.results.is_contestant(entry)]
+    table = all_rows(report, places) if len(places) <= room else few_winners(report, room, again)
+    return [before, replace(table, highlighted=report.results.highlighted), *texts[1:]]
 
 
-def all_rows(report: Report, rows: list[Entry]) -> Grid:
-    headline, places = report.headline, report.results.datasets
-    body = []
-    for entry in sorted(rows, key=lambda e: (places.index(e.dataset), headline.loss(e.mean(headline)))):
-        paper = [printed_text(report, entry, headline)] if report.judgements else []
-        body.append(boxes(entry.dataset, flagged_label(entry), *quantity_boxes(report, entry), *paper))
-    columns = left("data set", "algorithm") + quantity_columns(report, rows)
-    columns += right(f"paper: {headline.title}", drop=grid.PAPER) if report.judgements else ()
-    return Grid("Results, best first", columns, body, bold_note(report))
+def run_parts(report: Report) -> list[Part]:
+    """Return what a run prints when it ends: its results, and what is undecided or missing."""
+    table = replace(results(report).printed(t.PAPER).ranked(), note=results_note(report))
+    REGISTRY.load()
+    undecided = (part for part in REGISTRY["tuning"].parts(report) if isinstance(part, str))
+    return [*([table] if table.rows else []), *undecided, *filter(None, ["\n".join(list_gaps(report))])]
 
 
-def best_on_each(report: Report, rows: list[Entry], room: int, again: str) -> Grid:
-    headline, results, body = report.headline, report.results, []
-    alone = all(entry.exclusive for entry in rows)
-    times = [each for each in report.protocol.quantities if alone and is_time(each)]
-    for best, equals in winners(report):
-        paper = [printed_text(report, best, headline)] if report.judgements else []
-        numbers = [number_text(best, each) for each in (headline, *times)]
-        body.append(boxes(best.dataset, flagged_label(best), *numbers, list_some(equals, NAMED), *paper))
-    columns: tuple[Column, ...] = (
-        *left("data set", "best"),
-        *right(headline.title),
-        # Beside the winners, the paper's numbers say more than times do.
-        *right(*(each.title for each in times), drop=grid.PAPER + 1),
-        *left("as good", drop=grid.DETAIL),
-    )
-    columns += right("paper", drop=grid.PAPER) if report.judgements else ()
-    hidden = len(body) - room
+def all_rows(report: Report, places: Sequence[int]) -> Table:
+    """Return the results, best first, in as many columns as a terminal has room for."""
+    table = results(report).take(places).ranked().printed(t.PAPER)
+    return replace(table, caption="Results, best first", group="", note=bold_note(report))
+
+
+def few_winners(report: Report, most: int, again: str) -> Table:
+    table = list_winners(report)
+    hidden = len(table.rows) - most
     note = f"{count(hidden, 'more data set')} in `{again} --full`. " if hidden > 0 else ""
-    note += f"As good: not significantly different from the best ({describe_test(results)})."
-    return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, body[:room], note)
+    return replace(table.take(range(min(most, len(table.rows)))), note=note + table.note)
 
 
 def describe_flags(report: Report) -> str:
-    found = notes(report)
+    found = flag_notes(report)
     hidden = len(found) - NAMED
     more = f" And on {count(hidden, 'more data set')}: --full has them." if hidden > 0 else ""
-    return f"{grid.FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
+    return f"{t.FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
 
 
 def describe_ranks(report: Report) -> str:
@@ -110,12 +90,12 @@ def describe_ranks(report: Report) -> str:
 
 
 def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
-    results, steps = report.results, []
-    if results.folder.resolve().name == REFERENCE or is_bundle(results.folder):
+    run, steps = report.results, []
+    if run.folder.resolve().name == REFERENCE or is_bundle(run.folder):
         pass  # it shipped, or came as a bundle: the user has no run to repeat
-    elif results.missing:
+    elif run.missing:
         steps.append(("olbench run ...", "the same command again finishes it"))
-    elif results.config.tuning.search == "none" and any(map(_is_tunable, results.config.algorithms)):
+    elif run.config.tuning.search == "none" and any(map(_is_tunable, run.config.algorithms)):
         steps.append(("olbench run ... --set tuning.search=grid", "tunes parameters"))
     elif any(map(is_time, report.protocol.quantities)) and not all(entry.exclusive for entry in report.rows):
         steps.append(("olbench run ... --timing exclusive", "comparable times"))
@@ -124,7 +104,7 @@ def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
 
 def _is_tunable(spec: AlgorithmSpec) -> bool:
     try:
-        grid = get_definition(spec.id).grid
+        tuned = get_definition(spec.id).grid
     except UserError:  # an algorithm of the user's own that is not loaded
         return False
-    return any(parameter not in spec.params for parameter in grid)
+    return any(parameter not in spec.params for parameter in tuned)

@@ -1,74 +1,98 @@
-"""What a renderer turns into a file: a report, a comparison of runs, a summary of papers, findings."""
+"""What becomes a file: a report, a comparison of runs, a summary of papers, findings."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any
 
 from olbench.analysis.published import Paper
-from olbench.report.grid import Part, highlight
+from olbench.report.formats import write_csv
 from olbench.report.model import Report
-from olbench.report.sections import Section, Subject, all_sections, sections_of
-from olbench.report.sections.provenance import config_yaml
-from olbench.report.sections.results import flat_records
-
-#: A page with more rows has its tables compressed, and unpacks each when it is looked at.
-MANY_ROWS = 2000
+from olbench.report.table import Part, Table
+from olbench.report.tables import Figures, all_items
+from olbench.report.tables.curves import curve_data
+from olbench.report.tables.facts import config_yaml
+from olbench.report.tables.results import results
+from olbench.report.tables.summary import list_notices, winner_sentence
 
 
 @dataclass(frozen=True)
-class Document(Generic[Subject]):
-    subject: Subject
-    sections: Sequence[Section[Subject]]
-    parts: Callable[[], Iterable[Part]]
+class Section:
+    """A heading of the page with what stands below it."""
+
+    title: str
+    parts: Sequence[Part] = ()
+    figures: Figures = field(default_factory=dict)
+    #: What the page draws curves from.
+    curves: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Document:
+    name: str
+    #: The parts of text, Markdown and LaTeX, the sections of the page, the rows of CSV, the content of JSON.
+    parts: Callable[[], Sequence[Part]]
+    sections: Callable[[], Sequence[Section]]
     content: Callable[[], Any]
     records: Callable[[], list[dict[str, Any]]] = list
-    # The page: its title, what is above and below the title, and the files that it offers.
-    name: str = ""
+    # The page: what is above and below its title, and the files that it offers.
     kicker: str = ""
     lead: str = ""
     made: str = ""
     paper: Paper | None = None
-    large: bool = False
-    highlighted: Sequence[str] = ()
-    downloads: Mapping[str, str] = field(default_factory=dict)
-    attachments: Mapping[str, str] = field(default_factory=dict)
+    #: The sentences below the title, of which the first is the result, and what readers must know.
+    opening: Callable[[], Sequence[str]] = list
+    notices: Callable[[], Sequence[str]] = list
+    downloads: Callable[[], Mapping[str, str]] = dict
 
 
-def report_document(report: Report) -> Document[Report]:
-    results, large = report.results, len(report.rows) > MANY_ROWS
-    # A large page leaves out LaTeX, which no one would print.
-    files = {"csv.gz": "csv"} if large else {"csv": "csv", "tex": "latex"}
+def report_document(report: Report) -> Document:
+    run = report.results
+
     return Document(
-        report,
-        sections_of(report),
-        parts=lambda: all_parts(report),
-        content=lambda: _content(report),
-        records=lambda: flat_records(report),
-        name=results.name,
+        run.name,
+        parts=lambda: [part for item in all_items() for part in item.parts(report)],
+        sections=lambda: page_sections(report),
+        content=lambda: report_content(report),
+        records=lambda: results(report).records(),
         kicker="olbench report",
         lead=report.size,
         made=report.made,
         paper=report.paper,
-        large=large,
-        highlighted=results.highlighted,
-        downloads={f"{results.name}.{end}": form for end, form in files.items()},
-        attachments={f"{results.name}.yaml": config_yaml(report)},
+        opening=lambda: list(filter(None, (winner_sentence(report), *report.verdict_lines))),
+        notices=lambda: list_notices(report),
+        downloads=lambda: {
+            f"{run.name}.csv": write_csv(results(report).records()),
+            f"{run.name}.yaml": config_yaml(report),
+        },
     )
 
 
-def all_parts(report: Report) -> Iterable[Part]:
-    for section in sections_of(report):
-        yield from highlight(section.parts(report), report.results.highlighted)
+def page_sections(report: Report) -> list[Section]:
+    found: dict[str, Section] = {}
+    for item in all_items():
+        parts = list(item.parts(report)) if item.on_page else []
+        figures = item.figures(report) if item.on_page else {}
+        curves = curve_data(report) if item.id == "curves" else {}
+        if parts or figures or curves:
+            own = found.get(item.section, Section(item.section))
+            found[item.section] = Section(
+                item.section, [*own.parts, *parts], {**own.figures, **figures}, {**own.curves, **curves}
+            )
+    return list(found.values())
 
 
-def _content(report: Report) -> dict[str, Any]:
+def report_content(report: Report) -> dict[str, Any]:
     content: dict[str, Any] = {
         "name": report.results.name,
         "protocol": report.protocol.id,
         "paper": report.paper.id if report.paper else None,
         "made": report.made,
     }
-    # A section that does not apply still has its keys, with empty values: scripts can rely on them.
-    for section in all_sections():
-        content |= section.data(report)
-    return content
+    # A table that does not apply still has its keys, with empty values: scripts can rely on them.
+    for item in all_items():
+        content |= item.data(report)
+    tables = {
+        item.id: [each for each in item.parts(report) if isinstance(each, Table)] for item in all_items()
+    }
+    # The rows are the results.
+    return content | {"tables": {id: own for id, own in tables.items() if own and id != "results"}}

@@ -5,19 +5,23 @@ from typing import Any
 
 from olbench.analysis.forensics import COMPARED, Finding, Inquiry, Setting, Spread
 from olbench.analysis.published import Reported
-from olbench.report.document import Document
-from olbench.report.grid import Grid, Part, boxes, left, list_settings
+from olbench.report.document import Document, Section
+from olbench.report.table import RIGHT, Column, Part, Table, columns, show_settings
 from olbench.report.words import describe_inquiries
 
-HEADINGS = "data set", "row", "reported", "reached by", "setting", "result", "tuner's pick", "pick reaches it"
+COLUMNS = (
+    *columns("data set", "algorithm"),
+    Column("reported", RIGHT),
+    *columns("reached by", "setting"),
+    Column("result", RIGHT),
+    *columns("tuner's pick", "pick reaches it"),
+)
 
 
 def parts(inquiries: list[Inquiry]) -> list[Part]:
-    rows = tuple(boxes(*_row(inquiry)) for inquiry in inquiries)
-    return [
-        Grid("Settings that reach the reported mistakes and updates", left(*HEADINGS), rows),
-        describe_inquiries(inquiries),
-    ]
+    rows = [_row(inquiry) for inquiry in inquiries]
+    title = "Settings that reach the reported mistakes and updates"
+    return [Table(title, COLUMNS, rows), describe_inquiries(inquiries)]
 
 
 def _row(inquiry: Inquiry) -> tuple[str, ...]:
@@ -29,9 +33,9 @@ def _row(inquiry: Inquiry) -> tuple[str, ...]:
         inquiry.target.row,
         _spreads_text(inquiry.target.numbers),
         reached_by(inquiry),
-        named + list_settings(nearest.params),
+        named + show_settings(nearest.params),
         _spreads_text(nearest.observed.spreads) + notes(nearest),
-        list_settings(shown.chosen) if shown.chosen is not None else "none",
+        show_settings(shown.chosen) if shown.chosen is not None else "none",
         "yes" if shown.by_tuning else "no",
     )
 
@@ -62,11 +66,11 @@ def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
     return ", ".join(texts)
 
 
-def findings_document(inquiries: list[Inquiry]) -> Document[list[Inquiry]]:
+def findings_document(inquiries: list[Inquiry]) -> Document:
     return Document(
-        inquiries,
-        (),
+        "Forensics",
         parts=lambda: parts(inquiries),
+        sections=lambda: [Section("Findings", parts(inquiries))],
         content=lambda: content(inquiries),
         records=lambda: records(inquiries),
     )
@@ -90,7 +94,7 @@ def _flat(content: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in content.items():
         if name == "params":
-            flat[name] = list_settings(value)
+            flat[name] = show_settings(value)
         elif isinstance(value, dict):
             flat |= {f"{name}_{key}": number for key, number in value.items()}
         else:

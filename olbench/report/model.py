@@ -24,7 +24,7 @@ from olbench.report import words
 class Report:
     results: Results
     paper: Paper | None
-    #: What the bands of its curves show: see `figures.curves.BANDS`.
+    #: What the bands of its curves show: see `figures.run.BANDS`.
     band: str = "deviation"
     whole: "Report | None" = None
 
@@ -60,11 +60,6 @@ class Report:
     def made(self) -> str:
         """When the run ended or, if it is not finished, began. No other date enters, so that bytes repeat."""
         return self.results.run.end or self.results.run.start
-
-    @cached_property
-    def datasets(self) -> list[str]:
-        reported = self.paper.datasets if self.paper else ()
-        return list(dict.fromkeys((*self.results.datasets, *reported)))
 
     @cached_property
     def rows(self) -> list[Entry]:
@@ -220,24 +215,6 @@ def select_rows(report: Report, algorithms: Sequence[str] = (), datasets: Sequen
         own = replace(paper, numbers=numbers, claims=(), ranks=(), marked=())
         paper = own if numbers else None
     return replace(report, results=results, paper=paper, whole=report)
-
-
-class ShownResults(Results):
-    """Results that notebooks show as a table."""
-
-    def _repr_html_(self) -> str:
-        from olbench.report.notebook import results_html
-
-        return results_html(self)
-
-
-def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plugins: bool = False) -> Results:
-    """Return the results of a folder or a bundle, finished or not; a run that ships has a name ("scw").
-
-    `measures` are shown in place of those of the config, as far as the records have them; the first ranks.
-    Python code in a bundle is not run unless you trust it; few bundles need that to be read.
-    """
-    return results.load_results(folder, measures, trust_plugins=trust_plugins, kind=ShownResults)
 
 
 def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:

@@ -7,8 +7,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from olbench.analysis.check import BETTER, WORSE, Comparison, Remark
+from olbench.errors import count
 from olbench.records.trial import Record
-from olbench.report.grid import count
 
 MAX_LINES = 20
 

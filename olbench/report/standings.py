@@ -16,18 +16,36 @@ class RankedLabel:
     among_best: int
 
 
+def leaders(report: Report) -> list[Entry]:
+    """Return the entry with the best mean on each data set."""
+    found = (_contestants(report, dataset) for dataset in report.results.datasets)
+    return [
+        min(own, key=lambda each: report.headline.loss(each.mean(report.headline))) for own in found if own
+    ]
+
+
 def winners(report: Report) -> list[tuple[Entry, tuple[str, ...]]]:
-    results, headline, found = report.results, report.headline, []
-    for dataset in results.datasets:
-        entries = [
-            entry
-            for entry in report.block(dataset)
-            if results.is_contestant(entry) and not math.isnan(entry.mean(headline))
-        ]
-        if entries:
-            best = min(entries, key=lambda entry: headline.loss(entry.mean(headline)))
-            found.append((best, tuple(e.label for e in entries if results.is_best(e) and e is not best)))
+    """Return the leader on each data set, with the algorithms that are not significantly worse."""
+    found = []
+    for best in leaders(report):
+        others = (each for each in _contestants(report, best.dataset) if each is not best)
+        found.append((best, tuple(each.label for each in others if report.results.is_best(each))))
     return found
+
+
+def _contestants(report: Report, dataset: str) -> list[Entry]:
+    entries = filter(report.results.is_contestant, report.block(dataset))
+    return [entry for entry in entries if not math.isnan(entry.mean(report.headline))]
+
+
+def describe_leader(report: Report) -> str:
+    """Return who has the best mean on most data sets, such as "arow on 3 of 4 data sets"."""
+    wins = Counter(entry.label for entry in leaders(report))
+    if not wins:
+        return ""
+    [(label, number)] = wins.most_common(1)
+    datasets = len(report.results.datasets)
+    return label if datasets == 1 else f"{label} on {number} of {datasets} data sets"
 
 
 def standings(report: Report) -> list[RankedLabel]:

@@ -17,11 +17,11 @@ from olbench.protocols.recorded import read_run
 from olbench.records import run_file
 from olbench.records.quantities import Quantity
 from olbench.records.shipped import runs
+from olbench.report import table as t
 from olbench.report import words
-from olbench.report.document import Document
-from olbench.report.grid import Grid, boxes, left, right
+from olbench.report.document import Document, Section
 from olbench.report.model import Report, make_report
-from olbench.report.sections import Section
+from olbench.report.table import Column, Table, columns
 from olbench.report.words import describe_range
 
 
@@ -138,15 +138,20 @@ def _standing(report: Report) -> tuple[int, int, str]:
     return -judged, -sum(entry.done for entry in report.results.entries), report.results.name
 
 
-def _numbers(found: Sequence[Reproduction]) -> Grid:
+def _numbers(found: Sequence[Reproduction]) -> Table:
     rows = []
     for each in found:
         for quantity, counts in each.counts.items():
-            numbers = [str(counts[verdict]) for verdict in verdicts.VERDICTS]
-            if leaning := verdicts.count_leaning(each.judgements, quantity):
-                numbers[0] += f" ({leaning}{words.LEANS})"
-            rows.append(boxes(each.paper.id, quantity.counted, str(counts.total()), *numbers))
-    columns = (*left("paper", "numbers"), *right("all", *verdicts.VERDICTS))
+            leaning = verdicts.count_leaning(each.judgements, quantity)
+            first = f"{counts[verdicts.REPRODUCED]}" + (f" ({leaning}{words.LEANS})" if leaning else "")
+            others = [counts[verdict] for verdict in verdicts.VERDICTS[1:]]
+            rows.append((each.paper.id, quantity.counted, counts.total(), first, *others))
+    shown = (
+        *columns("paper", "numbers"),
+        Column("all", t.COUNT),
+        Column(verdicts.REPRODUCED, t.RIGHT),
+        *columns(*verdicts.VERDICTS[1:], format=t.COUNT),
+    )
     judgements = [judgement for each in found for judgement in each.judgements]
     notes = (
         f"Reproduced: {words.describe_meanings(judgements)[verdicts.REPRODUCED]}.",
@@ -154,16 +159,16 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
         f"{words.LEANS} {words.LEANS_MEANING}." if any(each.leans for each in judgements) else "",
         "A number counts once, in the first run that can judge it; the next table has the parts.",
     )
-    return Grid("Published numbers, ours beside them", columns, rows, " ".join(filter(None, notes)))
+    return Table("Published numbers, ours beside them", shown, rows, " ".join(filter(None, notes)))
 
 
-def _evidence(found: Sequence[Reproduction]) -> Grid:
+def _evidence(found: Sequence[Reproduction]) -> Table:
     rows = []
 
     def add(texts: Sequence[str], control: WrongLearners | None, named: Sequence[NamedRow]) -> None:
         both = (f"{control.reproduced} of {control.total}", describe_range(control)) if control else ("", "")
         right_ones, decisive = sum(row.is_right for row in named), sum(row.is_identified for row in named)
-        rows.append(boxes(*texts, *both, f"{right_ones} of {len(named)}", str(decisive)))
+        rows.append((*texts, *both, f"{right_ones} of {len(named)}", decisive))
 
     for id, each in ((each.paper.id, each) for each in found):
         for report in each.reports:
@@ -184,50 +189,51 @@ def _evidence(found: Sequence[Reproduction]) -> Grid:
         "named right: blind matching finds the learner of the row; decisively, if by a factor of 20. All "
         "runs: one assignment for the whole paper, so that the parts do not add up."
     )
-    columns = right("right learners", "other learners", "rows named right", "decisively")
-    return Grid("What the verdicts prove", (*left("paper", "run", "numbers"), *columns), rows, note)
+    shown = (
+        *columns("paper", "run", "numbers"),
+        *columns("right learners", "other learners", "rows named right", format=t.RIGHT),
+        Column("decisively", t.COUNT),
+    )
+    return Table("What the verdicts prove", shown, rows, note)
 
 
-def _claims(found: Sequence[Reproduction]) -> Grid:
+def _claims(found: Sequence[Reproduction]) -> Table:
     rows = [
-        boxes(each.paper.id, str(each.claims.total()), *(str(each.claims[outcome]) for outcome in OUTCOMES))
+        (each.paper.id, each.claims.total(), *(each.claims[outcome] for outcome in OUTCOMES))
         for each in found
         if each.claims
     ]
-    return Grid("Claims, checked on our runs", (*left("paper"), *right("all", *OUTCOMES)), rows)
+    return Table(
+        "Claims, checked on our runs", (Column("paper"), *columns("all", *OUTCOMES, format=t.COUNT)), rows
+    )
 
 
-def _conflicts(found: Sequence[Reproduction]) -> Grid:
+def _conflicts(found: Sequence[Reproduction]) -> Table:
     rows = [
-        boxes(each.paper.id, own[0][1].text, "; ".join(f"{r.results.name}: {c.verdict}" for r, c in own))
+        (each.paper.id, own[0][1].text, "; ".join(f"{r.results.name}: {c.verdict}" for r, c in own))
         for each in found
         for own in each.conflicts.values()
     ]
-    return Grid("Claims on which runs disagree", left("paper", "claim", "runs"), rows)
+    return Table("Claims on which runs disagree", columns("paper", "claim", "runs"), rows)
 
 
-def _runs(found: Sequence[Reproduction]) -> Grid:
+def _runs(found: Sequence[Reproduction]) -> Table:
     names = {folder: name for name, folder in runs().items()}
     rows = []
     for paper, report in ((each.paper, report) for each in found for report in each.reports):
         name = names.get(report.results.folder, str(report.results.folder))
-        rows.append(boxes(paper.id, paper.citation, name, report.made[:10], f"olbench report {name}"))
-    return Grid("Runs", left("paper", "citation", "run", "ended", "in full"), rows)
+        rows.append((paper.id, paper.citation, name, report.made[:10], f"olbench report {name}"))
+    return Table("Runs", columns("paper", "citation", "run", "ended", "in full"), rows)
 
 
-def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reproduction]]:
-    tables = [_numbers(found), _evidence(found), _claims(found), _conflicts(found), _runs(found)]
-    tables = [table for table in tables if table.rows]
-
-    def section(number: int, table: Grid) -> Section[Sequence[Reproduction]]:
-        return Section(f"part-{number}", table.title, parts=lambda _: [table])
-
+def summary_document(found: Sequence[Reproduction]) -> Document:
+    made = (_numbers(found), _evidence(found), _claims(found), _conflicts(found), _runs(found))
+    tables = [table for table in made if table.rows]
     return Document(
-        found,
-        [section(number, table) for number, table in enumerate(tables)],
+        "Papers, run again",
         parts=lambda: tables,
+        sections=lambda: [Section(table.caption, [table]) for table in tables],
         content=lambda: {each.paper.id: _content(each) for each in found},
-        name="Papers, run again",
         kicker="olbench summary",
         lead="What came out of every paper's experiments.",
     )

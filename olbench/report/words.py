@@ -50,14 +50,6 @@ COSTS_NOTE = (
     "measured: the learner, the weights it returns, its order and what is kept of each prediction. The "
     "examples, which all trials share, are not in it."
 )
-#: The colour of each outcome of a comparison, by the verdict that has it.
-COLOURS = {
-    comparison.BETTER: "reproduced",
-    comparison.WORSE: "differs",
-    comparison.CHANGED: "close",
-    comparison.ALIKE: "not-comparable",
-    comparison.UNTESTED: "open",
-}
 
 
 def letter(judgement: Judgement) -> str:
@@ -178,11 +170,15 @@ def name_paired_test(results: Results) -> str:
     return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
 
 
-def describe_test(results: Results) -> str:
-    """Return the test of differences from the best, what it is over, and its level."""
+def name_test(results: Results) -> str:
+    """Return the test of differences from the best, and what it is over."""
     if results.single:
-        return "moving-block bootstrap over 20 blocks of the stream, 95%"
-    return f"{name_paired_test(results)} over the shared {plural(results.numbered)}, 95%"
+        return "moving-block bootstrap over 20 blocks of the stream"
+    return f"{name_paired_test(results)} over the shared {plural(results.numbered)}"
+
+
+def describe_test(results: Results) -> str:
+    return f"{name_test(results)}, 95%"
 
 
 def describe_best(results: Results) -> str:
@@ -190,39 +186,6 @@ def describe_best(results: Results) -> str:
     headline = results.protocol.quantities[0]
     lead = f"the {headline.best} mean {headline.title}, and all not significantly different from it"
     return f"{lead} ({describe_test(results)})."
-
-
-def show_bytes(size: int | None) -> str:
-    """Return a size in a unit that suits it; a dash where it is not known.
-
-    >>> show_bytes(152), show_bytes(6_400), show_bytes(5_000_000), show_bytes(None)
-    ('152 B', '6.2 KiB', '4.8 MiB', '–')
-    """
-    if size is None:
-        return "–"
-    value, units = float(size), iter(("B", "KiB", "MiB", "GiB"))
-    unit = next(units)
-    for larger in units:
-        if value < 1024:
-            break
-        value, unit = value / 1024, larger
-    return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
-
-
-def show_rate(rate: float | None) -> str:
-    """Return examples per second to three digits; a dash where they are not known.
-
-    >>> show_rate(1_234_567.0), show_rate(12.345), show_rate(None)
-    ('1,230,000', '12.3', '–')
-    """
-    if rate is None:
-        return "–"
-    digits = 2 - math.floor(math.log10(rate))
-    return f"{round(rate, digits):,.{max(0, digits)}f}"
-
-
-def show_change(change: comparison.MeanChange) -> str:
-    return change.quantity.text(change.difference, sign="+")
 
 
 def describe_left_out(compared: comparison.ComparedRuns) -> list[str]:

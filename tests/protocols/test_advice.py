@@ -96,7 +96,7 @@ def test_a_run_has_every_row_and_repeats_to_the_last_digit(cli):
     assert entry["adviceptron"].points.tolist() == list(range(41))
     assert entry["kbsvm"].points.tolist() == [40]
     assert np.array_equal(entry["always-no"].values(BALANCED_ACCURACY), [0.5] * 3)
-    assert set(entry["adviceptron"].trials["choice"].iloc[0]) == {"lam", "mu"}
+    assert set(entry["adviceptron"].columns["choice"][0]) == {"lam", "mu"}
     again = cli("run", "small.yaml", "--quiet", "--jobs", "1")
     assert again.code == 0
     assert len(Path("results/small/trials.jsonl").read_text().splitlines()) == 18

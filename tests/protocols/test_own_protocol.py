@@ -45,7 +45,6 @@ def test_it_runs_and_a_second_run_adds_nothing(here):
     # arow has a grid of its own; each of its candidates is tried with 1 and 3 epochs
     out = run(here)
     assert "accuracy" in out
-    assert "mean margin" not in out
     before = Path("out/trials.jsonl").read_bytes()
     assert "nothing to do" in run(here)
     assert Path("out/trials.jsonl").read_bytes() == before
@@ -116,7 +115,7 @@ def test_the_report_ranks_the_highest_first_and_speaks_of_splits(here):
     out = here.out("report", "out", "--full")
     assert "2 data sets, 3 algorithms, 4 splits" in out
     assert "the highest mean accuracy" in out
-    assert "minus that of arow, the highest" in out or "minus that of scw1, the highest" in out
+    assert "breast-cancer: best is arow" in out or "breast-cancer: best is scw1" in out
     assert "permutation" not in out
     content = json.loads(here("report", "out", "--format", "json")[1])
     for dataset in ("breast-cancer", "digits-1-vs-7"):
@@ -151,7 +150,7 @@ def test_a_paper_of_ones_own_gets_verdicts_and_appears_on_the_page(here):
     assert "Table 2: digits-1-vs-7" in text
     _, page, _ = here("report", "out", "--format", "html")
     assert "compared in standard errors: the paper prints no deviation" in page
-    assert "Table 1, Table 2" in page
+    assert "Table 2" in page
 
 
 def test_a_wrong_key_of_the_protocol_is_refused_with_its_line(here):

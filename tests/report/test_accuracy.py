@@ -1,7 +1,6 @@
 """Figures of accuracy draw the numbers of the record, hide none, and are the same bytes every time."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,15 +8,15 @@ from matplotlib.figure import Figure
 
 from olbench.analysis.results import Results
 from olbench.errors import UserError
-from olbench.papers.cw2012.epochs import entries_by_epoch
+from olbench.papers.contrasts.figure import contrast_figure
+from olbench.papers.contrasts.pairs import Pairing, find_contrasts
+from olbench.papers.cw2012.epochs import entries_by_epoch, epoch_figures
 from olbench.papers.cw2012.figures import epochs_figure
 from olbench.records.quantities import TEST_ERROR, TRAINING_ERROR
-from olbench.report.contrasts import Pairing, find_contrasts
-from olbench.report.figures.canvas import PAGE_HEIGHT, TEXT_WIDTH
-from olbench.report.figures.contrasts import contrast_figure
+from olbench.report.figures.style import PAGE_HEIGHT, TEXT_WIDTH
 from olbench.report.model import Report
-from olbench.report.sections import sections_of
 from tests.report import folds
+from tests.report.test_figures import assert_apart
 
 SERIES = folds.CROSSVAL.series[0]
 CW = tuple(folds.VARIANTS)
@@ -40,22 +39,6 @@ def named_lines(panel) -> dict:
 
 def marks(panel) -> dict:
     return {line.get_gid(): line for line in panel.get_lines() if line.get_gid()}
-
-
-def assert_apart(figure: Figure) -> None:
-    """Check that panels, legend and title do not overlap and stay on the page, and so do names on an axis."""
-    figure.draw_without_rendering()
-    others = [*figure.legends, *figure.texts]
-    boxes = [panel.get_tightbbox() for panel in figure.axes] + [each.get_window_extent() for each in others]
-    for place, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:place])
-        assert figure.bbox.x0 <= box.x0
-        assert box.x1 <= figure.bbox.x1
-        assert figure.bbox.y0 <= box.y0
-        assert box.y1 <= figure.bbox.y1
-    for panel in figure.axes:
-        names = [text.get_window_extent() for text in panel.get_yticklabels() if text.get_text()]
-        assert not any(one.overlaps(other) for one, other in pairwise(names))
 
 
 def test_the_curves_are_the_mean_accuracies_with_one_deviation_over_the_folds():
@@ -89,8 +72,7 @@ def test_the_curves_are_those_of_the_paper_or_all_that_have_epochs():
 def test_each_tuning_has_figures_of_its_own():
     labels = [f"{name}{way}" for name in ("var-KL", "pa") for way in ("", " [paper]")]
     report = Report(folds.many(TASKS, labels), None)
-    [section] = [each for each in sections_of(report) if each.id == "epochs"]
-    figures = {name: draw() for name, draw in section.figures(report).items()}
+    figures = {name: draw() for name, draw in epoch_figures(report).items()}
     assert list(figures) == ["epochs-1", "epochs-2", "epochs-paper-1", "epochs-paper-2"]
     titles = [panel.get_title("left") for name in ("epochs-1", "epochs-2") for panel in figures[name].axes]
     assert titles == list(TASKS)

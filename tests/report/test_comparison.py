@@ -12,7 +12,9 @@ from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE,
 from olbench.analysis.results import Results, load_results
 from olbench.records.quantities import MISTAKE_RATE, Quantity
 from olbench.report import words
-from olbench.report.sections import curves
+from olbench.report.comparison import comparison_document
+from olbench.report.table import Table
+from olbench.report.tables import curves
 from olbench.report.words import describe_left_out
 
 SMALL = Path(__file__).with_name("small")
@@ -40,6 +42,23 @@ def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
     assert describe_left_out(ComparedRuns(runs)) == []
     found = comparison.change(runs[0], runs[0].entries[0], runs[1], runs[1].entries[0], MISTAKE_RATE)
     assert found == MeanChange(0.0, 1.0, MISTAKE_RATE)
+
+
+def sentences(*runs: Results) -> str:
+    return "\n".join(part for part in comparison_document(runs).parts() if not isinstance(part, Table))
+
+
+def test_runs_that_are_equal_in_every_count_are_called_identical(before: Results, tmp_path: Path):
+    same = changed(tmp_path)
+    said = "after is identical to small: every count of every trial is the same."
+    assert said in sentences(before, same)
+    for name in ("mistakes", "updates"):
+        first, *others = same.entries
+        other = {**first.columns, name: first.columns[name] + (first.columns["number"] == 0)}
+        assert "identical" not in sentences(
+            before, replace(same, entries=(replace(first, columns=other), *others))
+        )
+    assert "identical" not in sentences(before, replace(same, entries=same.entries[1:]))
 
 
 def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp_path: Path):

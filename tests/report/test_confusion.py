@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import olbench
-from olbench.report.document import report_document
 from olbench.report.model import make_report
-from olbench.report.renderers import Screen, get_format
-from olbench.report.sections import confusion
+from olbench.report.tables import classes
+from olbench.report.tables.classes import confusion
+from tests.report.pages import render
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def report(tmp_path_factory):
 
 
 def test_the_matrix_adds_up_to_the_counts(report):
-    document = json.loads(get_format("json").render(report_document(report), Screen(160, False)))
+    document = json.loads(render(report, "json"))
     for entry in report.rows:
         matrix = np.array(document["confusion"][entry.dataset][entry.label])
         assert matrix.shape == (10, 10)
@@ -30,17 +30,16 @@ def test_the_matrix_adds_up_to_the_counts(report):
 
 
 def test_tables_show_the_best_algorithm_and_many_classes_as_pairs(report, monkeypatch):
-    (grid,) = confusion.parts(report)
+    (table,) = confusion(report)
     (best,) = report.results.within
-    assert report.results.within[best][0] in grid.title
-    assert len(grid.rows) == 10
-    monkeypatch.setattr(confusion, "WIDEST", 9)
-    (grid,) = confusion.parts(report)
-    assert len(grid.rows) == confusion.PAIRS
-    times = [int(row[2].text) for row in grid.rows]
-    assert times == sorted(times, reverse=True)
+    assert report.results.within[best][0] in table.caption
+    assert len(table.rows) == 10
+    monkeypatch.setattr(classes, "WIDEST", 9)
+    (table,) = confusion(report)
+    assert len(table.rows) == classes.PAIRS
+    assert table["times"] == sorted(table["times"], reverse=True)
 
 
 def test_two_classes_have_no_such_section(tmp_path):
     olbench.run({"datasets": ["breast-cancer"], "algorithms": ["pa1"], "permutations": 1}, tmp_path, jobs=1)
-    assert not confusion.applies(make_report(tmp_path))
+    assert not list(confusion(make_report(tmp_path)))

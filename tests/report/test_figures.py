@@ -1,29 +1,37 @@
 """Figures show the record and nothing else, hide no data, and are the same bytes every time."""
 
+import itertools
+import re
 import subprocess
 import sys
 import warnings
+import xml.dom.minidom
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from olbench.algorithms import definitions
 from olbench.analysis.results import Entry, Results, load_results
 from olbench.errors import UserError
 from olbench.records.quantities import MISTAKE_RATE, UPDATES
-from olbench.report.figures.curves import (
+from olbench.report.figures.palette import STYLES, display_name
+from olbench.report.figures.run import (
     FOCUS,
     MANY,
+    confusion_figure,
     critical_difference_figure,
     curves_figure,
+    find_looks,
     overview_figure,
     save_figures,
 )
-from olbench.report.figures.palette import STYLES, display_name
+from olbench.report.figures.style import PAGE_HEIGHT, as_svg
 from olbench.report.model import Report
 
 SMALL = Path(__file__).with_name("small")
@@ -70,14 +78,33 @@ def lines(panel) -> dict:
     return {line.get_label(): line for line in panel.get_lines()}
 
 
-def assert_nothing_hidden(figure: Figure) -> None:
-    """Check that the legend and the panels with their texts are on the page and do not overlap."""
+def texts_of(figure: Figure) -> list[Text]:
+    """Return the texts that are drawn: matplotlib keeps ticks beyond the limits of their axis as well."""
+    beyond = {
+        text
+        for panel in figure.findobj(Axes)
+        for axis, (low, high) in ((panel.xaxis, panel.get_xbound()), (panel.yaxis, panel.get_ybound()))
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+        for text in (tick.label1, tick.label2)
+        if not axis.get_visible() or not low <= tick.get_loc() <= high
+    }
+    texts = (text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip())
+    return [text for text in texts if text not in beyond]
+
+
+def assert_apart(figure: Figure) -> None:
+    """Check that no text covers another or leaves the page, and that the legend covers no panel."""
     figure.draw_without_rendering()
-    boxes = [figure.legends[0].get_window_extent(), *(panel.get_tightbbox() for panel in figure.axes)]
-    for place, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:place])
-        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
-        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+    boxes = {text: text.get_window_extent() for text in texts_of(figure)}
+    for (one, box), (other, its_box) in itertools.combinations(boxes.items(), 2):
+        assert not box.padded(-0.5).overlaps(its_box.padded(-0.5)), (one.get_text(), other.get_text())
+    for text, box in boxes.items():
+        assert figure.bbox.x0 <= box.x0, text.get_text()
+        assert box.x1 <= figure.bbox.x1, text.get_text()
+        assert figure.bbox.y0 <= box.y0, text.get_text()
+        assert box.y1 <= figure.bbox.y1, text.get_text()
+    panels = [panel.get_tightbbox() for panel in figure.axes]
+    assert not any(legend.get_window_extent().overlaps(box) for legend in figure.legends for box in panels)
 
 
 def test_the_three_panels_draw_the_means_of_the_record(small: Results):
@@ -109,7 +136,7 @@ def test_an_interval_is_that_of_the_mean_on_request(small: Results):
     from scipy import stats
 
     figure = curves_figure(small, "splice", band="interval")
-    assert "95% intervals of the means" in figure.texts[0].get_text()
+    assert "95% intervals of the means" in figure.get_suptitle()
     for entry, band in zip(small.of("splice"), figure.axes[1].collections, strict=True):
         edge = band.get_paths()[0].vertices
         last = edge[edge[:, 0] == entry.points[-1], 1]
@@ -151,11 +178,60 @@ def test_the_legend_and_the_panels_stand_apart_on_the_page(small: Results):
     labels += [f"narow (tuned, b={2.0**k}, covariance=diagonal)" for k in range(5)]
     entries = [replace(entry, dataset=f"data {i}") for i in range(20) for entry in small.of("splice")]
     overview = overview_figure(replace(small, entries=tuple(entries)))
-    assert overview.get_figheight() <= 9.2
+    assert overview.get_figheight() <= PAGE_HEIGHT
     for figure in (
         overview, curves_figure(small, "splice"), curves_figure(with_labels(small, labels), "splice")
     ):  # fmt: skip
-        assert_nothing_hidden(figure)
+        assert_apart(figure)
+
+
+def test_no_text_covers_another_whatever_the_names():
+    long = {
+        name: f"a/rather/long/path/to/the/examples-of-{name}.libsvm" for name in ("usps", "w7a", "splice")
+    }
+    run = renamed(load_results("scw"), long)
+    labels = {label: f"{label} (tuned, C=0.0625, eta=0.75)" for label in run.labels[::2]}
+    run = change(run, lambda entry: replace(entry, label=labels.get(entry.label, entry.label)))
+    run = run.highlight([labels.get("arow", "arow")])
+    assert len(run.labels) == 14
+    curves, overview = curves_figure(run, long["usps"]), overview_figure(run)
+    ranks = critical_difference_figure(Report(run, None).across, find_looks(run))
+    for figure in (
+        curves,
+        overview,
+        ranks,
+        confusion_figure(long["usps"], "cw", np.eye(12, dtype=int) * 1000),
+    ):
+        assert_apart(figure)
+    for figure in (curves, overview):
+        named = {text.get_text() for text in figure.legends[0].get_texts()}
+        assert named == {display_name(label) for label in run.labels}
+
+
+def test_figures_for_papers_have_no_heading_but_the_names_of_their_panels(small: Results, tmp_path: Path):
+    for titles in (True, False):
+        paths = save_figures(Report(small, None), tmp_path, ("svg",), titles)
+        drawn = {path.stem: path.read_text() for path in paths}
+        assert ("<!-- Against the number of samples" in drawn["overview"]) == titles
+        assert ("<!-- Average ranks by" in drawn["ranks"]) == titles
+        assert all(f"<!-- {name} -->" in drawn["overview"] for name in DATASETS)
+
+
+def test_a_figure_for_the_page_is_small_text_on_no_ground(small: Results, tmp_path: Path):
+    figure = overview_figure(small)
+    text = as_svg(figure)
+    assert text == as_svg(figure) == as_svg(overview_figure(small))
+    assert text.startswith("<svg ")
+    assert xml.dom.minidom.parseString(text).documentElement.getAttribute("aria-label") == figure.get_label()
+    assert all(f">{word}</text>" in text for word in ("splice", "SCW-II", "number of samples"))
+    [path] = [
+        path for path in save_figures(Report(small, None), tmp_path, ("svg",)) if path.stem == "overview"
+    ]
+    assert 2 * len(text) < path.stat().st_size
+    # A page has its own style, and several figures.
+    assert "<style" not in text
+    assert not re.search(r"<g [^>]*id=", text)
+    assert "fill: #ffffff; stroke-linejoin: miter" not in text
 
 
 def with_labels(results: Results, labels: Sequence[str]) -> Results:
@@ -166,7 +242,7 @@ def with_labels(results: Results, labels: Sequence[str]) -> Results:
 def test_of_too_many_algorithms_the_best_and_the_baselines_are_named(small: Results):
     labels = [each.id for each in definitions()]
     figure = curves_figure(with_labels(small, labels), "splice")
-    assert_nothing_hidden(figure)
+    assert_apart(figure)
     texts = {text.get_text() for text in figure.legends[0].get_texts()}
     named = FOCUS + 2
     assert {"no change", "majority so far", f"{len(labels) - named} others"} <= texts
@@ -207,6 +283,7 @@ def test_the_diagram_has_ranks_bars_and_the_critical_difference():
     texts = [text.get_text().strip() for text in [*panel.texts, *figure.texts]]
     assert {"SCW-I  1.50", "4.90  Perceptron", "CD = 2.30"} <= set(texts)
     assert "k = 5 algorithms, N = 4 data sets" in texts[-1]
+    assert_apart(figure)
 
 
 def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results, tmp_path: Path):
@@ -215,7 +292,7 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results,
         "import sys, matplotlib; matplotlib.rcParams.update({'lines.linewidth': 9, 'font.size': 30})\n"
         "from pathlib import Path\n"
         "from olbench.report.model import Report\n"
-        "from olbench.report.figures.curves import save_figures\n"
+        "from olbench.report.figures.run import save_figures\n"
         "from tests.report.test_figures import SMALL, load_results\n"
         "save_figures(Report(load_results(SMALL), None), Path(sys.argv[1]))"
     )

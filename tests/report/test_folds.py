@@ -16,14 +16,23 @@ from olbench.analysis.published import read_paper
 from olbench.analysis.results import aligned, load_results
 from olbench.analysis.stats import mean_ranks, not_worse, resampled_t
 from olbench.analysis.verdicts import NOT_COMPARABLE, Attempt, count, count_tested, judge_tuning
+from olbench.papers.cw2012.significance import (
+    compare,
+    contrasts,
+    find_mark,
+    printed_ranks,
+    significance,
+    stored_errors,
+)
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import CrossvalTuning
 from olbench.protocols.online import OnlineTuning
 from olbench.records.quantities import TEST_ERROR
 from olbench.report import words
 from olbench.report.model import Report, make_report
-from olbench.report.sections import overview, ranks, significance, statistics, tunings
-from olbench.report.sections.significance import compare, contrasts, find_mark, stored_errors
+from olbench.report.tables.statistics import against_best, statistics_data
+from olbench.report.tables.tuning import means, tuning_verdicts, tunings
+from olbench.report.tables.verdicts import overview
 from olbench.report.words import summary
 from tests.report.pages import render
 from tests.report.test_formats import check_latex
@@ -39,9 +48,9 @@ def report():
     return Report(load_results(FOLDS), read_paper(FOLDS / "paper.yaml"))
 
 
-def grid_rows(grid):
+def text_rows(table):
     """Return the texts of a table by the text of the first column."""
-    return {row[0].text: [box.text for box in row[1:]] for row in grid.rows}
+    return {first: texts for first, *texts in table.texts()}
 
 
 def tuning(search="nested", also=("paper", "oracle")) -> CrossvalTuning:
@@ -102,13 +111,13 @@ def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
 
 def test_with_five_data_sets_all_are_compared_with_the_best():
     report = make_report(SHIPPED / "cw-usps" / "reference")
-    grid = list(statistics.parts(report))[-1]
-    found = statistics.data(report)["against_best"]
+    table = against_best(report)
+    found = statistics_data(report)["against_best"]
     assert found["rope"] == 0.01
-    for test, (z, p, adjusted, *shares) in zip(found["tests"], grid_rows(grid).values(), strict=True):
+    for test, (z, p, adjusted, *shares) in zip(found["tests"], text_rows(table).values(), strict=True):
         assert (z, p, adjusted) == (f"{test['z']:.2f}", f"{test['p']:.3g}", f"{test['adjusted']:.3g}")
         assert shares == [f"{test['posterior'][side]:.2f}" for side in ("left", "rope", "right")]
-    fewer = statistics.data(Report(load_results(FOLDS), None))["against_best"]
+    fewer = statistics_data(Report(load_results(FOLDS), None))["against_best"]
     assert fewer.startswith("a comparison")
 
 
@@ -177,8 +186,7 @@ def test_what_nothing_explains_has_a_verdict_and_is_counted_apart(report):
 
 
 def test_the_overview_has_ours_beside_the_papers(report):
-    [grid] = overview.parts(report)
-    rows = grid_rows(grid)
+    rows = text_rows(overview(report))
     assert list(rows) == ["breast-cancer", "digits-1-vs-7"]
     for dataset, cells in rows.items():
         for name, cell in zip(NAMES, cells, strict=True):
@@ -188,16 +196,16 @@ def test_the_overview_has_ours_beside_the_papers(report):
 
 
 def test_ranks_are_ours_and_those_of_the_papers_numbers(report):
-    first, second = ranks.parts(report)
-    means = {
+    [table] = printed_ranks(report)
+    own = {
         dataset: {e.label: e.mean(TEST_ERROR) for e in report.results.contestants(dataset)}
         for dataset in report.results.datasets
     }
-    assert grid_rows(first) == {label: [f"{rank:.2f}"] for label, rank in mean_ranks(means).items()}
-    ours, paper, paper_on_all, printed = zip(*grid_rows(second).values(), strict=True)
+    assert report.ranks == mean_ranks(own)
+    ours, paper, paper_on_all, printed = zip(*text_rows(table).values(), strict=True)
     # On the two data sets: 2 and 1, 1 and 1, 4 and 4, 2 and 1.
     assert (paper, paper_on_all) == (("1.50", "1.00", "4.00", "1.50"), printed)
-    four = {name: {label: row[label] for label in NAMES[:4]} for name, row in means.items()}
+    four = {name: {label: row[label] for label in NAMES[:4]} for name, row in own.items()}
     assert list(ours) == [f"{rank:.2f}" for rank in mean_ranks(four).values()]
 
 
@@ -233,15 +241,15 @@ def test_a_mark_is_that_of_the_strictest_level(report):
 def test_a_row_that_lacks_a_baseline_has_no_mark(report):
     results = report.results
     some = tuple(e for e in results.entries if e.label != "pa" or e.dataset != "digits-1-vs-7")
-    _, grid, counts = significance.parts(Report(dataclasses.replace(results, entries=some), report.paper))
-    assert list(grid_rows(grid)) == ["breast-cancer"]
-    assert [cells[1][-4:] for cells in grid_rows(counts).values()] == ["of 1", "of 1"]
+    _, grid, counts = significance(Report(dataclasses.replace(results, entries=some), report.paper))
+    assert list(text_rows(grid)) == ["breast-cancer"]
+    assert [cells[1][-4:] for cells in text_rows(counts).values()] == ["of 1", "of 1"]
 
 
 def test_tunings_are_side_by_side(report):
-    means_grid, counts_grid = tunings.parts(report)
+    means_table, counts_table = tunings(report), tuning_verdicts(report)
     frame = report.results.to_frame()
-    rows = grid_rows(means_grid)
+    rows = text_rows(means_table)
     for name in NAMES:
         means = []
         for way in ("", " [paper]", " [oracle]"):
@@ -249,7 +257,7 @@ def test_tunings_are_side_by_side(report):
             means.append(100 * own.groupby("dataset")["test_error"].mean().mean())
         expected = [*(f"{mean:.2f}" for mean in means), *(f"{means[0] - mean:+.2f}" for mean in means[1:])]
         assert rows[name] == ["2", *expected]
-    for way, cells in grid_rows(counts_grid).items():
+    for way, cells in text_rows(counts_table).items():
         found = count(judge_tuning(report.attempt, way), TEST_ERROR)
         verdicts = ("reproduced", "close", "differs", NOT_COMPARABLE)
         assert [int(cell) for cell in cells[:4]] == [found[verdict] for verdict in verdicts]
@@ -258,7 +266,7 @@ def test_tunings_are_side_by_side(report):
 def test_an_algorithm_that_lacks_a_tuning_is_left_out_of_the_means(report):
     results = report.results
     some = tuple(e for e in results.entries if e.label != "pa [oracle]" or e.dataset == "breast-cancer")
-    found = tunings.means(Report(dataclasses.replace(results, entries=some), None))
+    found = means(Report(dataclasses.replace(results, entries=some), None))
     assert (found["pa"][0], found["var-KL"][0]) == (1, 2)
 
 
@@ -280,10 +288,10 @@ def test_every_format_has_the_sections(report):
     check_latex(render(report, "latex"))
     page, markdown = render(report, "html"), render(report, "md")
     for id, title in (
-        ("overview", "Test error (%), ours / the paper's"),
+        ("verdicts", "Test error (%), ours / the paper's"),
         ("ranks", "Table 1: mean ranks"),
         ("significance", "Table 1: significantly different from each of perceptron, pa"),
-        ("tunings", "Tunings side by side"),
+        ("tuning", "Tunings side by side"),
     ):
         assert f"**{title}" in markdown
         assert f'<section id="{id}"' in page

@@ -16,11 +16,13 @@ import pytest
 
 from olbench.analysis.results import load_results
 from olbench.records.quantities import MISTAKE_RATE, UPDATES
-from olbench.report.grid import Box, Grid, left, right
+from olbench.report import table as t
+from olbench.report.comparison import comparison_document
+from olbench.report.formats import write_markdown
+from olbench.report.latex import escape, write_latex
 from olbench.report.model import make_report
-from olbench.report.renderers import latex, text
-from olbench.report.renderers import md as markdown
-from olbench.report.sections.comparison import comparison_document
+from olbench.report.table import Best, Column, Flagged, Spread, Table, columns
+from olbench.report.text import write_text
 from tests.report.editing import read_records, write_records
 from tests.report.pages import render
 
@@ -62,39 +64,39 @@ def test_the_json_has_the_agreed_fields(report):
     assert (perceptron["reported"], perceptron["verdict"]) == (None, None)
 
 
-NASTY = Grid(
+NASTY = Table(
     "100% of A_B & {C} #1 ~ ^ \\ $x$ <y>",
-    (*left("name|pipe"), *right("rate ±")),
-    ((Box("a_b|c*d`e`[f](g)"), Box("0.5 ± 0.1", bold=True)), (Box("[x]é → ∞ “quoted”"), Box(""))),
+    (Column("name|pipe"), Column("rate ±", t.RIGHT)),
+    [("a_b|c*d`e`[f](g)", Best("0.5 ± 0.1")), ("[x]é → ∞ “quoted”", None)],
     "50% of $5 & more_",
 )
 
 
 def test_names_do_not_become_markup_and_the_best_is_marked():
-    shown = markdown.render([NASTY])
+    shown = write_markdown([NASTY])
     assert r"a\_b\|c\*d\`e\`\[f](g)" in shown
     assert "**0.5 ± 0.1**" in shown
-    assert "0.5 ± 0.1*" in text.render([NASTY])
-    assert "\x1b[1m0.5 ± 0.1*" in text.render([NASTY], colour=True)
-    assert latex.escape("Müller, Łódź, Dvořák") == r"M\"{u}ller, \L{}\'{o}d\'{z}, Dvo\v{r}\'{a}k"
+    assert "0.5 ± 0.1*" in write_text([NASTY])
+    assert "\x1b[1m0.5 ± 0.1*\x1b[0m" in write_text([NASTY], colour=True)
+    assert escape("Müller, Łódź, Dvořák") == r"M\"{u}ller, \L{}\'{o}d\'{z}, Dvo\v{r}\'{a}k"
 
 
 #: What plain LaTeX, booktabs and longtable define, as far as we use it.
 MACROS = {
-    "LTcapwidth", "ast", "begin", "begingroup", "bfseries", "bottomrule", "bullet", "caption", "cdot", "circ",
-    "dagger", "dots", "end", "endgroup", "endhead", "footnotesize", "geq", "leq", "linewidth", "midrule",
-    "multicolumn", "noindent", "pm", "setlength", "sloppy", "star", "tabcolsep", "tau", "textasciicircum",
-    "textasciitilde", "textbackslash", "textbf", "texttt", "times", "toprule",
+    "LTcapwidth", "addlinespace", "ast", "begin", "begingroup", "bottomrule", "bullet", "caption", "cdot",
+    "circ", "dagger", "dots", "end", "endgroup", "endhead", "footnotesize", "geq", "leq", "linewidth",
+    "midrule", "mu", "multicolumn", "noindent", "pm", "setlength", "sloppy", "star", "tabcolsep", "tau",
+    "textasciicircum", "textasciitilde", "textbackslash", "textbf", "textit", "texttt", "times", "toprule",
 }  # fmt: skip
 
 
 def test_latex_compiles(report, tmp_path):
     other = load_results(Path(shutil.copytree(SMALL, tmp_path / "after_100%")))
-    columns = (*left("data set"), *right(*(f"algorithm {number}" for number in range(20))))
-    wide = Grid("wide", columns, [(Box("a_b"), *(Box("0.1234 ± 0.0123") for _ in range(20)))], "a note")
+    many = columns(*(f"algorithm {number}" for number in range(20)), format=t.RIGHT)
+    wide = Table("wide", (Column("data set"), *many), [("a_b", *["0.1234 ± 0.0123"] * 20)], "a note")
     for fragment in (
         render(report, "latex"),
-        latex.render([NASTY, wide, "a_b & c\nd % e"]),
+        write_latex([NASTY, wide, "a_b & c\nd % e"]),
         render(comparison_document([load_results(SMALL), other]), "latex"),
     ):
         check_latex(fragment)
@@ -121,13 +123,62 @@ def check_latex(fragment: str) -> None:
 
 
 def compile_latex(fragment: str, folder: Path) -> str:
-    (folder / "doc.tex").write_text(latex.document(fragment), encoding="ascii")
+    head = [r"\documentclass{article}", r"\usepackage{booktabs,longtable}", r"\begin{document}"]
+    document = "\n".join([*head, fragment, r"\end{document}", ""])
+    (folder / "doc.tex").write_text(document, encoding="ascii")
     done = subprocess.run(
         ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "doc.tex"],
         cwd=folder, capture_output=True, text=True, errors="replace", timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:]
     return done.stdout
+
+
+BLOCKS = Table(
+    "Results",
+    (
+        Column("data set", name="dataset"),
+        Column("algorithm", t.ALGORITHM),
+        Column("time", t.DURATION, name="seconds"),
+        Column("size", t.BYTES, t.COST),
+        Column("id", drop=t.HIDDEN),
+    ),
+    [
+        ("b", "scw1", Spread(0.25, 0.01), 2048, 7),
+        ("b", Flagged("arow"), Best(Spread(4e-5, 1e-6)), None, 8),
+        ("a", "scw1", Spread(3.0, None, shared=True), 12, 9),
+    ],
+    group="data set",
+    group_titles={"b": "b (5 × 2)"},
+    ranked_by="seconds",
+)
+
+
+def test_a_table_keeps_its_numbers_and_every_format_prints_them():
+    frame = BLOCKS.to_frame()
+    assert frame["seconds_mean"].tolist() == [0.25, 4e-5, 3.0]
+    assert (frame["algorithm"].tolist(), frame["id"].tolist()) == (["scw1", "arow", "scw1"], [7, 8, 9])
+    shown = write_text([BLOCKS])
+    assert "250 ± 10 ms" in shown
+    assert "arow !      40.0 ± 1.0 µs*" in shown
+    assert "(3.00 s)" in shown
+    assert shown.index("b (5 × 2)") < shown.index("250 ± 10 ms") < shown.index("\na\n")
+    assert "id" not in shown.splitlines()[1]
+    assert r"SCW-I & 250 $\pm$ 10 ms" in BLOCKS.to_latex()
+    assert "size" not in BLOCKS.to_latex()
+    assert [row[4] for row in BLOCKS.ranked().rows] == [8, 7, 9]
+    assert BLOCKS.ranked().best == {(0, 2)}
+
+
+def test_a_narrow_terminal_drops_columns_in_their_order_and_stacks_the_rest():
+    shown = write_text([BLOCKS], 30)
+    assert "Not shown in this width: size." in " ".join(shown.split())
+    assert "250 ± 10 ms" in shown
+    wide = Table("wide", (Column("name"), *columns(*"abcdef", format=t.number(3))), [("x", *range(6))])
+    for width in (20, 40, 80):
+        lines = write_text([wide], width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert sum(line.startswith("x ") for line in lines) == {20: 3, 40: 2, 80: 1}[width]
 
 
 def test_side_by_side_shows_the_change_and_marks_what_is_significant(tmp_path):

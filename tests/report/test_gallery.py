@@ -1,7 +1,10 @@
-"""The site: safe, complete and repeatable pages that agree with the reports, below 3 MB for what ships."""
+"""The site: safe, complete and repeatable pages that agree with the reports."""
 
+import base64
+import html
 import json
 import re
+import shlex
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,33 +16,34 @@ from olbench import UserError
 from olbench.analysis.results import load_results
 from olbench.records import shipped
 from olbench.records.quantities import MISTAKE_RATE
+from olbench.report.document import report_document
 from olbench.report.model import make_report
+from olbench.report.page import render_page
 from olbench.report.site import build
 from olbench.report.site.build import MARKER, build_site, load_runs
-from olbench.report.site.model import SiteRun, make_leaderboard
 from olbench.report.site.names import file_name
-from olbench.report.site.pages import make_pages
+from olbench.report.site.pages import make_leaderboard, make_pages
 from tests.refusals import refusal
 from tests.report import made
 from tests.report.editing import reseal
-from tests.report.test_html import HOSTILE, poison
 
 SMALL = Path(__file__).with_name("small")
-MOST_BYTES = 3_000_000
+HOSTILE = "../../evil\x1b[201~\n\u202e</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    target = tmp_path_factory.mktemp("site") / "public"
+    target = tmp_path_factory.mktemp("a site") / "public"
     build_site(load_runs([SMALL]), target)
     return target
 
 
 @pytest.fixture(scope="module")
-def gallery(tmp_path_factory):
-    """The site of all runs that ship, as the documentation has it."""
-    target = tmp_path_factory.mktemp("gallery") / "public"
-    build_site(load_runs([]), target)
+def papers(tmp_path_factory):
+    """A site of three runs under two protocols."""
+    target = tmp_path_factory.mktemp("papers") / "public"
+    build_site(load_runs(["scw", "libol", "cw-usps"]), target)
     return target
 
 
@@ -71,30 +75,58 @@ def broken_links(pages):
         for link in page.links:
             address, _, fragment = link.partition("#")
             target = path if not address else Path(path.parent, unquote(address)).resolve()
+            if address.startswith("data:"):
+                continue
             is_file = ":" not in address and not address.startswith("/") and target.is_file()
             if not is_file or (fragment and fragment not in pages[target].ids):
                 yield path, link
 
 
-def test_the_site_of_all_runs_that_ship_is_small_and_all_its_links_lead_somewhere(gallery):
-    files = files_of(gallery)
-    assert sum(map(len, files.values())) < MOST_BYTES
-    pages = read_pages(gallery)
-    assert len(pages) > 100
+def columns_of(table, *headings):
+    return {
+        str(row[0]): row[1:]
+        for row in zip(table["algorithm"], *(table[each] for each in headings), strict=True)
+    }
+
+
+def test_every_run_algorithm_and_measure_has_a_page_and_all_links_lead_somewhere(papers):
+    pages = read_pages(papers)
     assert list(broken_links(pages)) == []
-    index = files["index.html"].decode()
-    assert all(f'id="run-{file_name(name)}"' in index for name in shipped.runs())
+    names = {path.stem for path in pages}
+    assert {"index", "run-scw", "run-libol", "run-cw-usps", "algorithm-arow"} <= names
+    assert {"leaderboard-online-mistake-rate", "leaderboard-crossval-test-error"} <= names
+    assert {each.algorithm for each in load_results("scw").entries} <= {
+        each.removeprefix("algorithm-") for each in names
+    }
+    linked = {link.partition("#")[0] for link in pages[papers / "index.html"].links}
+    assert {path.name for path in pages} <= linked
+    assert all("index.html" in page.links for page in pages.values())
 
 
-def test_every_command_names_a_trial_of_its_run(gallery):
+def test_the_page_of_a_run_is_its_report_with_a_way_back(papers):
+    page = (papers / "run-libol.html").read_text(encoding="utf-8")
+    home = re.compile(r'\n<p class="kicker" style="[^"]*"><a href="index.html">All results</a></p>')
+    assert home.sub("", page, count=1) == render_page(report_document(make_report(Path("libol"))))
+
+
+def test_every_command_names_a_trial_of_its_run(papers):
     from olbench.records import ledger
 
-    page = (gallery / "datasets/splice/index.html").read_text()
-    keys = re.findall(r"<code>olbench verify scw --trial ([0-9a-f]+)</code>", page)
-    assert len(keys) == 14
+    page = (papers / "algorithm-arow.html").read_text(encoding="utf-8")
+    keys = re.findall(r"olbench verify scw --trial ([0-9a-f]+)<", page)
     folder = shipped.runs()["scw"]
     recorded = ledger.current(folder)
-    assert {recorded[ledger.find_key(recorded, key, folder)]["dataset"] for key in keys} == {"splice"}
+    found = [recorded[ledger.find_key(recorded, key, folder)] for key in keys]
+    assert [each["dataset"] for each in found] == load_results("scw").datasets
+    assert {each["algorithm"] for each in found} == {"arow"}
+
+
+def test_commands_are_quoted_for_a_shell(tmp_path):
+    run = Path(shutil.copytree(SMALL, tmp_path / "a $(reboot) \x1b[201~ 'run"))
+    build_site(load_runs([run]), tmp_path / "public")
+    page = html.unescape((tmp_path / "public/algorithm-arow.html").read_text(encoding="utf-8"))
+    command = re.search(r"olbench verify .*? --trial [0-9a-f]{12}", page)[0]
+    assert shlex.split(command)[2] == "a $(reboot) \\x1b[201~ 'run"
 
 
 def test_nothing_is_loaded_from_elsewhere_and_nobody_is_told(small):
@@ -103,7 +135,18 @@ def test_nothing_is_loaded_from_elsewhere_and_nobody_is_told(small):
         text = content.decode()
         if name.endswith((".html", ".css")):
             assert not re.search(r"""(src|href|action|@import|url\()=?["'(]?\s*(https?:)?//""", text), name
+        if name.endswith(".html"):
+            assert "default-src" in text
         assert not re.search(r"\b(fetch|XMLHttpRequest|sendBeacon|WebSocket|localStorage)\b", text), name
+
+
+def test_where_a_folder_is_on_this_machine_is_not_shown(tmp_path):
+    run = Path(shutil.copytree(SMALL, tmp_path / "secret" / "mine"))
+    build_site(load_runs([run]), tmp_path / "public")
+    for name, content in files_of(tmp_path / "public").items():
+        embedded = re.findall(rb"base64,([A-Za-z0-9+/=]+)", content)
+        for text in (content, *map(base64.b64decode, embedded)):
+            assert b"secret" not in text, name
 
 
 def test_the_same_runs_give_the_same_bytes_in_any_order(tmp_path, small):
@@ -116,13 +159,17 @@ def test_the_same_runs_give_the_same_bytes_in_any_order(tmp_path, small):
 
 
 def test_the_best_and_all_not_different_from_it_share_the_first_place():
-    board = make_leaderboard(SiteRun(made.as_printed(), "made"), MISTAKE_RATE)
-    places = [row.place for row in board.rows]
+    table = make_leaderboard(made.as_printed(), MISTAKE_RATE)
+    places = table["place"]
     first = places.count(1)
     assert 1 < first < len(places)
     assert places == sorted(places)
     assert all(place == 1 or place > first for place in places)
-    assert all(row.interval[0] <= row.rank <= row.interval[1] for row in board.rows)
+    assert {y for y, _ in table.best} == set(range(first))
+    assert all(
+        low <= rank <= high
+        for rank, (low, high) in zip(table["mean rank"], table["95% interval"], strict=True)
+    )
 
 
 def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
@@ -132,57 +179,82 @@ def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
         for dataset in ("splice", "svmguide3", "synthetic")
         for id, rate in rates.items()
     ]
-    board = make_leaderboard(SiteRun(made.results(entries), "made"), MISTAKE_RATE)
-    ranks = {row.label: row.rank for row in board.rows}
-    assert ranks == {"arow": 1.0, "perceptron": 2.0, "averaged-perceptron": 2.0, "pa": 3.0}
-    intervals = {row.label: row.interval for row in board.rows}
-    assert intervals["averaged-perceptron"] == intervals["perceptron"]
-
-
-def test_on_a_data_set_those_that_do_not_differ_share_the_place_of_the_best():
-    rates = {
-        "arow": [0.10, 0.12, 0.11],
-        "scw1": [0.11, 0.11, 0.11],
-        "pa": [0.2, 0.21, 0.2],
-        "cw": [0.2, 0.21, 0.2],
+    table = make_leaderboard(made.results(entries), MISTAKE_RATE)
+    ranks = columns_of(table, "mean rank", "best mean on", "among the best on")
+    assert ranks == {
+        "arow": (1.0, 3, 3),
+        "perceptron": (2.0, 0, 0),
+        "averaged-perceptron": (2.0, 0, 0),
+        "pa": (3.0, 0, 0),
     }
-    run = SiteRun(made.results([made.entry("splice", id, each) for id, each in rates.items()]), "made")
-    found = {entry.label: (run.place(entry), run.tied(entry)) for entry in run.entries}
-    assert found == {"arow": (1, True), "scw1": (1, True), "pa": (3, True), "cw": (3, True)}
+    assert table.note.endswith("Equal in every trial, and ranked once: averaged-perceptron = perceptron.")
+
+
+def test_ranks_are_those_of_the_report():
+    for name in ("scw", "cw"):
+        report = make_report(shipped.runs()[name])
+        found = columns_of(make_leaderboard(report.results, report.headline), "place", "mean rank")
+        assert {label: rank for label, (_, rank) in found.items()} == pytest.approx(report.ranks, abs=1e-4)
+        tied = {each.label for each in report.against_best.tests if not each.significant}
+        assert {label for label, (place, _) in found.items() if place == 1} == tied | {
+            report.against_best.label
+        }
+
+
+def test_a_few_data_sets_decide_no_place():
+    table = make_leaderboard(load_results(SMALL), MISTAKE_RATE)
+    assert table.note.startswith("No places: a comparison with a control needs 5 data sets; this run has 3.")
+    assert set(table["place"]) == {None}
+    assert [each.heading for each in table.printed().columns][:2] == ["algorithm", "mean rank"]
 
 
 def test_names_become_different_safe_files_on_any_disk():
-    names = ["a b", "a/b", "A b", "..", "../../etc/passwd", ".", "con", "CON", "x" * 500, "é", "\x1b", "-"]
+    names = [
+        "a b",
+        "a/b",
+        "A b",
+        "..",
+        "../../etc/passwd",
+        ".",
+        "con",
+        "CON",
+        "x" * 500,
+        "x" * 501,
+        "é",
+        "\x1b",
+        "-",
+    ]
     plain = ["arow", "usps-0-vs-9", "a-b", file_name("a b")]
     found = {name: file_name(name) for name in (*names, *plain)}
-    assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,80}", each) for each in found.values())
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9-]{0,80}", each) for each in found.values())
     assert len({each.lower() for each in found.values()}) == len(found)
     assert [found[name] for name in plain[:3]] == plain[:3]
 
 
 def test_hostile_names_stay_names(tmp_path):
     run = Path(shutil.copytree(SMALL, tmp_path / "run"))
-    poison(run)
-    name = f"../../evil\x1b[201~\n\u202e{HOSTILE}"
+    name = json.dumps(HOSTILE)
     for path in (run / "run.json", run / "trials.jsonl"):
-        path.write_text(path.read_text().replace(json.dumps(HOSTILE), json.dumps(name)))
+        text = path.read_text().replace('"splice"', name).replace('"label": "cw"', f'"label": {name}')
+        path.write_text(text)
     reseal(run)
     build_site(load_runs([run]), tmp_path / "public")
     assert {path.name for path in tmp_path.iterdir()} == {"run", "public"}
     pages = read_pages(tmp_path / "public")
     assert list(broken_links(pages)) == []
     for path, page in pages.items():
-        assert page.tags.count("script") == 1
-        assert "img" not in page.tags
-        assert all(sign.isprintable() or sign == "\n" for sign in path.read_text(encoding="utf-8"))
-    assert (tmp_path / "public" / f"datasets/{file_name(name)}" / "index.html").is_file()
+        if not path.name.startswith("run-"):
+            assert page.tags.count("script") == 1
+            assert "img" not in page.tags
+            assert all(sign.isprintable() or sign == "\n" for sign in path.read_text(encoding="utf-8"))
+    assert "alert(1)" in (tmp_path / "public/index.html").read_text(encoding="utf-8")
 
 
 def test_what_is_not_a_site_is_not_replaced(tmp_path, here):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("years of work")
     err = here.err("site", SMALL, "-o", tmp_path / "mine")
-    assert "is not a site of olbench: it has 'thesis.tex'; name a new folder, or move them away" in err
+    assert "has files that olbench did not write: 'thesis.tex'; name a new folder, or move them away" in err
     assert (tmp_path / "mine/thesis.tex").read_text() == "years of work"
     for target, why in (
         (Path(shipped.__file__).parent / "public", "inside the package"),
@@ -198,11 +270,11 @@ def test_a_site_with_files_of_others_is_not_replaced(tmp_path):
     build_site(runs, target)
     build_site(runs, target)
     (target / "CNAME").write_text("example.org")
-    assert "has files that olbench did not write 'CNAME'" in refusal(build_site, runs, target)
+    assert "has files that olbench did not write: 'CNAME'" in refusal(build_site, runs, target)
     assert (target / "index.html").is_file()
     (target / "CNAME").unlink()
     (target / MARKER).write_text("[]")
-    assert "is not a site of olbench" in refusal(build_site, runs, target)
+    assert "has files that olbench did not write" in refusal(build_site, runs, target)
 
 
 def test_a_site_that_cannot_be_finished_leaves_the_old_one_whole(tmp_path, monkeypatch):
@@ -231,16 +303,33 @@ def test_a_run_without_a_trial_is_left_out(tmp_path, here):
     assert err.endswith(f"pages on 1 run: open {tmp_path / 'public' / 'index.html'}\n")
 
 
-def test_ranks_are_those_of_the_report():
-    for name in ("scw", "cw"):
-        report = make_report(shipped.runs()[name])
-        board = make_leaderboard(SiteRun(report.results, name), report.headline)
-        assert {row.label: row.rank for row in board.rows} == pytest.approx(report.ranks, abs=1e-4)
-        tied = {each.label for each in report.against_best.tests if not each.significant}
-        assert {row.label for row in board.leaders} == tied | {report.against_best.label}
+@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed")
+def test_in_a_browser_the_index_is_searched_and_pages_fit_a_phone_and_the_dark(small, tmp_path):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
 
-
-def test_a_few_data_sets_decide_no_place():
-    board = make_leaderboard(SiteRun(load_results(SMALL), "small"), MISTAKE_RATE)
-    assert board.note == "a comparison with a control needs 5 data sets; this run has 3"
-    assert {(row.place, row.interval) for row in board.rows} == {(None, None)}
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in ("headless=new", "no-sandbox", "disable-gpu", f"user-data-dir={tmp_path}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=Service(DRIVER))
+    try:
+        browser.get((small / "index.html").as_uri())
+        browser.find_element("id", "find").send_keys("synth")
+        rows = "return [...document.querySelectorAll('tbody tr')].filter(row => row.offsetParent)"
+        assert browser.execute_script(f"{rows}.map(row => row.cells[0].innerText)") == ["synthetic"]
+        assert re.fullmatch(r"1 of \d+ rows", browser.find_element("id", "matches").text)
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        before = browser.execute_script(ground)
+        browser.find_element("id", "theme").click()
+        assert browser.execute_script(ground) != before
+        size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        sideways = "const all = document.documentElement; return all.scrollWidth - all.clientWidth"
+        for path in sorted(small.glob("*.html")):
+            browser.get(path.as_uri())
+            assert browser.execute_script(sideways) <= 0, path.name
+        assert browser.get_log("browser") == []
+    finally:
+        browser.quit()

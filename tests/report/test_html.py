@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,15 @@ import yaml
 
 from olbench.protocols.reading import read_config
 from olbench.protocols.recorded import read_run
+from olbench.report import table as t
 from olbench.report.model import make_report
+from olbench.report.table import Column, Spread, Table, mark
+from olbench.report.tables.curves import curve_data
+from olbench.report.tables.facts import commands
+from olbench.report.tables.summary import winner_sentence
+from olbench.report.tables.verdicts import describe_judgement
 from tests.report.editing import reseal
-from tests.report.pages import render, section_values
+from tests.report.pages import render
 
 SMALL = Path(__file__).with_name("small")
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
@@ -39,16 +46,17 @@ def poison(folder: Path) -> None:
     reseal(folder)
 
 
-def without_scripts(page: str) -> str:
-    return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+def page_text(folder: Path) -> str:
+    """Return the page of a run without its scripts and its style."""
+    return re.sub(r"<(script|style)>.*?</\1>", "", render(make_report(folder)), flags=re.DOTALL)
 
 
 def test_a_name_cannot_become_a_script(copy: Path):
     poison(copy)
     page = render(make_report(copy))
-    assert HOSTILE in section_values(make_report(copy))["curves"]["curves"]
+    assert HOSTILE in curve_data(make_report(copy))["curves"]
     assert "<script>alert" not in page
-    assert "<img" not in without_scripts(page)
+    assert "<img src=x" not in page_text(copy)
     assert page.count("</script>") == 3
 
 
@@ -57,7 +65,14 @@ def test_only_the_scripts_of_the_page_may_run_and_nothing_may_be_fetched():
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
     assert "default-src &#39;none&#39;" in policy
     assert policy.count("sha256-") == page.count("<script>") == 2
-    assert not re.search(r'(src|href)="(https?:)?//', without_scripts(page))
+    assert not re.search(r'(src|href)="(https?:)?//', page_text(SMALL))
+
+
+def test_the_page_opens_with_the_winner_and_then_ranks_all_algorithms():
+    page, sentence = page_text(SMALL), winner_sentence(make_report(SMALL))
+    assert sentence.startswith("scw1, cw, arow each have the lowest mistake rate on 1 of 3 data sets")
+    assert page.index(f'<p class="winner">{sentence}</p>') < page.index("<nav")
+    assert page.index("<section") == page.index('<section id="ranking"')
 
 
 def test_the_config_of_the_page_is_the_config_of_the_run(tmp_path: Path):
@@ -72,53 +87,73 @@ def test_the_config_of_the_page_is_the_config_of_the_run(tmp_path: Path):
 
 def test_a_half_finished_run_says_what_is_missing(copy: Path):
     rewrite(copy / "trials.jsonl", lambda text: text[: len(text) // 2])
-    page = without_scripts(render(make_report(copy)))
-    assert "This run is not complete" in page
-    assert "scw2 on splice: " in page
+    notice = re.search(r'<p class="notice">(.*?)</p>', page_text(copy), flags=re.DOTALL)[1]
+    assert notice.startswith("INCOMPLETE: ")
+    assert "scw2 on splice: " in notice
 
 
-def test_a_time_taken_beside_other_trials_is_never_headed_time(copy: Path):
-    assert "Time (s)" in without_scripts(render(make_report(SMALL)))
+def test_a_time_taken_beside_other_trials_is_in_brackets(copy: Path):
+    shared = re.compile(r">\([\d.,]+<span class=\"pm\"> ± [\d.,]+ (µs|ms|s)\)</span>")
+    assert not shared.search(page_text(SMALL))
     rewrite(copy / "trials.jsonl", lambda text: text.replace('"exclusive"', '"shared"'))
     reseal(copy)
-    page = without_scripts(render(make_report(copy)))
-    assert "Time (s)" not in page
-    assert "Shared time (s)" in page
+    assert shared.search(page_text(copy))
+    assert "Times in brackets were measured while other trials ran" in page_text(copy)
 
 
 def test_without_a_paper_nothing_is_judged(copy: Path):
     rewrite(copy / "run.json", lambda text: re.sub(r'"paper": "scw2012",', "", text))
-    page = without_scripts(render(make_report(copy)))
-    assert 'class="map"' not in page
-    assert not re.search(
-        r"\b(paper|Table \d|Figure \d|judged|reproduced)",
-        re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL),
-    )
+    page = page_text(copy)
+    assert 'class="cell' not in page
+    assert not re.search(r"\b(paper|Table \d|Figure \d|judged|reproduced)", page)
 
 
-def test_a_number_of_ours_stands_beside_each_of_the_paper():
-    shown = section_values(make_report(SMALL))
-    counts = shown["headline"]["counts"]
-    assert [(each["total"], sum(each["verdicts"].values())) for each in counts] == [(72, 72), (72, 72)]
-    cells = [cell for row in shown["verdicts"]["maps"][0]["rows"] for cell in row["cells"]]
-    missing = [cell for cell in cells if "ours" not in cell["words"]]
-    assert {cell["verdict"] for cell in missing} == {"not comparable"}
-    assert all(cell["words"].endswith(("not run", "not in this run")) for cell in missing)
+def test_every_number_of_the_paper_has_a_cell_with_all_that_its_verdict_rests_on():
+    report = make_report(SMALL)
+    cells = re.findall(r'class="cell ([a-z-]+)" aria-label="([^"]*)"', page_text(SMALL))
+    cells = [(verdict, unescape(words)) for verdict, words in cells]
+    judged = [each for each in report.judgements if each.dataset in report.results.datasets]
+    wanted = [(each.verdict.replace(" ", "-"), describe_judgement(report, each)) for each in judged]
+    assert sorted(cells) == sorted(wanted)
+    assert all(("ours" in words) != words.endswith("not run") for _, words in cells)
 
 
 def test_the_commands_time_alone_what_was_timed_alone(copy: Path):
-    run, again, report = section_values(make_report(copy))["provenance"]["commands"]
+    run, again = commands(make_report(copy))
     assert run == "olbench run copy.yaml --out results/copy"
     assert again == f"{run} --timing exclusive"
-    assert report.startswith("olbench report results/copy ")
     rewrite(copy / "trials.jsonl", lambda text: text.replace('"exclusive"', '"shared"', 10))
     reseal(copy)
-    assert section_values(make_report(copy))["provenance"]["commands"] == [run, report]
+    assert commands(make_report(copy)) == [run]
 
 
 def test_curves_are_rounded_but_end_at_the_mean_of_the_trials():
     report = make_report(SMALL)
-    curves = section_values(report)["curves"]["curves"]
+    curves = curve_data(report)["curves"]
     for entry in report.results.entries:
         mean, _ = curves[entry.dataset]["algorithms"][entry.label]["mistakes"]
         assert mean[-1] == pytest.approx(entry.columns["mistakes"].mean(), rel=5e-4)
+
+
+@pytest.fixture
+def table() -> Table:
+    rows = [("b", mark(Spread(-0.25, 0.5), True), "reproduced"), ("a<b>", Spread(0.5, 0.25), "close")]
+    columns = (Column("name", t.ALGORITHM), Column("time", t.DURATION), Column("verdict"))
+    return Table("Times", columns, rows, "As `olbench run` prints them.", highlighted=("b",))
+
+
+def test_a_table_of_a_notebook_has_its_looks_and_needs_no_script(table: Table):
+    html = table._repr_html_()
+    assert "<script" not in html
+    assert "<button" not in html
+    assert "text-align: right" in html
+    assert '<td class="left">a&lt;b&gt;</td>' in html
+    assert '<td class="right" data-value="0.5">500<span class="pm"> ± 250 ms</span></td>' in html
+
+
+def test_a_cell_shows_what_is_best_highlighted_negative_and_judged(table: Table):
+    html = table._repr_html_()
+    row = re.search(r'<tr class="highlighted">.*?</tr>', html)[0]
+    assert 'class="right best" data-value="-0.25">\N{MINUS SIGN}250,000' in row
+    assert '<span class="key reproduced">reproduced</span>' in row
+    assert "As <code>olbench run</code> prints them." in html

@@ -17,24 +17,29 @@ from olbench.analysis.published import load_paper
 from olbench.analysis.results import load_results
 from olbench.data.load import load_dataset, load_run
 from olbench.errors import UserError
-from olbench.papers.cw2008.illustrations import confidence_loss, loss_figure
-from olbench.papers.cw2012.illustrations import frequency_figure, mutual_information, rank_features
-from olbench.report.figures.canvas import save
-from olbench.report.figures.palette import display_name
-from olbench.report.figures.weights import (
-    COVARIANCE,
+from olbench.papers.cw2008.illustrations import (
     ETA,
-    EXAMPLE,
     LEARNT,
-    MEAN,
-    POINTS,
-    gaussian_figure,
+    confidence_loss,
     learn_weights,
-    margin_moments,
+    loss_figure,
     synthetic_figure,
 )
-from olbench.report.illustrations import illustrated_papers, illustrations_of
-from tests.report.test_accuracy import assert_apart
+from olbench.papers.cw2012.illustrations import (
+    COVARIANCE,
+    EXAMPLE,
+    MEAN,
+    POINTS,
+    frequency_figure,
+    gaussian_figure,
+    margin_moments,
+    mutual_information,
+    rank_features,
+)
+from olbench.papers.illustrations import illustrated_papers, illustrations_of
+from olbench.report.figures.palette import display_name
+from olbench.report.figures.style import save
+from tests.report.test_figures import assert_apart
 
 PHI = st.floats(0.05, 5.0)
 
@@ -207,6 +212,9 @@ def test_the_command_draws_what_needs_no_data_without_the_data(tmp_path: Path, h
     assert "amazon-electronics" in left_out
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == [f"cw2012-figure-2.{form}" for form in ("pdf", "png", "svg")]
+    assert here("figures", "cw2012", "--no-titles", "--output", tmp_path / "bare")[0] == 0
+    bare, titled = (tmp_path / folder / "cw2012-figure-2.svg" for folder in ("bare", "new"))
+    assert bare.stat().st_size < titled.stat().st_size
     err = here.err("figures", "nothing")
     assert "there are no illustrations of 'nothing'; known: adviceptron2010, cw2008, cw2012, scw" in err
 

@@ -1,19 +1,15 @@
-"""Reports grow in proportion to their rows, in time and in size."""
+"""Reports of many rows: their pages stay small, and the browser lays out long tables only when asked."""
 
-import gzip
 import re
-from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmarks.large import write_large
-from olbench.report.document import report_document
-from olbench.report.grid import Box, Column, Grid, left, right
 from olbench.report.model import make_report
-from olbench.report.renderers import text
-from olbench.report.sections import curves
-from tests.report.pages import render, render_csv
+from olbench.report.tables import curves
+from tests.report.pages import render
 
 
 @pytest.fixture(scope="module")
@@ -24,30 +20,19 @@ def folders(tmp_path_factory):
     return small, large
 
 
-@pytest.fixture(scope="module")
-def page(folders):
-    return render(make_report(folders[1]))
-
-
-def test_a_large_page_is_compressed_and_complete(folders, page):
-    report = make_report(folders[1])
-    packed = [
-        gzip.decompress(b64decode(each)).decode()
-        for each in re.findall(r'<script type="application/gzip" class="packed">([^<]*)</script>', page)
-    ]
-    assert report_document(report).large
-    # The results, the costs, the pairs, and the differences within each data set.
-    assert len(packed) == 3 + 24
-    assert packed[0].count("<tr") + packed[1].count("<tr") == 2000 + 24 * 90
-    [table] = re.findall(r'download="[^"]*.csv.gz" href="data:application/gzip[^,]*,([^"]*)"', page)
-    assert gzip.decompress(b64decode(table)).decode() == render_csv(report)
+def test_a_table_of_thousands_of_rows_is_folded_and_complete(folders):
+    page = render(make_report(folders[1]))
+    [results] = re.findall(r"<details><summary>Results .*?</details>", page, flags=re.DOTALL)
+    assert results.startswith("<details><summary>Results (2,160 rows)</summary>")
+    assert results.count("<tr") == 1 + 24 * 90
+    assert "<details" not in render(make_report(folders[0]))
 
 
 def test_the_curves_of_a_page_fit_its_budget(folders, monkeypatch):
     monkeypatch.setattr(curves, "MOST", 10_000)
     monkeypatch.setattr(curves, "FEWEST_POINTS", 5)
     report = make_report(folders[0])
-    shown = curves.page(report)
+    shown = curves.curve_data(report)
     size = sum(
         len(line)
         for dataset in shown["curves"].values()
@@ -63,6 +48,15 @@ def test_the_curves_of_a_page_fit_its_budget(folders, monkeypatch):
         assert len(drawn["t"]) == 5
 
 
+def test_of_many_curves_the_best_are_in_colour_unless_others_are_highlighted(folders):
+    report = make_report(folders[0])
+    shown = curves.curve_data(report)
+    assert len(shown["styles"]) - len(shown["grey"]) == curves.FRONT
+    label = shown["grey"][0]
+    highlighted = replace(report, results=report.results.highlight([label]))
+    assert set(shown["styles"]) - set(curves.curve_data(highlighted)["grey"]) == {label}
+
+
 def test_a_thinned_curve_keeps_its_end_and_even_gaps():
     for size in (0, 1, 25, 26, 50, 999):
         places = curves.thin(size, 25)
@@ -70,16 +64,3 @@ def test_a_thinned_curve_keeps_its_end_and_even_gaps():
         if size:
             assert places[-1] == size - 1
             assert np.ptp(np.diff(places, prepend=-1)) <= 1
-
-
-def test_the_quick_layout_of_a_table_is_that_of_rich(monkeypatch):
-    columns = (*left("name", "words"), *right("a", "long heading"), Column("mark", "center"))
-    texts = [("x", "ä–×", "1", "2.5", "✓"), ("data 漢字", "", "100", "", ""), ("", "y", "−3", "4", "ab")]
-    rows = tuple(
-        tuple(Box(each, bold=place == 2 and number == 1) for place, each in enumerate(row))
-        for number, row in enumerate(texts)
-    )
-    widths = (30, 60, 200)
-    quick = [text.render([Grid("Title", columns, rows, "note")], width) for width in widths]
-    monkeypatch.setattr(text, "_is_plain", lambda grid: False)
-    assert quick == [text.render([Grid("Title", columns, rows, "note")], width) for width in widths]

@@ -18,7 +18,7 @@ from olbench.records.quantities import MISTAKE_RATE
 from olbench.records.record import read_line
 from olbench.records.trial import Trial
 from olbench.report.model import make_report
-from olbench.report.sections import sections_of
+from olbench.report.tables.curves import curve_data, curves
 from tests.refusals import refusal
 from tests.report.editing import read_records, reseal, write_records
 
@@ -267,11 +267,10 @@ def test_a_protocol_may_have_curves_without_points(copy: Path, monkeypatch):
         record["curve"].update(EMPTY)
     write_records(copy, records)
     report = make_report(copy)
-    [section] = [each for each in sections_of(report) if each.id == "curves"]
-    drawn = section.figures(report)["curves-svmguide3"]()
+    drawn = curves(report)["curves-svmguide3"]()
     assert {line.get_label() for line in drawn.axes[0].lines} == {"CW", "AROW", "SCW-I", "SCW-II"}
     none = replace(report, results=replace(report.results, entries=report.results.entries[:1]))
-    assert not section.applies(none)
+    assert not curve_data(none)
 
 
 def test_a_setting_with_numbers_as_keys_keeps_its_key():

@@ -9,10 +9,10 @@ import pytest
 from olbench.analysis.results import Entry, Results
 from olbench.papers.cw2008.figures import errors_figure, mistakes_figure
 from olbench.records.quantities import TEST_ERROR
-from olbench.report.figures.canvas import save
 from olbench.report.figures.palette import display_name
+from olbench.report.figures.style import save
 from tests.report import folds
-from tests.report.test_accuracy import assert_apart
+from tests.report.test_figures import assert_apart
 
 SEVEN = ("perceptron", "pa", "sop", "var-diag", "var-full", "stdev-diag", "stdev-full")
 POINTS = np.arange(20, 1001, 20)

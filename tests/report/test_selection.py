@@ -10,9 +10,9 @@ import pytest
 
 from olbench.analysis.results import load_results
 from olbench.errors import find_names
-from olbench.report.figures.curves import curves_figure
-from olbench.report.figures.palette import STYLES, THICK
-from olbench.report.model import make_report, select_rows
+from olbench.report.figures.palette import HIGHLIGHTS, STYLES, THICK
+from olbench.report.figures.run import critical_difference_figure, curves_figure, find_looks
+from olbench.report.model import Report, make_report, select_rows
 from tests.report.pages import render
 
 SMALL = Path(__file__).with_name("small")
@@ -88,9 +88,32 @@ def test_tables_point_at_what_is_highlighted_in_every_format(here, run):
     assert all(">scw1<" in row for row in rows)
 
 
-def test_figures_draw_it_thick_and_selections_keep_their_looks(run):
-    results = load_results(run).select(["scw1", "arow"]).highlight(["SCW-I"])
+def test_figures_draw_it_solid_on_top_and_in_a_colour_of_its_own(run):
+    results = load_results(run).select(["perceptron", "arow"]).highlight(["Perceptron"])
     lines = {line.get_label(): line for line in curves_figure(results, "splice").axes[0].get_lines()}
-    assert set(lines) == {"AROW", "SCW-I"}
-    assert lines["SCW-I"].get_linewidth() == pytest.approx(THICK * lines["AROW"].get_linewidth())
-    assert lines["SCW-I"].get_color() == STYLES["scw1"].colour
+    assert set(lines) == {"AROW", "Perceptron"}
+    highlighted, other = lines["Perceptron"], lines["AROW"]
+    assert (highlighted.get_color(), highlighted.get_linestyle()) == (HIGHLIGHTS[0], "-")
+    assert highlighted.get_linewidth() == pytest.approx(THICK * other.get_linewidth())
+    assert highlighted.get_zorder() > other.get_zorder()
+    assert other.get_color() == STYLES["arow"].colour
+
+
+def test_beside_it_many_others_turn_grey_and_no_two_look_alike():
+    results = load_results("scw").highlight(["arow", "cw"])
+    looks = find_looks(results)
+    assert (looks["cw"].colour, looks["arow"].colour) == HIGHLIGHTS[:2]
+    assert len({(each.colour, each.marker, each.filled) for each in looks.values()}) == len(looks)
+    for label in set(looks) - {"arow", "cw"}:
+        channels = [int(looks[label].colour[place : place + 2], 16) for place in (1, 3, 5)]
+        assert max(channels) - min(channels) < 70, label
+    few = find_looks(results.select(["arow", "cw", "pa", "scw1"]))
+    assert few["pa"] == STYLES["pa"]
+
+
+def test_the_diagram_of_ranks_names_it_in_bold_and_colour():
+    results = load_results("scw").highlight(["arow"])
+    across = Report(results, None).across
+    [panel] = critical_difference_figure(across, find_looks(results)).axes
+    bold = [text for text in panel.texts if text.get_fontweight() == "bold"]
+    assert [(text.get_text().split()[0], text.get_color()) for text in bold] == [("AROW", HIGHLIGHTS[0])]

@@ -11,13 +11,12 @@ import pytest
 import olbench
 from olbench.analysis.results import load_results
 from olbench.records.shipped import find_run
-from olbench.report.document import report_document
+from olbench.report.comparison import comparison_document
 from olbench.report.model import make_report
-from olbench.report.renderers import Screen, get_format
-from olbench.report.sections.comparison import comparison_document
-from olbench.report.sections.curves import page
-from olbench.report.sections.provenance import changed_settings
+from olbench.report.tables.curves import curve_data
+from olbench.report.tables.facts import changed_settings
 from tests.cases import correct_by_closed_testing
+from tests.report.pages import render
 
 FORGETFUL = {"id": "arow", "forgetting": 0.99, "name": "forgetful"}
 
@@ -38,24 +37,20 @@ def folder(tmp_path_factory):
     return folder
 
 
-def written(form, report):
-    return get_format(form).render(report_document(report), Screen(160, False))
-
-
 @pytest.fixture(scope="module")
 def document(folder):
-    return json.loads(written("json", make_report(folder)))
+    return json.loads(render(make_report(folder), "json"))
 
 
 def test_two_streams_are_compared_by_their_measures(folder):
     twin = Path(shutil.copytree(folder, folder.parent / "twin"))
     compared = comparison_document([load_results(folder), load_results(twin)])
-    text = get_format("text").render(compared, Screen(160, False))
+    text = render(compared, "text")
     titles = [line for line in text.splitlines() if line.startswith("Side by side")]
     assert titles == [f"Side by side: {title}" for title in ("balanced accuracy (%)", "AUC", "updates")]
     assert "±" not in text
     assert "One trial allows no test." in text
-    [first, *_] = json.loads(get_format("json").render(compared, Screen(160, False)))
+    [first, *_] = json.loads(render(compared, "json"))
     assert first["twin: auc_mean"] == first["stream: auc_mean"]
     assert first["twin: auc_std"] is None
 
@@ -66,7 +61,7 @@ def test_rows_have_the_measures_and_no_deviation(folder, document):
         assert 0 < row["balanced_accuracy"]["mean"] < 1
         assert 0 < row["auc"]["mean"] < 1
         assert row["auc"]["std"] is None
-    text = written("text", make_report(folder))
+    text = render(make_report(folder), "text")
     assert "±" not in text
     assert "moving-block bootstrap" in text
     assert "paired" not in text
@@ -102,9 +97,9 @@ def test_drifts_are_shown_and_exported(folder, document):
     (trial,) = drifts["sea"]["forgetful"]
     assert trial["row"] == [10_000, 20_000, 30_000]
     assert set(trial) == {"row", "before", "depth", "recovery", "lost"}
-    text = written("text", make_report(folder))
+    text = render(make_report(folder), "text")
     assert "Drifts of sea at 10,000, 20,000, 30,000" in text
-    assert page(make_report(folder))["curves"]["sea"]["marks"] == [10_000, 20_000, 30_000]
+    assert curve_data(make_report(folder))["curves"]["sea"]["marks"] == [10_000, 20_000, 30_000]
 
 
 def test_other_measures_of_the_same_record(folder, monkeypatch, here):
@@ -140,5 +135,5 @@ def test_the_measure_that_ranks_decides_the_ranks(folder):
 
 def test_settings_that_differ_from_the_defaults_are_in_every_report(folder):
     for form in ("text", "md", "latex", "html"):
-        assert "stream, window: 500, delay: 10, measures: " in written(form, make_report(folder))
+        assert "stream, window: 500, delay: 10, measures: " in render(make_report(folder), form)
     assert changed_settings(make_report(find_run("scw"))) == ""

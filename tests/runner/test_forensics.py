@@ -169,7 +169,8 @@ def test_every_true_setting_is_found_and_the_impossible_is_not(investigate):
     assert sentence.endswith("; 1 by none")
 
 
-def test_the_table_says_who_reaches_a_row(paper, config, here):
+def test_the_table_says_who_reaches_a_row(paper, config, here, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow, cw, scw2, scw2-libol")
     out = here.out("forensics", config(text), "--out", "out")
     lines = {line.split()[1]: line for line in out.splitlines() if line.startswith("synthetic-noise")}
@@ -272,7 +273,7 @@ def test_the_formats_say_the_same_and_a_file_is_replaced_whole(paper, config, he
     assert here(*words) == (0, "", "")
     summary = json.loads(here(*words, "--format", "json")[1])["summary"]
     markdown = here(*words, "--format", "md")[1]
-    assert "| data set | row | reported |" in markdown
+    assert "| data set | algorithm | reported |" in markdown
     assert markdown.endswith(f"\n{summary}\n")
     lines = list(csv.DictReader(io.StringIO(here(*words, "--format", "csv")[1])))
     assert {line["algorithm"] for line in lines} == {"cw", "arow"}

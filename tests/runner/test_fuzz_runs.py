@@ -33,7 +33,7 @@ from olbench.records.trial import Trial
 from olbench.report import regression
 from olbench.report.document import report_document
 from olbench.report.model import make_report
-from olbench.report.renderers import format_names
+from olbench.report.outputs import OUTPUTS
 from olbench.structs import from_plain
 from tests.changes import ODD, changed_tree, damaged, examples, expect_sentence
 from tests.report.editing import seal
@@ -195,7 +195,7 @@ def results(draw):
 
 
 @examples(15)
-@given(results(), st.sampled_from([None, None, None, "brief", *format_names()]))
+@given(results(), st.sampled_from([None, None, None, "brief", *OUTPUTS]))
 def test_a_results_folder_is_reported_or_refused(content, form):
     folder = Path("results")
     folder.mkdir(exist_ok=True)

@@ -70,10 +70,12 @@ def test_an_unfinished_run_is_reported_as_far_as_it_is(look, here):
     assert here("report", folder)[0] == 4
 
 
-def test_exclusive_times_are_shown_and_shared_ones_are_not(here, data):
+def test_shared_times_are_in_brackets_and_exclusive_ones_are_not(here, data):
     words = ("run", data, "--algorithms", "perceptron", *LOOK[:4])
-    assert "seconds" not in here(*words)[1]
-    assert re.search(r"mistake rate +updates +seconds", here(*words, "--timing", "exclusive")[1])
+    shared = here(*words)[1]
+    assert re.search(r"mistake rate +updates +time", shared)
+    assert re.search(r"\(.* µs\)", shared)
+    assert not re.search(r"\(.* µs\)", here(*words, "--timing", "exclusive")[1])
 
 
 def test_a_finished_run_needs_no_memory(here, data, monkeypatch):

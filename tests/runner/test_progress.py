@@ -12,7 +12,7 @@ from olbench.engine.activity import Activity, SpokenActivity
 from olbench.engine.estimate import Share, TimeLeft
 from olbench.engine.progress import Bars, Lines, Progress, make_progress
 from olbench.records.quantities import MISTAKE_RATE, Quantity
-from olbench.report.grid import Box, Grid, boxes, left
+from olbench.report.table import Best, Table, columns
 
 LONG, SHORT = ("mnist", "arow", "{}"), ("digits", "arow", "{}")
 
@@ -129,7 +129,7 @@ def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch, capsys):
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(make_progress(False, MISTAKE_RATE), Lines)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    show_parts(Grid("results", left("algorithm"), [boxes(Box("arow", bold=True))]))
+    show_parts(Table("results", columns("algorithm"), [(Best("arow"),)]))
     assert "\x1b" not in capsys.readouterr().out
 
 

@@ -135,7 +135,7 @@ def test_a_key_does_not_depend_on_the_memory_of_the_machine(here, config, record
 
 def test_the_table_and_the_plan_of_a_run_in_windows(here, config, small_blocks):
     path = config(CONFIG + "order: windows\n")
-    assert "order: windows" in here("run", path)[1]
+    assert "over the shared windowed orders" in " ".join(here("run", path)[1].split())
     assert "2 trials" in here.out("run", path, "--dry-run")
 
 

@@ -7,8 +7,8 @@ from olbench.analysis.results import Entry, Floats, Results
 from olbench.data.named import NamedDataset
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.files import RuleFile
-from olbench.report.figures.canvas import LINE, line_look, line_samples, new_page
-from olbench.report.figures.curves import find_looks
+from olbench.report.figures.run import find_looks
+from olbench.report.figures.style import line_look, line_samples, new_page
 
 COLOURS = {1: "#1f5fa8", -1: "#b5451d"}
 #: Points of the mesh along an axis: a rule is shaded where its inequalities hold.
@@ -22,9 +22,7 @@ def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDat
     }
     look = find_looks(results)
     heading = f"{dataset}: examples, rules (shaded) and planes after the first training set"
-    height = 4.6 + LINE * (len(lines) // 4 + 1)
-    with new_page(heading, height, caption=f"{heading}.", titles=()) as (figure, _):
-        panel = figure.add_axes((0.07, 0.2, 0.9, 0.72))
+    with new_page(heading, 3.9, line_samples(list(lines), look), f"{heading}.") as (figure, [panel]):
         limits = [(float(x.min()) - 0.3, float(x.max()) + 0.3) for x in X.T]
         axes = [np.linspace(*each, MESH) for each in limits]
         points = np.column_stack([part.ravel() for part in np.meshgrid(*axes)])
@@ -39,8 +37,6 @@ def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDat
             panel.plot(*_ends(plane, limits).T, zorder=4, gid=label, **own_look)
         panel.set(xlim=limits[0], ylim=limits[1])
         panel.set(xlabel=named.names.features[0], ylabel=named.names.features[1])
-        if lines:
-            figure.legend(handles=line_samples(list(lines), look), loc="lower center", ncols=4)
     return figure
 
 

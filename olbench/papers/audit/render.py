@@ -1,22 +1,14 @@
 """An audit as a table for the terminal, as Markdown and as JSON."""
 
 import importlib
-import json
 import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
-
-from olbench.papers.audit.definition import Evidence, Plain, Result
+from olbench.papers.audit.definition import Check, Evidence, Plain, Result
 from olbench.plugins import find_paper_part
-from olbench.report.renderers.md import escape
-from olbench.report.renderers.text import new_console, printed_text
-
-COLOURS = {"holds": "green", "wrong": "red", "not needed": "dim"}
-NARROWEST = 80
+from olbench.report.document import Document
+from olbench.report.table import Part, Table, columns
 
 
 def title(paper: str) -> str:
@@ -78,50 +70,32 @@ def summary(results: Sequence[Result]) -> str:
     return f"{text} Not as expected: {', '.join(odd)}." if odd else f"{text} Everything is as expected."
 
 
-def _paper(result: Result) -> str:
-    return result.check.paper
+def parts(results: Sequence[Result]) -> list[Part]:
+    """Return one table per paper, and the summary."""
+    shown = columns("where, statement, evidence, command", "printed", "corrected")
+    found: list[Part] = []
+    for paper, own in groupby(results, lambda result: result.check.paper):
+        rows = []
+        for result in own:
+            check, doubt = result.check, "" if result.as_expected else " !"
+            story = [check.where, f"{check.statement}."]
+            story += [f"Correction: {check.correction}."] if check.correction else []
+            story += [" ".join(evidence(result)), result.command, ""]
+            rows.append(("\n".join(story), f"{result.printed}{doubt}", result.corrected))
+        found.append(Table(f"{paper}: {title(paper)}", shown, rows))
+    return [*found, summary(results)]
 
 
-def render_text(results: Sequence[Result], width: int = 120, colour: bool = False) -> str:
-    console = new_console(max(width, NARROWEST), colour)
-    for paper, rows in groupby(results, _paper):
-        console.print(Text(f"{paper}: {title(paper)}", style="bold"))
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", expand=True)
-        table.add_column("where, statement, evidence, command", ratio=1)
-        table.add_column("printed", no_wrap=True)
-        table.add_column("corrected", no_wrap=True)
-        for result in rows:
-            verdicts = [Text(each, style=COLOURS[each]) for each in (result.printed, result.corrected)]
-            if not result.as_expected:
-                verdicts[0].append(" !", style="bold red")
-            story = Text().append(result.check.where, style="bold").append(f"\n{result.check.statement}.")
-            if result.check.correction:
-                story.append(f"\nCorrection: {result.check.correction}.", style="italic")
-            story.append("\n" + " ".join(evidence(result))).append(f"\n{result.command}", style="dim")
-            table.add_row(story, *verdicts)
-            table.add_row()
-        console.print(table)
-        console.print()
-    console.print(Text(summary(results)))
-    return printed_text(console)
+def list_checks(checks: Sequence[Check]) -> Table:
+    rows = [(check.paper, check.id, check.where) for check in checks]
+    return Table("Checks: olbench audit PAPER --check ID", columns("paper", "id", "where"), rows)
 
 
-def render_markdown(results: Sequence[Result]) -> str:
-    parts = []
-    for paper, rows in groupby(results, _paper):
-        lines = [f"## {paper}", "", title(paper), ""]
-        lines += ["| where | statement | correction | printed | corrected | evidence | command |"]
-        lines += ["|:--|:--|:--|:--|:--|:--|:--|"]
-        for result in rows:
-            check = result.check
-            texts = [check.where, check.statement, check.correction, result.printed, result.corrected]
-            texts = [*map(escape, (*texts, " ".join(evidence(result)))), f"`{result.command}`"]
-            lines.append(f"| {' | '.join(texts)} |")
-        parts.append("\n".join(lines))
-    return "\n\n".join([*parts, escape(summary(results))]) + "\n"
+def audit_document(results: Sequence[Result]) -> Document:
+    return Document("Audit", lambda: parts(results), sections=list, content=lambda: content(results))
 
 
-def render_json(results: Sequence[Result]) -> str:
+def content(results: Sequence[Result]) -> dict[str, object]:
     rows = [
         {
             "paper": result.check.paper,
@@ -139,7 +113,7 @@ def render_json(results: Sequence[Result]) -> str:
         }
         for result in results
     ]
-    return json.dumps({"checks": rows}, indent=1, allow_nan=False) + "\n"
+    return {"checks": rows}
 
 
 def _finding(verdict: str, finding: Evidence | None) -> dict[str, object] | None:

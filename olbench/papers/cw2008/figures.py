@@ -7,27 +7,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from olbench.analysis.results import Entry, Results
 from olbench.records.quantities import Quantity
-from olbench.report.figures.canvas import LETTER, ROUND, line_look, name_rows, new_page, set_ticks, shorten
-from olbench.report.figures.curves import entries_on, find_looks
 from olbench.report.figures.palette import Style, display_name
+from olbench.report.figures.run import entries_on, find_looks
+from olbench.report.figures.style import line_look, name_rows, new_page, set_ticks
 
 BARS = 8
-#: Inches: the height of a row of the test errors, the most that the names take, and the width of a mean with
-#: its deviation.
-ROW, NAMES, NUMBERS = 0.26, 2.4, 0.85
+#: Inches: the height of a row of the test errors.
+ROW = 0.26
 Look = dict[str, Any]
 DIAMOND: Look = {"marker": "D", "markersize": 3.6, "markerfacecolor": "white", "markeredgewidth": 0.9}
 BOX: Look = {"height": 0.55, "facecolor": "white", "linewidth": 0.8, "zorder": 3}
 WHISKERS: Look = {"elinewidth": 0.6, "capsize": 1.6, "capthick": 0.6}
-BESIDE: Look = {
-    "xycoords": ("axes fraction", "data"),
-    "textcoords": "offset points",
-    "annotation_clip": False,
-}
 
 
 def mistakes_figure(results: Results, dataset: str) -> Figure:
@@ -37,13 +30,13 @@ def mistakes_figure(results: Results, dataset: str) -> Figure:
     samples = [Line2D([], [], label=_name(group), **line_look(look[group[0].label])) for group in groups]
     heading = f"Cumulative mistakes on {dataset}: {_runs(entries)}"
     caption = f"Cumulative mistakes on {dataset}, mean and deviation over the runs."
-    with new_page(heading, 3.25, samples, caption, above=0.38, left=0.5) as (figure, [panel]):
+    with new_page(heading, 3.0, samples, caption) as (figure, [panel]):
         for place, group in enumerate(groups):
             _draw_mistakes(panel, group, look[group[0].label], place, len(groups))
         panel.set_xlim(0, 1.01 * max(entry.points[-1] for entry in entries))
         panel.set_ylim(bottom=0)
         panel.set(xlabel="number of examples", ylabel="cumulative mistakes")
-        panel.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
+        set_ticks(panel.yaxis, 6)
     return figure
 
 
@@ -79,17 +72,18 @@ def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int
 
 def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
     entries, look = entries_on(results, dataset), find_looks(results)
-    names = [shorten(display_name(entry.label), NAMES) for entry in entries]
     heading = f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}"
     caption = f"Test error on {dataset}, by algorithm, over the runs."
-    height, left = 0.85 + ROW * len(entries), 0.3 + LETTER * max(map(len, names))
-    page = new_page(heading, height, caption=caption, above=0.38, left=left, right=NUMBERS + 0.1)
-    with page as (figure, [panel]):
+    with new_page(heading, 0.5 + ROW * len(entries), caption=caption) as (figure, [panel]):
         for place, entry in enumerate(entries):
             _draw_errors(panel, quantity, entry, place, look[entry.label])
-        name_rows(panel, names)
+        name_rows(panel, [display_name(entry.label) for entry in entries])
+        numbers = panel.secondary_yaxis("right")
+        texts = [quantity.spread(*entry.spread(quantity)) for entry in entries]
+        numbers.set_yticks(range(len(entries)), texts)
+        numbers.tick_params(length=0)
+        numbers.spines["right"].set_visible(False)
         panel.set_xlim(left=0)
-        panel.grid(axis="y", visible=False)
         panel.set_xlabel(quantity.title)
         set_ticks(panel.xaxis, 8)
     return figure
@@ -104,5 +98,3 @@ def _draw_errors(panel: Axes, quantity: Quantity, entry: Entry, place: int, styl
     panel.plot([median, median], [place - 0.27, place + 0.27], color=colour, linewidth=1.4, zorder=4)
     diamond = {**DIAMOND, "markeredgecolor": colour, "linestyle": "none", "zorder": 5}
     panel.plot([values.mean()], [place], gid=label, **diamond)
-    text, at = quantity.spread(*entry.spread(quantity)), (72 * NUMBERS, 0)
-    panel.annotate(text, (1, place), xytext=at, ha="right", va="center_baseline", **BESIDE)

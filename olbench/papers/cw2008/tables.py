@@ -2,30 +2,27 @@
 
 from functools import partial
 
+from olbench.papers.contrasts.pairs import Pairing, add_contrasts
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import TEST_ERROR
-from olbench.report.contrasts import Pairing, contrast_section
 from olbench.report.model import Report
-from olbench.report.sections import Figures, Section, register
+from olbench.report.tables import Figures, figures
 
 SERIES = "mistakes"
 
 
-def applies(report: Report) -> bool:
-    counted = any(series.name == SERIES for series in report.protocol.series)
-    tested = any(quantity.name == TEST_ERROR.name for quantity in report.protocol.quantities)
-    return counted and tested and any(entry.done for entry in report.results.entries)
-
-
-def figures(report: Report) -> Figures:
+@figures("Mistakes and test errors", 160)
+def runs(report: Report) -> Figures:
     from olbench.papers.cw2008.figures import errors_figure, mistakes_figure
-    from olbench.report.figures.curves import file_names
+    from olbench.report.figures.style import file_names
 
     results = report.results
+    counted = any(series.name == SERIES for series in report.protocol.series)
+    if not counted or not any(each.name == TEST_ERROR.name for each in report.protocol.quantities):
+        return {}
     quantity = find_quantity(report.protocol, TEST_ERROR.name)
-    drawn = [dataset for dataset in results.datasets if results.of(dataset)]
     found = {}
-    for dataset, name in file_names(drawn).items():
+    for dataset, name in file_names([each for each in results.datasets if results.of(each)]).items():
         found[f"mistakes-{name}"] = partial(mistakes_figure, results, dataset)
         found[f"test-error-{name}"] = partial(errors_figure, results, dataset, quantity)
     return found
@@ -33,5 +30,4 @@ def figures(report: Report) -> Figures:
 
 # Figure 2 (c)
 CONSTRAINTS = Pairing(TEST_ERROR, "algorithm", "cw-var", "cw")
-register(contrast_section("constraint", "Deviation against variance", 150, "test accuracy", CONSTRAINTS))
-register(Section("runs", "Mistakes and test errors", 160, applies=applies, figures=figures))
+add_contrasts("constraint", "Deviation against variance", 150, "test accuracy", CONSTRAINTS, __name__)

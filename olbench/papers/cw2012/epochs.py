@@ -1,15 +1,21 @@
 """Test accuracy by epoch (cw2012, Figures 3 and 4)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import ceil
+from typing import TYPE_CHECKING, Any
 
 from olbench.analysis.results import Entry, Results
+from olbench.papers.contrasts.pairs import accuracy, split_label, tunings_of, with_tuning
 from olbench.protocols.definition import Series
-from olbench.report.contrasts import accuracy, split_label, tunings_of, with_tuning
-from olbench.report.grid import Box, Grid, boxes, left, right
+from olbench.report import table as t
 from olbench.report.model import Report
-from olbench.report.sections import Figures, Section, register
+from olbench.report.table import Table, mark
+from olbench.report.tables import Figures, figures, table
+from olbench.report.tables.results import by_dataset
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SERIES = "test_error"
 Blocks = Mapping[str, Sequence[Entry]]
@@ -38,41 +44,35 @@ def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
     return {dataset: entries for dataset, entries in shown.items() if entries}
 
 
-def applies(report: Report) -> bool:
-    return series_of(report) is not None and bool(entries_by_epoch(report.results, ""))
+@table("Accuracy by epoch", 130)
+def epochs(report: Report) -> Iterator[Table]:
+    blocks = entries_by_epoch(report.results, "") if series_of(report) else {}
+    for place, when in ((0, "first"), (-1, "last")):
+        cells: dict[tuple[str, str], Any] = {}
+        for dataset, entries in blocks.items():
+            means = {e.label: accuracy(float(e.curves[SERIES][:, place].mean())) for e in entries}
+            best = max(means.values())
+            cells |= {(dataset, label): mark(mean, mean == best) for label, mean in means.items()}
+        note = "Means over the folds. * or bold: the highest."
+        yield by_dataset(f"Test accuracy (%) after the {when} epoch", t.number(2), cells, note)
 
 
-def parts(report: Report) -> Iterator[Grid]:
-    blocks = entries_by_epoch(report.results, "")
-    yield _table(blocks, 0, "Test accuracy (%) after the first epoch")
-    yield _table(blocks, -1, "Test accuracy (%) after the last epoch")
-
-
-def _table(blocks: Blocks, place: int, title: str) -> Grid:
-    labels = list(dict.fromkeys(entry.label for entries in blocks.values() for entry in entries))
-    rows = []
-    for dataset, entries in blocks.items():
-        means = {entry.label: accuracy(float(entry.curves[SERIES][:, place].mean())) for entry in entries}
-        best = max(means.values())
-        shown = {label: Box(f"{mean:.2f}", mean == best) for label, mean in means.items()}
-        rows.append(boxes(dataset, *(shown.get(label, "") for label in labels)))
-    note = "Means over the folds. * or bold: the highest."
-    return Grid(title, left("data set") + right(*labels), rows, note)
-
-
-def figures(report: Report) -> Figures:
+@figures("Accuracy by epoch", 130)
+def epoch_figures(report: Report) -> Figures:
     from olbench.papers.cw2012.figures import PANELS, epochs_figure
 
     series = series_of(report)
-    assert series is not None
-    found = {}
-    for tuning in tunings_of(report.results.entries):
-        blocks = entries_by_epoch(report.results, tuning)
+    results = report.results
+    found: dict[str, Callable[[], Figure]] = {}
+    if series is None:
+        return {}
+    for tuning in tunings_of(results.entries):
+        blocks = entries_by_epoch(results, tuning)
         pages = list(_pages(blocks, PANELS))
         title = f" (tuning: {tuning})" if tuning else ""
         for number, page in enumerate(pages, 1):
             name = with_tuning("epochs", tuning) + (f"-{number}" if len(pages) > 1 else "")
-            found[name] = partial(epochs_figure, page, series, report.results.labels, title)
+            found[name] = partial(epochs_figure, page, series, results.labels, title, results.highlighted)
     return found
 
 
@@ -82,6 +82,3 @@ def _pages(blocks: Blocks, most: int) -> Iterator[Blocks]:
         size = ceil(len(left_over) / page)
         yield {dataset: blocks[dataset] for dataset in left_over[:size]}
         left_over = left_over[size:]
-
-
-register(Section("epochs", "Accuracy by epoch", 130, parts, applies, figures=figures))

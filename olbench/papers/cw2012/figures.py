@@ -1,11 +1,9 @@
 """Accuracy by epoch, and models of shards beside one model of all the data (cw2012, Figures 3, 4, 6, 7)."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -13,13 +11,13 @@ from matplotlib.ticker import EngFormatter, FixedLocator, StrMethodFormatter
 
 from olbench.analysis.results import Entry
 from olbench.errors import UserError
+from olbench.papers.contrasts.pairs import split_label
 from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import Quantity
-from olbench.report.contrasts import split_label
-from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_grid, panel_titles, set_ticks
-from olbench.report.figures.curves import DEVIATION, Band, band_of, draw_bands, draw_line, late_range
 from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
+from olbench.report.figures.run import DEVIATION, Band, band_of, draw_bands, draw_line, late_range
+from olbench.report.figures.style import DASHES, line_samples, new_page, set_ticks
 
 if TYPE_CHECKING:
     from olbench.papers.cw2012.tables import Family
@@ -27,32 +25,32 @@ if TYPE_CHECKING:
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
 WHISKERS: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8, "zorder": 5}
-COLUMNS = 3
 #: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.
 PANELS = 9
 
 
 def epochs_figure(
-    entries: Mapping[str, Sequence[Entry]], series: Series, labels: Sequence[str], title: str = ""
+    entries: Mapping[str, Sequence[Entry]],
+    series: Series,
+    labels: Sequence[str],
+    title: str = "",
+    highlighted: Sequence[str] = (),
 ) -> Figure:
     """cw2012, Figures 3 and 4; `labels` are all of the run, so that algorithms look alike in all figures."""
     if not entries:
         raise UserError("no algorithm has a curve over epochs yet, so there is nothing to draw")
-    look = styles(dict.fromkeys(split_label(label)[0] for label in labels))
+    stressed = {split_label(label)[0] for label in highlighted}
+    look = styles((split_label(label)[0] for label in labels), stressed)
     drawn = {split_label(entry.label)[0] for each in entries.values() for entry in each}
     samples = line_samples([name for name in look if name in drawn], look)
-    rows, columns = panel_grid(len(entries))
     heading = f"Test accuracy (%) after each epoch, mean and deviation over the folds{title}"
     *names, last = entries
     listed = f"{', '.join(names)} and {last}" if names else last
     caption = f"{heading}: {listed}. A band is one deviation either way."
-    height, titles = 0.75 + 1.8 * rows, panel_titles(entries, columns)
-    page = new_page(heading, height, samples, caption, rows, columns, titles, above=0.45, below=0.4)
-    with page as (figure, panels):
+    along = series.along_title
+    with new_page(heading, 1.85, samples, caption, list(entries), along) as (figure, panels):
         for panel, own in zip(panels, entries.values(), strict=True):
             _draw_epochs(panel, [band_of(entry, series) for entry in own], look)
-        for panel in panels[-columns:]:
-            panel.set_xlabel(series.along_title)
     return figure
 
 
@@ -60,7 +58,7 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
     for band in bands:
         name = split_label(band.label)[0]
         style = look[name]
-        if band.deviation is not None:
+        if band.low is not band.mean:
             low, high = 100 - band.high, 100 - band.low
             panel.fill_between(band.points, low, high, color=style.colour, alpha=0.06, linewidth=0, zorder=2)
             for edge in (low, high):
@@ -75,7 +73,7 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
 
 def points_figure(found: Sequence["Family"], singles: Sequence["Family"], quantity: Quantity) -> Figure:
     """cw2012, Figure 6, whose bars mean nothing unless they begin at zero."""
-    look = styles(dict.fromkeys(family.label for family in singles))
+    look = styles(family.label for family in singles)
     ways = [way for way in TITLES if any(way in family.ways for family in found)]
     points = [Line2D([], [], linestyle="none", label=TITLES[way], **_point_look(way)) for way in ways]
     lines = [
@@ -91,7 +89,7 @@ def points_figure(found: Sequence["Family"], singles: Sequence["Family"], quanti
         "of all training examples. All panels have the same axis."
     )
     names, reaches = [family.dataset for family in found], []
-    with _grid(heading, [*points, *lines], caption, names) as (figure, panels):
+    with new_page(heading, 2.2, [*points, *lines], caption, names, "shards") as (figure, panels):
         for panel, family in zip(panels, found, strict=True):
             reaches += _draw_points(panel, family, ways, quantity)
             for each in (each for each in singles if each.dataset == family.dataset):
@@ -99,7 +97,6 @@ def points_figure(found: Sequence["Family"], singles: Sequence["Family"], quanti
                 dashes = DASHES[style.dash]
                 panel.axhline(mean, color=style.colour, linestyle=dashes, linewidth=1.1, zorder=4)
                 reaches.append(mean)
-            panel.set_xlabel("shards")
         low, high = min(reaches), max(reaches)
         margin = 0.04 * (high - low) or 0.5
         for panel in panels:
@@ -110,14 +107,6 @@ def points_figure(found: Sequence["Family"], singles: Sequence["Family"], quanti
 
 def _point_look(way: str) -> dict[str, Any]:
     return {"color": COLOURS[way], "marker": MARKERS[way], "markersize": 4}
-
-
-def _grid(
-    heading: str, samples: Sequence[Artist], caption: str, names: Sequence[str]
-) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
-    rows, columns = ceil(len(names) / COLUMNS), min(len(names), COLUMNS)
-    titles = panel_titles(names, columns)
-    return new_page(heading, 0.8 + 2.0 * rows, samples, caption, rows, columns, titles)
 
 
 def _scaled(quantity: Quantity, value: float) -> float:
@@ -142,9 +131,11 @@ def _draw_points(panel: Axes, family: "Family", ways: Sequence[str], quantity: Q
     return reaches
 
 
-def examples_figure(found: Mapping[str, Sequence["Family"]], series: Series) -> Figure:
+def examples_figure(
+    found: Mapping[str, Sequence["Family"]], series: Series, highlighted: Sequence[str] = ()
+) -> Figure:
     """cw2012, Figure 7; a grey line is the combination of the fewest shards of the first algorithm."""
-    look = styles(dict.fromkeys(family.label for each in found.values() for family in each))
+    look = styles((family.label for each in found.values() for family in each), highlighted)
     samples = line_samples(list(look), look)
     first = next((each[0] for each in found.values() if each[0].shards), None)
     if first is not None:
@@ -152,15 +143,13 @@ def examples_figure(found: Mapping[str, Sequence["Family"]], series: Series) -> 
         samples.append(Line2D([], [], color=GREY, linestyle=DASHES["dot"], label=name))
     heading = "Test accuracy (%) by the number of training examples"
     caption = f"{heading}, one pass of one model. A band is one deviation over the splits either way."
-    with _grid(heading, samples, caption, list(found)) as (figure, panels):
+    with new_page(heading, 2.2, samples, caption, list(found), series.along_title) as (figure, panels):
         for panel, own in zip(panels, found.values(), strict=True):
-            _draw_curves(panel, own, series)
-            panel.set_xlabel(series.along_title)
+            _draw_curves(panel, own, series, look)
     return figure
 
 
-def _draw_curves(panel: Axes, own: Sequence["Family"], series: Series) -> None:
-    look = styles(family.label for family in own)
+def _draw_curves(panel: Axes, own: Sequence["Family"], series: Series, look: Mapping[str, Style]) -> None:
     bands = draw_bands(panel, [family.single for family in own], series, look, 0.12, DEVIATION)
     low, high = late_range(bands)
     if own[0].shards:

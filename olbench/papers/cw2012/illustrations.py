@@ -1,5 +1,6 @@
-"""How frequent the features are that say most about the label (cw2012, Figure 1)."""
+"""Illustrations: how frequent informative features are (cw2012, Figure 1), and a Gaussian (Figure 2)."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,17 @@ from numpy.typing import NDArray
 
 from olbench.data.load import load_dataset
 from olbench.learners.examples import Floats, Ints
-from olbench.report.figures.canvas import legend_height, new_page
-from olbench.report.figures.palette import BLACK, BLUE, VERMILLION
-from olbench.report.figures.weights import gaussian_figure
+from olbench.report.figures.palette import BLACK, BLUE, GREEN, GREY, VERMILLION
+from olbench.report.figures.rounds import STEPS, ellipse
+from olbench.report.figures.style import mark_sample, new_page, set_ticks
 
 #: The paper shows "sentiment data"; this is one of its seven domains.
 DATASET = "amazon-electronics"
 SHARE = 0.25
+EXAMPLE = np.array([0.5, 1.0])
+#: The Gaussian of Figure 2. The paper prints neither; these fill its axes.
+MEAN, COVARIANCE = np.array([2.0, 1.0]), np.array([[5.0, -3.0], [-3.0, 8.0]])
+POINTS, SEED = 600, 2012
 
 
 @dataclass(frozen=True)
@@ -71,10 +76,9 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
     rankings = rank_features(data.X, np.asarray(data.y))
     rare = sum(int((ranking.counts < 10).sum()) for ranking in rankings)
     total = sum(ranking.features.size for ranking in rankings)
-    dot: dict[str, Any] = {"marker": ".", "markersize": 4, "markeredgewidth": 0, "linestyle": "none"}
     samples = [
-        Line2D([], [], color=VERMILLION, label="a negative feature", **dot),
-        Line2D([], [], color=BLUE, label="a positive feature", **dot),
+        mark_sample("a negative feature", VERMILLION, "."),
+        mark_sample("a positive feature", BLUE, "."),
         Line2D([], [], color=BLACK, linewidth=1.0, label="median over the ranks 1, 2-3, 4-7, 8-15, ..."),
     ]
     heading = f"{data.name}: features by mutual information with the label, and their counts"
@@ -82,14 +86,15 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
         f"The top quarter of the negative and of the positive features of {data.name}, ranked by mutual "
         f"information with the label. {rare / total:.0%} of them occur fewer than ten times."
     )
-    height = 3.6 - legend_height(samples)
-    with new_page(heading, height, samples, caption, columns=2, below=0.45, left=0.7) as (figure, panels):
+    sides = {"negative": VERMILLION, "positive": BLUE}
+    sizes = [f"{ranking.features.size:,}" for ranking in rankings]
+    titles = [f"{name} features: the top {size}" for name, size in zip(sides, sizes, strict=True)]
+    by = "rank by mutual information"
+    with new_page(heading, 3.2, samples, caption, titles, by) as (figure, panels):
         top = max(float(ranking.counts.max()) for ranking in rankings)
-        sides = ("negative", VERMILLION), ("positive", BLUE)
-        for panel, ranking, (name, colour) in zip(panels, rankings, sides, strict=True):
+        for panel, ranking, colour in zip(panels, rankings, sides.values(), strict=True):
             _draw_ranking(panel, ranking, colour)
             panel.set_ylim(0.8, 2 * top)
-            panel.set_title(f"{name} features: the top {ranking.features.size:,}")
         panels[0].set_ylabel("count in the data")
     return figure
 
@@ -102,7 +107,6 @@ def _draw_ranking(panel: Axes, ranking: Ranking, colour: str) -> None:
     panel.plot(*median_line(ranking.counts), color=BLACK, linewidth=1.0, gid="median")
     panel.set_xscale("log")
     panel.set_yscale("log")
-    panel.set_xlabel("rank by mutual information")
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_locator(LogLocator(numticks=8))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -115,6 +119,66 @@ def median_line(counts: Floats) -> tuple[Floats, Floats]:
     pairs = list(zip(edges, np.append(edges[1:], counts.size + 1), strict=True))
     middles = np.array([np.sqrt(first * (last - 1.0)) for first, last in pairs])
     return middles, np.array([np.median(counts[first - 1 : last - 1]) for first, last in pairs])
+
+
+def gaussian_figure() -> Figure:
+    vectors = np.random.default_rng(SEED).multivariate_normal(MEAN, COVARIANCE, POINTS, method="cholesky")
+    mean, deviation = margin_moments(MEAN, COVARIANCE, EXAMPLE)
+    samples = [
+        mark_sample("correct: w · x > 0", BLUE, "x"),
+        mark_sample("wrong", GREEN, "."),
+        Line2D([], [], color=BLACK, linewidth=0.9, label="w · x = 0"),
+        mark_sample("mean, with one and two deviations around it", BLACK, "o"),
+    ]
+    heading = "A Gaussian over weight vectors, and the example x = (0.5, 1), y = +1"
+    caption = (
+        "A Gaussian over two-dimensional weight vectors, and the example x = (0.5, 1) with the label +1. "
+        f"Vectors above the line, {_normal_cdf(mean / deviation):.1%} of the Gaussian, classify it correctly."
+    )
+    above = f"N({mean:g}, {deviation**2:g}), {_normal_cdf(mean / deviation):.1%} above zero"
+    titles = "weight vectors", f"their margins: {above}"
+    with new_page(heading, 3.4, samples, caption, titles) as (figure, [plane, margins]):
+        _draw_half_planes(plane, vectors)
+        _draw_margins(margins, vectors @ EXAMPLE, mean, deviation)
+    return figure
+
+
+def margin_moments(mean: Floats, covariance: Floats, example: Floats) -> tuple[float, float]:
+    """Return mean and deviation of the margin w . x for w from a Gaussian (cw2012, eq. 4)."""
+    return float(mean @ example), math.sqrt(float(example @ covariance @ example))
+
+
+def _normal_cdf(value: float) -> float:
+    return 0.5 * math.erfc(-value / math.sqrt(2.0))
+
+
+def _draw_half_planes(panel: Axes, vectors: Floats) -> None:
+    correct = vectors @ EXAMPLE > 0
+    panel.plot(*vectors[correct].T, "x", color=BLUE, markersize=2.6, markeredgewidth=0.5, gid="correct")
+    panel.plot(*vectors[~correct].T, ".", color=GREEN, markersize=3.2, markeredgewidth=0, gid="wrong")
+    panel.plot(*MEAN, "o", color=BLACK, markersize=4, zorder=4, gid="mean")
+    for deviations in (1, 2):
+        panel.add_patch(ellipse(MEAN, COVARIANCE, deviations, edgecolor=BLACK, linewidth=0.8, zorder=3))
+    reach = np.array([-8.0, 12.0])
+    panel.plot(reach, -EXAMPLE[0] / EXAMPLE[1] * reach, color=BLACK, linewidth=0.9, gid="hyperplane")
+    panel.set(xlim=reach, ylim=(-9, 11), aspect="equal", xlabel="first weight", ylabel="second weight")
+    set_ticks(panel.xaxis, 6, STEPS)
+    set_ticks(panel.yaxis, 6, STEPS)
+
+
+def _draw_margins(panel: Axes, margins: Floats, mean: float, deviation: float) -> None:
+    edges = np.arange(-10, 16, 1.0)
+    panel.hist(margins, edges.tolist(), density=True, histtype="step", color=GREY, linewidth=0.6, zorder=3)
+    at = np.linspace(edges[0], edges[-1], 501)
+    density = np.exp(-0.5 * ((at - mean) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+    panel.plot(at, density, color=BLACK, linewidth=0.9, zorder=4)
+    for side, colour in ((at >= 0, BLUE), (at <= 0, GREEN)):
+        panel.fill_between(at, density, where=side, color=colour, alpha=0.25, linewidth=0, zorder=2)
+    panel.axvline(0, color=BLACK, linewidth=0.9)
+    panel.set(xlim=(mean - 4 * deviation, mean + 4 * deviation), xlabel="margin w · x")
+    panel.set_ylim(bottom=0)
+    set_ticks(panel.xaxis, 6, STEPS)
+    set_ticks(panel.yaxis, 6, STEPS)
 
 
 ILLUSTRATIONS = {"cw2012-figure-1": frequency_figure, "cw2012-figure-2": gaussian_figure}

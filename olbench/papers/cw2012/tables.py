@@ -3,18 +3,21 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-import olbench.papers.cw2012.epochs  # noqa: F401
+import olbench.papers.cw2012.epochs
+import olbench.papers.cw2012.significance  # noqa: F401
 from olbench.analysis.results import Entry, Floats, Results
+from olbench.papers.contrasts.pairs import Pairing, add_contrasts
 from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import TRAINING_ERROR
-from olbench.report.contrasts import Pairing, contrast_section
-from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, capitalise, left, right
+from olbench.report import table as t
 from olbench.report.model import Report
-from olbench.report.sections import Figures, Section, register
+from olbench.report.table import Column, Table, capitalise, columns, mark, measured
+from olbench.report.tables import Figures, figures, table
 
 
 @dataclass(frozen=True)
@@ -73,33 +76,36 @@ def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | No
     return float((points[place - 1] + part * (points[place] - points[place - 1])) / points[-1])
 
 
-def applies(report: Report) -> bool:
-    return any(family.combined for family in families(report.results))
-
-
 def _series(report: Report) -> Series | None:
     return next((each for each in report.protocol.series if each.quantity == report.headline), None)
 
 
-def parts(report: Report) -> Iterator[Part]:
+@table("Shards", 100)
+def shards(report: Report) -> Table | None:
+    """Return the models of shards, combined in several ways, beside one model of all the data."""
     found = [family for family in families(report.results) if family.combined]
-    ways = [way for way in TITLES if any(way in family.ways for family in found)]
-    rows = [row for family in found for row in _rows(report, family, ways)]
-    columns = (*left("data set", "algorithm"), *right("shards", "single", *(TITLES[way] for way in ways)))
-    columns += right("loss", "worth") + right("MB of a model", drop=DETAIL)
-    yield Grid(
-        f"{capitalise(report.headline.title)} of shards",
-        columns,
-        rows,
+    if not found:
+        return None
+    ways, quantity = [way for way in TITLES if any(way in family.ways for family in found)], report.headline
+    return Table(
+        f"{capitalise(quantity.title)} of shards",
+        (
+            Column("data set"),
+            Column("algorithm", t.ALGORITHM),
+            Column("shards", t.COUNT),
+            *columns("single", *(TITLES[way] for way in ways), format=measured(quantity)),
+            Column("loss", measured(quantity, sign="+")),
+            Column("worth", t.RIGHT),
+            Column("MB of a model", t.number(2), t.DETAIL),
+        ),
+        [row for family in found for row in _rows(report, family, ways)],
         "Means over the splits. * or bold: the best of a row. Loss: single minus the combination by KL or, "
         "without variances, L2. Worth: the share of the training examples after which the single model first "
         "is as good as that combination. MB of a model: what one shard sends.",
     )
-    if report.paper and report.paper.unavailable and report.paper.shapes:
-        yield _corpora(report)
 
 
-def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[tuple[Box, ...]]:
+def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[list[Any]]:
     quantity, series = report.headline, _series(report)
     single = family.single.mean(quantity)
     for shards in family.shards:
@@ -114,39 +120,46 @@ def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[tuple[Box
                 worth = f"{'at most ' if share <= points[0] / points[-1] else ''}{share:.0%}"
         size = float(best.columns["model_bytes"].mean()) / 1e6 if "model_bytes" in best.columns else 0.0
         top = max((single, *means.values()), key=lambda value: -quantity.loss(value))
-        yield boxes(
-            family.dataset,
-            family.label,
-            f"{shards:,}",
-            Box(quantity.text(single), single == top),
-            *(Box(quantity.text(means[way]), means[way] == top) if way in means else "" for way in ways),
-            quantity.text(single - reached, sign="+"),
-            worth,
-            f"{size:,.2f}",
-        )
+        shown = [mark(means[way], means[way] == top) if way in means else None for way in ways]
+        numbers = [mark(single, single == top), *shown, single - reached, worth, size]
+        yield [family.dataset, family.label, shards, *numbers]
 
 
-def _corpora(report: Report) -> Grid:
-    assert report.paper is not None
+@table("Shards", 101)
+def corpora(report: Report) -> Table | None:
+    paper = report.paper
+    if (
+        paper is None
+        or not paper.unavailable
+        or not any(family.combined for family in families(report.results))
+    ):
+        return None
     rows = []
-    for name, shape in report.paper.shapes.items():
-        reason = report.paper.unavailable.get(name, "")
-        counts = [f"{shape[key]:,}" if key in shape else "" for key in ("rows", "features")]
-        ratio = f"{shape['features'] / shape['rows']:.2f}" if {"rows", "features"} <= set(shape) else ""
-        rows.append(boxes(name, *counts, ratio, f"not comparable: {reason}" if reason else ""))
-    return Grid(
-        f"{report.paper.shapes_where}: the paper's data sets",
-        (*left("data set"), *right("rows", "features", "ratio"), *left("verdict")),
+    for name, shape in paper.shapes.items():
+        reason, size = paper.unavailable.get(name, ""), [shape.get(key) for key in ("rows", "features")]
+        ratio = size[1] / size[0] if size[0] and size[1] else None
+        rows.append((name, *size, ratio, f"not comparable: {reason}" if reason else ""))
+    return Table(
+        f"{paper.shapes_where}: the paper's data sets",
+        (
+            Column("data set"),
+            *columns("rows", "features", format=t.COUNT),
+            Column("ratio", t.number(2)),
+            Column("verdict"),
+        ),
         rows,
         "Numbers of the paper are about these, and are not compared with ours. Its claims are.",
     )
 
 
-def figures(report: Report) -> Figures:
+@figures("Shards", 100)
+def shard_figures(report: Report) -> Figures:
     from olbench.papers.cw2012.figures import examples_figure, points_figure
-    from olbench.report.figures.curves import file_names
+    from olbench.report.figures.style import file_names
 
     everything = families(report.results)
+    if not any(family.combined for family in everything):
+        return {}
     found = {}
     names = file_names(list(dict.fromkeys(each.label for each in everything if each.combined)))
     for label, stem in names.items():
@@ -156,11 +169,10 @@ def figures(report: Report) -> Figures:
     if series is not None:
         datasets = dict.fromkeys(family.dataset for family in everything)
         by_dataset = {name: [each for each in everything if each.dataset == name] for name in datasets}
-        found["examples"] = partial(examples_figure, by_dataset, series)
+        found["examples"] = partial(examples_figure, by_dataset, series, report.results.highlighted)
     return found
 
 
 # Figure 5
 PROJECTIONS = Pairing(TRAINING_ERROR, "projection", "l2", "exact")
-register(contrast_section("training", "Training accuracy", 140, "training accuracy", PROJECTIONS))
-register(Section("shards", "Shards", 100, parts, applies, figures=figures))
+add_contrasts("training", "Training accuracy", 140, "training accuracy", PROJECTIONS, __name__)

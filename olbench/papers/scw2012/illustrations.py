@@ -5,7 +5,7 @@ from functools import cache
 from olbench.analysis.published import load_paper
 from olbench.analysis.results import Results, load_results
 from olbench.records.shipped import runs
-from olbench.report.figures.curves import curves_figure
+from olbench.report.figures.run import curves_figure
 
 
 @cache

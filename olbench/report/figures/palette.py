@@ -3,6 +3,7 @@
 Related algorithms share a hue and differ in shape: second-order ones have solid lines and filled markers.
 """
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Container, Iterable
@@ -19,6 +20,10 @@ class Style:
     dash: Dash = "solid"
     filled: bool = True
     width: float = 1.0
+
+    @property
+    def stands_out(self) -> bool:
+        return self.width > 1
 
 
 BLACK, VERMILLION, BLUE, GREEN = "#000000", "#d55e00", "#0072b2", "#009e73"
@@ -86,34 +91,45 @@ VARIANTS: dict[str, Style] = {
 }
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
 _MARKERS = ("d", "8", "p", "h", "<", ">", "P", "X", "s", "o", "^", "v", "D")
-THICK = 2.6
+#: Highlighted algorithms have these colours, which no other has; beside them, more than FEW others turn grey.
+HIGHLIGHTS = ("#d6007f", "#1b4dff", "#7a4a00", "#007a3d")
+THICK, FEW, MUTED = 2.2, 6, ("#bebebe", 0.74)
 #: The least luminance of a line on a dark background: WCAG asks for a contrast of 3.
 BRIGHT = 0.18
 
 
-def styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str, Style]:
+def styles(
+    labels: Iterable[str], highlighted: Container[str] = (), among: Iterable[str] = ()
+) -> dict[str, Style]:
     """Return a style for every label, no two alike: a further entry takes the least used hue and marker.
+
+    `among` are all labels of the run, so that each looks the same when some are left out.
 
     >>> look = styles(["arow (r=1.0)", "arow (r=0.1)", "mine"])
     >>> look["arow (r=1.0)"] == STYLES["arow"], look["mine"].colour == look["arow (r=0.1)"].colour
     (True, False)
     """
     labels = list(dict.fromkeys(labels))
+    everyone = list(dict.fromkeys((*among, *labels)))
     known = STYLES | VARIANTS
     # The first entry of an algorithm has the algorithm's style.
-    first = {algorithm_of(label): label for label in reversed(labels)}
+    first = {algorithm_of(label): label for label in reversed(everyone)}
     taken = {
-        label: known[id] for label in labels if first[id := algorithm_of(label)] == label and id in known
+        label: known[id] for label in everyone if first[id := algorithm_of(label)] == label and id in known
     }
     hues = Counter(style.colour for style in taken.values())
     markers = Counter(style.marker for style in taken.values())
-    for label in labels:
+    for label in everyone:
         if label not in taken:
             taken[label] = _least_used(hues, markers, set(taken.values()))
             hues[taken[label].colour] += 1
             markers[taken[label].marker] += 1
-    thick = {label: replace(taken[label], width=THICK) for label in labels if label in highlighted}
-    return {label: thick.get(label, taken[label]) for label in labels}
+    stressed = [label for label in labels if label in highlighted]
+    if stressed and len(labels) - len(stressed) > FEW:
+        taken = {label: replace(style, colour=mix(style.colour, *MUTED)) for label, style in taken.items()}
+    for colour, label in zip(itertools.cycle(HIGHLIGHTS), stressed, strict=False):
+        taken[label] = replace(taken[label], colour=colour, dash="solid", filled=True, width=THICK)
+    return {label: taken[label] for label in everyone}
 
 
 def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> Style:
@@ -143,9 +159,21 @@ def display_name(label: str) -> str:
     return title_of(id) + label[len(id) :]
 
 
-def line_styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str, dict[str, Any]]:
-    looks = styles(labels, highlighted).items()
+def line_styles(
+    labels: Iterable[str], highlighted: Container[str] = (), among: Iterable[str] = ()
+) -> dict[str, dict[str, Any]]:
+    looks = styles(labels, highlighted, among).items()
     return {label: {**vars(style), "dark": on_dark(style.colour)} for label, style in looks}
+
+
+def mix(colour: str, other: str, share: float) -> str:
+    """Return a colour with a share of another.
+
+    >>> mix("#000000", "#ffffff", 0.2)
+    '#333333'
+    """
+    pairs = zip(bytes.fromhex(colour[1:]), bytes.fromhex(other[1:]), strict=True)
+    return "#" + bytes(round(one + (two - one) * share) for one, two in pairs).hex()
 
 
 def on_dark(colour: str) -> str:
@@ -154,16 +182,11 @@ def on_dark(colour: str) -> str:
     >>> on_dark("#e69f00"), on_dark("#000000")
     ('#e69f00', '#ffffff')
     """
-    if colour == "#000000":
-        return "#ffffff"
-    channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
-    white = 0.0
-    while _luminance(mixed := [round(each + (255 - each) * white) for each in channels]) < BRIGHT:
-        white += 0.05
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+    lighter = (mix(colour, "#ffffff", share / 20) for share in range(21))
+    return "#ffffff" if colour == BLACK else next(each for each in lighter if _luminance(each) >= BRIGHT)
 
 
-def _luminance(channels: list[int]) -> float:
+def _luminance(colour: str) -> float:
     """Return WCAG's relative luminance, with the usual power of 2.2 for sRGB's curve."""
-    red, green, blue = (math.pow(channel / 255, 2.2) for channel in channels)
+    red, green, blue = (math.pow(channel / 255, 2.2) for channel in bytes.fromhex(colour[1:]))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

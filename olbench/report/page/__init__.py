@@ -1,1 +1,142 @@
-"""The templates, style and script of the HTML page."""
+"""A document as one self-contained HTML file: no network, no fonts, no other files."""
+
+import base64
+import hashlib
+import json
+import math
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from olbench.analysis.claims import OUTCOMES
+from olbench.analysis.verdicts import VERDICTS
+from olbench.errors import plural
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from olbench.report.document import Document
+    from olbench.report.table import Format, Table
+
+FOLDER = Path(__file__).parent
+DRAWN = ("curves", "styles", "series", "along", "single")
+#: Texts with more letters are broken into lines, and into wide ones.
+LONG, WORDS = 30, 200
+NEGATIVE = re.compile(r"(?<![\w.)])-(?=[\d.])")
+
+
+def render_page(document: "Document") -> str:
+    sections = document.sections()
+    curves: dict[str, Any] = next((dict(each.curves) for each in sections if each.curves), {})
+    drawn = {key: curves[key] for key in DRAWN} if curves else {}
+    scripts = [read_part("page.js"), *([read_part("plot.js")] if drawn else [])]
+    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
+    data = json.dumps(drawn, separators=(",", ":"), allow_nan=False)
+    return fill(
+        "page.html.j2",
+        document=document,
+        sections=sections,
+        curves=curves,
+        style=read_part("page.css"),
+        scripts=scripts,
+        policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:",
+        # Whatever the names contain, it must not close the script element around it.
+        data_json=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        downloads={file: _address(text.encode()) for file, text in document.downloads().items()},
+    )
+
+
+def table_values(table: "Table") -> dict[str, Any]:
+    """Return what the macro of tables shows: the table, and its rows as cells with a text and their looks."""
+    table = table.ranked().printed()
+    rows, firsts = [], {rows.start for title, rows in table.blocks() if title}
+    for y, (texts, row) in enumerate(zip(table.texts(), table.rows, strict=True)):
+        cells = [
+            _cell(
+                column.format, text, value, best=(y, x) in table.best, marked=str(value) in table.highlighted
+            )
+            for x, (column, text, value) in enumerate(zip(table.columns, texts, row, strict=True))
+        ]
+        rows.append(
+            {"cells": cells, "classes": _join(first=y in firsts, highlighted=table.is_highlighted(y))}
+        )
+    return {"table": table, "rows": rows}
+
+
+def _cell(format: "Format", text: str, value: Any, **looks: bool) -> dict[str, Any]:
+    named = value if value in (*VERDICTS, *OUTCOMES) else getattr(value, "verdict", "")
+    is_long = format.side == "left" and len(text) > LONG
+    looks |= {"long": is_long, "words": is_long and len(text) > WORDS}
+    text, _, deviation = (text, "", "") if named else text.partition(" ± ")
+    return {
+        "text": NEGATIVE.sub("\N{MINUS SIGN}", text),
+        "deviation": deviation,
+        "classes": _join(format.side, **looks),
+        "value": _sort_value(value),
+        "tip": format.tip(value) if format.tip and value else "",
+        "verdict": named.replace(" ", "-"),
+    }
+
+
+def _join(*names: str, **conditions: bool) -> str:
+    return " ".join([*names, *(name for name, is_true in conditions.items() if is_true)])
+
+
+def _sort_value(value: Any) -> str:
+    while isinstance(value, tuple):
+        value = next((each for each in value if not isinstance(each, str)), None)
+    return f"{value:.6g}" if isinstance(value, int | float) and math.isfinite(value) else ""
+
+
+def render_table(table: "Table") -> str:
+    """Return a table alone, for a notebook."""
+    return fill("table.html.j2", **table_values(table))
+
+
+def _image(figure: "Figure") -> str:
+    """Return the address of a figure as an SVG image inside the page, whose style and ids stay its own."""
+    from olbench.report.figures.style import as_bytes
+
+    return _address(as_bytes(figure, "svg"), "image/svg+xml")
+
+
+def read_part(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def _address(content: bytes, kind: str = "text/plain;charset=utf-8") -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def fill(template: str, **values: Any) -> str:
+    return str(make_environment().get_template(template).render(values))
+
+
+def _mark_code(text: str) -> Any:
+    """Return a text whose commands, in backquotes, are code, and whose stars are bold as on the page."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text.replace("* or bold", "Bold")))))
+
+
+@cache
+def make_environment(*folders: Path) -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader([*folders, FOLDER]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "slug": lambda title: title.lower().replace(" ", "-"),
+        "many": plural,
+        "code": _mark_code,
+        "cells": table_values,
+        "image": _image,
+    }
+    return environment

@@ -1,1 +1,1 @@
-"""A static site over many runs: leaderboards, and a page per algorithm and per data set."""
+"""A static site over many runs: an index, leaderboards, and a page per algorithm and per run."""

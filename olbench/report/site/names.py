@@ -1,16 +1,30 @@
-"""Names of runs, data sets and algorithms as file names, as texts and as words of a command."""
+"""Names of runs and algorithms as file names and as links."""
 
 import re
-import shlex
 from hashlib import sha256
+from typing import NamedTuple
 
-from olbench.errors import escape_controls
+from markupsafe import Markup
 
-#: Longer file names are cut; a digest of the whole name follows.
+#: Longer file names are cut.
 LONGEST = 60
-#: What a file may be called on every system, whatever its letters.
-_PLAIN = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
-_TAKEN = re.compile(r".*-[0-9a-f]{8}")
+
+
+class Link(NamedTuple):
+    """A cell that leads to another page of the site."""
+
+    text: str
+    address: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __html__(self) -> str:
+        return Markup('<a href="{}">{}</a>').format(self.address, self.text)
+
+
+def algorithm_link(id: str, label: str) -> Link:
+    return Link(label, f"{file_name(f'algorithm-{id}')}.html")
 
 
 def file_name(name: str) -> str:
@@ -19,19 +33,8 @@ def file_name(name: str) -> str:
     >>> file_name("arow"), file_name("AROW"), file_name("../a b")
     ('arow', 'arow-aeed36f6', 'a-b-2c2c791a')
     """
-    if len(name) <= LONGEST and _PLAIN.fullmatch(name) and not _TAKEN.fullmatch(name):
-        return name
     letters = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST].strip("-")
-    digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
-    return f"{letters or 'name'}-{digest}"
-
-
-def quote(word: str) -> str:
-    r"""Return a word for a shell; signs that a terminal would obey are escaped, so that pasting is safe.
-
-    >>> quote("arow"), quote("var-KL [paper]"), quote("a\x1b[201~'b")
-    ('arow', "'var-KL [paper]'", "$'a\\x1b[201~\\'b'")
-    """
-    if word.isprintable():
-        return shlex.quote(word)
-    return f"$'{escape_controls(word.replace(chr(92), chr(92) * 2)).replace(chr(39), chr(92) + chr(39))}'"
+    # A plain name that ends as one with a digest gets a digest too.
+    if letters == name and not re.search(r"-[0-9a-f]{8}$", name):
+        return name
+    return f"{letters or 'name'}-{sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"

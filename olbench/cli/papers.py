@@ -1,0 +1,224 @@
+"""olbench summary, audit, figures and forensics: what the papers say, and whether it holds."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olbench.cli.flags import DRY_RUN, NO_TITLES, OUT, OUTPUT, PATH, experiment, format_flag
+from olbench.cli.output import deliver, exit_code, render, say, say_skipped, show_parts
+from olbench.errors import UserError, count, list_some
+
+if TYPE_CHECKING:
+    from olbench.analysis.forensics import Suspect
+    from olbench.papers.audit import Check, Result
+
+
+@click.command("summary")
+@click.argument("folders", metavar="[DIR]...", nargs=-1, type=PATH)
+@format_flag("text", "md", "json", "html")
+@OUTPUT
+def summary(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
+    """Sum up the papers: how many of their numbers are reproduced, and how many of their claims hold.
+
+    Without DIR: the finished runs of papers that ship, and yours below results/. Of two runs of one name, the
+    more complete one counts, then the one with more trials, then yours; a run with fewer permutations than
+    the paper has never counts. A number counts in the most complete run that can judge it.
+    Claims on which runs disagree are listed.
+
+    \b
+    Examples:
+      olbench summary
+      olbench summary results/scw/reference results/cw/reference
+      olbench summary --format html --output papers.html
+    """
+    from olbench.report.summary import find_runs, reproductions, summary_document
+
+    found = reproductions(folders or find_runs(Path("results")))
+    if not found:
+        say("olbench: there is no finished run of a paper below results/", err=True)
+        sys.exit(4)
+    deliver(render(summary_document(found), form, output), output, "summary")
+
+
+@click.command("audit")
+@click.argument("paper", required=False)
+@click.option("--check", "id", metavar="ID", help="Run only this check.")
+@click.option("--list", "listing", is_flag=True, help="List the checks and run none.")
+@format_flag("text", "json", "md")
+@OUTPUT
+@click.option("--seed", type=click.IntRange(0), help="Seed of the random instances [default: 2012].")
+@click.option(
+    "--trials", type=click.IntRange(1), help="Runs, or groups of points, that each check tries [default: 40]."
+)
+def audit(
+    paper: str | None, id: str | None, listing: bool, form: str, output: Path | None, seed: int | None,
+    trials: int | None,
+) -> None:  # fmt: skip
+    """Check the theory of PAPER, or of all papers, as printed and as corrected.
+
+    Each statement is checked numerically on many instances: closed forms against numerical optimisers, lemmas
+    and bounds on runs of the learners. The exit code is 0 if every true statement holds and every statement
+    known to be wrong has its counter-example, and 1 otherwise.
+
+    \b
+    Examples:
+      olbench audit
+      olbench audit cw2008
+      olbench audit cw2008 --check theorem-4
+      olbench audit scw2012 --format md --output audit.md
+      olbench audit --list
+    """
+    from olbench.papers.audit import SEED, TRIALS, checks
+    from olbench.papers.audit.render import audit_document, list_checks
+
+    chosen = checks(paper, id)
+    if listing:
+        show_parts(list_checks(chosen))
+        return
+    results = examine(chosen, SEED if seed is None else seed, TRIALS if trials is None else trials)
+    deliver(render(audit_document(results), form, output), output, "audit")
+    sys.exit(0 if all(result.as_expected for result in results) else 1)
+
+
+def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
+    from rich.console import Console
+
+    from olbench.engine.stopping import stop_on_interrupt
+
+    results = []
+    with Console(stderr=True).status("") as status, stop_on_interrupt() as stop:
+        for number, each in enumerate(chosen, start=1):
+            status.update(f"{number} of {len(chosen)}: {each.paper} {each.id}")
+            # The compiler may swallow an interrupt; the flag stays.
+            result = stop.or_none(partial(each.run, seed, trials))
+            if result is None:
+                raise KeyboardInterrupt
+            results.append(result)
+    return results
+
+
+@click.command("figures")
+@click.argument("paper")
+@click.option(
+    "--output", "-o", type=PATH, default=Path("figures"), show_default=True, help="Folder for the figures."
+)
+@NO_TITLES
+def figures(paper: str, output: Path, no_titles: bool) -> None:
+    """Draw the illustrations of PAPER as PNG, PDF and SVG: formulas, data, single learners, runs that ship.
+
+    One that shows a data set fetches it. If that fails, the others are still drawn.
+    All figures of a run are drawn by `olbench report DIR --figures FOLDER`.
+
+    \b
+    Examples:
+      olbench figures cw2008
+      olbench figures scw2012
+      olbench figures cw2012 --output paper/figures
+    """
+    from olbench.papers.illustrations import save_illustrations
+
+    paths, refused = save_illustrations(paper, output, titles=not no_titles)
+    names = list(dict.fromkeys(path.stem for path in paths))
+    verb = "are" if len(names) > 1 else "is"
+    listed = " and ".join(names) if len(names) < 3 else list_some(names, 2)
+    say(f"{listed} {verb} in {output}, as PNG, PDF and SVG", err=True)
+    for name, error in refused.items():
+        say(f"{name} is left out: {error}", err=True)
+
+
+@click.command("forensics")
+@click.argument("config", type=PATH)
+@OUT
+@click.option(
+    "--permutations",
+    "-p",
+    type=click.IntRange(2),
+    default=5,
+    show_default=True,
+    help="Permutations per setting.",
+)
+@format_flag("text", "md", "json", "csv")
+@OUTPUT
+@DRY_RUN
+@experiment
+def forensics(
+    config: Path, out: Path | None, permutations: int, form: str, output: Path | None, dry_run: bool,
+    jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Find the settings that are consistent with each pair of numbers that the paper of CONFIG reports.
+
+    Every setting of every grid is screened with one pass. Those near a reported pair, and the one that tuning
+    picks, are then run on more permutations. The passes are trials in DIR/trials.jsonl, like those of
+    `olbench run`: its tuning passes are reused, and the same command resumes after a stop.
+
+    \b
+    Examples:
+      olbench forensics forensics --dry-run
+      olbench forensics configs/forensics.yaml --set 'datasets=[splice]'
+      olbench forensics configs/forensics.yaml --format md --output forensics.md
+    """
+    from olbench import api
+    from olbench.analysis.forensics import Suspect, suspects
+    from olbench.protocols.reading import read_config
+    from olbench.records.shipped import find_config
+    from olbench.report.forensics import findings_document
+
+    path = find_config(str(config))
+    inquiry = read_config(path, overrides)
+    if not inquiry.paper:
+        raise UserError(f"{path}: forensics needs a paper to compare with; add for example paper: scw2012")
+    if output is not None and not output.absolute().parent.is_dir():
+        raise UserError(f"--output {output}: there is no folder {output.parent}")
+    plan = api.plan(
+        inquiry, jobs, skip_missing, find_cells=lambda sources: suspects(inquiry, sources, permutations)
+    )
+    candidates = [cell for cell in plan.cells if isinstance(cell, Suspect)]
+    say_skipped(plan)
+    if not candidates:
+        say(f"olbench: {inquiry.paper} reports none of the algorithms of {config} on its data sets", err=True)
+        sys.exit(4)
+    if dry_run:
+        show_plan(candidates, plan.jobs)
+        return
+    folder = out or Path("results") / config.stem
+    if not quiet:
+        say(describe_plan(candidates), err=True)
+    run, inquiries = api.investigate(candidates, folder, plan.jobs, quiet)
+    if not quiet:
+        counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
+        say(f"{counts}; the record is in {folder}", err=True)
+    if output is not None or not quiet or form != "text":
+        text = render(findings_document(inquiries), form, output)
+        deliver(text, output, None if quiet else "table of findings")
+    sys.exit(exit_code(run) or (0 if inquiries else 4))
+
+
+def describe_plan(candidates: "list[Suspect]") -> str:
+    pairs = count(len({suspect.target.where for suspect in candidates}), "reported pair")
+    settings = count(sum(len(suspect.settings) for suspect in candidates), "setting")
+    return (
+        f"{pairs}, {count(len(candidates), 'candidate')}: {settings} to screen with one pass each, then "
+        f"{count(candidates[0].repeats, 'permutation')} of every setting near its pair"
+    )
+
+
+def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
+    from olbench.engine.estimate import duration, probe_seconds
+    from olbench.report.table import COUNT, Column, Format, Table, columns
+
+    rows = []
+    for source in {suspect.source.name: suspect.source for suspect in candidates}.values():
+        own = [suspect for suspect in candidates if suspect.source is source]
+        seconds = sum(probe_seconds(each) * len(each.settings) for each in own) / jobs
+        rows.append((source.name, source.n, len(own), sum(len(each.settings) for each in own), seconds))
+    shown = (
+        Column("data set"),
+        *columns("rows", "candidates", "settings", format=COUNT),
+        Column("screening", Format(duration)),
+    )
+    table = Table("Plan", shown, rows)
+    screening = f"screening takes about {duration(sum(table['screening']))} with {count(jobs, 'job')}"
+    show_parts(table, describe_plan(candidates), f"{screening}; judging often takes as long")

@@ -1,0 +1,59 @@
+"""Figures of the papers that need no run: ILLUSTRATIONS in `illustrations.py` of a paper's folder."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from olbench.errors import UserError, suggest
+from olbench.plugins import find_paper_part, paper_ids
+from olbench.records import run_file
+from olbench.records.shipped import runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+PART = "illustrations"
+
+
+def illustrated_papers() -> list[str]:
+    return [name for name in paper_ids() if find_paper_part(name, PART)]
+
+
+def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
+    papers = illustrated_papers()
+    if paper not in papers:
+        known = ", ".join(papers)
+        if paper in paper_ids():
+            about = (
+                name for name, folder in runs().items() if run_file.read(folder).config.get("paper") == paper
+            )
+            hint = f"papers with illustrations: {known}"
+            if name := next(about, ""):
+                hint = f"`olbench report {name} --figures FOLDER` draws them from the run that ships"
+            raise UserError(f"all figures of {paper} show results; {hint}")
+        raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
+    draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(
+        find_paper_part(paper, PART)
+    ).ILLUSTRATIONS
+    return draws
+
+
+def save_illustrations(
+    paper: str, folder: Path, titles: bool = True
+) -> tuple[list[Path], dict[str, UserError]]:
+    """Return the files, and what could not be drawn; a missing data set does not stop the others."""
+    from olbench.report.figures.style import headings, save
+
+    drawn, refused = {}, {}
+    for name, draw in illustrations_of(paper).items():
+        try:
+            with headings(titles):
+                drawn[name] = draw()
+        except UserError as error:
+            refused[name] = error
+    if not drawn:
+        raise next(iter(refused.values()))
+    folder.mkdir(parents=True, exist_ok=True)
+    return [path for name, figure in drawn.items() for path in save(figure, folder / name)], refused

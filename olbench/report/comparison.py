@@ -1,0 +1,170 @@
+"""Several runs side by side: what changed, and what differs between them."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import Any
+
+from olbench.analysis.comparison import NOTHING, OUTCOMES, ComparedRuns
+from olbench.analysis.results import Results
+from olbench.errors import count, plural
+from olbench.records.quantities import Quantity
+from olbench.report import table as t
+from olbench.report import words
+from olbench.report.document import Document, Section
+from olbench.report.figures.palette import line_styles
+from olbench.report.table import Column, Part, Table, columns, mark, measured
+from olbench.report.tables.curves import budget, curves_of, describe_series
+from olbench.report.tables.facts import machine_text
+from olbench.report.tables.results import quantity_column, spread_of
+
+FEW_CURVES = 6
+DASHES = ("solid", "dash", "dot", "dashdot")
+
+
+def comparison_document(runs: Sequence[Results]) -> Document:
+    compared = ComparedRuns(runs)
+    *others, last = compared.titles
+    datasets = {dataset for dataset, _ in compared.rows}
+
+    def parts() -> list[Part]:
+        return [
+            *side_by_side(compared),
+            *changes(compared),
+            *differences(compared),
+            *words.describe_left_out(compared),
+        ]
+
+    def sections() -> list[Section]:
+        found = [
+            Section("Changes", list(changes(compared))),
+            Section("Side by side", list(side_by_side(compared))),
+            Section("What differs", [*differences(compared), *words.describe_left_out(compared)]),
+        ]
+        has_curves = bool(runs[0].protocol.series)
+        return [*found, *([Section("Curves", curves=curve_data(compared))] if has_curves else [])]
+
+    return Document(
+        f"{', '.join(others)} and {last}",
+        parts,
+        sections,
+        content=compared.records,
+        records=compared.records,
+        kicker="olbench comparison",
+        lead=f"{count(len(compared.rows), 'row')} on {count(len(datasets), 'data set')}",
+    )
+
+
+def changes(compared: ComparedRuns) -> Iterator[Part]:
+    """Return how many rows got better or worse; runs that are equal in every value are called identical."""
+    rows = []
+    for place, title in enumerate(compared.titles[1:]):
+        for quantity in compared.quantities:
+            found = (each[place] for each in compared.changes[quantity.name].values())
+            counts = Counter(each.outcome for each in found if each)
+            rows.append((title, quantity.title, *(counts[name] for name in OUTCOMES)))
+        if compared.is_identical(place + 1):
+            yield f"{title} is identical to {compared.titles[0]}: every count of every trial is the same."
+    shown = (*columns("run", "quantity"), *columns(*OUTCOMES, format=t.COUNT))
+    yield Table(f"Changes from {compared.titles[0]}", shown, rows)
+
+
+def differences(compared: ComparedRuns) -> Iterator[Part]:
+    rows = [(key, *values) for key, values in words.config_differences(compared.runs)]
+    files = [run.run for run in compared.runs]
+    names = dict.fromkeys(name for file in files for name in file.versions)
+    facts = {
+        "commit": [
+            f"{file.commit[:12]}{', with uncommitted changes' if file.dirty else ''}"
+            if file.commit
+            else NOTHING
+            for file in files
+        ],
+        "started": [file.start or NOTHING for file in files],
+        "machine": [machine_text(file) for file in files],
+        **{name: [str(file.versions.get(name, NOTHING)) for file in files] for name in names},
+    }
+    rows += [(name, *values) for name, values in facts.items() if len(set(values)) > 1]
+    if not words.config_differences(compared.runs):
+        yield "The configs are the same."
+    yield Table("What differs between the runs", columns("key", *compared.titles), rows)
+
+
+def side_by_side(compared: ComparedRuns) -> Iterator[Table]:
+    titles = compared.titles
+    several = any(entry and entry.planned > 1 for entries in compared.rows.values() for entry in entries)
+    note = "One trial allows no test."
+    if several:
+        note = (
+            f"* or bold: significant at the 95% level ({words.name_paired_test(compared.runs[0])} over the "
+            f"{plural(compared.numbered)} of the same number, where their orders are shared)."
+        )
+    for quantity in compared.quantities:
+        apart = [f"{each} − {titles[0]}" for each in titles[1:]]
+        yield Table(
+            f"Side by side: {quantity.title}",
+            (
+                *columns("data set"),
+                Column("algorithm", t.ALGORITHM),
+                *(replace(quantity_column(quantity), heading=title, name=title) for title in titles),
+                *columns(*apart, format=measured(quantity, sign="+")),
+            ),
+            list(_rows(compared, quantity)),
+            note,
+        )
+
+
+def _rows(compared: ComparedRuns, quantity: Quantity) -> Iterator[list[Any]]:
+    for key, entries in compared.rows.items():
+        values = [spread_of(entry, quantity) if entry else None for entry in entries]
+        moved = compared.changes[quantity.name][key]
+        yield [*key, *values, *(mark(each.difference, each.significant) if each else None for each in moved)]
+
+
+def curve_data(compared: ComparedRuns) -> Mapping[str, Any]:
+    """Return the curves of all runs; those of a later run have the colour of the first and another dash."""
+    series, titles = compared.runs[0].protocol.series, compared.titles
+    entries = [
+        replace(entry, label=_name(entry.label, title))
+        for run, title in zip(compared.runs, titles, strict=True)
+        for entry in run.entries
+        if entry.done and (entry.dataset, entry.label) in compared.rows
+    ]
+    lines, points = budget(entries, series)
+    labels = list(dict.fromkeys(label for _, label in compared.rows))
+    return {
+        "curves": {
+            name: curves_of([entry for entry in entries if entry.dataset == name][:lines], points)
+            for name in dict.fromkeys(entry.dataset for entry in entries)
+        },
+        "styles": {
+            _name(label, title): {**style, "dash": dash, "filled": title == titles[0]}
+            for label, style in line_styles(labels).items()
+            for title, dash in zip(titles, chain(DASHES, repeat(DASHES[-1])), strict=False)
+        },
+        "grey": [_name(label, title) for label in _unchanged(compared, labels) for title in titles],
+        "most": None,
+        **describe_series(series),
+        "numbered": compared.numbered,
+        "paper": False,
+        "single": any(run.single for run in compared.runs),
+        "marked": False,
+    }
+
+
+def _name(label: str, title: str) -> str:
+    return f"{label} · {title}"
+
+
+def _unchanged(compared: ComparedRuns, labels: Sequence[str]) -> list[str]:
+    if len(labels) <= FEW_CURVES:
+        return []
+    changed = {
+        label
+        for by_row in compared.changes.values()
+        for (_, label), moved in by_row.items()
+        if any(each and each.significant for each in moved)
+    }
+    kept = [label for label in labels if label in changed][:FEW_CURVES] or list(labels[:FEW_CURVES])
+    return [label for label in labels if label not in kept]

@@ -1,0 +1,291 @@
+"""What all figures share: settings, the page with its panels and legend, and files.
+
+The same record gives the same bytes, whatever the date and the user's settings.
+"""
+
+import hashlib
+import itertools
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from io import BytesIO
+from math import ceil
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import matplotlib
+import matplotlib.style
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.ticker import Formatter, MaxNLocator, StrMethodFormatter
+
+from olbench.report.figures.palette import Dash, Style, display_name
+
+#: Inches: the width of the text on a page, and the height that is left for a figure with a caption.
+TEXT_WIDTH, PAGE_HEIGHT = 7.0, 9.2
+#: The most letters of a name in a legend, and beside an axis.
+IN_LEGEND, BESIDE = 80, 26
+ROUND = (1, 2, 2.5, 5, 10)
+DASHES: dict[Dash, Any] = {
+    "solid": "-",
+    "dash": (0, (4, 1.6)),
+    "dot": (0, (1.2, 1.2)),
+    "dashdot": (0, (5, 1.4, 1.2, 1.4)),
+}
+SETTINGS = {
+    "font.size": 7.5, "axes.titlesize": 7.5, "axes.labelsize": 7.5, "legend.fontsize": 7.5,
+    "figure.titlesize": 9, "figure.labelsize": 7.5, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "axes.linewidth": 0.5, "axes.spines.top": False, "axes.spines.right": False,
+    "xtick.major.width": 0.5, "ytick.major.width": 0.5, "ytick.minor.width": 0.3,
+    "xtick.major.size": 2.5, "ytick.major.size": 2.5, "ytick.minor.size": 1.5,
+    "axes.titlelocation": "left", "axes.titlepad": 5, "axes.titley": 1.0,
+    "axes.grid": True, "axes.grid.axis": "y", "grid.color": "#e6e6e6", "grid.linewidth": 0.4,
+    "axes.axisbelow": True, "legend.frameon": False, "savefig.dpi": 220,
+    "legend.handlelength": 2.8, "legend.handletextpad": 0.5, "legend.columnspacing": 1.2,
+    "legend.labelspacing": 0.35, "legend.borderaxespad": 0.2, "legend.borderpad": 0.2,
+    "figure.constrained_layout.h_pad": 0.08, "figure.constrained_layout.w_pad": 0.06,
+    "pdf.fonttype": 42, "svg.hashsalt": "olbench",
+    # Letters as wide in the layout as in any file.
+    "text.hinting": "no_hinting",
+    # A name with two dollar signs is a name and no formula.
+    "text.parse_math": False,
+}  # fmt: skip
+#: Light letters on a dark ground, for lines with colours of `palette.on_dark`.
+DARK = dict.fromkeys(("figure.facecolor", "axes.facecolor"), "#131416")
+DARK |= dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), "#e6e6e6")
+DARK |= dict.fromkeys(("xtick.color", "ytick.color"), "#e6e6e6")
+#: Pixels per inch at which a notebook shows a figure, whose file has more of them.
+SHOWN_DPI = 110
+FORMATS = ("png", "pdf", "svg")
+#: What matplotlib warns of where the font lacks a letter of a name; the figure then has a box in its place.
+NO_GLYPH = r"Glyph .* missing from"
+#: What the writers of matplotlib would put in by themselves: dates and versions.
+METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "pdf": {"Creator": "olbench", "Producer": None, "CreationDate": None},
+    "svg": {"Creator": "olbench", "Date": None},
+}
+#: File systems allow names of 255 bytes. This leaves room for what comes before and after.
+LONGEST_NAME = 160
+_has_heading = ContextVar("has_heading", default=True)
+
+
+@contextmanager
+def our_settings(more: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
+    with matplotlib.style.context(["default", SETTINGS, dict(more)]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
+        yield
+
+
+@contextmanager
+def headings(shown: bool) -> Iterator[None]:
+    """Draw figures with or without their headings; in a paper, the caption says what they say."""
+    token = _has_heading.set(shown)
+    try:
+        yield
+    finally:
+        _has_heading.reset(token)
+
+
+class Picture(Figure):
+    """A figure that a notebook shows even if pyplot, which would have told it how, was never imported."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        width, height = self.get_size_inches()
+        return as_bytes(self, "png"), {"width": round(SHOWN_DPI * width), "height": round(SHOWN_DPI * height)}
+
+
+@contextmanager
+def new_page(
+    heading: str,
+    height: float,
+    samples: Sequence[Artist] = (),
+    caption: str = "",
+    titles: Sequence[str] = ("",),
+    xlabel: str = "",
+    *,
+    columns: int = 0,
+    dark: bool = False,
+    **grid: Any,
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Yield a figure and its panels, one per title; then write the heading above and the legend below.
+
+    `height` is that of a row of panels, in inches; `grid` goes to `Figure.subplots`.
+    """
+    columns = columns or count_columns(len(titles))
+    rows = ceil(len(titles) / columns)
+    with our_settings(DARK if dark else {}):
+        figure = Picture((TEXT_WIDTH, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        figure.set_label(caption or heading)
+        panels = list(figure.subplots(rows, columns, squeeze=False, **grid).flat)
+        while len(panels) > len(titles):
+            panels.pop().remove()
+        for panel, title in zip(panels, titles, strict=True):
+            panel.set_title(title)
+        for panel in panels[-columns:]:
+            panel.set_xlabel(xlabel)
+        yield figure, panels
+        around: list[Artist] = []
+        if _has_heading.get():
+            around.append(figure.suptitle(heading, x=0.01, ha="left"))
+            fit(figure.texts[-1:], figure.bbox.width)
+        if samples:
+            around.append(draw_legend(figure, samples))
+        room = sum(each.get_window_extent().height for each in around) / figure.dpi
+        height = ceil(10 * (rows * height + room)) / 10
+        figure.set_figheight(min(height, PAGE_HEIGHT) if rows > 1 else height)
+        above = [panel._left_title for panel in panels]
+        fit(above, figure.bbox.width / columns)
+        # Once: a layout that is made again with each file could differ between them.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for title in above:
+            fit([title], title.axes.get_window_extent().width)
+
+
+def fit(texts: Sequence[Text], width: float) -> None:
+    """Shorten texts that are wider than so many pixels."""
+    for text in texts:
+        while text.get_window_extent().width > width and len(text.get_text()) > 2:
+            text.set_text(shorten(text.get_text(), round(0.95 * len(text.get_text())) - 1))
+
+
+def draw_legend(figure: Figure, samples: Sequence[Artist]) -> Artist:
+    """Draw a legend below the panels, in as few rows as its names allow."""
+    names = [shorten(str(sample.get_label()), IN_LEGEND) for sample in samples]
+    for rows in range(ceil(len(samples) / 8), len(samples) + 1):
+        columns = ceil(len(samples) / rows)
+        legend = figure.legend(samples, names, loc="outside lower center", ncols=columns)
+        if legend.get_window_extent().width < figure.bbox.width or columns == 1:
+            break
+        legend.remove()
+    return legend
+
+
+def set_ticks(axis: Axis, most: int, steps: Sequence[float] = ROUND, format: Formatter | None = None) -> None:
+    axis.set_major_locator(MaxNLocator(most, steps=steps))
+    axis.set_major_formatter(format or StrMethodFormatter("{x:g}"))
+
+
+def name_rows(panel: Axes, names: Sequence[str]) -> None:
+    panel.set_yticks(range(len(names)), [shorten(name, BESIDE) for name in names])
+    panel.set_ylim(len(names) - 0.4, -0.6)
+    panel.tick_params(axis="y", length=0)
+    panel.spines["left"].set_visible(False)
+    panel.grid(axis="y", visible=False)
+    panel.grid(axis="x")
+
+
+def count_columns(panels: int) -> int:
+    return ceil((0.75 * panels) ** 0.5) if panels > 12 else 2 if panels == 4 else min(panels, 3)
+
+
+def line_look(style: Style) -> dict[str, Any]:
+    return {
+        "color": style.colour,
+        "linestyle": DASHES[style.dash],
+        "linewidth": 0.8 * style.width,
+        "marker": style.marker,
+        "markersize": 5.0 if style.marker == "*" else 3.2,
+        "markerfacecolor": style.colour if style.filled else "white",
+        "markeredgecolor": style.colour,
+        "markeredgewidth": 0.6,
+    }
+
+
+def line_samples(labels: Sequence[str], look: Mapping[str, Style]) -> list[Line2D]:
+    return [Line2D([], [], label=display_name(label), **line_look(look[label])) for label in labels]
+
+
+def mark_sample(label: str, colour: str, marker: str) -> Line2D:
+    return Line2D([], [], color=colour, marker=marker, markersize=4, linestyle="none", label=label)
+
+
+def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
+    for format, path in zip(formats, paths, strict=True):
+        path.write_bytes(as_bytes(figure, format))
+    return paths
+
+
+def as_bytes(figure: Figure, format: str, settings: Mapping[str, Any] = MappingProxyType({})) -> bytes:
+    buffer = BytesIO()
+    with our_settings(settings):
+        figure.savefig(buffer, format=format, metadata=METADATA.get(format))
+    return buffer.getvalue()
+
+
+def as_svg(figure: Figure) -> str:
+    """Return a figure as a small `svg` element for a page: text is text, and the ground is the page's.
+
+    Several can stand in one page: they share an id only where they share the marker or the frame behind it.
+    In the dark, `filter: invert(1) hue-rotate(180deg)` turns the lightness of all colours round.
+    """
+    text = as_bytes(figure, "svg", {"svg.fonttype": "none", "savefig.transparent": True}).decode()
+    text = re.sub(r"<(metadata|style).*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r"<[^>]*>", lambda tag: _shorten_tag(tag[0]), re.sub(r">\s+<", "><", text))
+    # The style that matplotlib would give to every element of the page is for this one alone.
+    about = f'role="img" aria-label={quoteattr(str(figure.get_label()))}'
+    return text.replace("<svg", f'<svg {about} style="stroke-linejoin: round; stroke-linecap: butt"', 1)
+
+
+def _shorten_tag(tag: str) -> str:
+    """Leave out ids of groups, fonts that readers may lack, turns by nothing and digits beyond 0.01 pt."""
+    tag = re.sub(r'^<g id="[^"]*"', "<g", tag)
+    tag = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", tag)
+    tag = re.sub(r' transform="rotate\(-0 [^"]*"', "", tag)
+    return re.sub(r"\s*\n\s*", "", re.sub(r"(\.\d\d)\d+", r"\1", tag))
+
+
+def shorten(name: str, most: int) -> str:
+    """Return a name of at most `most` letters; of a longer one, the end is left out.
+
+    >>> shorten("amazon-apparel", 16), shorten("amazon-apparel", 8)
+    ('amazon-apparel', 'amazon-…')
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def file_names(datasets: Sequence[str]) -> dict[str, str]:
+    """Return a file name for each data set; names that would clash are numbered in order.
+
+    Names that differ only in case clash: on some systems their files would be the same.
+
+    >>> file_names(["a b", "a-b", "a-b-2", "A/b"])
+    {'a b': 'a-b', 'a-b': 'a-b-3', 'a-b-2': 'a-b-2', 'A/b': 'A-b-4'}
+    """
+    plain = {dataset: file_name(dataset) for dataset in datasets}
+    wanted = {name.casefold() for name in plain.values()}
+    taken: set[str] = set()
+    names = {}
+    for dataset, name in plain.items():
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        free = (each for each in numbered if each.casefold() not in wanted | taken)
+        names[dataset] = next(free) if name.casefold() in taken else name
+        taken.add(names[dataset].casefold())
+    return names
+
+
+def file_name(dataset: str) -> str:
+    """Return the name of a data set, which can be a path, without characters unfit for a file name.
+
+    >>> file_name("data/my set.libsvm")
+    'data-my-set.libsvm'
+
+    A long name is cut; a part of its hash keeps it apart from others with the same beginning.
+    """
+    name = re.sub(r"[^\w.+-]+", "-", dataset).strip("-.") or "data"
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name.encode()[: LONGEST_NAME - 9].decode(errors='ignore')}-{digest}"

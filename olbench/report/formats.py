@@ -1,0 +1,95 @@
+"""Tables as Markdown, CSV and JSON."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from olbench.report.table import Part, Table
+
+SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
+#: With these, a cell of a spreadsheet begins a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_markdown(parts: Iterable[Part]) -> str:
+    texts = (_markdown_table(each) if isinstance(each, Table) else escape_markdown(each) for each in parts)
+    return "\n\n".join(texts) + "\n"
+
+
+def _markdown_table(table: Table) -> str:
+    table = table.printed()
+
+    def line(texts: Iterable[str], bold: Iterable[bool]) -> str:
+        cells = zip((escape_markdown(text).replace("\n", "<br>") for text in texts), bold, strict=True)
+        return f"| {' | '.join(f'**{text}**' if text and is_bold else text for text, is_bold in cells)} |"
+
+    headings = [each.heading for each in table.columns]
+    rows = [line(headings, (each in table.highlighted for each in headings))]
+    rows.append("|" + "|".join(SIDES[column.format.side] for column in table.columns) + "|")
+    for y, (texts, row) in enumerate(zip(table.texts(), table.rows, strict=True)):
+        names = (isinstance(cell, str) and cell in table.highlighted for cell in row)
+        rows.append(line(texts, (is_name or (y, x) in table.best for x, is_name in enumerate(names))))
+    note = ["", escape_markdown(table.note)] if table.note else []
+    return "\n".join([f"**{escape_markdown(table.caption)}**", "", *rows, *note])
+
+
+def escape_markdown(text: str) -> str:
+    for sign in ("\\", "|", "*", "_", "`", "<", "["):
+        text = text.replace(sign, "\\" + sign)
+    return text
+
+
+def write_csv(records: Sequence[dict[str, Any]]) -> str:
+    file = io.StringIO()
+    if records:
+        writer = csv.DictWriter(file, records[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _disarm(value) for name, value in record.items()} for record in records)
+    return file.getvalue()
+
+
+def _disarm(value: Any) -> Any:
+    """Return a text that a spreadsheet would take for a formula with an apostrophe before it; numbers stay.
+
+    >>> _disarm("=1+1"), _disarm("-0.5"), _disarm(-0.5), _disarm("arow")
+    ("'=1+1", '-0.5', -0.5, 'arow')
+    """
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def write_json(content: Any) -> str:
+    return json.dumps(make_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def make_plain(content: Any) -> Any:
+    """Return plain values for JSON: tables as objects, and null in place of NaN and infinity."""
+    if isinstance(content, Table):
+        return {"caption": content.caption, "rows": make_plain(_objects(content)), "note": content.note}
+    if isinstance(content, dict):
+        return {str(key): make_plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [make_plain(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def _objects(table: Table) -> list[dict[str, Any]]:
+    """Return one object per row, with a mean and its deviation as one object."""
+    found = []
+    for row in table.rows:
+        values = {c.id: c.format.plain(cell) for c, cell in zip(table.columns, row, strict=True)}
+        found.append(
+            {
+                name: each[""] if "" in each else {end.strip("_"): part for end, part in each.items()}
+                for name, each in values.items()
+            }
+        )
+    return found

@@ -1,0 +1,339 @@
+"""A table: columns of values with a format each. Every output format is made from it."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from olbench.errors import short
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from olbench.records.quantities import Quantity
+
+Side = Literal["left", "right", "center"]
+#: The order in which a narrow terminal drops columns: costs first, then the paper's numbers, times, and
+#: details such as parameters. Names, and the quantities that a table is about, are never dropped. Columns
+#: that are HIDDEN are for CSV, JSON and frames only.
+HIDDEN, COST, PAPER, TIME, DETAIL, KEPT = 5, 4, 3, 2, 1, 0
+#: What follows the name of an algorithm whose numbers are in doubt.
+FLAG = " !"
+DASH = "\N{EN DASH}"
+
+
+class Spread(NamedTuple):
+    """A mean with its standard deviation; one value has none. Shared: timed while other trials ran."""
+
+    mean: float
+    deviation: float | None = None
+    shared: bool = False
+
+
+class Best(NamedTuple):
+    """A cell among the best, which formats print in bold."""
+
+    value: Any
+
+
+def mark(value: Any, is_best: bool) -> Any:
+    return Best(value) if is_best else value
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the values of a column are printed; programs get the values themselves."""
+
+    show: Callable[[Any], str] = str
+    side: Side = "right"
+    #: How LaTeX prints a value if papers print it another way, such as the title of an algorithm.
+    on_paper: Callable[[Any], str] | None = None
+    #: What a program gets of a value: one item, or several with what follows the name of the column.
+    plain: Callable[[Any], Mapping[str, Any]] = lambda value: {"": value}
+    #: What the page shows of a value when a reader points at it.
+    tip: Callable[[Any], str] | None = None
+
+    def text(self, value: Any, on_paper: bool = False) -> str:
+        if value is None or value == "":
+            return ""
+        if isinstance(value, float) and math.isnan(value):
+            return DASH
+        return (self.on_paper if on_paper and self.on_paper else self.show)(value)
+
+
+def number(digits: int, sign: str = "") -> Format:
+    return Format(lambda value: f"{value:{sign},.{digits}f}")
+
+
+def _percent(digits: int) -> Format:
+    return Format(lambda value: f"{value:.{digits}%}")
+
+
+class Flagged(str):
+    """The name of an algorithm whose numbers are in doubt."""
+
+
+def _show_flag(label: str) -> str:
+    return f"{label}{FLAG}" if isinstance(label, Flagged) else label
+
+
+def _show_title(label: str) -> str:
+    from olbench.report.figures.palette import display_name
+
+    return display_name(label) + (FLAG if isinstance(label, Flagged) else "")
+
+
+def show_settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={short(value)}" for name, value in values.items())
+
+
+def show_bytes(size: float) -> str:
+    """Return a size in a unit that suits it.
+
+    >>> show_bytes(152), show_bytes(6_400), show_bytes(5_000_000)
+    ('152 B', '6.2 KiB', '4.8 MiB')
+    """
+    value, units = float(size), iter(("B", "KiB", "MiB", "GiB"))
+    unit = next(units)
+    for larger in units:
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
+
+
+def show_rate(rate: float) -> str:
+    """Return examples per second to three digits.
+
+    >>> show_rate(1_234_567.0), show_rate(12.345)
+    ('1,230,000', '12.3')
+    """
+    digits = 2 - math.floor(math.log10(rate))
+    return f"{round(rate, digits):,.{max(0, digits)}f}"
+
+
+def show_time(value: Spread | float) -> str:
+    """Return a time to three digits in µs, ms or s; a shared one is in brackets.
+
+    >>> show_time(0.00123456), show_time(Spread(12.3456, 0.5)), show_time(Spread(4e-5, 1e-6, shared=True))
+    ('1.23 ms', '12.3 ± 0.5 s', '(40.0 ± 1.0 µs)')
+    """
+    mean, deviation, shared = value if isinstance(value, Spread) else Spread(value)
+    if math.isnan(mean):
+        return DASH
+    factor, unit = (1.0, "s") if mean >= 0.9995 else (1e3, "ms") if mean >= 0.9995e-3 else (1e6, "µs")
+    digits = max(0, 2 - math.floor(math.log10(mean * factor))) if mean > 0 else 0
+    numbers = [each * factor for each in (mean, deviation) if each is not None]
+    text = f"{' ± '.join(f'{each:,.{digits}f}' for each in numbers)} {unit}"
+    return f"({text})" if shared else text
+
+
+def _two_numbers(value: Any) -> Mapping[str, Any]:
+    mean, deviation, _ = value or Spread(math.nan)
+    return {"_mean": mean, "_std": deviation}
+
+
+TEXT = Format(side="left")
+#: Texts about numbers, such as "5 of 12".
+RIGHT = Format()
+CENTER = Format(side="center")
+ALGORITHM = Format(_show_flag, "left", _show_title)
+COUNT = Format(lambda value: f"{value:,}")
+PERCENT = Format(lambda value: f"{value:.0%}")
+P = Format(lambda value: f"{value:.3g}")
+DURATION = Format(show_time, plain=_two_numbers)
+BYTES = Format(show_bytes)
+RATE = Format(show_rate)
+SETTINGS = Format(show_settings, "left", plain=lambda value: {"": show_settings(value or {})})
+MARK = Format(lambda value: "✓" if value else "", "center")
+YES = Format(lambda value: "yes" if value else "no", "left")
+
+
+def measured(quantity: "Quantity", digits: int | None = None, sign: str = "") -> Format:
+    """Return the format of one value of a quantity, or of a difference."""
+    return Format(lambda value: quantity.text(value, digits, sign))
+
+
+def spread(quantity: "Quantity") -> Format:
+    """Return the format of a mean with its deviation, as the papers print them."""
+
+    def show(value: Spread) -> str:
+        if value.deviation is None:
+            return quantity.text(value.mean, 0 if quantity.whole else None)
+        return quantity.spread(value.mean, value.deviation)
+
+    return Format(show, plain=_two_numbers)
+
+
+@dataclass(frozen=True)
+class Column:
+    heading: str
+    format: Format = TEXT
+    drop: int = KEPT
+    #: What CSV, JSON and frames call it; by default its heading.
+    name: str = ""
+    #: The heading on paper if it differs, such as the title of an algorithm.
+    on_paper: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.name or self.heading.replace(" ", "_")
+
+
+def columns(*headings: str, format: Format = TEXT, drop: int = KEPT) -> tuple[Column, ...]:
+    return tuple(Column(heading, format, drop) for heading in headings)
+
+
+def algorithm_columns(labels: Iterable[str], format: Format) -> tuple[Column, ...]:
+    """Return a column per algorithm, which paper heads with its title."""
+    return tuple(Column(label, format, on_paper=_show_title(label)) for label in labels)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of values, a caption and a note; `rows` may wrap cells in Best.
+
+    `group` is the column whose values divide the rows into blocks, such as one per data set; `group_titles`
+    has the headings of the blocks where they say more than the value.
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Sequence[Any]]
+    note: str = ""
+    group: str = ""
+    group_titles: Mapping[str, str] = field(default_factory=dict)
+    #: The column that ranks the rows of a block, if one does, and whether its highest value is the best.
+    ranked_by: str = ""
+    descending: bool = False
+    best: frozenset[tuple[int, int]] = frozenset()
+    highlighted: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        found = {
+            (y, x) for y, row in enumerate(self.rows) for x, cell in enumerate(row) if isinstance(cell, Best)
+        }
+        if found:
+            plain = [[cell.value if isinstance(cell, Best) else cell for cell in row] for row in self.rows]
+            object.__setattr__(self, "rows", plain)
+            object.__setattr__(self, "best", self.best | found)
+
+    def __getitem__(self, heading: str) -> list[Any]:
+        """Return the values of a column by its heading or its name."""
+        place = next(x for x, each in enumerate(self.columns) if heading in (each.heading, each.id))
+        return [row[place] for row in self.rows]
+
+    def texts(self, on_paper: bool = False) -> list[list[str]]:
+        return [
+            [column.format.text(cell, on_paper) for column, cell in zip(self.columns, row, strict=True)]
+            for row in self.rows
+        ]
+
+    def keep(self, places: Sequence[int]) -> "Table":
+        """Return the table with these columns."""
+        again = {place: new for new, place in enumerate(places)}
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in places),
+            rows=[[row[place] for place in places] for row in self.rows],
+            best=frozenset((y, again[x]) for y, x in self.best if x in again),
+        )
+
+    def shown(self) -> list[int]:
+        """Return the places of the columns beside the one that the headings of blocks show."""
+        return [x for x, column in enumerate(self.columns) if not self.group or column.heading != self.group]
+
+    def printed(self, most: int = COST) -> "Table":
+        """Return the table with the columns that people read, up to those that a format has room for."""
+        return self.keep([x for x, column in enumerate(self.columns) if column.drop <= most])
+
+    def on_paper(self) -> "Table":
+        """Return the table with the columns that a paper has room for."""
+        return self.printed(TIME)
+
+    def is_highlighted(self, row: int) -> bool:
+        return any(isinstance(cell, str) and cell in self.highlighted for cell in self.rows[row])
+
+    def blocks(self) -> list[tuple[str, range]]:
+        """Return the title and the rows of every block; a table without groups is one block."""
+        if not self.group or not self.rows:
+            return [("", range(len(self.rows)))]
+        values = self[self.group]
+        starts = [y for y, value in enumerate(values) if y == 0 or values[y - 1] != value]
+        ends = [*starts[1:], len(values)]
+        titles = [self.group_titles.get(values[start], str(values[start])) for start in starts]
+        return [(title, range(*ends)) for title, *ends in zip(titles, starts, ends, strict=True)]
+
+    def take(self, places: Sequence[int]) -> "Table":
+        """Return the table with these rows, in this order."""
+        again = {place: new for new, place in enumerate(places)}
+        best = frozenset((again[y], x) for y, x in self.best if y in again)
+        return replace(self, rows=[self.rows[place] for place in places], best=best)
+
+    def ranked(self) -> "Table":
+        """Return the table with the best row of every block first; undefined values come last."""
+        if not self.ranked_by:
+            return self
+        values = [sort_value(value) for value in self[self.ranked_by]]
+
+        def place(y: int) -> tuple[bool, float]:
+            value = values[y]
+            return value is None, (value or 0.0) * (-1 if self.descending else 1)
+
+        return self.take([y for _, rows in self.blocks() for y in sorted(rows, key=place)])
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one plain mapping per row, with a mean and its deviation as two numbers."""
+        return [
+            {
+                column.id + end: each
+                for column, cell in zip(self.columns, row, strict=True)
+                for end, each in column.format.plain(cell).items()
+            }
+            for row in self.rows
+        ]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the numbers as a DataFrame; a mean with a deviation becomes two columns."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records(), columns=list(self.records()[0]) if self.rows else None)
+
+    def to_latex(self) -> str:
+        r"""Return a longtable for a document with \usepackage{booktabs,longtable}."""
+        from olbench.report.latex import latex_table
+
+        return latex_table(self)
+
+    def __str__(self) -> str:
+        from olbench.report.text import write_text
+
+        return write_text([self], 100)
+
+    def _repr_html_(self) -> str:
+        from olbench.report.page import render_table
+
+        return render_table(self)
+
+
+Part = Table | str
+
+
+def sort_value(value: Any) -> float | None:
+    """Return the number by which a cell is sorted: None for words, and for what is not defined."""
+    number = value.mean if isinstance(value, Spread) else value
+    return number if isinstance(number, int | float) and math.isfinite(number) else None
+
+
+def capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def compact(value: float) -> str:
+    """Return a number with three digits in as few letters as possible.
+
+    >>> compact(5152503.75), compact(-0.0), compact(-0.12345), compact(6e-8)
+    ('5.15e6', '0', '-0.123', '6e-8')
+    """
+    # Adding zero turns -0 into 0.
+    return f"{value + 0.0:.3g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")

@@ -1,0 +1,94 @@
+"""The tables of a report: one function each, which returns None for runs that it does not apply to."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from olbench.plugins import Registry
+from olbench.report.model import Report
+from olbench.report.table import Part, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Figures = Mapping[str, Callable[[], "Figure"]]
+Made = Part | Iterable[Part] | None
+Maker = TypeVar("Maker", bound=Callable[[Report], Made])
+Drawer = Callable[[Report], Figures]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figures, with the section of the page that shows them."""
+
+    id: str
+    section: str
+    order: int
+    make: Callable[[Report], Made] = lambda report: None
+    figures: Callable[[Report], Figures] = lambda report: {}
+    data: Callable[[Report], Mapping[str, Any]] = lambda report: {}
+    on_page: bool = True
+
+    def parts(self, report: Report) -> Iterator[Part]:
+        made = self.make(report)
+        for part in [] if made is None else [made] if isinstance(made, Part) else made:
+            if isinstance(part, str):
+                yield part
+            elif part.rows:
+                yield replace(part, highlighted=report.results.highlighted)
+
+
+REGISTRY: Registry[Item] = Registry("the table", room=__name__, part="tables")
+
+
+def table(
+    section: str,
+    order: int = 205,
+    *,
+    data: Callable[[Report], Mapping[str, Any]] = lambda report: {},
+    on_page: bool = True,
+) -> Callable[[Maker], Maker]:
+    """Add a table to the reports of all runs for which the function below it returns one.
+
+    `section` is its heading on the page, `order` its place: the tables that ship have 10 to 250. The function
+    may return a paragraph instead, or several parts. `data` adds keys to the JSON report, and the page leaves
+    the table out with `on_page=False`. A file of this folder, `tables.py` of a paper and a user's plugin
+    (`olbench report --plugin`) use it:
+
+        @table("Trials")
+        def trials(report):
+            rows = [(entry.label, entry.done) for entry in report.rows]
+            return Table("Trials", (Column("algorithm", ALGORITHM), Column("trials", COUNT)), rows)
+    """
+
+    def register(make: Maker) -> Maker:
+        item = Item(make.__name__, section, order, make, data=data, on_page=on_page)
+        REGISTRY.add(item.id, item, make.__module__)
+        return make
+
+    return register
+
+
+def figures(section: str, order: int, *, on_page: bool = True) -> Callable[[Drawer], Drawer]:
+    """Add figures to reports: the function returns those of a run by the names of their files."""
+
+    def register(draw: Drawer) -> Drawer:
+        item = Item(draw.__name__, section, order, figures=draw, on_page=on_page)
+        REGISTRY.add(item.id, item, draw.__module__)
+        return draw
+
+    return register
+
+
+def all_items() -> Sequence[Item]:
+    return sorted(REGISTRY.listed(), key=lambda item: item.order)
+
+
+def figures_of(report: Report) -> Figures:
+    return {name: draw for item in all_items() for name, draw in item.figures(report).items()}
+
+
+def find_table(report: Report, id: str) -> Table | None:
+    """Return the first table that a function makes for a report."""
+    REGISTRY.load()
+    return next((part for part in REGISTRY[id].parts(report) if isinstance(part, Table)), None)

@@ -1,0 +1,141 @@
+"""Several classes and streams: which classes are confused, and what drifts of the concept cost."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.analysis.results import Entry, Results
+from olbench.report import table as t
+from olbench.report.model import Report
+from olbench.report.standings import winners
+from olbench.report.table import Column, Format, Table, columns
+from olbench.report.tables import Figures, figures, table
+
+ARRAY = "confusion"
+#: A matrix of more classes does not fit a terminal; then the pairs that are confused most are listed.
+WIDEST, PAIRS = 12, 10
+DRIFTS_NOTE = (
+    "Before: the accuracy in the window before a drift. Depth: by how much the lowest accuracy of a fifth of "
+    "a window is below that. Recovery: examples until the fall ends, over the drifts with an end. Lost: how "
+    "many more predictions were wrong until then, or until the next drift. All are means over the drifts. A "
+    "fall is more than two standard errors of the accuracy before, and at least two points."
+)
+#: The most rows of drifts that are listed.
+MOST = 8
+FOUND_NOTE = (
+    "Rows at which ADWIN sees the accuracy of a learner change. They mark the curves; nothing else uses them."
+)
+
+
+def trials_with(array: str, entry: Entry) -> list[int]:
+    """Return the numbers of the trials of an entry that stored this array."""
+    stored = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
+    return [number for number, arrays in stored if isinstance(arrays, dict) and array in arrays]
+
+
+def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
+    matrices = [results.array(entry, number, ARRAY) for number in trials_with(ARRAY, entry)]
+    return np.asarray(np.sum(matrices, axis=0), np.int64) if matrices else None
+
+
+def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64]]]:
+    found = ((best, matrix_of(report.results, best)) for best, _ in winners(report))
+    return {best.dataset: (best.label, matrix) for best, matrix in found if matrix is not None}
+
+
+def confusion_data(report: Report) -> Mapping[str, Any]:
+    found: dict[str, dict[str, Any]] = {}
+    for entry in report.rows:
+        if (matrix := matrix_of(report.results, entry)) is not None:
+            found.setdefault(entry.dataset, {})[entry.label] = matrix.tolist()
+    return {"confusion": found} if found else {}
+
+
+@table("Confusion", 90, data=confusion_data)
+def confusion(report: Report) -> Iterator[Table]:
+    """Return which classes the best algorithm takes for which."""
+    note = "Classes are numbered in the order of their labels."
+    for dataset, (label, matrix) in best_matrices(report).items():
+        shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
+        if len(matrix) <= WIDEST:
+            rows: list[Any] = [[f"class {k}", *row] for k, row in enumerate(shares.tolist())]
+            shown = (Column("true class"), *columns(*map(str, range(len(matrix))), format=t.number(1)))
+            title = f"{dataset}: what {label}, the best, predicts for each true class (%)"
+        else:
+            wrong = matrix * ~np.eye(len(matrix), dtype=bool)
+            order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS]
+            pairs = [tuple(map(int, np.unravel_index(place, wrong.shape))) for place in order]
+            rows = [[k, j, int(wrong[k, j]), float(shares[k, j])] for k, j in pairs]
+            shown = columns("true class", "predicted", "times", format=t.COUNT)
+            shown += columns("% of the class", format=t.number(1))
+            title = f"{dataset}: what {label}, the best, confuses most"
+        yield Table(title, shown, rows, note)
+
+
+@figures("Confusion", 90)
+def confusion_figures(report: Report) -> Figures:
+    from olbench.report.figures.run import confusion_figure
+    from olbench.report.figures.style import file_names
+
+    found = best_matrices(report)
+    names = file_names(list(found))
+    return {
+        f"confusion-{names[dataset]}": partial(confusion_figure, dataset, *own)
+        for dataset, own in found.items()
+    }
+
+
+def drifts_of(entry: Entry) -> list[dict[str, list[Any]]]:
+    return [each for each in entry.columns.get("drifts", ()) if isinstance(each, dict) and each.get("row")]
+
+
+def drift_data(report: Report) -> Mapping[str, Any]:
+    found: dict[str, dict[str, Any]] = {}
+    for entry in report.rows:
+        if trials := drifts_of(entry):
+            found.setdefault(entry.dataset, {})[entry.label] = trials
+    return {"drifts": found} if any("drifts" in entry.columns for entry in report.rows) else {}
+
+
+@table("Drifts", 120, data=drift_data)
+def drifts(report: Report) -> Iterator[Table]:
+    """Return what known drifts cost each algorithm, and the drifts that a detector found."""
+    for dataset in report.results.datasets:
+        entries = [entry for entry in report.block(dataset) if drifts_of(entry)]
+        known = [entry for entry in entries if "depth" in drifts_of(entry)[0]]
+        if known:
+            rows = drifts_of(known[0])[0]["row"]
+            shown = (
+                Column("algorithm", t.ALGORITHM),
+                *columns("before (%)", "depth (%)", format=t.number(2)),
+                Column("recovered", t.RIGHT),
+                *columns("recovery", "lost", format=t.number(0)),
+            )
+            title = f"Drifts of {dataset} at {', '.join(f'{row:,}' for row in rows)}"
+            yield Table(title, shown, [(entry.label, *_mean_effects(entry)) for entry in known], DRIFTS_NOTE)
+        elif entries:
+            cells = [
+                (entry.label, len(rows), rows) for entry in entries for rows in [drifts_of(entry)[0]["row"]]
+            ]
+            shown = (Column("algorithm", t.ALGORITHM), Column("drifts", t.COUNT), Column("rows", ROWS))
+            yield Table(f"Drifts found on {dataset}", shown, cells, FOUND_NOTE)
+
+
+def _show_rows(rows: list[int]) -> str:
+    return ", ".join(f"{row:,}" for row in rows[:MOST]) + (", …" if len(rows) > MOST else "")
+
+
+ROWS = Format(_show_rows, "left")
+
+
+def _mean_effects(entry: Entry) -> list[Any]:
+    trials = drifts_of(entry)
+    values = {name: [value for each in trials for value in each[name]] for name in trials[0]}
+    recoveries = [value for value in values["recovery"] if value is not None]
+    recovery = float(np.mean(recoveries)) if recoveries else float("nan")
+    shares = [100 * float(np.mean(values[name])) for name in ("before", "depth")]
+    recovered = f"{len(recoveries)} of {len(values['recovery'])}"
+    return [*shares, recovered, recovery, float(np.mean(values["lost"]))]

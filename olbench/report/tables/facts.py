@@ -1,0 +1,117 @@
+"""Facts about the run: its algorithms, its data sets, and where and how it ran."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from olbench.algorithms import definitions, title_of
+from olbench.algorithms.definition import TRAITS
+from olbench.data.catalog import catalog
+from olbench.errors import count, plural, shorten
+from olbench.records.run_file import RunFile
+from olbench.records.seeds import STREAMS
+from olbench.report import table as t
+from olbench.report.model import Report
+from olbench.report.table import Column, Table, columns
+from olbench.report.tables import table
+
+
+@table("Algorithms", 230)
+def algorithms(report: Report) -> Table:
+    known, rows = {definition.id: definition for definition in definitions()}, []
+    for id in dict.fromkeys(entry.algorithm for entry in report.results.entries):
+        definition = known.get(id)
+        traits = definition.traits if definition else None
+        marks = [bool(traits and getattr(traits, trait)) for trait in TRAITS]
+        rows.append((id, title_of(id), *marks, (definition and definition.source) or "the user's own"))
+    where = report.paper.traits_where if report.paper else ""
+    shown = (*columns("algorithm", "name"), *columns(*TRAITS.values(), format=t.MARK))
+    return Table(f"{where}: traits" if where else "Traits", (*shown, Column("source", drop=t.DETAIL)), rows)
+
+
+@table("Data", 240)
+def datasets(report: Report) -> Table:
+    rows = []
+    for name, facts in report.results.run.data.items():
+        if report.whole is not None and name not in report.results.datasets:
+            continue
+        entry = catalog().get(name.partition("[")[0])
+        source = entry.source if entry else "the user's file"
+        steps = (", ".join(entry.preprocess) if entry else "; ".join(facts.prepared)) or "none"
+        share = facts.majority / facts.rows if facts.majority and facts.rows else None
+        size = (facts.rows, facts.features, share, in_paper(report, name))
+        rows.append((name, *size, source, steps, facts.fingerprint[:12]))
+    where = report.paper.shapes_where if report.paper else ""
+    shown = (
+        Column("data set"),
+        *columns("examples", "features", format=t.COUNT),
+        Column("largest class", t.Format(lambda share: f"{share:.1%}"), t.DETAIL),
+        Column("in the paper", drop=t.DETAIL if report.paper else t.HIDDEN),
+        *columns("source", "preprocessing", drop=t.DETAIL),
+        Column("fingerprint", drop=t.COST),
+    )
+    return Table(f"{where}: data sets" if where else "Data sets", shown, rows)
+
+
+def in_paper(report: Report, name: str) -> str:
+    if report.attempt is None or name not in report.attempt.paper.shapes:
+        return ""
+    return report.attempt.find_other_size(name) or "the same size"
+
+
+def machine_text(run: RunFile) -> str:
+    cores = run.machine.get("cores")
+    parts = (run.machine.get("processor"), cores and count(cores, "core"), run.machine.get("system"))
+    return ", ".join(str(part) for part in parts if part) or "unknown machine"
+
+
+def run_data(report: Report) -> Mapping[str, Any]:
+    content = report.results.run.plain() | {"config": report.results.config.plain()}
+    names = ("config", "data", "seeds", "versions", "commit", "dirty", "machine", "start", "end")
+    return {"run": {name: content[name] for name in names}}
+
+
+@table("Provenance", 250, data=run_data)
+def provenance(report: Report) -> Table:
+    run = report.results.run
+    facts = {
+        "commit": f"{run.commit or 'unknown'}{', with uncommitted changes' if run.dirty else ''}",
+        "started": run.start,
+        "ended": run.end or "not finished",
+        "machine": machine_text(run),
+        "protocol": ", ".join(filter(None, (report.protocol.id, changed_settings(report)))),
+        "seed": f"{report.results.config.seed}, streams {', '.join(STREAMS)}",
+        "versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
+        "during the run": "; ".join(run.deaths),
+        "to run it again": commands(report)[0],
+    }
+    return Table("Provenance", columns("fact", "value"), [pair for pair in facts.items() if pair[1]])
+
+
+def changed_settings(report: Report) -> str:
+    """Return the settings that differ from the protocol's defaults, except the number of trials."""
+    protocol = report.protocol
+    usual = type(protocol).experiment.own
+    trials = plural(protocol.numbered), max((entry.planned for entry in report.results.entries), default=0)
+    changed = {
+        name: each
+        for name, each in protocol.experiment.own.items()
+        if each != usual[name] and (name, each) != trials
+    }
+    return shorten(json.dumps(changed, ensure_ascii=False).replace('"', "")[1:-1], 300)
+
+
+def config_yaml(report: Report) -> str:
+    plain = json.loads(json.dumps(report.results.config.plain()))
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+
+
+def commands(report: Report) -> list[str]:
+    """Return the commands that run it again, beginning with the config that the page offers."""
+    name = report.results.name
+    config, folder = shlex.quote(f"{name}.yaml"), shlex.quote(f"results/{name}")
+    run = f"olbench run {config} --out {folder}"
+    return [run, *([f"{run} --timing exclusive"] if report.results.exclusive else [])]

@@ -1,0 +1,213 @@
+"""The results: one block per data set, our numbers beside the paper's; and the matrix of a paper."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from olbench.analysis.results import Entry
+from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
+from olbench.errors import plural
+from olbench.records.quantities import MISTAKES, NO_CHANGE_MISTAKES, SECONDS, Quantity
+from olbench.report import table as t
+from olbench.report import words
+from olbench.report.model import Report
+from olbench.report.table import Column, Flagged, Format, Spread, Table, capitalise, mark
+from olbench.report.tables import table
+
+SHARED_NOTE = (
+    "Times in brackets were measured while other trials ran, so they are not comparable; `olbench run "
+    "--timing exclusive` measures each trial alone."
+)
+#: With more algorithms, nobody reads a row of the matrix.
+MOST = 40
+
+
+def _reported(judgement: Judgement | None) -> Mapping[str, Any]:
+    """Return the paper's number of a judgement for programs."""
+    reported = judgement.reported if judgement else None
+    return {"_mean": reported and reported.mean, "_std": reported and reported.deviation}
+
+
+PRINTED = Format(lambda judgement: f"{judgement.reported.printed} {words.letter(judgement)}", plain=_reported)
+
+
+def bold_note(report: Report) -> str:
+    return f"* or bold: {words.describe_best(report.results)}"
+
+
+def name_of(entry: Entry) -> str:
+    return Flagged(entry.label) if entry.flagged else entry.label
+
+
+def is_time(quantity: Quantity) -> bool:
+    return quantity.name == SECONDS.name
+
+
+def spread_of(entry: Entry, quantity: Quantity) -> Spread:
+    mean, deviation = entry.spread(quantity)
+    shared = is_time(quantity) and not entry.exclusive
+    return Spread(mean, deviation if entry.planned > 1 else None, shared)
+
+
+def quantity_column(quantity: Quantity) -> Column:
+    if is_time(quantity):
+        return Column("time", t.DURATION, t.TIME, name=quantity.name)
+    return Column(quantity.title, t.spread(quantity), name=quantity.name)
+
+
+def quantity_cells(report: Report, entry: Entry) -> list[Any]:
+    best = report.results.is_best(entry)
+    return [mark(spread_of(entry, q), best and q is report.headline) for q in report.protocol.quantities]
+
+
+def flag_notes(report: Report) -> list[str]:
+    """Return, by data set, whose trials are in doubt, such as for a numerical breakdown."""
+    flags = " or ".join(each.title.upper() for each in report.protocol.recorded if each.flag)
+    found = []
+    for dataset in report.results.datasets:
+        flagged = [entry for entry in report.block(dataset) if entry.flagged]
+        listed = ", ".join(f"{entry.label} in {entry.flagged} of {entry.done}" for entry in flagged)
+        found += [f"{flags} on {dataset}: {listed} {plural(report.results.numbered)}."] if flagged else []
+    return found
+
+
+def flag_note(report: Report) -> str:
+    """Return what the flags of names mean, with the command that explains the first."""
+    first = next((entry for entry in report.rows if entry.flagged), None)
+    if first is None:
+        return ""
+    flags = f"{t.FLAG.strip()} {' '.join(flag_notes(report))} What follows one is a matter of rounding"
+    return f"{flags}; `olbench verify RUN --trial {first.first_flagged}` says why."
+
+
+def block_titles(report: Report) -> dict[str, str]:
+    """Return the headings of data sets: where the paper has them, and their sizes."""
+    titles = {}
+    for dataset in report.results.datasets:
+        facts = report.results.run.data.get(dataset)
+        name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
+        numbers = report.paper.numbers if report.paper else ()
+        wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
+        titles[dataset] = f"{', '.join(wheres)}: {name}" if wheres else name
+    return titles
+
+
+def row_data(report: Report) -> Mapping[str, Any]:
+    return {"rows": [_row_data(entry, report) for entry in report.rows]}
+
+
+def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
+    judged = report.judgements_of(entry)
+    headline = judged.get(report.headline.name)
+    spreads = {each.name: spread_of(entry, each) for each in report.protocol.quantities}
+    flags = [each.name for each in entry.protocol.recorded if each.flag]
+    return {
+        "dataset": entry.dataset,
+        "algorithm": entry.algorithm,
+        "label": entry.label,
+        "params": entry.params,
+        "setting": dict(entry.setting),
+        "options": entry.options,
+        plural(entry.protocol.numbered): entry.done,
+        **{name: {"mean": each.mean, "std": each.deviation} for name, each in spreads.items()},
+        "timing": entry.timing,
+        "costs": dict(vars(report.results.costs(entry))),
+        "best": report.results.is_best(entry),
+        **{name: int((entry.columns[name] > 0).sum()) for name in flags},
+        "reported": {name: each.reported_data for name, each in judged.items()} or None,
+        "verdict": headline.verdict if headline else None,
+        "verdicts": {name: each.verdict for name, each in judged.items()} or None,
+    }
+
+
+def results_note(report: Report) -> str:
+    timed = any(map(is_time, report.protocol.quantities)) and not report.results.exclusive
+    return " ".join(filter(None, (flag_note(report), bold_note(report), SHARED_NOTE if timed else "")))
+
+
+@table("Results", 80, data=row_data)
+def results(report: Report) -> Table:
+    quantities, flags = report.protocol.quantities, [each for each in report.protocol.recorded if each.flag]
+    columns = [
+        Column("data set", name="dataset"),
+        Column("algorithm id", drop=t.HIDDEN, name="algorithm"),
+        Column("algorithm", t.ALGORITHM, name="label"),
+        *map(quantity_column, quantities),
+        Column("parameters", t.SETTINGS, t.PAPER, name="params"),
+        Column(plural(report.protocol.numbered), t.COUNT, t.HIDDEN),
+        Column("best", drop=t.HIDDEN),
+        Column("timing", drop=t.HIDDEN),
+        *(Column(each.title, t.COUNT, t.HIDDEN, name=each.name) for each in flags),
+    ]
+    for quantity in report.judged:
+        heading, name = f"paper: {quantity.title}", f"reported_{quantity.name}"
+        columns.append(Column(heading, PRINTED, t.PAPER, name=name))
+        columns.append(Column("verdict", drop=t.HIDDEN, name=f"{quantity.name}_verdict"))
+    shared = "" if report.results.exclusive else " (shared)"
+    if report.time_ratios:
+        columns.append(Column(f"paper's time / ours{shared}", t.number(0), t.COST, name="time_ratio"))
+    columns += [
+        Column("learner size", t.BYTES, t.COST, name="state_bytes"),
+        Column("size from", drop=t.HIDDEN, name="state_from"),
+        Column("trial memory", t.BYTES, t.COST, name="peak_bytes"),
+        Column(f"examples/s{shared}", t.RATE, t.COST, name="examples_per_second"),
+    ]
+    return Table(
+        "Results",
+        tuple(columns),
+        [list(_cells(report, entry)) for entry in report.rows],
+        f"{results_note(report)} {words.COSTS_NOTE}",
+        group="data set",
+        group_titles=block_titles(report),
+        ranked_by=report.headline.name,
+        descending=report.headline.better == "higher",
+    )
+
+
+def _cells(report: Report, entry: Entry) -> Iterator[Any]:
+    yield from (entry.dataset, entry.algorithm, name_of(entry), *quantity_cells(report, entry))
+    yield from ({**(entry.params or {}), **entry.setting}, entry.done, report.results.is_best(entry))
+    yield entry.timing
+    yield from (int((entry.columns[each.name] > 0).sum()) for each in entry.protocol.recorded if each.flag)
+    judged = report.judgements_of(entry)
+    for quantity in report.judged:
+        judgement = judged.get(quantity.name)
+        yield from (judgement, judgement and judgement.verdict)
+    if report.time_ratios:
+        headline = judged.get(report.headline.name)
+        comparable = headline is not None and headline.verdict != NOT_COMPARABLE
+        yield report.time_ratios.get((entry.dataset, entry.label)) if comparable else None
+    yield from vars(report.results.costs(entry)).values()
+
+
+def by_dataset(caption: str, format: Format, cells: Mapping[tuple[str, str], Any], note: str) -> Table:
+    """Return a table with one row per data set and one column per algorithm."""
+    labels = list(dict.fromkeys(label for _, label in cells))
+    datasets = dict.fromkeys(dataset for dataset, _ in cells)
+    rows = [(dataset, *(cells.get((dataset, label)) for label in labels)) for dataset in datasets]
+    return Table(caption, (Column("data set"), *t.algorithm_columns(labels, format)), rows, note)
+
+
+def contestants(report: Report) -> Sequence[Entry]:
+    return [entry for entry in report.rows if report.results.is_contestant(entry)]
+
+
+@table("Matrix", 70, on_page=False)
+def matrix(report: Report) -> Table | None:
+    """Return the means of all algorithms on all data sets, as the main table of a paper has them."""
+    # Streams, which pass over the rows in one order, have other tables.
+    counted = any(
+        MISTAKES.name in each.columns and NO_CHANGE_MISTAKES.name not in each.columns for each in report.rows
+    )
+    labels = {entry.label for entry in contestants(report)}
+    fits = len(report.results.datasets) > 1 and 1 < len(labels) <= MOST
+    return means_matrix(report, report.headline) if counted and fits else None
+
+
+def means_matrix(report: Report, quantity: Quantity) -> Table:
+    ranks, column = quantity is report.headline, quantity_column(quantity)
+    cells = {
+        (each.dataset, each.label): mark(spread_of(each, quantity), ranks and report.results.is_best(each))
+        for each in contestants(report)
+    }
+    title = f"{capitalise(column.heading)} by data set and algorithm"
+    return by_dataset(title, column.format, cells, bold_note(report) if ranks else "")

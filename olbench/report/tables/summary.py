@@ -1,0 +1,213 @@
+"""The summary: what was run, who won and how sure that is, and a paragraph for a paper."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from olbench.algorithms import title_of
+from olbench.analysis.stats import LEVEL
+from olbench.errors import count, list_some
+from olbench.report import table as t
+from olbench.report import words
+from olbench.report.model import Report
+from olbench.report.standings import standings, winners
+from olbench.report.table import Column, Table, capitalise, columns
+from olbench.report.tables import table
+from olbench.report.tables.facts import changed_settings
+from olbench.report.tables.results import PRINTED, is_time, name_of, quantity_column, spread_of
+
+#: The most rows without all of their trials that are listed one by one.
+FEW = 12
+
+
+def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
+    results = report.results
+    most = max((entry.planned for entry in results.entries), default=0)
+    first, *others = results.tunings
+    tuning = f"{first} (also {', '.join(others)})" if others else first
+    run = f"{results.name}: {report.size}, {count(most, results.numbered)}, tuning: {tuning}; {made}"
+    settings = changed_settings(report)
+    protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
+    marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
+    notes = (
+        marked,
+        *list_gaps(report, few),
+        capitalise(words.describe_lacking(results)),
+        words.describe_twins(results),
+    )
+    return list(filter(None, [run, protocol, winner_sentence(report), *notes, *report.verdict_lines]))
+
+
+def list_gaps(report: Report, few: int = FEW) -> list[str]:
+    missing, results = report.results.missing, report.results
+    if not missing:
+        return []
+    lines = [f"INCOMPLETE: {len(missing)} of {count(len(results.entries), 'row')} not finished:"]
+    if len(missing) <= few:
+        return [*lines, *(f"  {sentence}" for sentence in missing)]
+    for dataset in results.datasets:
+        own = [entry for entry in results.entries if entry.dataset == dataset]
+        done = sum(entry.done == entry.planned for entry in own)
+        lines.append(f"  {dataset}: {done} of {count(len(own), 'row')} finished")
+    return lines
+
+
+def list_notices(report: Report) -> list[str]:
+    """Return what qualifies the results: missing trials and measures, equal algorithms, guessing."""
+    results, gaps = report.results, "\n".join(list_gaps(report))
+    guesses = words.describe_guesses(report.guesses, report.headline)
+    return list(
+        filter(
+            None, (gaps, capitalise(words.describe_lacking(results)), words.describe_twins(results), guesses)
+        )
+    )
+
+
+def winner_sentence(report: Report) -> str:
+    """Return who won and how sure that is: across data sets by ranks, on one by its trials."""
+    headline, won, control = report.headline, winners(report), report.against_best
+    lead = f"has the {headline.best} {headline.title} on"
+    if len(won) == 1:
+        [(best, _)] = won
+        mean = t.spread(headline).text(spread_of(best, headline))
+        return f"{best.label} {lead} {best.dataset}, {mean}{_rivals(report, best.dataset)}."
+    if isinstance(control, str):
+        wins = Counter(best.label for best, _ in won)
+        most = max(wins.values(), default=0)
+        first = [label for label, number in wins.items() if number == most]
+        if not first:
+            return ""
+        if len(first) > 1:
+            lead = f"each have the {headline.best} {headline.title} on"
+        won_on = f"{most} of {count(len(won), 'data set')}"
+        return f"{list_some(first, 4)} {lead} {won_on}."
+    worse = sum(test.significant for test in control.tests)
+    rank, over = report.ranks[control.label], count(report.complete, "data set")
+    others = f"{worse} of the {len(control.tests)} others rank significantly worse (Holm, 5%)"
+    return f"{control.label} has the best average rank by {headline.title}, {rank:.2f} over {over}; {others}."
+
+
+def _rivals(report: Report, dataset: str) -> str:
+    """Return which algorithms are as good as the best of a data set, with the correction of Holm."""
+    if dataset not in report.results.within or report.results.missing:
+        return ""
+    _, differences = report.results.within[dataset]
+    if all(each.p != each.p for each in differences):
+        return "; one trial allows no test"
+    tested = f"{words.name_test(report.results)}, with Holm's correction, 5%"
+    equal = [each.label for each in differences if not each.adjusted <= LEVEL]
+    if not equal:
+        return f"; all others are significantly worse ({tested})"
+    return f"; not significantly better than {list_some(equal, 4)} ({tested})"
+
+
+def summary_data(report: Report) -> Mapping[str, Any]:
+    texts = {each.name: report.describe_verdicts(each) for each in report.judged}
+    guessed = [
+        {"dataset": dataset, "label": entry.label, "mean": entry.mean(report.headline), "guess": guess}
+        for dataset, (guess, entries) in report.guesses.items()
+        for entry in entries
+    ]
+    return {
+        "missing": report.results.missing,
+        "summary": texts if report.paper else None,
+        "no_better_than_guessing": guessed,
+        "equal": report.results.twins,
+    }
+
+
+@table("Summary", 10, data=summary_data, on_page=False)
+def summary(report: Report) -> str:
+    lines = headline_lines(report, f"run of {report.made}")
+    return "\n".join(filter(None, (*lines, words.describe_guesses(report.guesses, report.headline))))
+
+
+@table("Ranking", 12)
+def ranking(report: Report) -> Table | None:
+    """Return all algorithms, the best first: by mean ranks, or by the measure on one data set."""
+    won, ranked = winners(report), standings(report)
+    if len(ranked) < 2 or not won:
+        return None
+    headline, numbers = report.headline, [*enumerate(ranked, 1)]
+    if len(won) == 1:
+        entries = {entry.label: entry for entry in report.results.contestants(won[0][0].dataset)}
+        rows: list[tuple[Any, ...]] = [
+            (place, each.label, t.mark(spread_of(entries[each.label], headline), each.among_best > 0))
+            for place, each in numbers
+        ]
+        shown: tuple[Column, ...] = (quantity_column(headline),)
+        note = f"* or bold: {words.describe_best(report.results)}"
+    else:
+        rows = [(place, each.label, each.rank, each.wins, each.among_best) for place, each in numbers]
+        shown = (Column("mean rank", t.number(2)), *columns("best on", "among the best", format=t.COUNT))
+        note = (
+            f"By {headline.title}. Of {count(len(won), 'data set')}: on how many an algorithm has the "
+            f"{headline.best} mean, and on how many it is not significantly different from the best "
+            f"({words.describe_test(report.results)})."
+        )
+    names = (Column("", t.COUNT, name="place"), Column("algorithm", t.ALGORITHM))
+    return Table("Ranking of all algorithms", (*names, *shown), rows, note)
+
+
+def list_winners(report: Report) -> Table:
+    headline, rows = report.headline, []
+    alone = all(entry.exclusive for entry in report.rows)
+    times = [each for each in report.protocol.quantities if alone and is_time(each)]
+    judged = [headline] if report.judgements else []
+    for best, equals in winners(report):
+        numbers = [spread_of(best, each) for each in (headline, *times)]
+        printed = [report.judgements_of(best).get(each.name) for each in judged]
+        rows.append((best.dataset, name_of(best), *numbers, equals, *printed))
+    shown = (
+        Column("data set"),
+        Column("best", t.ALGORITHM),
+        quantity_column(headline),
+        # Beside the winners, the paper's numbers say more than times do.
+        *(replace(quantity_column(each), drop=t.COST) for each in times),
+        Column("as good", t.Format(lambda labels: list_some(labels, 3), "left"), t.DETAIL),
+        *(Column("paper", PRINTED, t.PAPER) for _ in judged),
+    )
+    note = f"As good: not significantly different from the best ({words.describe_test(report.results)})."
+    return Table(f"Best on each data set: {headline.best} {headline.title}", shown, rows, note)
+
+
+@table("Ranking", 14)
+def best_on_each(report: Report) -> Table | None:
+    return list_winners(report) if len(report.results.datasets) > 1 else None
+
+
+@table("In words", 16)
+def in_words(report: Report) -> str | None:
+    """Return a paragraph to paste into a paper."""
+    results, won = report.results, winners(report)
+    if not won or results.missing:
+        return None
+    titles = list(dict.fromkeys(title_of(entry.algorithm) for entry in results.entries))
+    most = max(entry.planned for entry in results.entries)
+    search = results.tunings[0]
+    tuned = "default parameters" if search == "none" else f"parameters tuned by {search} search"
+    sentences = [
+        f"We compared {count(len(results.names), 'algorithm')} ({list_some(titles, 20)}), with {tuned}, on "
+        f"{count(len(results.datasets), 'data set')} ({list_some(results.datasets, 20)}), over "
+        f"{count(most, results.numbered)} each (protocol {report.protocol.id}, seed {results.config.seed})."
+    ]
+    if results.within:
+        sentences.append(
+            f"Within a data set, differences in {report.headline.title} from the best algorithm were tested "
+            f"by the {words.name_test(results)}, with Holm's correction, at the 5% level."
+        )
+    if not isinstance(report.across, str):
+        found = report.across
+        sentences.append(
+            f"Across data sets, average ranks were compared by Friedman's test (chi-square "
+            f"{found.statistic:.2f}, p = {found.p:.2g}) and with the best by z-tests, with Holm's correction."
+        )
+    sentences.append(winner_sentence(report))
+    wins = Counter(best.label for best, _ in won)
+    if not isinstance(report.against_best, str):
+        label, number = wins.most_common(1)[0]
+        sentences.append(f"{label} has the {report.headline.best} mean on {number} of them.")
+    versions = ", ".join(f"{name} {version}" for name, version in results.run.versions.items())
+    sentences.append(f"Versions: {versions}.")
+    return " ".join(filter(None, sentences))

@@ -1,0 +1,344 @@
+"""The verdicts on a paper's numbers, its claims, and what both prove."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from olbench.analysis import verdicts
+from olbench.analysis.claims import DERANGED, HOLDS, ClaimVerdict
+from olbench.analysis.evidence import UNEXPLAINED, NamedRow, joint_verdicts
+from olbench.analysis.verdicts import DEVIATION, NOT_COMPARABLE, REPRODUCED, Judgement
+from olbench.errors import count
+from olbench.protocols.definition import find_quantity
+from olbench.report import table as t
+from olbench.report import words
+from olbench.report.model import Report
+from olbench.report.table import Column, Format, Spread, Table, capitalise, columns, mark
+from olbench.report.tables import table
+from olbench.report.tables.results import bold_note, by_dataset, contestants
+
+LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in words.LETTERS.items())
+DEVIATION_NOTE = (
+    "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. Same "
+    "mean: a test in standard errors does not reject equal means at 5%; it is stricter, because it allows "
+    "for other orders, but not for other parameters."
+)
+WRONG_NOTE = (
+    "Wrong: what the other learners of the run would reproduce in this row. With wrong learners: the "
+    "median and the range if every row of the paper gets the learner of another of its rows."
+)
+MATCHING_NOTE = (
+    "Blind matching asks which learner of the run gives the printed means of a row the highest likelihood "
+    "(normal, with the deviations of both sides and the rounding; one number in "
+    f"{1 / UNEXPLAINED:.0f} may be anywhere). The margin is the log-likelihood above the best other learner; "
+    "3 or more, a factor of 20, is decisive. Jointly reproduced: in every quantity that the paper prints for "
+    "the cell."
+)
+CLAIMS_NOTE = (
+    "By chance: how often the claim comes out as well or better if every algorithm gets the results of "
+    f"another one (all derangements, or {DERANGED} random ones). Not significant: the run neither bears it "
+    "out nor contradicts it significantly. Reversed: the opposite is significant on at least half of the "
+    "data sets, and on more than the claim is true on. Tests are conditional on each data set, and not "
+    "corrected for their number."
+)
+
+
+def legend(report: Report) -> str:
+    marks = {
+        f"{words.LEANS} {words.LEANS_MEANING}": any(each.leans for each in report.judgements),
+        f"{words.WEAK} {words.WEAK_MEANING}": any(each.weak for each in report.judgements),
+        f"{words.OTHER_SIZE} {words.OTHER_SIZE_MEANING}": any(each.other_size for each in report.judgements),
+    }
+    return ", ".join((LEGEND, *(text for text, is_used in marks.items() if is_used)))
+
+
+@table("Verdicts", 20)
+def overview(report: Report) -> Table | None:
+    """Return our means beside the paper's: of all algorithms under cross-validation, else of the paper's."""
+    if not report.judgements and not report.is_cross_validated:
+        return None
+    quantity, cells = report.headline, {}
+    if report.is_cross_validated:
+        for entry in contestants(report):
+            judgement = report.judgements_of(entry).get(quantity.name)
+            value = judgement or entry.mean(quantity)
+            cells[entry.dataset, entry.label] = mark(value, report.results.is_best(entry))
+    else:
+        quantity = report.judged[0]
+        for dataset in shown_datasets(report):
+            best = report.results.best[dataset]
+            for row in report.paper.algorithms if report.paper else ():
+                judgement = report.by_place.get((dataset, row, quantity.name))
+                cells[dataset, row] = mark(judgement, judgement is not None and judgement.label in best)
+
+    def show(value: Judgement | float) -> str:
+        return _beside(value, quantity.text) if isinstance(value, Judgement) else quantity.text(value)
+
+    title = capitalise(quantity.title if report.is_cross_validated else quantity.counted)
+    title += ", ours / the paper's" if report.judgements else ""
+    notes = [bold_note(report), f"{legend(report)}." if report.judgements else ""]
+    if report.is_cross_validated and verdicts.suspects(report.judgements):
+        notes.append("Question mark: the printed number is unexplained.")
+    return by_dataset(title, Format(show, plain=_plain), cells, " ".join(filter(None, notes)))
+
+
+def _plain(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Judgement):
+        return {"_ours": value, "_paper": None}
+    return {"_ours": value.mean, "_paper": value.reported.mean}
+
+
+def _beside(judgement: Judgement, text: Any) -> str:
+    printed = judgement.reported.printed.partition(" ")[0]
+    if judgement.mean is None:
+        return f"– / {printed}"
+    digits = len(printed.partition(".")[2])
+    doubt = "?" if judgement.reported.suspect else ""
+    return f"{text(judgement.mean, digits)} / {printed} {words.letter(judgement)}{doubt}"
+
+
+def shown_datasets(report: Report) -> list[str]:
+    reported = report.paper.datasets if report.paper else ()
+    return [name for name in report.results.datasets if name in reported]
+
+
+def judgement_data(report: Report) -> Mapping[str, Any]:
+    judgements = [
+        {**vars(each), "leans": each.leans, "same_mean": each.is_same_mean, "reported": each.reported_data}
+        for each in report.judgements
+    ]
+    return {"judgements": judgements, "kendall_tau": report.taus}
+
+
+def describe_judgement(report: Report, judgement: Judgement) -> str:
+    """Return all that a verdict rests on, one fact per line."""
+    quantity = find_quantity(report.protocol, judgement.quantity)
+    lines = [f"{judgement.dataset}, {judgement.label}, {quantity.title}: {judgement.verdict}"]
+    if judgement.mean is not None:
+        spread = "" if judgement.deviation is None else f" ± {quantity.text(judgement.deviation)}"
+        lines.append(f"ours {quantity.text(judgement.mean)}{spread}")
+    lines.append(f"reported {judgement.reported.printed} ({judgement.where})")
+    if judgement.difference is not None:
+        z = "" if judgement.z is None else f", z = {judgement.z:.1f}"
+        lines.append(f"difference {quantity.text(judgement.difference, sign='+')}{z}")
+    if judgement.basis == verdicts.BINOMIAL:
+        lines.append("compared in standard errors: the paper prints no deviation")
+    lines += [f"{judgement.verdict} {words.LEANS_MEANING}"] if judgement.leans else []
+    return "\n".join([*lines, *([judgement.reason] if judgement.reason else [])])
+
+
+def verdict_format(report: Report) -> Format:
+    """Return the format of a judgement: its letter, with the rest as a tip on the page."""
+    return Format(
+        lambda judgement: words.letter(judgement),
+        "center",
+        plain=lambda judgement: {"": judgement and judgement.verdict},
+        tip=lambda judgement: describe_judgement(report, judgement),
+    )
+
+
+@table("Verdicts", 30, data=judgement_data)
+def verdict_map(report: Report) -> Iterator[Table]:
+    """Return the verdicts by data set and algorithm, one table per quantity."""
+    meanings = words.describe_meanings(report.judgements)
+    for place, quantity in enumerate(report.judged):
+        assert report.paper is not None
+        names, ranks = report.paper.algorithms, quantity is report.headline
+        rows = []
+        for dataset in shown_datasets(report):
+            cells = [report.by_place.get((dataset, name, quantity.name)) for name in names]
+            rows.append([dataset, *cells, *([report.taus.get(dataset)] if ranks else [])])
+        tau = (Column("Kendall's tau", t.number(2)),) if ranks else ()
+        note = f"{legend(report)}. Reproduced: {meanings[REPRODUCED]}. Close: {meanings[verdicts.CLOSE]}."
+        yield Table(
+            f"Verdicts: {quantity.title}",
+            (Column("data set"), *t.algorithm_columns(names, verdict_format(report)), *tau),
+            rows,
+            "" if place else f"{note} {words.describe_exceptions(report.judgements)}".strip(),
+        )
+
+
+@table("Verdicts", 31)
+def not_reproduced(report: Report) -> Iterator[Table]:
+    passed = (REPRODUCED, NOT_COMPARABLE)
+    others = [each for each in report.judgements if each.verdict not in passed and not each.reported.suspect]
+    return _list(report, "Not reproduced", others)
+
+
+@table("Verdicts", 32)
+def unexplained(report: Report) -> Iterator[Table]:
+    found = verdicts.suspects(report.judgements)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in found:
+        reasons.setdefault((each.algorithm, each.reported.suspect), []).append(each.dataset)
+    note = " ".join(f"{row} on {', '.join(names)}: {reason}." for (row, reason), names in reasons.items())
+    return _list(report, "Unexplained printed numbers, counted separately", found, note)
+
+
+def _list(report: Report, title: str, judgements: Sequence[Judgement], note: str = "") -> Iterator[Table]:
+    """Yield one table per quantity: the paper's numbers, ours, and how far they are apart."""
+    for quantity in report.judged:
+        rows = []
+        for each in (each for each in judgements if each.quantity == quantity.name):
+            ours = None if each.mean is None else Spread(each.mean, each.deviation)
+            where = (each.dataset, each.algorithm, each.reported.printed)
+            rows.append((*where, ours, each.difference, each.z, each.verdict))
+        shown = (
+            Column("data set"),
+            Column("algorithm", t.ALGORITHM),
+            Column("paper", t.RIGHT),
+            Column("ours", t.spread(quantity)),
+            Column("difference", t.measured(quantity, sign="+"), t.DETAIL),
+            Column("z (standard errors)", t.number(1, "+"), t.DETAIL, name="z"),
+            Column("verdict"),
+        )
+        yield Table(f"{title}: {quantity.title}", shown, rows, note)
+
+
+@table("Verdicts", 33)
+def not_comparable(report: Report) -> Iterator[str]:
+    first = [each for each in report.judgements if each.quantity == report.judged[0].name]
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for each in first:
+        if each.verdict == NOT_COMPARABLE:
+            reasons.setdefault(each.reason, {}).setdefault(each.dataset, []).append(each.algorithm)
+    judged = Counter(each.dataset for each in first)
+    for reason, rows in reasons.items():
+        names = (
+            dataset if len(algorithms) == judged[dataset] else f"{dataset} ({', '.join(algorithms)})"
+            for dataset, algorithms in rows.items()
+        )
+        yield f"Not comparable ({reason}): {', '.join(names)}"
+
+
+def evidence_data(report: Report) -> Mapping[str, Any]:
+    if not report.printed_cells:
+        return {"controls": None, "identification": None, "joint": None}
+    found, names = report.identification, ("fewest", "median", "most")
+    return {
+        "controls": {
+            quantity.name: {
+                "reproduced": each.reproduced,
+                "compared": each.total,
+                "deranged": dict(zip(names, each.deranged, strict=True)) if each.deranged else None,
+                "rows": [{**vars(row), "median": row.median, "best": row.best} for row in each.rows],
+            }
+            for quantity, each in report.controls.items()
+        },
+        "identification": {
+            "rows": [_named_data(row) for row in found.rows],
+            "cells": [{"dataset": name, **_named_data(cell)} for (name, _), cell in found.cells.items()],
+            "rows_right": sum(row.is_right for row in found.rows),
+            "cells_right": sum(named.is_right for named in found.cells.values()),
+            "cells_right_by_chance": found.chance,
+        },
+        "joint": dict(Counter(joint_verdicts(report.judgements).values())),
+    }
+
+
+def _named_data(named: NamedRow) -> dict[str, Any]:
+    return {**vars(named), "is_right": named.is_right, "is_identified": named.is_identified}
+
+
+@table("Evidence", 40, data=evidence_data)
+def evidence(report: Report) -> Iterator[Table]:
+    """Return what the verdicts prove: how many numbers wrong learners would reproduce."""
+    shown = [(quantity, found) for quantity, found in report.controls.items() if found.rows]
+    for quantity, found in shown:
+        judgements = [e for e in report.judgements if e.quantity == quantity.name and e.is_compared]
+        # Without printed deviations, both columns would repeat the verdict.
+        has_deviations = any(each.basis == DEVIATION for each in judgements)
+        rows = []
+        for row in found.rows:
+            own = [each for each in judgements if each.algorithm == row.row]
+            by_paper = sum(each.by_paper == REPRODUCED for each in own)
+            more = [by_paper, sum(bool(each.is_same_mean) for each in own)] if has_deviations else []
+            best = f"{row.others[row.best]:.0f} ({row.best})" if row.best else ""
+            rows.append([row.row, row.total, row.reproduced, *more, row.median, best])
+        lines = [f"In all, {words.describe_control(found)}."] if found.deranged else []
+        if quantity is shown[0][0]:
+            lines += [WRONG_NOTE, *([DEVIATION_NOTE] if has_deviations else [])]
+        extra = ("by the paper's", "same mean") if has_deviations else ()
+        yield Table(
+            f"What the verdicts on {quantity.counted} prove",
+            (
+                Column("row", t.ALGORITHM),
+                *columns("compared", "reproduced", format=t.COUNT),
+                *columns(*extra, format=t.COUNT, drop=t.DETAIL),
+                Column("wrong, median", Format(lambda value: f"{value:.1f}".removesuffix(".0"))),
+                Column("wrong, best", t.RIGHT),
+            ),
+            rows,
+            " ".join(lines),
+        )
+
+
+@table("Evidence", 41)
+def blind_matching(report: Report) -> Table:
+    found, joint = report.identification, joint_verdicts(report.judgements)
+    cells: dict[str, list[NamedRow]] = {}
+    for (_, row), named in found.cells.items():
+        cells.setdefault(row, []).append(named)
+    compared = Counter(row for _, row in joint)
+    together = Counter(row for (_, row), verdict in joint.items() if verdict == REPRODUCED)
+    rows = [
+        (
+            each.row,
+            each.named if each.is_right else f"{each.named} (wrong)",
+            each.margin,
+            f"{sum(cell.is_right for cell in cells[each.row])} of {len(cells[each.row])}",
+            f"{together[each.row]} of {compared[each.row]}",
+        )
+        for each in found.rows
+    ]
+    shown = (
+        *columns("row", "best match", format=t.ALGORITHM),
+        Column("margin", t.number(1, "+")),
+        *columns("cells matched", "jointly reproduced", format=t.RIGHT),
+    )
+    return Table("Blind matching of the paper's rows", shown, rows, MATCHING_NOTE)
+
+
+def claim_data(report: Report) -> Mapping[str, Any]:
+    return {"claims": [{**vars(claim), "by_chance": report.chance_of(claim)} for claim in report.claims]}
+
+
+@table("Claims", 170, data=claim_data)
+def claims(report: Report) -> Table:
+    rows = [
+        (
+            claim.text,
+            claim.where,
+            claim.verdict,
+            claim.own_verdict,
+            report.chance_of(claim),
+            _describe_evidence(claim),
+        )
+        for claim in report.claims
+    ]
+    shown = (
+        Column("claim"),
+        Column("where", drop=t.PAPER),
+        Column("here"),
+        Column("in its own table", drop=t.DETAIL),
+        Column("by chance", t.PERCENT, t.DETAIL),
+        Column("evidence here"),
+    )
+    return Table("Claims of the paper", shown, rows, f"{_describe_chance(report)} {CLAIMS_NOTE}".strip())
+
+
+def _describe_chance(report: Report) -> str:
+    tried = {claim.id: claim for claim in report.claims if claim.id in report.claim_chances}
+    if not tried:
+        return ""
+    held = sum(claim.verdict == HOLDS for claim in tried.values())
+    expected = sum(report.claim_chances[id][HOLDS] / report.claim_chances[id].total() for id in tried)
+    holding = f"{held} {'holds' if held == 1 else 'hold'}; by chance {expected:.1f} would"
+    return f"Of {count(len(tried), 'claim')} tried with wrong learners, {holding}."
+
+
+def _describe_evidence(claim: ClaimVerdict) -> str:
+    other = len(claim.other_size)
+    if not other:
+        return claim.evidence
+    return f"{claim.evidence}; data of another size than the paper's on {other} of {len(claim.datasets)}"

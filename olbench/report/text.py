@@ -1,0 +1,174 @@
+"""Tables for a terminal."""
+
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+
+if TYPE_CHECKING:
+    from olbench.report.table import Part, Table
+
+GAP = 3
+#: Letters: a column with a longer text wraps, to no less than the second number.
+LONG, LEAST = 40, 24
+POINTER = "> "
+BOLD, DIM, PLAIN = "\033[1m", "\033[2m", "\033[0m"
+Styled = Callable[[str, str], str]
+
+
+def write_text(parts: "Iterable[Part]", width: int = 100, colour: bool = False) -> str:
+    def style(text: str, code: str) -> str:
+        return f"{code}{text}{PLAIN}" if colour and text.strip() else text
+
+    texts = [wrap(each, width) if isinstance(each, str) else _lay_out(each, width, style) for each in parts]
+    return "\n\n".join(texts) + "\n"
+
+
+def wrap(text: str, width: int) -> str:
+    """Return a text in lines of at most `width` letters; lines keep their indentation."""
+    options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    lines = []
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += textwrap.wrap(line, max(width, 1), subsequent_indent=indent, **options) or [""]
+    return "\n".join(lines)
+
+
+def _lay_out(table: "Table", width: int, style: Styled) -> str:
+    narrow = fit(_point(table.printed()), width)
+    lines = [style(line, BOLD) for line in wrap(table.caption, width).splitlines()]
+    for number, piece in enumerate(stack(narrow, width, Widths(narrow).narrowest)):
+        lines += [""] if number else []
+        lines += _align(piece, width, style)
+    lines += [style(line, DIM) for line in wrap(narrow.note, width).splitlines()]
+    return "\n".join(lines)
+
+
+def _point(table: "Table") -> "Table":
+    """Return the table with a pointer before the algorithms that are highlighted."""
+    if not table.highlighted:
+        return table
+
+    def point(cell: Any) -> Any:
+        is_marked = isinstance(cell, str) and cell in table.highlighted
+        return type(cell)(POINTER + cell) if is_marked else cell
+
+    columns = tuple(replace(each, heading=point(each.heading)) for each in table.columns)
+    bold = {(y, x) for y in range(len(table.rows)) if table.is_highlighted(y) for x in range(len(columns))}
+    rows = [[point(cell) for cell in row] for row in table.rows]
+    return replace(table, columns=columns, rows=rows, best=table.best | bold, highlighted=())
+
+
+class Widths:
+    """The widths of the columns, measured once: every choice of columns asks for them."""
+
+    def __init__(self, table: "Table"):
+        sides = [column.format.side for column in table.columns]
+        self.table, self.texts = table, table.texts()
+        #: Of each column: whether its cells end with a star or its place, whether it wraps, the least width.
+        self.starred = [side == "right" and bool(table.best) for side in sides]
+        self.longest = [max((cell_len(row[x]) for row in self.texts), default=0) for x in range(len(sides))]
+        self.wraps = [
+            length > LONG and side == "left" for length, side in zip(self.longest, sides, strict=True)
+        ]
+        self.least = []
+        for x, column in enumerate(table.columns):
+            length = LEAST if self.wraps[x] else self.longest[x] + (self.starred[x] and self.longest[x] > 0)
+            self.least.append(max(length, cell_len(column.heading)))
+
+    def total(self, places: Sequence[int]) -> int:
+        shown = set(places) & set(self.table.shown())
+        return sum(self.least[x] for x in shown) + GAP * max(0, len(shown) - 1)
+
+    def narrowest(self, places: Sequence[int]) -> int:
+        """Return the width of some columns if those of words wrap, all but the first."""
+        return self.total(places) - sum(self._spare(x) for x in set(places) & set(self.table.shown()) if x)
+
+    def _spare(self, x: int) -> int:
+        if self.table.columns[x].format.side != "left" or self.least[x] <= LEAST:
+            return 0
+        return max(0, self.least[x] - max(LEAST, self._longest_word(x)))
+
+    def _longest_word(self, x: int) -> int:
+        texts = (self.table.columns[x].heading, *(row[x] for row in self.texts))
+        return max((cell_len(word) for text in texts for word in text.split()), default=0)
+
+    def squeeze(self, width: int) -> None:
+        """Wrap columns of words, the last first, until the table fits; then give them what is left."""
+        every = range(len(self.least))
+        self.least = [max(self.least[x], self._longest_word(x) if self.wraps[x] else 0) for x in every]
+        for x in reversed(every):
+            excess = self.total(every) - width
+            if excess > 0 and self.table.columns[x].format.side == "left":
+                self.least[x] = max(self._longest_word(x), self.least[x] - excess)
+                self.wraps[x] = True
+        wrapping = [x for x in every if self.wraps[x]]
+        for place, x in enumerate(wrapping):
+            spare = max(0, width - self.total(every)) // (len(wrapping) - place)
+            self.least[x] += min(spare, max(0, self.longest[x] - self.least[x]))
+
+
+def fit(table: "Table", width: int) -> "Table":
+    """Drop columns in the order of their `drop` until the table fits, and name them in the note."""
+    widths, kept = Widths(table), list(range(len(table.columns)))
+    while widths.total(kept) > width and any(table.columns[x].drop for x in kept):
+        kept.remove(max(kept, key=lambda x: (table.columns[x].drop, x)))
+    dropped = [column.heading for x, column in enumerate(table.columns) if x not in kept]
+    if not dropped:
+        return table
+    note = f"{table.note} Not shown in this width: {', '.join(dropped)}."
+    return replace(table.keep(kept), note=note.strip())
+
+
+def stack(table: "Table", width: float, total: Callable[[list[int]], float]) -> "list[Table]":
+    """Divide the columns of numbers so that every piece fits; each piece repeats the columns of names."""
+    sides = [column.format.side for column in table.columns]
+    named = next((x for x, side in enumerate(sides) if side != "left"), 1) or 1
+    pieces = [list(range(named))]
+    for x in range(named, len(sides)):
+        if len(pieces[-1]) > named and total([*pieces[-1], x]) > width:
+            pieces.append(list(range(named)))
+        pieces[-1].append(x)
+    return [table.keep(piece) for piece in pieces]
+
+
+def _align(table: "Table", width: int, style: Styled) -> list[str]:
+    widths = Widths(table)
+    widths.squeeze(width)
+    shown = table.shown()
+    headings = [column.heading for column in table.columns]
+    lines = [style(line, BOLD) for line in _pad(headings, shown, widths)]
+    lines.append("─" * widths.total(shown))
+    for title, rows in table.blocks():
+        lines += [style(title, BOLD)] if title else []
+        for y in rows:
+            texts = [
+                text + ("*" if (y, x) in table.best else " ") if text and widths.starred[x] else text
+                for x, text in enumerate(widths.texts[y])
+            ]
+            bold = {x for x in shown if (y, x) in table.best}
+            lines += _pad(texts, shown, widths, bold, style)
+    return lines
+
+
+def _pad(
+    texts: Sequence[str],
+    shown: Sequence[int],
+    widths: Widths,
+    bold: Collection[int] = (),
+    style: Styled = lambda text, code: text,
+) -> list[str]:
+    """Return a row as lines: several where a column wraps."""
+    cells = {x: wrap(texts[x], widths.least[x]).split("\n") if widths.wraps[x] else [texts[x]] for x in shown}
+    lines = []
+    for number in range(max(map(len, cells.values()), default=0)):
+        padded = []
+        for x, cell in cells.items():
+            text = cell[number] if number < len(cell) else ""
+            spare = widths.least[x] - cell_len(text)
+            before = {"left": 0, "right": spare, "center": spare // 2}[widths.table.columns[x].format.side]
+            padded.append(" " * before + (style(text, BOLD) if x in bold else text) + " " * (spare - before))
+        lines.append((" " * GAP).join(padded).rstrip())
+    return lines
