@@ -146,7 +146,8 @@ def scw_phrases() -> Iterator[str]:
     own = report("scw/reference")
     leaning = verdicts.count_leaning(own.judgements, own.headline)
     reproduced = verdicts.count(own.judgements, own.headline)[verdicts.REPRODUCED]
-    yield f"Of the {reproduced} reproduced mistake rates, {leaning} only by our larger deviation"
+    weak = f"{leaning} only because our standard deviation is larger"
+    yield f"Of the {reproduced} reproduced mistake rates, {weak}"
     grid = frame("scw/grid").query("dataset == 'synthetic' and label == 'scw1'")
     yield f"SCW-I has {rate(grid['mistake_rate'].mean(), 4)} there"
     yield f"its {grid['updates'].mean():.0f} updates still differ"
@@ -203,7 +204,7 @@ def cw_headline() -> str:
     found = papers()["cw2012"]
     [quantity] = found.counts
     control = words.describe_control(found.controls[quantity])
-    lines = [f"**{words.summary(found.judgements, quantity)}; {control}**"]
+    lines = [f"**{words.summary(found.judgements, quantity)}. {control}**"]
     return bullets([*lines, words.describe_identification(found.identification)])
 
 
@@ -700,7 +701,7 @@ def tutorial_phrases() -> Iterator[str]:
     own = report("scw/reference")
     for quantity in own.judged:
         line = words.summary(own.judgements, quantity)
-        yield from re.split(r" \(\d+ only by our larger deviation\), ", line)
+        yield from re.split(r" \(\d+ only because our standard deviation is larger\), ", line)
 
 
 #: The phrases that a page must contain, line breaks aside.

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.analysis.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
+from olbench.analysis.claims import OUTCOMES
 from olbench.errors import UserError, count, list_some
 from olbench.records.container import is_bundle
 from olbench.records.shipped import REFERENCE
@@ -23,21 +23,17 @@ NAMED = 2
 RANKED = 8
 #: The fewest rows of a table, however low the terminal, and the lines around them: title, headings, note.
 FEWEST, AROUND = 5, 8
-CLAIMS = {
-    HOLDS: ("holds", "hold"),
-    PARTLY: ("holds partly", "hold partly"),
-    UNCLEAR: ("is not significant", "are not significant"),
-    REVERSED: ("is reversed", "are reversed"),
-    OPEN: ("is not decided", "are not decided"),
-}
+CLAIMS = dict(
+    zip(OUTCOMES, ("hold", "hold partly", "not significant", "reversed", "not decided"), strict=True)
+)
 
 
 def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list[Part]:
     headlines = headline_lines(report, report.made[:10], NAMED)
     if report.claims:
         counts = Counter(claim.verdict for claim in report.claims)
-        words = [f"{counts[each]} {CLAIMS[each][counts[each] > 1]}" for each in CLAIMS if counts[each]]
-        headlines.append(f"Of {count(len(report.claims), 'claim')} of the paper, {', '.join(words)}")
+        listed = ", ".join(f"{counts[each]} {name}" for each, name in CLAIMS.items() if counts[each])
+        headlines.append(f"Claims of the paper: {listed}")
     before = "\n".join(headlines)
     steps = next_steps(report, again)
     longest = max(len(command) for command, _ in steps)

@@ -54,7 +54,7 @@ def notes(setting: Setting) -> str:
     if setting.wide:
         words.append("by our spread")
     if setting.observed.broken:
-        words.append(f"BREAKDOWNS in {setting.observed.broken} of {setting.observed.permutations}")
+        words.append(f"breakdowns in {setting.observed.broken} of {setting.observed.permutations}")
     return f" ({', '.join(words)})" if words else ""
 
 

@@ -142,7 +142,8 @@ class Report:
 
     @property
     def verdict_lines(self) -> list[str]:
-        return list(filter(None, (*map(self.describe_verdicts, self.judged), self.elsewhere, *self.matches)))
+        matched = words.describe_identification(self.identification)
+        return list(filter(None, (*map(self.describe_verdicts, self.judged), self.elsewhere, matched)))
 
     @property
     def elsewhere(self) -> str:
@@ -152,14 +153,9 @@ class Report:
         verb = "number is" if len(absent) == 1 else "numbers are"
         return f"{len(absent)} {verb} on other data sets: `olbench summary`"
 
-    @property
-    def matches(self) -> list[str]:
-        joint = words.describe_joint(self.judgements, self.judged)
-        return list(filter(None, (joint, words.describe_identification(self.identification))))
-
     def describe_verdicts(self, quantity: Quantity) -> str:
         control = words.describe_control(self.controls[quantity])
-        return "; ".join(filter(None, (words.summary(self.judgements, quantity), control)))
+        return ". ".join(filter(None, (words.summary(self.judgements, quantity), control)))
 
     @cached_property
     def time_ratios(self) -> dict[tuple[str, str], float]:

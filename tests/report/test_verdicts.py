@@ -112,8 +112,8 @@ def test_a_verdict_that_rests_on_our_larger_deviation_is_marked():
     assert (wide.verdict, wide.leans, words.letter(wide)) == (REPRODUCED, True, "R°#")
     assert (narrow.verdict, narrow.leans, words.letter(narrow)) == (CLOSE, False, "c#")
     assert summary([wide, narrow], MISTAKE_RATE) == (
-        "1 of 2 mistake rates reproduced (1 only by our larger deviation, 1 on data of another size), "
-        "1 close, 0 differ"
+        "1 of 2 mistake rates reproduced (1 only because our standard deviation is larger, "
+        "1 on data of another size), 1 close, 0 differ"
     )
 
 

@@ -61,12 +61,12 @@ def quantity_cells(report: Report, entry: Entry) -> list[Any]:
 
 def flag_notes(report: Report) -> list[str]:
     """Return, by data set, whose trials are in doubt, such as for a numerical breakdown."""
-    flags = " or ".join(each.title.upper() for each in report.protocol.recorded if each.flag)
     found = []
     for dataset in report.results.datasets:
         flagged = [entry for entry in report.block(dataset) if entry.flagged]
         listed = ", ".join(f"{entry.label} in {entry.flagged} of {entry.done}" for entry in flagged)
-        found += [f"{flags} on {dataset}: {listed} {plural(report.results.numbered)}."] if flagged else []
+        lead, end = f"Numerical breakdowns on {dataset}:", plural(report.results.numbered)
+        found += [f"{lead} {listed} {end}."] if flagged else []
     return found
 
 
@@ -75,7 +75,7 @@ def flag_note(report: Report) -> str:
     first = next((entry for entry in report.rows if entry.flagged), None)
     if first is None:
         return ""
-    flags = f"{t.FLAG.strip()} {' '.join(flag_notes(report))} What follows one is a matter of rounding"
+    flags = f"{t.FLAG.strip()} {' '.join(flag_notes(report))} What follows a breakdown depends on rounding"
     return f"{flags}; `olbench verify RUN --trial {first.first_flagged}` says why."
 
 

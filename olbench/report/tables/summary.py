@@ -1,5 +1,6 @@
 """The summary: what was run, who won and how sure that is, and a paragraph for a paper."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -89,11 +90,11 @@ def winner_sentence(report: Report) -> str:
 
 
 def _rivals(report: Report, dataset: str) -> str:
-    """Return which algorithms are as good as the best of a data set, with the correction of Holm."""
+    """Return which algorithms the best of a data set does not beat, with the correction of Holm."""
     if dataset not in report.results.within or report.results.missing:
         return ""
     _, differences = report.results.within[dataset]
-    if all(each.p != each.p for each in differences):
+    if all(math.isnan(each.p) for each in differences):
         return "; one trial allows no test"
     tested = f"{words.name_test(report.results)}, with Holm's correction, 5%"
     equal = [each.label for each in differences if not each.adjusted <= LEVEL]

@@ -24,8 +24,8 @@ DEVIATION_NOTE = (
     "for other orders, but not for other parameters."
 )
 WRONG_NOTE = (
-    "Wrong: what the other learners of the run would reproduce in this row. With wrong learners: the "
-    "median and the range if every row of the paper gets the learner of another of its rows."
+    "Wrong: what the other learners of the run would reproduce in this row. Swapped at random: every row of "
+    "the paper gets the learner of another of its rows."
 )
 MATCHING_NOTE = (
     "Blind matching asks which learner of the run gives the printed means of a row the highest likelihood "
@@ -255,7 +255,7 @@ def evidence(report: Report) -> Iterator[Table]:
             more = [by_paper, sum(bool(each.is_same_mean) for each in own)] if has_deviations else []
             best = f"{row.others[row.best]:.0f} ({row.best})" if row.best else ""
             rows.append([row.row, row.total, row.reproduced, *more, row.median, best])
-        lines = [f"In all, {words.describe_control(found)}."] if found.deranged else []
+        lines = [f"{words.describe_control(found)}."] if found.deranged else []
         if quantity is shown[0][0]:
             lines += [WRONG_NOTE, *([DEVIATION_NOTE] if has_deviations else [])]
         extra = ("by the paper's", "same mean") if has_deviations else ()
