@@ -53,7 +53,7 @@ def test_notebooks_show_a_run_as_a_table(scw):
     assert html.count("<table") == 1
     assert html.count("<tr>") == 1 + len(scw.datasets)
     assert "12 data sets, 14 algorithms" in html
-    assert "Bold: the lowest mean mistake rate" in html
+    assert "Bold: best mistake rate in our run" in html
 
 
 def test_the_latex_of_a_table_compiles_and_has_the_layout_of_the_papers_table(scw, tmp_path):
@@ -81,7 +81,7 @@ def test_the_table_is_that_of_the_report(scw):
     assert olbench.plot.table(scw, "updates").best == frozenset()
     assert olbench.plot.table(scw, "ranking")["algorithm"][0] == "scw1"
     assert "measures no 'speed'" in refusal(olbench.plot.table, scw, "speed")
-    assert "does not apply" in refusal(olbench.plot.table, scw, "confusion")
+    assert "the report has no table 'confusion'" in refusal(olbench.plot.table, scw, "confusion")
 
 
 def test_curves_come_as_a_figure_or_in_given_axes(scw):

@@ -29,12 +29,9 @@ def comparison_document(runs: Sequence[Results]) -> Document:
     datasets = {dataset for dataset, _ in compared.rows}
 
     def parts() -> list[Part]:
-        return [
-            *side_by_side(compared),
-            *changes(compared),
-            *differences(compared),
-            *words.describe_left_out(compared),
-        ]
+        found = [*changes(compared), *differences(compared), *words.describe_left_out(compared)]
+        identical = all(map(compared.is_identical, range(1, len(compared.titles))))
+        return found if identical else [*side_by_side(compared), *found]
 
     def sections() -> list[Section]:
         found = [
@@ -60,14 +57,16 @@ def changes(compared: ComparedRuns) -> Iterator[Part]:
     """Return how many rows got better or worse; runs that are equal in every value are called identical."""
     rows = []
     for place, title in enumerate(compared.titles[1:]):
+        if compared.is_identical(place + 1):
+            yield f"{title} is identical to {compared.titles[0]}: every count of every trial is the same."
+            continue
         for quantity in compared.quantities:
             found = (each[place] for each in compared.changes[quantity.name].values())
             counts = Counter(each.outcome for each in found if each)
             rows.append((title, quantity.title, *(counts[name] for name in OUTCOMES)))
-        if compared.is_identical(place + 1):
-            yield f"{title} is identical to {compared.titles[0]}: every count of every trial is the same."
     shown = (*columns("run", "quantity"), *columns(*OUTCOMES, format=t.COUNT))
-    yield Table(f"Changes from {compared.titles[0]}", shown, rows)
+    if rows:
+        yield Table(f"Changes from {compared.titles[0]}", shown, rows)
 
 
 def differences(compared: ComparedRuns) -> Iterator[Part]:
@@ -88,7 +87,8 @@ def differences(compared: ComparedRuns) -> Iterator[Part]:
     rows += [(name, *values) for name, values in facts.items() if len(set(values)) > 1]
     if not words.config_differences(compared.runs):
         yield "The configs are the same."
-    yield Table("What differs between the runs", columns("key", *compared.titles), rows)
+    if rows:
+        yield Table("What differs between the runs", columns("key", *compared.titles), rows)
 
 
 def side_by_side(compared: ComparedRuns) -> Iterator[Table]:

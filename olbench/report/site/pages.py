@@ -206,9 +206,7 @@ def _algorithm_page(id: str, pairs: Pairs) -> str:
 
 def _results_table(run: SiteRun, id: str) -> Table:
     """Return the rows of one algorithm in the results of a run, with a command that runs a trial again."""
-    found, rows = find_table(run.report, "results"), []
-    assert found is not None
-    table = found.printed(t.PAPER)
+    table, rows = find_table(run.report, "results").printed(t.PAPER), []
     for y, entry in enumerate(run.report.rows):
         if entry.algorithm == id:
             key = entry.keys[int(entry.columns["number"][0])][:KEY]

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from olbench.analysis.stats import LEVEL
 from olbench.errors import count, list_some
 from olbench.report import table as t
 from olbench.report import words
+from olbench.report.figures.palette import display_name
 from olbench.report.model import Report
 from olbench.report.standings import standings, winners
 from olbench.report.table import Column, Table, capitalise, columns
@@ -20,6 +21,11 @@ from olbench.report.tables.results import PRINTED, is_time, name_of, quantity_co
 
 #: The most rows without all of their trials that are listed one by one.
 FEW = 12
+AS_GOOD = t.Format(
+    lambda labels: list_some(labels, 3),
+    "left",
+    on_paper=lambda labels: list_some([display_name(label) for label in labels], 3),
+)
 
 
 def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
@@ -65,14 +71,17 @@ def list_notices(report: Report) -> list[str]:
     )
 
 
-def winner_sentence(report: Report) -> str:
-    """Return who won and how sure that is: across data sets by ranks, on one by its trials."""
+def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
+    """Return who won, by how much and how sure that is: across data sets by ranks, on one by its trials."""
     headline, won, control = report.headline, winners(report), report.against_best
     lead = f"has the {headline.best} {headline.title} on"
     if len(won) == 1:
         [(best, _)] = won
-        mean = t.spread(headline).text(spread_of(best, headline))
-        return f"{best.label} {lead} {best.dataset}, {mean}{_rivals(report, best.dataset)}."
+        entries = {entry.label: entry for entry in report.results.contestants(best.dataset)}
+        ranked = [entries[each.label] for each in standings(report)]
+        means = [(each.label, t.spread(headline).text(spread_of(each, headline))) for each in ranked]
+        who = f"{name(best.label)} {lead} {best.dataset}, {means[0][1]}"
+        return f"{who}{_name_second(means, name)}{_rivals(report, best.dataset, name)}."
     if isinstance(control, str):
         wins = Counter(best.label for best, _ in won)
         most = max(wins.values(), default=0)
@@ -82,14 +91,20 @@ def winner_sentence(report: Report) -> str:
         if len(first) > 1:
             lead = f"each have the {headline.best} {headline.title} on"
         won_on = f"{most} of {count(len(won), 'data set')}"
-        return f"{list_some(first, 4)} {lead} {won_on}."
+        return f"{list_some(list(map(name, first)), 4)} {lead} {won_on}."
     worse = sum(test.significant for test in control.tests)
     rank, over = report.ranks[control.label], count(report.complete, "data set")
     others = f"{worse} of the {len(control.tests)} others rank significantly worse (Holm, 5%)"
-    return f"{control.label} has the best average rank by {headline.title}, {rank:.2f} over {over}; {others}."
+    ranks = [(each.label, f"{each.rank:.2f}") for each in standings(report) if each.rank is not None]
+    who = f"{name(control.label)} has the best average rank by {headline.title}, {rank:.2f} over {over}"
+    return f"{who}{_name_second(ranks, name)}; {others}."
 
 
-def _rivals(report: Report, dataset: str) -> str:
+def _name_second(ranked: Sequence[tuple[str, str]], name: Callable[[str], str]) -> str:
+    return f", before {name(ranked[1][0])} with {ranked[1][1]}" if len(ranked) > 1 else ""
+
+
+def _rivals(report: Report, dataset: str, name: Callable[[str], str]) -> str:
     """Return which algorithms the best of a data set does not beat, with the correction of Holm."""
     if dataset not in report.results.within or report.results.missing:
         return ""
@@ -97,7 +112,7 @@ def _rivals(report: Report, dataset: str) -> str:
     if all(math.isnan(each.p) for each in differences):
         return "; one trial allows no test"
     tested = f"{words.name_test(report.results)}, with Holm's correction, 5%"
-    equal = [each.label for each in differences if not each.adjusted <= LEVEL]
+    equal = [name(each.label) for each in differences if not each.adjusted <= LEVEL]
     if not equal:
         return f"; all others are significantly worse ({tested})"
     return f"; not significantly better than {list_some(equal, 4)} ({tested})"
@@ -166,7 +181,7 @@ def list_winners(report: Report) -> Table:
         quantity_column(headline),
         # Beside the winners, the paper's numbers say more than times do.
         *(replace(quantity_column(each), drop=t.COST) for each in times),
-        Column("as good", t.Format(lambda labels: list_some(labels, 3), "left"), t.DETAIL),
+        Column("as good", AS_GOOD, t.DETAIL),
         *(Column("paper", PRINTED, t.PAPER) for _ in judged),
     )
     note = f"As good: not significantly different from the best ({words.describe_test(report.results)})."
@@ -204,11 +219,11 @@ def in_words(report: Report) -> str | None:
             f"Across data sets, average ranks were compared by Friedman's test (chi-square "
             f"{found.statistic:.2f}, p = {found.p:.2g}) and with the best by z-tests, with Holm's correction."
         )
-    sentences.append(winner_sentence(report))
+    sentences.append(winner_sentence(report, display_name))
     wins = Counter(best.label for best, _ in won)
     if not isinstance(report.against_best, str):
         label, number = wins.most_common(1)[0]
-        sentences.append(f"{label} has the {report.headline.best} mean on {number} of them.")
+        sentences.append(f"{display_name(label)} has the {report.headline.best} mean on {number} of them.")
     versions = ", ".join(f"{name} {version}" for name, version in results.run.versions.items())
     sentences.append(f"Versions: {versions}.")
     return " ".join(filter(None, sentences))

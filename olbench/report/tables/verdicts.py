@@ -12,6 +12,7 @@ from olbench.errors import count
 from olbench.protocols.definition import find_quantity
 from olbench.report import table as t
 from olbench.report import words
+from olbench.report.figures.palette import display_name
 from olbench.report.model import Report
 from olbench.report.table import Column, Format, Spread, Table, capitalise, columns, mark
 from olbench.report.tables import table
@@ -40,6 +41,13 @@ CLAIMS_NOTE = (
     "out nor contradicts it significantly. Reversed: the opposite is significant on at least half of the "
     "data sets, and on more than the claim is true on. Tests are conditional on each data set, and not "
     "corrected for their number."
+)
+
+
+#: How many numbers a wrong learner reproduces, and which one.
+MOST_WRONG = Format(
+    lambda best: f"{best[0]:.0f} ({best[1]})",
+    on_paper=lambda best: f"{best[0]:.0f} ({display_name(best[1])})",
 )
 
 
@@ -253,7 +261,7 @@ def evidence(report: Report) -> Iterator[Table]:
             own = [each for each in judgements if each.algorithm == row.row]
             by_paper = sum(each.by_paper == REPRODUCED for each in own)
             more = [by_paper, sum(bool(each.is_same_mean) for each in own)] if has_deviations else []
-            best = f"{row.others[row.best]:.0f} ({row.best})" if row.best else ""
+            best = (row.others[row.best], row.best) if row.best else None
             rows.append([row.row, row.total, row.reproduced, *more, row.median, best])
         lines = [f"{words.describe_control(found)}."] if found.deranged else []
         if quantity is shown[0][0]:
@@ -266,7 +274,7 @@ def evidence(report: Report) -> Iterator[Table]:
                 *columns("compared", "reproduced", format=t.COUNT),
                 *columns(*extra, format=t.COUNT, drop=t.DETAIL),
                 Column("wrong, median", Format(lambda value: f"{value:.1f}".removesuffix(".0"))),
-                Column("wrong, best", t.RIGHT),
+                Column("wrong, best", MOST_WRONG),
             ),
             rows,
             " ".join(lines),
