@@ -89,6 +89,5 @@ def figures_of(report: Report) -> Figures:
 
 
 def find_table(report: Report, id: str) -> Table | None:
-    """Return the first table that a function makes for a report."""
     REGISTRY.load()
     return next((part for part in REGISTRY[id].parts(report) if isinstance(part, Table)), None)
