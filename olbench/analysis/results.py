@@ -546,8 +546,7 @@ def load_results(
     if trust_plugins:
         trust(folder)
     run = read_run(folder)
-    if measures:
-        run = _with_measures(run, measures)
+    run = _with_measures(run, measures) if measures else run
     with pause_collector():
         columns = read_columns(run, is_kept=not measures)
     specs = run.config.algorithms
@@ -577,9 +576,7 @@ def drift_rows(entries: Iterable[Entry]) -> list[int]:
 
 
 def _is_single(entry: Entry, needed: str) -> bool:
-    if entry.planned != 1 or entry.done != 1:
-        return False
-    stored = entry.columns["arrays"][0]
+    stored = entry.columns["arrays"][0] if entry.planned == entry.done == 1 else None
     return isinstance(stored, dict) and needed in stored
 
 

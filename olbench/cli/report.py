@@ -12,7 +12,7 @@ from olbench.cli import flags
 from olbench.cli.flags import OUTPUT, PATH, TRUST, choice_flag, format_flag, names_flag, plugin_flag
 from olbench.cli.output import choose_run, deliver, render, render_parts, say, screen_size
 from olbench.errors import UserError, count
-from olbench.report.outputs import OUTPUTS
+from olbench.report.formats import OUTPUTS
 
 if TYPE_CHECKING:
     from olbench.report.model import Report

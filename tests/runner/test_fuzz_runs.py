@@ -32,8 +32,8 @@ from olbench.records.record import RecordError, read_line
 from olbench.records.trial import Trial
 from olbench.report import regression
 from olbench.report.document import report_document
+from olbench.report.formats import OUTPUTS
 from olbench.report.model import make_report
-from olbench.report.outputs import OUTPUTS
 from olbench.structs import from_plain
 from tests.changes import ODD, changed_tree, damaged, examples, expect_sentence
 from tests.report.editing import seal

@@ -13,7 +13,6 @@ from olbench.report import table as t
 from olbench.report import words
 from olbench.report.figures.palette import display_name
 from olbench.report.model import Report
-from olbench.report.standings import standings, winners
 from olbench.report.table import Column, Table, capitalise, columns
 from olbench.report.tables import table
 from olbench.report.tables.facts import changed_settings
@@ -37,13 +36,12 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     settings = changed_settings(report)
     protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
-    notes = (
-        marked,
-        *list_gaps(report, few),
-        capitalise(words.describe_lacking(results)),
-        words.describe_twins(results),
-    )
+    notes = (marked, *list_gaps(report, few), *_list_remarks(report))
     return list(filter(None, [run, protocol, winner_sentence(report), *notes, *report.verdict_lines]))
+
+
+def _list_remarks(report: Report) -> tuple[str, str]:
+    return capitalise(words.describe_lacking(report.results)), words.describe_twins(report.results)
 
 
 def list_gaps(report: Report, few: int = FEW) -> list[str]:
@@ -62,23 +60,18 @@ def list_gaps(report: Report, few: int = FEW) -> list[str]:
 
 def list_notices(report: Report) -> list[str]:
     """Return what qualifies the results: missing trials and measures, equal algorithms, guessing."""
-    results, gaps = report.results, "\n".join(list_gaps(report))
     guesses = words.describe_guesses(report.guesses, report.headline)
-    return list(
-        filter(
-            None, (gaps, capitalise(words.describe_lacking(results)), words.describe_twins(results), guesses)
-        )
-    )
+    return list(filter(None, ("\n".join(list_gaps(report)), *_list_remarks(report), guesses)))
 
 
 def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
     """Return who won, by how much and how sure that is: across data sets by ranks, on one by its trials."""
-    headline, won, control = report.headline, winners(report), report.against_best
+    headline, won, control = report.headline, report.winners, report.against_best
     lead = f"has the {headline.best} {headline.title} on"
     if len(won) == 1:
         [(best, _)] = won
         entries = {entry.label: entry for entry in report.results.contestants(best.dataset)}
-        ranked = [entries[each.label] for each in standings(report)]
+        ranked = [entries[each.label] for each in report.standings]
         means = [(each.label, t.spread(headline).text(spread_of(each, headline))) for each in ranked]
         who = f"{name(best.label)} {lead} {best.dataset}, {means[0][1]}"
         return f"{who}{_name_second(means, name)}{_rivals(report, best.dataset, name)}."
@@ -86,16 +79,14 @@ def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
         wins = Counter(best.label for best, _ in won)
         most = max(wins.values(), default=0)
         first = [label for label, number in wins.items() if number == most]
-        if not first:
-            return ""
         if len(first) > 1:
             lead = f"each have the {headline.best} {headline.title} on"
-        won_on = f"{most} of {count(len(won), 'data set')}"
-        return f"{list_some(list(map(name, first)), 4)} {lead} {won_on}."
+        who = list_some([name(label) for label in first], 4)
+        return f"{who} {lead} {most} of {count(len(won), 'data set')}." if first else ""
     worse = sum(test.significant for test in control.tests)
     rank, over = report.ranks[control.label], count(report.complete, "data set")
     others = f"{worse} of the {len(control.tests)} others rank significantly worse (Holm, 5%)"
-    ranks = [(each.label, f"{each.rank:.2f}") for each in standings(report) if each.rank is not None]
+    ranks = [(each.label, f"{each.rank:.2f}") for each in report.standings if each.rank is not None]
     who = f"{name(control.label)} has the best average rank by {headline.title}, {rank:.2f} over {over}"
     return f"{who}{_name_second(ranks, name)}; {others}."
 
@@ -142,7 +133,7 @@ def summary(report: Report) -> str:
 @table("Ranking", 12)
 def ranking(report: Report) -> Table | None:
     """Return all algorithms, the best first: by mean ranks, or by the measure on one data set."""
-    won, ranked = winners(report), standings(report)
+    won, ranked = report.winners, report.standings
     if len(ranked) < 2 or not won:
         return None
     headline, numbers = report.headline, [*enumerate(ranked, 1)]
@@ -153,7 +144,7 @@ def ranking(report: Report) -> Table | None:
             for place, each in numbers
         ]
         shown: tuple[Column, ...] = (quantity_column(headline),)
-        note = f"* or bold: {words.describe_best(report.results)}"
+        note = words.describe_bold(report.results)
     else:
         rows = [(place, each.label, each.rank, each.wins, each.among_best) for place, each in numbers]
         shown = (Column("mean rank", t.number(2)), *columns("best on", "among the best", format=t.COUNT))
@@ -171,7 +162,7 @@ def list_winners(report: Report) -> Table:
     alone = all(entry.exclusive for entry in report.rows)
     times = [each for each in report.protocol.quantities if alone and is_time(each)]
     judged = [headline] if report.judgements else []
-    for best, equals in winners(report):
+    for best, equals in report.winners:
         numbers = [spread_of(best, each) for each in (headline, *times)]
         printed = [report.judgements_of(best).get(each.name) for each in judged]
         rows.append((best.dataset, name_of(best), *numbers, equals, *printed))
@@ -196,7 +187,7 @@ def best_on_each(report: Report) -> Table | None:
 @table("In words", 16)
 def in_words(report: Report) -> str | None:
     """Return a paragraph to paste into a paper."""
-    results, won = report.results, winners(report)
+    results, won = report.results, report.winners
     if not won or results.missing:
         return None
     titles = list(dict.fromkeys(title_of(entry.algorithm) for entry in results.entries))
@@ -214,15 +205,14 @@ def in_words(report: Report) -> str | None:
             f"by the {words.name_test(results)}, with Holm's correction, at the 5% level."
         )
     if not isinstance(report.across, str):
-        found = report.across
+        friedman = f"chi-square {report.across.statistic:.2f}, p = {report.across.p:.2g}"
         sentences.append(
-            f"Across data sets, average ranks were compared by Friedman's test (chi-square "
-            f"{found.statistic:.2f}, p = {found.p:.2g}) and with the best by z-tests, with Holm's correction."
+            f"Across data sets, average ranks were compared by Friedman's test ({friedman}) and with the "
+            "best by z-tests, with Holm's correction."
         )
     sentences.append(winner_sentence(report, display_name))
-    wins = Counter(best.label for best, _ in won)
     if not isinstance(report.against_best, str):
-        label, number = wins.most_common(1)[0]
+        label, number = Counter(best.label for best, _ in won).most_common(1)[0]
         sentences.append(f"{display_name(label)} has the {report.headline.best} mean on {number} of them.")
     versions = ", ".join(f"{name} {version}" for name, version in results.run.versions.items())
     sentences.append(f"Versions: {versions}.")
