@@ -20,11 +20,11 @@ from olbench.protocols import Protocol, recorded
 from olbench.protocols.definition import Cell, Known
 from olbench.records import ledger, provenance
 from olbench.records.quantities import Quantity
+from olbench.records.record import FORMAT
 from olbench.records.trial import Record
 
 Row = dict[str, Any]
 NAME = "baseline"
-VERSION = 2
 
 
 def _read_numbers(node: structs.Node, name: str) -> list[float]:
@@ -69,11 +69,11 @@ class Baseline:
     versions: Annotated[Mapping[str, str], structs.mapping(structs.any_text)] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        head: dict[str, Any] = {"version": VERSION, "protocol": self.protocol, "seed": self.seed}
+        head: dict[str, Any] = {"format": FORMAT, "protocol": self.protocol, "seed": self.seed}
         return {**head, "versions": dict(self.versions)}
 
 
-KEYS = (*structs.make_keys({"version": structs.whole(1)}), *structs.keys_of(Baseline))
+KEYS = (*structs.make_keys({"format": structs.whole(1)}), *structs.keys_of(Baseline))
 
 
 def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
@@ -126,9 +126,9 @@ def read_baseline(path: Path) -> Baseline:
         given = structs.read_keys(KEYS, structs.Node(known, NAME, root.keys), "the file")
     except UserError as error:
         raise UserError(f"{path} is not a baseline: {error}; write a new one with --update") from None
-    if (version := given.pop("version")) != VERSION:
+    if (found := given.pop("format")) != FORMAT:
         raise UserError(
-            f"{path} has version {version}, and this olbench reads version {VERSION}; write a new one with "
+            f"{path} has format {found}, and this olbench reads format {FORMAT}; write a new one with "
             "--update"
         )
     return Baseline(**given)

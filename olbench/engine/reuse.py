@@ -15,7 +15,6 @@ from olbench.records import ledger
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
 from olbench.records.compare import compare_records
-from olbench.records.container import name_of
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
 
@@ -41,7 +40,7 @@ class OtherRun:
         about = ("versions", "commit", "dirty", "machine", "start", "end")
         said = {name: getattr(self.run, name) for name in about}
         digest = digest_records(self.records.values())
-        own = {"name": name_of(self.folder), "run": digest, "trials": len(self.records), **said}
+        own = {"name": self.folder.name, "run": digest, "trials": len(self.records), **said}
         return [own, *self.run.reused]
 
 

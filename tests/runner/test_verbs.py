@@ -38,7 +38,7 @@ def test_check_says_what_changed_and_by_how_much(here, baseline):
     assert here(*words, 0.001)[0] == 1
 
 
-HEAD, SEED = '{"version": 2, "protocol": "online", "versions": {}, ', '"seed": 3, '
+HEAD, SEED = '{"format": 2, "protocol": "online", "versions": {}, ', '"seed": 3, '
 EMPTY = f'{HEAD}{SEED}"rows": []}}'
 
 

@@ -31,12 +31,12 @@ from olbench.data.spec import DatasetSpec
 from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
+from olbench.files import cache_folder, write_text
 from olbench.learners.passes import StoppedError
 from olbench.plugins import REGISTRIES
 from olbench.protocols import get_protocol
 from olbench.protocols.parts import InParts, fold
 from olbench.records import provenance
-from olbench.records.container import keep_plugin
 from olbench.records.trial import Outcome, Record, Trial, code_of
 
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
@@ -243,7 +243,8 @@ def _load_plugins(plugins: Sequence[Mapping[str, str]]) -> None:
         for digest in _loaded.keys() - wanted.keys():
             _unload(_loaded.pop(digest))
         for digest in wanted.keys() - _loaded.keys():
-            path = keep_plugin(wanted[digest]["name"], digest, wanted[digest]["content"].encode())
+            path = cache_folder().resolve() / "plugins" / digest[:16] / wanted[digest]["name"]
+            write_text(path, wanted[digest]["content"])
             load_plugin(path)
             _loaded[digest] = next(name for name, each in sys.modules.items() if _file_of(each) == str(path))
 
