@@ -75,7 +75,7 @@ def test_an_edited_record_is_refused_with_its_line_and_the_remedy(tmp_path):
 
 def test_the_last_record_of_a_trial_counts_in_memory_and_on_disk(tmp_path):
     """A trial that counts something else when timed alone stays failed when the ledger is read again."""
-    failed = {**RECORD, "status": "failed", "timing": "exclusive", "error": "measured alone, mistakes is 8"}
+    failed = {**RECORD, "status": "failed", "timing": "exclusive", "error": "run again, mistakes is 8"}
     with ledger.open_ledger(tmp_path) as book:
         book.append({**RECORD, "timing": "shared"})
         book.append(failed)

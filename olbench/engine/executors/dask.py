@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from olbench.data.transfer import pack
+from olbench.engine.attempt import fail
 from olbench.engine.executors import executor, worker
-from olbench.engine.executors.local import fail, order_by_cost
+from olbench.engine.executors.local import order_by_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
 from olbench.records.trial import Record, Trial

@@ -29,7 +29,8 @@ from olbench.data.dataset import Dataset
 from olbench.data.source import Source
 from olbench.data.spec import DatasetSpec
 from olbench.data.transfer import OtherDataError, find_data, receive
-from olbench.engine.executors.local import attempt, warm_up
+from olbench.engine.attempt import attempt
+from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.files import cache_folder, write_text
 from olbench.learners.passes import StoppedError
