@@ -83,7 +83,7 @@ ROW = f'{NAMES}, "fingerprint": "f"'
 
 
 @for_each(("content", "message"), [
-        (None, "there is no baseline base.json; write one with --update"),
+        (None, "cannot read the baseline base.json: No such file or directory; write one with --update"),
         ("[]", "base.json is not a baseline: baseline: the file must be a mapping, not a list; write a new "
          "one with --update"),
         ("{", "base.json is not a baseline; write a new one with --update"),
