@@ -93,7 +93,7 @@ def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> A
     worker = f"{stop.worker.address} on {socket.gethostname()}"
     try:
         trial = _make_ready(json.loads(text), parcel)
-    except (_RefusalError, OtherDataError) as error:
+    except _RefusalError as error:
         return {"worker": worker, "refused": str(error)}
     if trial is None:
         return {"worker": worker, "needs_data": True}
@@ -211,9 +211,12 @@ def _open_source(message: Mapping[str, Any], parcel: Dataset | None = None) -> S
     with _lock:
         source = _sources.get((spec, wanted))
         if source is None:
-            data = find_data(spec, name, wanted)
-            if data is None and parcel is not None:
-                data = receive(wanted, parcel)
+            data = None if parcel is None else receive(wanted, parcel)
+            if data is None:
+                with suppress(
+                    OtherDataError
+                ):  # another file of the same name; the client sends the right one
+                    data = find_data(spec, name, wanted)
             if data is None:
                 return None
             source = _sources[spec, wanted] = Source(spec, replace(data, name=name), can_reload=False)
