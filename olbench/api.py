@@ -16,11 +16,10 @@ from olbench.analysis import check as regression
 from olbench.analysis.check import Baseline, baseline_of
 from olbench.analysis.published import load_paper
 from olbench.data.source import Source, find_sources
-from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
 from olbench.engine.compiling import check_rules, compile_ahead
 from olbench.engine.executors.local import Executor, default_jobs
-from olbench.engine.notebook import is_notebook
+from olbench.engine.progress import is_notebook
 from olbench.engine.reuse import OtherRun, open_runs
 from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.errors import UserError
@@ -134,13 +133,11 @@ def complete(
     executor: Executor | None = None, reuse: Sequence[OtherRun] = (),
 ) -> Run:  # fmt: skip
     with open_run(folder, cells, jobs, quiet=quiet, timing=timing, executor=executor, reuse=reuse) as started:
-        with show_activity(quiet) as activity:
-            compile_ahead(cells, jobs, started.stop, activity.say)
-            activity.say("preparing the trials")
-            started.copy_reused()
-            started.has_work = started.missing or not (started.stop.is_set() or started.is_described)
+        compile_ahead(cells, jobs, started.stop, started.progress.say)
+        started.progress.say("preparing the trials")
+        started.copy_reused()
+        started.has_work = started.missing or not (started.stop.is_set() or started.is_described)
         if started.has_work and not started.stop.is_set():  # the planning of many trials may be stopped too
-            started.write()
             started.complete(record=True)
             started.write(end=None if started.stop.is_set() else run_file.now())
     return started
@@ -149,8 +146,7 @@ def complete(
 def measure(plan: Plan, quiet: bool = True) -> tuple[Run, Baseline]:
     with TemporaryDirectory(prefix="olbench-check-") as folder:
         with open_run(Path(folder), plan.cells, plan.jobs, quiet=quiet) as started:
-            with show_activity(quiet) as activity:
-                compile_ahead(plan.cells, plan.jobs, started.stop, activity.say)
+            compile_ahead(plan.cells, plan.jobs, started.stop, started.progress.say)
             started.complete()
         if started.stop.is_set():
             raise KeyboardInterrupt

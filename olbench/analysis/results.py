@@ -27,7 +27,7 @@ from olbench.protocols.sizes import scratch_bytes
 from olbench.protocols.specs import Experiment
 from olbench.records import run_file
 from olbench.records.arrays import read_array
-from olbench.records.container import name_of, trust
+from olbench.records.container import trust
 from olbench.records.quantities import (
     EPOCHS,
     SECONDS,
@@ -192,7 +192,7 @@ class Results:
     def name(self) -> str:
         """The name of the folder or bundle, or of its parent for results that ship."""
         folder = self.folder.resolve()
-        name = folder.parent.name if folder.name == REFERENCE else name_of(folder)
+        name = folder.parent.name if folder.name == REFERENCE else folder.name
         # The bytes of a file name need not be valid Unicode; those of a report must.
         return name.encode(errors="replace").decode()
 

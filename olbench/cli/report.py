@@ -76,7 +76,7 @@ def command(
     from olbench.analysis.claims import expected_text
     from olbench.analysis.results import load_results, newest
     from olbench.records.container import is_bundle, trust
-    from olbench.records.shipped import is_shipped
+    from olbench.records.shipped import find_run, is_shipped
     from olbench.report.comparison import comparison_document
     from olbench.report.document import report_document, table_document
     from olbench.report.model import make_report, select_rows
@@ -84,7 +84,7 @@ def command(
     for path in plugins:
         load_plugin(path)
     for folder in folders if trust_plugins else ():
-        trust(folder)
+        trust(find_run(folder))
     names = {"measures": measures, "algorithms": algorithms, "datasets": datasets, "highlight": highlight}
     if len(folders) > 1:
         if any(names.values()) or table or figures or everything or strict or write_expected:
@@ -101,7 +101,7 @@ def command(
         )
     folder = choose_run(folders[0]) if folders else newest(Path("results"))
     if everything and is_bundle(folder):
-        raise UserError(f"--all writes to DIR/report, and {folder} is a file; use --format and --output")
+        raise UserError(f"--all writes to DIR/report, and {folders[0]} is a file; use --format and --output")
     report = make_report(folder, measures)
     if (strict or write_expected) and (algorithms or datasets):
         raise UserError("expected verdicts are about the whole run; leave out --algorithms and --datasets")

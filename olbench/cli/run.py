@@ -94,8 +94,8 @@ def command(
     """
     from olbench import api
     from olbench.data.readers.compressed import STDIN, base_name, show_path
-    from olbench.engine.activity import show_activity
     from olbench.engine.executors import open_executor
+    from olbench.engine.progress import show_progress
     from olbench.memory import limit_memory, parse_size
 
     if cluster and timing == "exclusive":
@@ -110,8 +110,8 @@ def command(
         raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
     if stream and is_config(what):
         raise UserError(CONFIG_HAS_KEYS)
-    with show_activity(quiet) as activity:
-        activity.say(f"reading {show_path(what)}")
+    with show_progress(quiet) as progress:
+        progress.say(f"reading {show_path(what)}")
         config = read(what, algorithms, covariance, positive, overrides, plugins, given)
     with limit_memory(parse_size(memory) if memory else None):
         # A data file keeps its extension: my.yaml is not my.libsvm.
@@ -119,11 +119,11 @@ def command(
         folder = out or Path("results") / name
         if not is_config(what):
             config = add_earlier(config, folder)
-        with show_activity(quiet) as activity:
+        with show_progress(quiet) as progress:
             # A cluster has its own memory.
             plan = api.plan(
                 config, jobs, skip_missing, limited=cluster is None, folder=folder, reuse=reuse,
-                say=activity.say,
+                say=progress.say,
             )  # fmt: skip
         # Say how the user's own data was read, and above all what became +1.
         for source in () if quiet else plan.sources:

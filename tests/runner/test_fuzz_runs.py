@@ -218,8 +218,7 @@ ROWS = [
     for dataset in ("breast-cancer", "synthetic") for algorithm in ("arow", "scw1")
 ]  # fmt: skip
 BASELINE = {
-    "version": 2, "protocol": "online", "seed": 3, "versions": {"numpy": "2.0"}, "processor": "p",
-    "pace": 0.001, "rows": ROWS,
+    "format": 2, "protocol": "online", "seed": 3, "versions": {"numpy": "2.0"}, "rows": ROWS,
 }  # fmt: skip
 TEXT = json.dumps(BASELINE, indent=1).encode()
 CHANGED = changed_tree(BASELINE) | changed_tree(BASELINE).flatmap(changed_tree)
