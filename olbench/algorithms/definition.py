@@ -6,7 +6,8 @@ The same decorators serve the built-in files in this folder and a user's own fil
 import dis
 import math
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pkgutil import resolve_name
@@ -117,7 +118,7 @@ class Definition:
 
     id: str
     title: str
-    #: "first", "second", "baseline", "object", "batch", or a family whose learner registers by this name.
+    #: "first", "second", "compiled", "baseline", "object", "batch", or a family whose learner registers by it.
     order: str
     source: str
     parameters: tuple[Parameter, ...] = ()
@@ -148,6 +149,8 @@ class Definition:
     takes: tuple[str, ...] = ()
     #: The numba signature of its rule as "module:name", for a family of its own.
     signature: str = ""
+    #: Whether it sets weights to exactly zero, so that those left are counted.
+    sparsifies: bool = False
     #: Whether a round takes many times as long as its margin.
     slow: bool = False
     estimator: Estimator = Estimator()
@@ -323,16 +326,21 @@ class Definition:
         return self._compile(PAIR_RULE, self.pair)
 
     def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
-        from numba.core.errors import NumbaError
-
         from olbench.kernels import compile
 
         if rule is None:
             raise TypeError(f"{self.id} is an object, not a rule")
-        try:
-            # Without bounds checks, a wrong index would read stray memory and give a plausible rate.
-            how = {"boundscheck": True} if self.is_own else {}
+        # Without bounds checks, a wrong index would read stray memory and give a plausible rate.
+        how = {"boundscheck": True} if self.is_own else {}
+        with self.explain_errors():
             return compile.rule(signature, rule, **how)
+
+    @contextmanager
+    def explain_errors(self) -> Iterator[None]:
+        from numba.core.errors import NumbaError
+
+        try:
+            yield
         except NumbaError as error:
             line, reason = _find_cause(str(error))
             place = f"{self.file}:{line}" if line else self.file

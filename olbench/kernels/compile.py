@@ -18,6 +18,7 @@ from numba import boolean, float64, int64, types, uint32, void
 
 from olbench.errors import UserError
 from olbench.kernels.helpers import Function, Helper
+from olbench.kernels.helpers import inlined as inlined
 from olbench.kernels.places import COMPILED_HERE, use_own_cache
 
 if numba.config.DISABLE_JIT:
@@ -55,15 +56,6 @@ PAIR_RULE = types.UniTuple(float64, 2)(float64, float64, float64, READ_1D)
 BASELINE_RULE = float64(int64, int64, float64, READ_1D)
 #: The rule of an algorithm by its order.
 RULES = {"first": FIRST_ORDER_RULE, "second": SECOND_ORDER_RULE, "baseline": BASELINE_RULE}
-
-
-def inlined(function: Function) -> Function:
-    """Compile a function that kernels call in every round; it may neither make nor return an array.
-
-    The caller holds a reference to every array, so none is counted here: counting would take longer than a
-    short round. The code becomes part of the caller, which keeps the fields of arrays in registers.
-    """
-    return cast(Function, Helper(function, forceinline=True, _nrt=False))
 
 
 class LazyKernel(Helper):

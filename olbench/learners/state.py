@@ -5,6 +5,7 @@ with the arrays of every algorithm in every form.
 """
 
 from olbench.algorithms.algorithm import Algorithm
+from olbench.algorithms.compiled import CompiledDefinition
 from olbench.kernels.sizes import BLOCKED_FROM, TILE, choose_depth, count_blocks, count_columns, spread_rows
 
 
@@ -14,6 +15,8 @@ def count_state_bytes(algorithm: Algorithm, d: int, classes: int = 1) -> int | N
     None for a Python object, another family and a kernel, whose state depends on more than its form.
     """
     definition = algorithm.definition
+    if isinstance(definition, CompiledDefinition):
+        return 8 * classes * definition.count_numbers(d)
     if definition.order not in ("first", "second", "baseline") or algorithm.kernel is not None:
         return None
     if classes > 1 and algorithm.multiclass == "native":
