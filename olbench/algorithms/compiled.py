@@ -76,7 +76,8 @@ class CompiledDefinition(Definition):
 
         self.check()
         shapes = {name: shape for name, (shape, _) in self.arrays.items()}
-        digest = hashlib.sha256(self._source + repr(shapes).encode()).hexdigest()[:16]
+        # What numba keeps names the module too, and that of a user's file depends on its path.
+        digest = hashlib.sha256(self._source + repr((self.module, shapes)).encode()).hexdigest()[:16]
         loop = bind(f"run_{digest}", shapes, *self._functions, is_kept=Path(self.file).is_file())
         with self.explain_errors():
             loop.warm_up()
@@ -149,8 +150,7 @@ def compiled_learner(
     numba compiles both functions into one loop. They cannot make arrays: declare those that they need. Use
     `olbench.dot` and `olbench.add` for sums over a row; they are as fast as the built-in loops.
 
-    Further keywords are the fields of Definition: parameters, constants, traits, sparsifies (it sets weights
-    to zero, so their number is recorded).
+    Further keywords are the fields of Definition: parameters, constants, traits and version.
     """
 
     def define(owner: type) -> CompiledDefinition:

@@ -118,7 +118,7 @@ class Definition:
 
     id: str
     title: str
-    #: "first", "second", "compiled", "baseline", "object", "batch", or a family whose learner registers by it.
+    #: "first", "second", "compiled", "baseline", "object", "batch", or another family.
     order: str
     source: str
     parameters: tuple[Parameter, ...] = ()
@@ -149,8 +149,6 @@ class Definition:
     takes: tuple[str, ...] = ()
     #: The numba signature of its rule as "module:name", for a family of its own.
     signature: str = ""
-    #: Whether it sets weights to exactly zero, so that those left are counted.
-    sparsifies: bool = False
     #: Whether a round takes many times as long as its margin.
     slow: bool = False
     estimator: Estimator = Estimator()
@@ -371,7 +369,8 @@ REGISTRY: Registry[Definition] = Registry(
     group="olbench.algorithms",
     first=(
         "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
-        "sop", "iellip", "cw", "nherd", "arow", "scw", "baselines", "batch",
+        "adagrad", "ftrl", "sparse", "adam",
+        "sop", "iellip", "ons", "cw", "nherd", "arow", "scw", "baselines", "batch",
     ),
 )  # fmt: skip
 

@@ -23,10 +23,10 @@ from olbench.kernels.compile import (
     LazyKernel,
     inlined,
 )
-from olbench.kernels.counters import EFFECTIVE, ROUNDS, UNLEARNED, UPDATES
+from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.first_order import add_row
 from olbench.kernels.helpers import Helper
-from olbench.kernels.margins import count_round, is_lost, is_unlearned
+from olbench.kernels.margins import count_breakdown, is_usable, keep_margin, read_counts, write_counts
 from olbench.kernels.rows import open_rows, read_round
 
 #: The types of arrays by their declared shapes.
@@ -35,12 +35,12 @@ SHAPES = {"d": WRITE_1D, "d x d": WRITE_2D, "1": WRITE_1D}
 
 @inlined
 def dot(vector, columns, values):
-    return row_kernels.dot(vector, columns, 0, values, 0, columns.size)
+    return row_kernels.dot(vector, columns, 0, values, 0, values.size)
 
 
 @inlined
 def add(vector, columns, values, step):
-    add_row(vector, step, columns, 0, values, 0, columns.size)
+    add_row(vector, step, columns, 0, values, 0, values.size)
 
 
 # What a learner brings; `bind` puts it into copies of the functions below.
@@ -63,16 +63,32 @@ def run(_, p, rows, y, order, arrays, counters, margins):
     """Run the examples of `order`; t counts the examples learnt, with the one that is next."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
+    # The counts stay in registers.
+    rounds, unlearned, updates, effective = read_counts(counters)
+    mistakes = positives = false_alarms = 0
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
-        t = counters[ROUNDS] - counters[UNLEARNED] + 1
+        t = rounds - unlearned + 1
         f = predict_row(arrays, columns, at, values, o, n, t, p)
-        count_round(counters, margins, entry, f, y[i])
-        if is_unlearned(entry) or is_lost(counters, entry, f, n, norms[i]):
+        if entry < ONLY_LEARN:
+            rounds += 1
+            keep_margin(margins, rounds, f, 0)
+            mistake = (f >= 0.0) != (y[i] > 0.0)
+            mistakes += mistake
+            positives += y[i] > 0.0
+            false_alarms += mistake and y[i] <= 0.0
+            unlearned += entry >= ONLY_PREDICT
+            if entry >= ONLY_PREDICT:
+                continue
+        else:
+            unlearned -= 1
+        if not is_usable(f, n, norms[i]):
+            count_breakdown(counters, entry, rounds)
             continue
         found = learn_row(arrays, columns, at, values, o, n, y[i], t, p)
-        counters[UPDATES] += found > 0
-        counters[EFFECTIVE] += found > 1
+        updates += found > 0
+        effective += found > 1
+    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
 
 
 def bind(

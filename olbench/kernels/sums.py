@@ -7,11 +7,11 @@ from olbench.kernels.helpers import deferred
 
 @deferred("olbench.kernels.compiled:dot")
 def dot(vector: Any, columns: Any, values: Any) -> float:
-    """Return the sum of vector[columns[k]] * values[k] over the entries of a row."""
-    return float(vector[columns] @ values)
+    """Return the sum of vector[columns[k]] * values[k]; with as many values as the vector has, of all."""
+    return float((vector if values.size == vector.size else vector[columns]) @ values)
 
 
 @deferred("olbench.kernels.compiled:add")
 def add(vector: Any, columns: Any, values: Any, step: float) -> None:
-    """Add step * values[k] to vector[columns[k]] for every entry of a row."""
-    vector[columns] += step * values
+    """Add step * values[k] to vector[columns[k]]; with as many values as the vector has, to all of it."""
+    vector[columns if values.size < vector.size else slice(None)] += step * values
