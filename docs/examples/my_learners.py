@@ -1,58 +1,60 @@
-"""Your own algorithms, by rules that see the label, keep numbers of their own and let Sigma forget."""
+"""Your own learners that are more than a rule: two functions over arrays that they declare."""
 
-from olbench import Parameter, second_order
+import math
 
-R = Parameter("r", 1.0, "regularisation, as in AROW", grid=(0.25, 1.0, 4.0))
+from olbench import Parameter, add, compiled_learner, dot
 
 
-@second_order(
+@compiled_learner(
+    "my-adagrad",
+    title="My AdaGrad",
+    source="Duchi, Hazan & Singer, JMLR 12 (2011)",
+    arrays={"w": "d", "squares": "d"},
+    parameters=(Parameter("rate", 0.1, "size of a step", grid=(0.01, 0.1, 1.0)),),
+)
+class MyAdaGrad:
+    """Divide the step of each weight by the root of its summed squared gradients."""
+
+    def score(arrays, columns, values, t, p):
+        return dot(arrays.w, columns, values)
+
+    def learn(arrays, columns, values, y, t, p):
+        if y * dot(arrays.w, columns, values) >= 1.0:
+            return 0
+        for k in range(columns.size):
+            j, gradient = columns[k], -y * values[k]
+            arrays.squares[j] += gradient * gradient
+            arrays.w[j] -= p[0] * gradient / math.sqrt(arrays.squares[j])
+        return 2
+
+
+@compiled_learner(
     "weighted-arow",
     title="AROW with class weights",
     source="docs/own-algorithm.md",
-    parameters=(R, Parameter("weight", 2.0, "of positive examples", grid=(1.0, 2.0, 4.0))),
-    state=(),
-)
-def weighted_arow(m, v, y, mistake, t, p, s):
-    """Multiply the loss of positive examples by `weight`."""
-    r = p[0] / p[1] if y > 0.0 else p[0]
-    loss = 1.0 - m
-    if loss <= 0.0:
-        return 0.0, 0.0, 0.0, 1.0
-    return loss, loss / (v + r), 1.0 / r, 1.0
-
-
-@second_order(
-    "drifting-arow",
-    title="AROW for drifts",
-    source="docs/own-algorithm.md",
+    arrays={"mu": "d", "sigma": ("d x d", 1.0), "z": "d"},
     parameters=(
-        R,
-        Parameter("memory", 0.98, "share that is kept while it forgets", high=1.0, closed="right"),
-        Parameter("usual", 0.2, "forget while mistakes are at least as frequent", closed="left"),
+        Parameter("r", 1.0, "regularisation, as in AROW", grid=(0.25, 1.0, 4.0)),
+        Parameter("weight", 2.0, "of positive examples", grid=(1.0, 2.0, 4.0)),
     ),
-    state=(0.0,),
 )
-def drifting_arow(m, v, y, mistake, t, p, s):
-    """Forget while mistakes are frequent; s[0] is their share lately."""
-    r, memory, usual = p[0], p[1], p[2]
-    s[0] += 0.02 * (mistake - s[0])
-    decay = memory if s[0] >= usual else 1.0
-    loss = 1.0 - m
-    if loss <= 0.0:
-        return 0.0, 0.0, 0.0, decay
-    return loss, loss / (v + r), 1.0 / r, decay
+class WeightedArow:
+    """Multiply the loss of positive examples by `weight`."""
 
+    def score(arrays, columns, values, t, p):
+        return dot(arrays.mu, columns, values)
 
-@second_order(
-    "adagrad",
-    title="AdaGrad",
-    source="Duchi, Hazan & Singer, JMLR 2011, with diagonal matrices",
-    parameters=(Parameter("eta", 0.1, "size of a step", grid=(0.01, 0.1, 1.0)),),
-    state=(),
-    root_step=True,
-)
-def adagrad(m, v, y, mistake, t, p, s):
-    """Descend along the hinge loss, where c is the square of its slope."""
-    if m >= 1.0:
-        return 0.0, 0.0, 0.0, 1.0
-    return 1.0 - m, p[0], 1.0, 1.0
+    def learn(arrays, columns, values, y, t, p):
+        loss = 1.0 - y * dot(arrays.mu, columns, values)
+        if loss <= 0.0:
+            return 0
+        mu, sigma, z = arrays.mu, arrays.sigma, arrays.z
+        for i in range(z.size):
+            z[i] = dot(sigma[i], columns, values)
+        beta = 1.0 / (dot(z, columns, values) + (p[0] / p[1] if y > 0.0 else p[0]))
+        add(mu, columns, z, loss * beta * y)
+        for i in range(z.size):
+            z[i] *= math.sqrt(beta)
+        for i in range(z.size):
+            add(sigma[i], columns, z, -z[i])
+        return 2 if columns.size else 1

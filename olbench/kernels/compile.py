@@ -46,8 +46,6 @@ ROWS = types.Tuple((READ_2D, READ_1D, READ_UINT32, READ_INT64, READ_1D, boolean)
 FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64, int64, int64, READ_1D)
 #: (m, v, mistake, t, p) -> (loss, alpha, c)
 SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64, READ_1D)
-#: (m, v, y, mistake, t, p, s) -> (loss, alpha, c, decay), of a rule that sees the label and keeps numbers s
-LABELLED_RULE = types.UniTuple(float64, 4)(float64, float64, float64, boolean, int64, READ_1D, WRITE_1D)
 #: (m, v, p) -> (loss, unit, A, b0, b1, K), the terms of the equation in olbench.kernels.exact
 EXACT_RULE = types.UniTuple(float64, 6)(float64, float64, READ_1D)
 #: (m, v_y, v_s, p) -> (alpha, c), the step over the covariances of two classes

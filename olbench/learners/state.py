@@ -41,11 +41,10 @@ def _count_binary(algorithm: Algorithm, d: int) -> int:
     if definition.order == "first":
         vectors, scalars = (2, 3) if definition.averaged else (1, 2)
         return vectors * d + scalars + (count_blocks(d) if definition.reads_norm else 0)
-    own = len(definition.state or ())
     if algorithm.covariance == "diag":
-        return 2 * d + (d if algorithm.forgetting < 1.0 or definition.sees_label else 0) + 3 + own
+        return 2 * d + (d if algorithm.forgetting < 1.0 else 0) + 3
     if algorithm.form == "root":
-        return d * d + 4 * d + 4 + own
+        return d * d + 4 * d + 4
     side, length = (d, d) if d < BLOCKED_FROM else (_pad(d), spread_rows(_pad(d)))
     return (side + choose_depth(d)) * length + 2 * d + 2
 
