@@ -51,7 +51,7 @@ def test_storage_slices_steps_and_copies_leave_the_bits_alone(data, id):
     ):
         np.testing.assert_array_equal(whole.weights, other.weights)
         np.testing.assert_array_equal(whole.learner.counters, other.learner.counters)
-        for one, another in zip(whole.learner.arrays, other.learner.arrays, strict=True):
+        for one, another in zip(whole.learner.state, other.learner.state, strict=True):
             np.testing.assert_array_equal(one, another)
     learner = start(algorithm, X.shape[1])
     for x, label in zip(X[:200], y[:200], strict=True):
@@ -71,8 +71,8 @@ def test_an_own_arow_is_the_built_in_one(data):
         mine = online_pass("weighted-arow", X, y, weight=1.0, keep="margins")
         assert (mine.mistakes, mine.updates) == (arow.mistakes, arow.updates)
         np.testing.assert_allclose(mine.margins, arow.margins, rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(mine.learner.arrays.sigma, arow.learner.covariance, rtol=1e-10, atol=1e-13)
-        np.testing.assert_array_equal(mine.learner.arrays.sigma, mine.learner.arrays.sigma.T)
+        np.testing.assert_allclose(mine.learner.state.sigma, arow.learner.covariance, rtol=1e-10, atol=1e-13)
+        np.testing.assert_array_equal(mine.learner.state.sigma, mine.learner.state.sigma.T)
     empty = int((~data[0].any(axis=1)).sum())
     assert mine.effective_updates == mine.updates - empty
 

@@ -17,7 +17,7 @@ from olbench.kernels.sums import dot
     parameters=(
         Parameter("alpha", 0.1, "size of a step", grid=(0.01, 0.1, 1.0, 10.0)),
         Parameter("beta", 1.0, "added to the root of each sum of squared gradients"),
-        Parameter("l1", 0.1, "weight of the penalty l1 ||w||_1", closed="left", grid=(0.0, 0.1, 1.0)),
+        Parameter("l1", 0.1, "weight of the penalty l1 ||w||_1", closed="left", grid=(0.01, 0.1, 1.0)),
         Parameter("l2", 0.0, "weight of the penalty l2 / 2 ||w||^2", closed="left"),
     ),
     estimator=Estimator(name="FTRL"),

@@ -12,7 +12,7 @@ from olbench.algorithms.definition import Estimator, Parameter
 from olbench.kernels.helpers import inlined
 from olbench.kernels.losses import excess, logistic_slope, soften
 
-LAM = Parameter("lam", 1e-3, "weight of the penalty lam ||w||_1", closed="left", grid=(0.0, 1e-4, 1e-3, 1e-2))
+LAM = Parameter("lam", 1e-3, "weight of the penalty lam ||w||_1", closed="left", grid=(1e-4, 1e-3, 1e-2))
 
 
 @inlined
@@ -38,7 +38,7 @@ def score_truncated(arrays: Any, columns: Any, values: Any, t: int, p: Any) -> f
     arrays={"w": "d", "seen": "d"},
     parameters=(
         Parameter("eta", 0.1, "size of a step", grid=(0.01, 0.1, 1.0)),
-        Parameter("gravity", 1e-3, "pull towards zero", closed="left", grid=(0.0, 1e-4, 1e-3, 1e-2)),
+        Parameter("gravity", 1e-3, "pull towards zero", closed="left", grid=(1e-4, 1e-3, 1e-2)),
         Parameter("K", 10.0, "rounds between two truncations", low=1.0, closed="left"),
         Parameter("theta", 1.0, "only weights up to this size are truncated"),
     ),

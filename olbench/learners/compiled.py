@@ -33,13 +33,13 @@ class CompiledLearner(KernelLearner):
         return definition
 
     @property
-    def arrays(self) -> Any:
+    def state(self) -> Any:
         """Its arrays by name, as its functions see them."""
         names = list(self.definition.arrays)
         return namedtuple("Arrays", names)(*(getattr(self, f"array_{name}") for name in names))
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        return self.compiled_rule, (tuple(self.arrays), self.counters)
+        return self.compiled_rule, (tuple(self.state), self.counters)
 
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
