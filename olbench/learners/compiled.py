@@ -59,7 +59,9 @@ class CompiledLearner(KernelLearner):
 
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the score of each row of `order`: a pass that only predicts, and counts for nothing."""
-        kernel, (arrays, *_) = self.kernel_state()
+        # joblib maps large arrays into its processes, read-only.
+        arrays = tuple(each if each.flags.writeable else each.copy() for each in map(np.asarray, self.state))
+        kernel = self.compiled_rule
         scores, labels = np.empty(order.size), np.ones(max(rows[0].shape[0], rows[3].size - 1))
         for begin in range(0, order.size, SCORED):
             slice_ = order[begin : begin + SCORED]
