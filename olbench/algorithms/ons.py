@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, second_order
+from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
+from olbench.algorithms.perceptron import OWN
 from olbench.kernels.losses import logistic_slope
 
 
@@ -13,6 +14,7 @@ from olbench.kernels.losses import logistic_slope
     source="Hazan, Agarwal & Kale, Logarithmic regret algorithms for online convex optimization, Machine "
     "Learning 69 (2007), without a projection",
     parameters=(Parameter("gamma", 1.0, "steps are divided by this", grid=POWERS_OF_TWO),),
+    traits=Traits(True, True, True, False, source=OWN),
     estimator=Estimator(name="ONS", gaussian=False),
 )
 def ons(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
