@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from olbench import plot as plot
     from olbench.algorithms import load_plugin as load_plugin
     from olbench.algorithms.algorithm import make_algorithm as make_algorithm
+    from olbench.algorithms.compiled import compiled_learner as compiled_learner
     from olbench.algorithms.definition import Parameter as Parameter
     from olbench.algorithms.definition import Traits as Traits
     from olbench.algorithms.definition import contestant as contestant
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from olbench.conformance.verdict import conform as conform
     from olbench.data.load import load_dataset as load_dataset
     from olbench.errors import UserError as UserError
+    from olbench.kernels.sums import add as add
+    from olbench.kernels.sums import dot as dot
     from olbench.learners.contestants import wrap as wrap
     from olbench.learners.passes import online_pass as online_pass
     from olbench.learners.start import start as start
@@ -50,9 +53,12 @@ _HOMES = {
     "Results": "olbench.analysis.results",
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
+    "add": "olbench.kernels.sums",
     "bundle": "olbench.api",
+    "compiled_learner": "olbench.algorithms.compiled",
     "conform": "olbench.conformance.verdict",
     "contestant": "olbench.algorithms.definition",
+    "dot": "olbench.kernels.sums",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
     "load_results": "olbench.report.loading",

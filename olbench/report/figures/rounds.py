@@ -79,9 +79,7 @@ def ellipse(mean: Floats, covariance: Floats, deviations: float = 1.0, **look: A
 
 
 def required_margin(algorithm: Algorithm, v: float) -> float | None:
-    """The least margin without a loss at variance v; None without one, or if the rule sees more."""
-    if algorithm.definition.sees_label:
-        return None
+    """The least margin without a loss at variance v; None without one."""
     rule, p = algorithm.definition.rule, algorithm.definition.rule_constants(algorithm.params)
     assert rule is not None
 
