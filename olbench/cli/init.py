@@ -12,7 +12,7 @@ from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
 
 if TYPE_CHECKING:
-    from olbench.data.inspect import Look
+    from olbench.data.look import Look
 
 #: The config that is written without a data file.
 EXAMPLE = Path(__file__).with_name("experiment.yaml")
@@ -88,7 +88,7 @@ def command(
       olbench init my.csv && olbench run my.yaml && olbench report results/my
       olbench init --schema > olbench.schema.json
     """
-    from olbench.data.readers.compressed import base_name
+    from olbench.data.compressed import base_name
     from olbench.protocols.schema import FILE, make_schema
 
     if schema:
@@ -120,8 +120,8 @@ def command(
 def make_config(
     file: Path, config: Path, label: str = "", positive: tuple[str, ...] = (), delimiter: str = ""
 ) -> "tuple[str, Look]":
-    from olbench.data.inspect import look_at
-    from olbench.data.prepare.labels import read_label
+    from olbench.data.labels import read_label
+    from olbench.data.look import look_at
     from olbench.data.spec import Reading
 
     look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))

@@ -93,7 +93,7 @@ def command(
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
     from olbench import api
-    from olbench.data.readers.compressed import STDIN, base_name, show_path
+    from olbench.data.compressed import STDIN, base_name, show_path
     from olbench.engine.activity import show_activity
     from olbench.engine.executors import open_executor
     from olbench.memory import limit_memory, parse_size
@@ -189,8 +189,8 @@ def read(
     overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
 ) -> "Experiment":  # fmt: skip
     from olbench.data.catalog import catalog
+    from olbench.data.compressed import STDIN, is_pipe, show_path
     from olbench.data.load import keep_pipe
-    from olbench.data.readers.compressed import STDIN, is_pipe, show_path
     from olbench.data.spec import Reading
     from olbench.protocols.reading import data_config, read_config
     from olbench.records.shipped import configs, find_config

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.dataset import UNKNOWN, About, Dataset
-from olbench.data.readers.rows import assemble
+from olbench.data.rows import assemble
 from olbench.errors import UserError
 from olbench.files import cache_folder, write_text
 

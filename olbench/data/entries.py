@@ -9,12 +9,12 @@ import numpy as np
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry
 from olbench.data.dataset import UNKNOWN, About, Dataset, about_indices
-from olbench.data.prepare.encode import encode
-from olbench.data.prepare.labels import as_targets
-from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
-from olbench.data.prepare.scaling import scale_as_read
-from olbench.data.readers.registry import Format, find_format
-from olbench.data.readers.rows import choose_storage
+from olbench.data.formats import Format, find_format
+from olbench.data.labels import as_targets
+from olbench.data.prepare import encode
+from olbench.data.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
+from olbench.data.rows import choose_storage
+from olbench.data.scale import scale_as_read
 from olbench.data.spec import USUAL, DatasetSpec, Reading
 from olbench.errors import UserError, count
 from olbench.memory import memory_limit, show_size
@@ -54,7 +54,7 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
     """Errors name `where`, by default the entry."""
     where = where or entry.name
     if entry.is_own and entry.format != "libsvm":
-        from olbench.data.readers.frames import prepare_content
+        from olbench.data.frames import prepare_content
 
         labels = "all" if entry.multiclass else ""
         spec = DatasetSpec(entry.name, "", entry.positive, entry.negative, labels, entry.reading)
@@ -95,7 +95,7 @@ def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str
 def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, int]:
     format = find_format(entry.format)
     if format.comes_in_blocks:
-        from olbench.data.readers.rows import join_blocks
+        from olbench.data.rows import join_blocks
 
         return *join_blocks(format.read(*paths, entry)), entry.rows - entry.test_rows
     if not format.files:
@@ -114,14 +114,14 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, i
 def _as_pair(content: Any, entry: CatalogEntry) -> tuple[Any, Any]:
     if isinstance(content, tuple):
         return content
-    from olbench.data.readers.frames import as_table
+    from olbench.data.frames import as_table
 
     return encode(as_table(content, entry.name), Reading(label=entry.label_column))[:2]
 
 
 def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset | None:
     """Write LIBSVM files or blocks of rows to the cache one by one; None if it cannot be written."""
-    from olbench.data.readers.convert import convert_blocks, convert_libsvm
+    from olbench.data.convert import convert_blocks, convert_libsvm
 
     try:
         with cache.open_draft() as draft:

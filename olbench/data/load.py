@@ -10,22 +10,15 @@ import numpy as np
 
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
+from olbench.data.compressed import LONGEST_LINE, base_name, is_pipe, piped_folder, read_pieces, show_path
 from olbench.data.dataset import Dataset
 from olbench.data.entries import load_entry, read_examples
 from olbench.data.fetch import fetch, fetch_command, local_files
-from olbench.data.prepare.labels import Labels, label_text, read_label
-from olbench.data.readers.compressed import (
-    LONGEST_LINE,
-    base_name,
-    is_pipe,
-    piped_folder,
-    read_pieces,
-    show_path,
-)
-from olbench.data.readers.registry import find_format
-from olbench.data.readers.tables import TABLE_KEYS, format_of, plain_name, refuse_reading
-from olbench.data.readers.tables.csv import is_table_line
+from olbench.data.formats import find_format
+from olbench.data.labels import Labels, label_text, read_label
 from olbench.data.spec import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading, read_columns
+from olbench.data.tables import is_table_line
+from olbench.data.users import TABLE_KEYS, format_of, plain_name, refuse_reading
 from olbench.errors import UserError
 from olbench.structs import from_plain
 
@@ -97,7 +90,7 @@ def load_dataset(
         reading=reading,
     )
     if not isinstance(data, str | Path):
-        from olbench.data.readers.frames import read_frame
+        from olbench.data.frames import read_frame
 
         return read_frame(data, spec)
     found = _load(data, spec, download, mirror)

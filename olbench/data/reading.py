@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from olbench.data.catalog import catalog, find
-from olbench.data.prepare.labels import read_label
-from olbench.data.readers.compressed import STDIN, base_name
-from olbench.data.readers.tables import plain_name
-from olbench.data.readers.tables.csv import read_delimiter
+from olbench.data.compressed import STDIN, base_name
+from olbench.data.labels import read_label
 from olbench.data.spec import DatasetSpec, Reading
+from olbench.data.tables import read_delimiter
+from olbench.data.users import plain_name
 from olbench.errors import expand_home, is_file
 from olbench.structs import Node, keys_of, place_errors, read_keys, select, text
 

@@ -17,7 +17,7 @@ from olbench.data.catalog import catalog
 from olbench.data.dataset import Dataset
 from olbench.data.fetch import fetch_command, is_present
 from olbench.data.load import load_spec
-from olbench.data.prepare.scaling import describe_scaling
+from olbench.data.scale import describe_scaling
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.learners.examples import Ints, as_labels

@@ -8,7 +8,7 @@ from html import escape
 from threading import Event, Thread
 from typing import Any
 
-from olbench.data.readers.compressed import listen_to_reading
+from olbench.data.compressed import listen_to_reading
 from olbench.engine.display import can_redraw
 from olbench.engine.estimate import duration
 from olbench.engine.notebook import Place, is_notebook

@@ -116,7 +116,7 @@ def server(monkeypatch):
 
 @pytest.fixture(scope="module")
 def toy_fingerprint(tmp_path_factory):
-    from olbench.data.readers.libsvm import read_libsvm
+    from olbench.data.libsvm import read_libsvm
 
     path = tmp_path_factory.mktemp("toy") / "toy"
     path.write_bytes(TEXT)

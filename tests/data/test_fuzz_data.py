@@ -14,9 +14,9 @@ from urllib3.exceptions import NewConnectionError
 from olbench.cli.init import make_config
 from olbench.data import fetch
 from olbench.data.load import load_spec
-from olbench.data.prepare.encode import prepare_table
-from olbench.data.readers.tables.csv import read_table
+from olbench.data.prepare import prepare_table
 from olbench.data.spec import Reading
+from olbench.data.tables import read_table
 from olbench.errors import UserError
 from olbench.protocols.reading import read_config
 from tests.changes import damaged, examples, expect_sentence

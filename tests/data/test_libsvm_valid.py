@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from olbench import UserError, load_dataset
 from olbench.data.dataset import fingerprint
-from olbench.data.readers.libsvm import read_libsvm
+from olbench.data.libsvm import read_libsvm
 from tests.changes import examples
 
 
@@ -53,7 +53,7 @@ FORMS = {
 def test_every_way_to_write_the_same_examples_gives_the_same_arrays(libsvm_file, monkeypatch):
     for form, text in FORMS.items():
         for block in (8, 2 << 20):
-            monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", block)
+            monkeypatch.setattr("olbench.data.libsvm.BLOCK", block)
             X, labels = parsed(libsvm_file(text))
             assert X.tolist() == [[2, 0, 4], [0, 5, 0]], (form, block)
             assert labels.tolist() == [1, -1], (form, block)
@@ -193,7 +193,7 @@ def _compare(path, content):
     expected = rows_of(content)
     for block in (5, 64, 2 << 20):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("olbench.data.readers.libsvm.BLOCK", block)
+            patch.setattr("olbench.data.libsvm.BLOCK", block)
             try:
                 rows, _ = read_libsvm([path])
             except UserError:
@@ -221,7 +221,7 @@ def test_blocks_of_any_size_give_the_same_arrays(libsvm_file, monkeypatch):
         lines += ["", "# 1:1"] if k % 5 == 0 else []
     path = libsvm_file("\n".join(lines))
     whole, d = read_libsvm([path, path])
-    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 1 << 12)
+    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 1 << 12)
     parts, features = read_libsvm([path, path])
     assert (whole.n, d) == (parts.n, features) == (6000, 9)
     assert (whole.entries, whole.starts) == (parts.entries, parts.starts)

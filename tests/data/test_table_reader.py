@@ -6,8 +6,8 @@ import pytest
 from hypothesis import strategies as st
 
 from olbench import UserError
-from olbench.data.readers import cells
-from olbench.data.readers.tables import csv
+from olbench.data import cells
+from olbench.data import tables as csv
 from tests.changes import examples
 from tests.data.table_reference import GAPS, read_reference
 

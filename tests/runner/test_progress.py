@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from olbench.cli.output import show_parts
-from olbench.data.readers.compressed import listen_to_reading, open_content
+from olbench.data.compressed import listen_to_reading, open_content
 from olbench.engine.activity import Activity, SpokenActivity
 from olbench.engine.estimate import Share, TimeLeft
 from olbench.engine.progress import Bars, Lines, Progress, make_progress

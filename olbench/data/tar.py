@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import IO, Self
 
-from olbench.data.readers.compressed import read_content
+from olbench.data.compressed import read_content
 from olbench.errors import UserError
 
 

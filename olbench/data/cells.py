@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.data.prepare.labels import is_number, quote
+from olbench.data.labels import is_number, quote
 from olbench.errors import UserError, count, shorten, suggest
 from olbench.learners.examples import Floats, Ints
 

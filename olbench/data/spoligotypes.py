@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.readers.compressed import read_content
+from olbench.data.compressed import read_content
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.data.prepare.labels import label_text, quote
-from olbench.data.readers.cells import NO_TEXT, Table
+from olbench.data.cells import NO_TEXT, Table
+from olbench.data.labels import label_text, quote
 from olbench.data.spec import Reading
 from olbench.errors import UserError
 from olbench.learners.examples import Ints

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from olbench.data.cells import Table, TextColumn, read_cells
 from olbench.data.dataset import Dataset
-from olbench.data.prepare.encode import encode, encode_targets, prepare_table
-from olbench.data.prepare.scaling import scale_as_read
-from olbench.data.readers.cells import Table, TextColumn, read_cells
+from olbench.data.prepare import encode, encode_targets, prepare_table
+from olbench.data.scale import scale_as_read
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats

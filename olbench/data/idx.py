@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.readers.compressed import read_content
+from olbench.data.compressed import read_content
 from olbench.errors import UserError, count
 
 _KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}

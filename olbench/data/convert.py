@@ -9,11 +9,11 @@ import numpy as np
 
 from olbench.data.cache import CHUNK, Draft
 from olbench.data.catalog import CatalogEntry
+from olbench.data.compressed import open_content, show_path
 from olbench.data.dataset import Dataset, about_indices
-from olbench.data.prepare.labels import as_targets
-from olbench.data.readers.compressed import open_content, show_path
-from olbench.data.readers.libsvm import BlockReader
-from olbench.data.readers.rows import Rows, csr, dense_is_smaller, narrow
+from olbench.data.labels import as_targets
+from olbench.data.libsvm import BlockReader
+from olbench.data.rows import Rows, csr, dense_is_smaller, narrow
 from olbench.learners.examples import Floats
 
 AT_ONCE = CHUNK // 8

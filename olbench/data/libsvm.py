@@ -11,10 +11,10 @@ from typing import IO
 
 import numpy as np
 
-from olbench.data.prepare.labels import is_number, quote
-from olbench.data.readers import parsing
-from olbench.data.readers.compressed import open_content
-from olbench.data.readers.rows import Rows
+from olbench.data import libsvm_kernel as parsing
+from olbench.data.compressed import open_content
+from olbench.data.labels import is_number, quote
+from olbench.data.rows import Rows
 from olbench.errors import UserError
 
 BLOCK = 2 << 20

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.cells import Table
+from olbench.data.columns import ORIGIN
+from olbench.data.formats import find_format
+from olbench.data.frames import as_table
+from olbench.data.labels import is_number, show_label
 from olbench.data.load import describe_file
-from olbench.data.prepare.columns import ORIGIN
-from olbench.data.prepare.encode import MOST_CATEGORIES, prepare_table, read_labels
-from olbench.data.prepare.labels import is_number, show_label
-from olbench.data.prepare.times import read_column, read_dates, read_times
-from olbench.data.readers.cells import Table
-from olbench.data.readers.frames import as_table
-from olbench.data.readers.registry import find_format
-from olbench.data.readers.tables import refuse_reading
+from olbench.data.prepare import MOST_CATEGORIES, prepare_table, read_labels
 from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
+from olbench.data.times import read_column, read_dates, read_times
+from olbench.data.users import refuse_reading
 from olbench.errors import UserError, count, escape_controls
 from olbench.learners.examples import Floats
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from olbench.data.readers.registry import find_suffixes
+from olbench.data.formats import find_suffixes
 from olbench.data.spec import Reading
 from olbench.errors import UserError
 

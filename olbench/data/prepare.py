@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from olbench.data.cells import NO_TEXT, Table, TextColumn
+from olbench.data.columns import ORIGIN, TableColumn, match_columns, read_features, read_texts
 from olbench.data.dataset import About
-from olbench.data.prepare.columns import ORIGIN, TableColumn, match_columns, read_features, read_texts
-from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, quote, show_label
-from olbench.data.prepare.scaling import scale_as_read
-from olbench.data.prepare.times import NEVER, Times, read_times
-from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
+from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, label_text, quote, show_label
+from olbench.data.scale import scale_as_read
 from olbench.data.spec import DATE_PARTS, ColumnSpec, Reading
+from olbench.data.times import NEVER, Times, read_times
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats, Ints
 

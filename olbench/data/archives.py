@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from olbench.data.catalog import TextRecipe
-from olbench.data.prepare.labels import quote_bytes
-from olbench.data.readers.archive import read_members
+from olbench.data.labels import quote_bytes
+from olbench.data.tar import read_members
 from olbench.errors import UserError
 
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")

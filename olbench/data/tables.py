@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.prepare.labels import is_number
-from olbench.data.readers.cells import Table, TableBuilder
-from olbench.data.readers.compressed import read_utf8, show_path
+from olbench.data.cells import Table, TableBuilder
+from olbench.data.compressed import read_utf8, show_path
+from olbench.data.labels import is_number
 from olbench.errors import UserError
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|", "\\t": "\t"}

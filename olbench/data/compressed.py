@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from olbench.data.readers.decompress import BUFFER, Decompressed
+from olbench.data.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 from olbench.files import cache_folder
 

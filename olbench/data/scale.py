@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from olbench.data.dataset import About
-from olbench.data.prepare.preprocess import as_dense
-from olbench.data.readers.rows import choose_storage
+from olbench.data.preprocess import as_dense
+from olbench.data.rows import choose_storage
 from olbench.data.spec import RUNNING, TRAINING_ROWS, Reading
 from olbench.errors import UserError
 from olbench.learners.examples import Floats

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.prepare.labels import LARGEST_WHOLE, label_text, quote
-from olbench.data.prepare.times import read_dates
-from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
+from olbench.data.cells import NO_TEXT, Table, TextColumn
+from olbench.data.labels import LARGEST_WHOLE, label_text, quote
 from olbench.data.spec import OTHERS, ColumnSpec
+from olbench.data.times import read_dates
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64, types, uint8
 
-from olbench.data.readers.decimals import BAD, HARD, ends_token, load_byte, read_number
+from olbench.data.decimals import BAD, HARD, ends_token, load_byte, read_number
 from olbench.kernels.compile import inlined, kernel
 
 FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY, DUPLICATE = range(5)
