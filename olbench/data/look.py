@@ -8,6 +8,7 @@ import numpy as np
 
 from olbench.data.cells import Table
 from olbench.data.columns import ORIGIN
+from olbench.data.dataset import choose_storage
 from olbench.data.formats import find_format
 from olbench.data.frames import as_table
 from olbench.data.labels import is_number, show_label
@@ -75,9 +76,8 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     refuse_reading(reading, entry.format, str(path))
     content = find_format(entry.format).read(path, entry)
     if entry.format == "libsvm":
-        rows, d = content
-        labels = rows.labels[: rows.n].copy()
-        return _look_at_matrix(rows.matrix(d), labels, "the first word of each line", reading, positive)
+        X, labels, *_ = content
+        return _look_at_matrix(choose_storage(X), labels, "the first word of each line", reading, positive)
     if isinstance(content, tuple) and not isinstance(content[0], np.ndarray):
         return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive)
     table = as_table(content, str(path))

@@ -84,7 +84,7 @@ def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
 def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], dict[str, int]]:
     from olbench.data.libsvm import read_libsvm
 
-    rows, _ = read_libsvm([path])
-    found = np.unique(rows.labels[: rows.n]).tolist()
+    _, labels, *_ = read_libsvm([path])
+    found = np.unique(labels).tolist()
     plus = [max(found)] if positive is None else np.atleast_1d(np.asarray(positive, dtype=np.float64))
     return default_features(d), {number_text(label): 1 if label in plus else -1 for label in found}

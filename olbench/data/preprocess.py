@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.data.duplicates import first_rows
+from olbench.data.dataset import first_rows
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 

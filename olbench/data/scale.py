@@ -7,9 +7,8 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.data.dataset import About
+from olbench.data.dataset import About, choose_storage
 from olbench.data.preprocess import as_dense
-from olbench.data.rows import choose_storage
 from olbench.data.spec import RUNNING, TRAINING_ROWS, Reading
 from olbench.errors import UserError
 from olbench.learners.examples import Floats

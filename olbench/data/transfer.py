@@ -7,10 +7,9 @@ import numpy as np
 
 from olbench.data import cache
 from olbench.data.catalog import catalog
-from olbench.data.dataset import Dataset, fingerprint
+from olbench.data.dataset import Dataset, assemble, fingerprint
 from olbench.data.fetch import fetch, local_files, mirror_place
 from olbench.data.load import load_spec
-from olbench.data.rows import assemble
 from olbench.data.source import Source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError

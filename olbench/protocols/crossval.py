@@ -20,8 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Value
-from olbench.data.dataset import Dataset
-from olbench.data.rows import choose_storage
+from olbench.data.dataset import Dataset, choose_storage
 from olbench.data.scale import scale_features
 from olbench.data.source import Source
 from olbench.data.spec import TRAINING_ROWS

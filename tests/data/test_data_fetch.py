@@ -120,9 +120,8 @@ def toy_fingerprint(tmp_path_factory):
 
     path = tmp_path_factory.mktemp("toy") / "toy"
     path.write_bytes(TEXT)
-    rows, d = read_libsvm([path])
-    y = rows.labels[: rows.n].copy()
-    return fingerprint(rows.matrix(d), y)
+    X, y, *_ = read_libsvm([path])
+    return fingerprint(X, y)
 
 
 @pytest.fixture
