@@ -20,9 +20,7 @@ from olbench.data.dataset import (
 )
 from olbench.data.formats import Format, find_format
 from olbench.data.labels import as_targets
-from olbench.data.prepare import encode
-from olbench.data.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
-from olbench.data.scale import scale_as_read
+from olbench.data.scale import ROW_STEPS, STEPS, WIDENING_STEPS, scale_as_read
 from olbench.data.spec import USUAL, DatasetSpec, Reading
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
@@ -63,7 +61,7 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
     """Errors name `where`, by default the entry."""
     where = where or entry.name
     if entry.is_own and entry.format != "libsvm":
-        from olbench.data.frames import prepare_content
+        from olbench.data.prepare import prepare_content
 
         labels = "all" if entry.multiclass else ""
         spec = DatasetSpec(entry.name, "", entry.positive, entry.negative, labels, entry.reading)
@@ -120,7 +118,8 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, i
 def _as_pair(content: Any, entry: CatalogEntry) -> tuple[Any, Any]:
     if isinstance(content, tuple):
         return content
-    from olbench.data.frames import as_table
+    from olbench.data.prepare import encode
+    from olbench.data.tables import as_table
 
     return encode(as_table(content, entry.name), Reading(label=entry.label_column))[:2]
 

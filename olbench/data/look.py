@@ -1,35 +1,49 @@
-"""A look at a user's file: what is in it, and a reading of it that works."""
+"""A look at a user's file: what is in it, what is odd about it, and a reading of it that works."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
 
-from olbench.data.cells import Table
-from olbench.data.columns import ORIGIN
 from olbench.data.dataset import choose_storage
 from olbench.data.formats import find_format
-from olbench.data.frames import as_table
-from olbench.data.labels import is_number, show_label
-from olbench.data.load import describe_file
-from olbench.data.prepare import MOST_CATEGORIES, prepare_table, read_labels
+from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, show_label
+from olbench.data.load import describe_file, refuse_reading
+from olbench.data.prepare import (
+    MOST_CATEGORIES,
+    ORIGIN,
+    list_columns,
+    prepare_table,
+    read_column,
+    read_dates,
+    read_labels,
+    read_times,
+    refuse_text,
+)
 from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
-from olbench.data.times import read_column, read_dates, read_times
-from olbench.data.users import refuse_reading
-from olbench.errors import UserError, count, escape_controls
+from olbench.data.tables import TypedFrame, as_table, list_texts
+from olbench.errors import UserError, count, escape_controls, list_some
 from olbench.learners.examples import Floats
 
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
 #: Features whose deviations differ by more than this factor are better scaled.
 UNEVEN = 5.0
-#: In fewer rows all texts of a column may differ by chance.
+#: In fewer rows all cells of a column may differ by chance.
 FEW_ROWS = 20
+#: A column of numbers with more values, of which each has fewer rows than that, is no class.
+MOST_CLASSES, FEW_PER_CLASS = 20, 10
+#: Columns of more values in all are not compared with the label.
+MOST_VALUES = 1 << 26
+MOST_SHOWN = 10
+OTHER_LABEL = "choose another with --label"
 
 
 @dataclass(frozen=True)
-class Look:
+class FileSummary:
     rows: int
     columns: int
     features: int
@@ -40,112 +54,207 @@ class Look:
     texts: tuple[tuple[str, int], ...]
     mixed: tuple[str, ...]
     deviations: tuple[float, float]
+    #: The label that is +1; None if every label is a class.
     positive: Any
     reading: Reading
+    #: What is odd about columns, one sentence each.
+    oddities: tuple[str, ...]
     time: str = ""
     is_sorted: bool = False
 
     @property
-    def rarer(self) -> float:
-        positive = self.positive if isinstance(self.positive, tuple) else (self.positive,)
+    def rarest(self) -> float:
+        """The share of the rarest class, or of the rarer side if one label is +1."""
         counts = dict(self.labels)
-        share = sum(counts.get(label, 0) for label in positive) / sum(counts.values())
+        total = sum(counts.values())
+        if self.positive is None:
+            return float(min(counts.values()) / total)
+        positive = self.positive if isinstance(self.positive, tuple) else (self.positive,)
+        share = sum(counts.get(label, 0) for label in positive) / total
         return float(min(share, 1 - share))
 
     def lines(self) -> list[str]:
-        shown = ", ".join(f"{show_label(label)} {count(n, 'time')}" for label, n in self.labels[:10])
-        more = f", and {len(self.labels) - 10:,} more" if len(self.labels) > 10 else ""
+        shown = ", ".join(f"{show_label(label)} {count(n, 'time')}" for label, n in self.labels[:MOST_SHOWN])
+        more = f", and {len(self.labels) - MOST_SHOWN:,} more" if len(self.labels) > MOST_SHOWN else ""
         sizes = f"{count(self.rows, 'row')}, {count(self.columns, 'feature')}"
         lines = [sizes, f"labels: {self.label}: {shown}{more}"]
+        if self.positive is None:
+            classes = count(len(self.labels), "class")
+            lines.append(f"{classes}, learnt as such (labels: all); --positive LABEL makes two")
         if self.time:
             lines.append(f"time: {self.time}, {'in order' if self.is_sorted else 'not in order'}")
         if self.gaps:
             lines.append(f"missing: {count(self.gaps, 'value')} in {count(self.rows_with_gaps, 'row')}")
         if self.texts:
-            texts = ", ".join(f"{name} ({n:,} different)" for name, n in self.texts[:10])
-            lines.append(f"text: {texts}{', ...' if len(self.texts) > 10 else ''}")
+            lines.append(
+                f"text: {list_some([f'{name} ({n:,} different)' for name, n in self.texts], MOST_SHOWN)}"
+            )
         if self.mixed:
-            lines.append(f"numbers and text in one column: {', '.join(self.mixed[:10])}")
+            lines.append(f"numbers and text in one column: {list_some(self.mixed, MOST_SHOWN)}")
         low, high = self.deviations
         lines.append(f"scale: standard deviations of the features from {low:.3g} to {high:.3g}")
-        return [escape_controls(line) for line in lines]
+        return [escape_controls(line) for line in (*lines, *self.oddities)]
 
 
-def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
+def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
     entry = describe_file(path, DatasetSpec("", reading=reading))
     refuse_reading(reading, entry.format, str(path))
     content = find_format(entry.format).read(path, entry)
     if entry.format == "libsvm":
         X, labels, *_ = content
-        return _look_at_matrix(choose_storage(X), labels, "the first word of each line", reading, positive)
+        return _look_at_matrix(
+            choose_storage(X), labels, "the first word of each line", reading, positive, path
+        )
     if isinstance(content, tuple) and not isinstance(content[0], np.ndarray):
-        return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive)
-    table = as_table(content, str(path))
+        return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive, path)
+    return _look_at_table(as_table(content, str(path)), reading, positive)
+
+
+def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSummary:
     label = table.find_label(_guess_label(table) if reading.label == "" else reading.label)
-    given = read_times(table, reading, label)
-    time, is_sorted = (given.columns["time"], True) if given else _guess_time(table, label)
-    others = {label, *(given.columns.values() if given else [time] if is_sorted else [])}
+    timed, _ = read_times(table, reading, label)
+    time, is_sorted = (timed["time"], True) if timed else _guess_time(table, label)
+    others = {label, *(timed.values() if timed else [time] if is_sorted else [])}
     columns = [column for column in range(len(table.names)) if column not in others]
-    gaps = np.stack([table.is_missing(column) for column in range(len(table.names))], axis=1)
-    known = ~table.is_missing(label)
-    if not known.any():
-        raise UserError(f"{path}: {table.column_name(label)} has no values; name another column with --label")
-    labels = _count(read_labels(table.keep(known), label))
-    texts, mixed = _texts(table, columns)
-    numeric = [column for column in columns if column not in table.texts]
-    single = _choose_columns(table, [column for column in columns if column in table.texts])
-    onehot = [len(table.texts[k].values) for k in columns if k in table.texts and k not in single]
+    gaps = table.frame.isna().to_numpy()
+    if gaps[:, label].all():
+        raise UserError(
+            f"{table.where}: {table.column_name(label)} has no values; name another column with --label"
+        )
+    labels = _count(read_labels(table.keep(~gaps[:, label]), label))
+    refuse_regression(labels, f"{table.where}: {table.column_name(label)}")
+    texts = [column for column in list_texts(table.frame) if column in columns]
+    words = [column for column in texts if not _is_mixed(table, column)]
+    numeric = [column for column in columns if column not in texts]
+    single, dropped = _choose_columns(table, texts)
+    onehot = [len(table.frame[k].cat.categories) for k in texts if k not in single]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
     days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
-    deviations = _deviations(np.column_stack([table.numbers[:, numeric], *days]))
+    deviations = _deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
     guess = Reading(
         label=_name_column(table, label),
         time=_name_column(table, time) if is_sorted and time is not None else "",
-        missing=_choose_missing(gaps, label, is_sorted),
+        # Rows without a label can only be left out. The mean would be taken over all rows.
+        missing="drop" if gaps[:, label].any() else "zero" if gaps.any() else "",
         categorical="onehot" if onehot else "",
-        # The deviations of a stream are not known before its end.
-        scale="" if deviations[1] <= UNEVEN * deviations[0] else "unit" if is_sorted else "standard",
+        scale=_choose_scale(deviations),
         bias=True,
         columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
     )
-    reading, chosen = _add(reading, guess), positive or _choose_positive(labels)
+    reading = _add(reading, guess)
+    chosen = positive or _choose_positive(labels, is_sorted)
     # Refuses what could not be loaded.
-    prepare_table(table, chosen if len(labels) > 1 else None, None, reading, False)
-    features = len(numeric) + sum(onehot) + len(dates) + 1
-    return Look(
-        len(table.numbers),
-        len(columns),
-        features,
-        table.column_name(label),
-        labels,
-        int(gaps.sum()),
-        int(gaps.any(axis=1).sum()),
-        texts,
-        mixed,
-        deviations,
-        chosen,
-        reading,
-        "" if time is None else table.column_name(time),
-        is_sorted,
+    X, y, about, _ = prepare_table(
+        table,
+        chosen if len(labels) > 1 else None,
+        None,
+        replace(reading, scale="", bias=False),
+        chosen is None,
     )
+    return FileSummary(
+        rows=len(table.frame), columns=len(columns), features=len(numeric) + sum(onehot) + len(dates) + 1,
+        label=f"{table.column_name(label)} ({OTHER_LABEL})", labels=labels, gaps=int(gaps.sum()),
+        rows_with_gaps=int(gaps.any(axis=1).sum()),
+        texts=tuple((_show_name(table, k), len(table.frame[k].cat.categories)) for k in words),
+        mixed=tuple(_show_name(table, k) for k in texts if k not in words),
+        deviations=deviations, positive=chosen, reading=reading,
+        oddities=(*dropped, *find_oddities(X, y, about.features)),
+        time="" if time is None else table.column_name(time), is_sorted=is_sorted,
+    )  # fmt: skip
+
+
+def _look_at_matrix(
+    values: Any, found: Any, place: str, reading: Reading, positive: Any, path: Path
+) -> FileSummary:
+    labels, (n, d) = _count(found), values.shape
+    refuse_regression(labels, f"{path}: {place}")
+    deviations = _deviations(values)
+    reading = _add(reading, Reading(scale=_choose_scale(deviations), bias=True))
+    chosen = positive or _choose_positive(labels, False)
+    y, kept = as_targets(found, chosen if len(labels) > 1 else None, None, str(path), chosen is None)
+    oddities = tuple(find_oddities(values[kept], y, ()))
+    return FileSummary(n, d, d + 1, place, labels, 0, 0, (), (), deviations, chosen, reading, oddities)
+
+
+def refuse_regression(labels: tuple[tuple[Any, int], ...], where: str) -> None:
+    """Refuse a column of many different numbers as the label."""
+    rows = sum(n for _, n in labels)
+    is_numeric = not any(isinstance(label, str) for label, _ in labels)
+    if is_numeric and len(labels) > max(MOST_CLASSES, rows / FEW_PER_CLASS):
+        raise UserError(
+            f"{where} has {len(labels):,} different numbers in {rows:,} rows: that is a target of "
+            "regression, and olbench learns classes; cut the numbers into classes in a new column, or name "
+            "another column with --label"
+        )
+
+
+def find_oddities(X: Any, y: Any, names: tuple[str, ...]) -> list[str]:
+    """Say which features are constant, number the rows, or give the label away.
+
+    >>> X = np.column_stack([np.ones(30), np.arange(30.0), np.arange(30) % 2, np.sin(np.arange(30.0))])
+    >>> for sentence in find_oddities(X, np.where(np.arange(30) % 2, 1.0, -1.0), ("a", "b", "c", "d")):
+    ...     print(sentence)
+    constant: a
+    different in every row, as an id is: b (leave it out under columns)
+    tells the label exactly: c (leave it out under columns, unless it is known before the label)
+    """
+    if X.shape[0] * X.shape[1] > MOST_VALUES or X.shape[0] < FEW_ROWS:
+        return []
+    X = X.toarray() if sp.issparse(X) else X
+    low, high = X.min(axis=0), X.max(axis=0)
+    constant = low == high
+    whole = (np.floor(low) == low) & (high - low >= len(X) - 1) & (high - low < LARGEST_WHOLE)
+    is_id = np.zeros(X.shape[1], bool)
+    for k in np.flatnonzero(whole):
+        steps = np.diff(X[:, k])
+        is_counter = (steps > 0).all() or (steps < 0).all() or high[k] - low[k] < 2 * len(X)
+        is_id[k] = is_counter and (X[:, k] == np.floor(X[:, k])).all() and len(np.unique(X[:, k])) == len(X)
+    classes = [X[y == label] for label in np.unique(y)]
+    tells = ~constant & np.all([(rows == rows[0]).all(axis=0) for rows in classes], axis=0)
+    values = np.sort([rows[0] for rows in classes], axis=0)
+    tells &= (np.diff(values, axis=0) > 0).all(axis=0)
+    found = (
+        ("constant", constant & (low != 0), ""),
+        ("different in every row, as an id is", is_id, " (leave it out under columns)"),
+        (
+            "tells the label exactly",
+            tells,
+            " (leave it out under columns, unless it is known before the label)",
+        ),
+    )
+    shown = {
+        what: list_some([names[k] if names else f"feature {k + 1}" for k in np.flatnonzero(mask)], MOST_SHOWN)
+        for what, mask, _ in found
+    }
+    return [f"{what}: {shown[what]}{remedy}" for what, mask, remedy in found if mask.any()]
 
 
 def _add(reading: Reading, guess: Reading) -> Reading:
     return replace(guess, **{key: getattr(reading, key) for key in reading.plain()})
 
 
-def _name_column(table: Table, column: int) -> str | int:
+def _show_name(table: TypedFrame, column: int) -> str:
+    return table.names[column] if table.has_heading else f"column {column + 1}"
+
+
+def _name_column(table: TypedFrame, column: int) -> str | int:
     name = table.names[column]
     has_name = table.has_heading and name.strip() and table.names.count(name) == 1
     return name if has_name else column + 1
 
 
-def _guess_time(table: Table, label: int) -> tuple[int | None, bool]:
+def _guess_label(table: TypedFrame) -> str | int:
+    names = [name.lower() for name in table.names]
+    found = [names.index(word) for word in LABEL_NAMES if names.count(word) == 1]
+    return found[0] + 1 if found and table.has_heading else len(names)
+
+
+def _guess_time(table: TypedFrame, label: int) -> tuple[int | None, bool]:
     """A column called like a time, or of dates alone, and whether rows are in its order."""
-    found = []
+    found, texts = [], set(list_texts(table.frame))
     for column, name in enumerate(table.names):
         is_named = table.has_heading and name.strip().lower() in TIME_NAMES
-        if column == label or not (is_named or column in table.texts) or table.is_missing(column).any():
+        if column == label or not (is_named or column in texts) or table.frame[column].isna().any():
             continue
         try:
             times, _ = read_column(table, column)
@@ -159,26 +268,50 @@ def _guess_time(table: Table, label: int) -> tuple[int | None, bool]:
     return -column, bool(is_sorted)
 
 
-def _choose_missing(gaps: Any, label: int, is_stream: bool) -> str:
-    if not gaps.any():
-        return ""
-    # Rows without a label can only be left out, and the mean of a stream is not known before its end.
-    return "drop" if gaps[:, label].any() else "zero" if is_stream else "mean"
+def _choose_scale(deviations: tuple[float, float]) -> str:
+    """Rows can be scaled one by one; the deviations of features are not known before the last row."""
+    return "unit" if deviations[1] > UNEVEN * deviations[0] else ""
 
 
-def _look_at_matrix(values: Any, found: Any, place: str, reading: Reading, positive: Any) -> Look:
-    labels, (n, d) = _count(found), values.shape
-    deviations = _deviations(values)
-    scale = "standard" if isinstance(values, np.ndarray) else "unit"
-    guess = Reading(scale=scale if deviations[1] > UNEVEN * deviations[0] else "", bias=True)
-    reading, chosen = _add(reading, guess), positive or _choose_positive(labels)
-    return Look(n, d, d + 1, place, labels, 0, 0, (), (), deviations, chosen, reading)
+def _choose_positive(labels: tuple[tuple[Any, int], ...], is_stream: bool) -> Any:
+    """Return the label that is +1, or None if every label is to be a class, which a stream cannot have."""
+    plain = [label for label, _ in labels]
+    if len(plain) > 2 and not is_stream:
+        return None
+    if len(plain) != 2 or len({isinstance(p, str) and is_number(p) for p in plain}) > 1:
+        return plain[0]
+    return max(plain)
 
 
-def _guess_label(table: Table) -> str | int:
-    names = [name.lower() for name in table.names]
-    found = [names.index(word) for word in LABEL_NAMES if names.count(word) == 1]
-    return found[0] + 1 if found and table.has_heading else len(names)
+def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, ColumnSpec], list[str]]:
+    """Return what to do with columns of text that are no categories, and say which are left out as ids."""
+    chosen, ids = {}, []
+    for column in texts:
+        cells, name = table.frame[column].cat.categories, _name_column(table, column)
+        is_id = len(cells) == len(table.frame) >= FEW_ROWS
+        if all(is_number(text.replace(",", ".", 1)) for text in cells):
+            refuse_text(table, column, ColumnSpec(name, "number"), "")
+        dates = _find_dates(table, column)
+        if dates is not None:
+            first = str(dates[~np.isnat(dates)][0].astype("datetime64[D]"))
+            chosen[column] = ColumnSpec(name, "date", origin=first)
+        elif _is_mixed(table, column) or is_id or len(cells) > MOST_CATEGORIES:
+            chosen[column] = ColumnSpec(name, "drop")
+            ids += [column] if is_id else []
+    return chosen, [
+        f"different in every row, so left out as an id: {list_columns(table, ids)}"
+    ] if ids else []
+
+
+def _is_mixed(table: TypedFrame, column: int) -> bool:
+    return any(map(is_number, table.frame[column].cat.categories))
+
+
+def _find_dates(table: TypedFrame, column: int) -> Any:
+    try:
+        return read_dates(table, column)
+    except UserError:
+        return None
 
 
 def _count(labels: Any) -> tuple[tuple[Any, int], ...]:
@@ -187,57 +320,8 @@ def _count(labels: Any) -> tuple[tuple[Any, int], ...]:
     return tuple((distinct[k].item(), int(counts[k])) for k in order)
 
 
-def _texts(table: Table, columns: list[int]) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
-    texts, mixed = [], []
-    for column in columns:
-        text = table.texts.get(column)
-        if text is None:
-            continue
-        name = table.names[column] if table.has_heading else f"column {column + 1}"
-        if np.isnan(table.numbers[:, column]).all():
-            texts.append((name, len(text.values)))
-        else:
-            mixed.append(name)
-    return tuple(texts), tuple(mixed)
-
-
-def _choose_columns(table: Table, texts: list[int]) -> dict[int, ColumnSpec]:
-    chosen = {}
-    for column in texts:
-        has_numbers = not np.isnan(table.numbers[:, column]).all()
-        dates = _find_dates(table, column)
-        if dates is not None:
-            first = str(dates[~np.isnat(dates)][0].astype("datetime64[D]"))
-            chosen[column] = ColumnSpec(_name_column(table, column), "date", origin=first)
-        elif has_numbers or not 0 < _count_categories(table, column) <= MOST_CATEGORIES:
-            chosen[column] = ColumnSpec(_name_column(table, column), "drop")
-    return chosen
-
-
-def _count_categories(table: Table, column: int) -> int:
-    """Return how many texts a column has, or 0 if each row of many has its own, as with the names of rows."""
-    found, rows = len(table.texts[column].values), len(table.numbers)
-    return 0 if found == rows >= FEW_ROWS else found
-
-
-def _find_dates(table: Table, column: int) -> Any:
-    try:
-        return read_dates(table, column)
-    except UserError:
-        return None
-
-
-def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
-    plain = [label for label, _ in labels]
-    if len(plain) != 2 or len({isinstance(p, str) and is_number(p) for p in plain}) > 1:
-        return plain[0]
-    return max(plain)
-
-
 def _deviations(values: Any) -> tuple[float, float]:
     """Of a sparse matrix, only features that occur count: their numbers may be billions."""
-    import pandas as pd
-
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(values, np.ndarray):
             return _range(pd.DataFrame(values).std(ddof=0).to_numpy())

@@ -23,7 +23,7 @@ def read_text(*given: Any) -> Any:
 def read_digits(images: Path, digits: Path, entry: CatalogEntry) -> Any:
     import numpy as np
 
-    from olbench.data.idx import read_images
+    from olbench.data.archives import read_images
 
     X, labels = read_images(images, digits, _limit(entry))
     # Other digits go before the pixels become doubles, which take eight times the memory.
@@ -42,7 +42,7 @@ def read_csv(path: Path, entry: CatalogEntry) -> Any:
 
 @reader("spoligotypes", version=1)
 def read_isolates(path: Path, entry: CatalogEntry) -> Any:
-    from olbench.data.spoligotypes import read_spoligotypes
+    from olbench.data.archives import read_spoligotypes
 
     return read_spoligotypes(path, _limit(entry), miru24=entry.generator)
 
@@ -61,16 +61,16 @@ def read_documents(path: Path, entry: CatalogEntry) -> Any:
 
 @reader("parquet", suffixes=(".parquet", ".pq"), version=1)
 def read_parquet(path: Path, entry: CatalogEntry) -> Any:
-    from olbench.data import frames
+    from olbench.data import tables
 
-    return frames.read_parquet(path)
+    return tables.read_parquet(path)
 
 
 @reader("scikit-learn", files=0)
-def read_bundled(entry: CatalogEntry) -> Any:
-    from olbench.data import frames
+def read_shipped(entry: CatalogEntry) -> Any:
+    from olbench.data.synthetic import read_bundled
 
-    return frames.read_bundled(entry.bundled)
+    return read_bundled(entry.bundled)
 
 
 @reader("synthetic", files=0)
@@ -91,11 +91,11 @@ def draw_clusters(entry: CatalogEntry) -> Any:
 
 @reader("stream", files=0)
 def draw_stream(entry: CatalogEntry) -> Any:
-    from olbench.data import streams
+    from olbench.data import synthetic
     from olbench.data.entries import read_examples
 
     settings: dict[str, Any] = {**entry.generator}
     if "parts" in settings:  # the names of data sets that need no files
         spliced = [read_examples(find(name), ()) for name in settings["parts"].split("+")]
         settings["parts"] = [(each.X, each.y) for each in spliced]
-    return streams.draw_stream(settings.pop("kind"), entry.rows, entry.drifts, **settings)
+    return synthetic.draw_stream(settings.pop("kind"), entry.rows, entry.drifts, **settings)

@@ -32,7 +32,7 @@ from contextlib import contextmanager
 from itertools import accumulate, chain, groupby, islice, pairwise, repeat
 from typing import Any
 
-from olbench.data.decompress import BUFFER, Decompressed
+from olbench.data.compressed import BUFFER, Decompressed
 from olbench.records.record import BrokenRecordError, check_fields, checksum_of, write_line
 from olbench.records.trial import FIELDS, Record, key_of
 

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from olbench.data.decompress import Decompressed
+from olbench.data.compressed import Decompressed
 from olbench.data.libsvm import read_libsvm
 from olbench.errors import UserError
 

@@ -87,7 +87,7 @@ def test_a_table_gives_what_its_reading_promises_or_is_refused(
     else:
         X = X if isinstance(X, np.ndarray) else X.toarray()
         assert np.isfinite(X).all()
-        assert 0 < len(X) == len(y) <= len(table.numbers)
+        assert 0 < len(X) == len(y) <= len(table.frame)
         classes = set(y.tolist())
         assert len(classes) > 1
         assert classes == (set(range(len(classes))) if multiclass else {-1.0, 1.0})

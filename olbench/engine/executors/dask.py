@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from olbench.data.transfer import pack
+from olbench.data.source import pack
 from olbench.engine.executors import executor, worker
 from olbench.engine.executors.local import fail, order_by_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts
