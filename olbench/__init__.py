@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from olbench.algorithms.definition import second_order as second_order
     from olbench.analysis.results import Results as Results
     from olbench.api import bundle as bundle
+    from olbench.api import compare as compare
     from olbench.api import run as run
     from olbench.api import verify as verify
     from olbench.conformance.verdict import conform as conform
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from olbench.report.loading import load_results as load_results
 
 __version__ = "2.0.0.dev0"
+#: What `compare`, `olbench init` and `olbench run DATA` run unless algorithms are named.
+FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
 
 _HOMES = {
     "Cell": "olbench.protocols.definition",
@@ -51,6 +54,7 @@ _HOMES = {
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
     "bundle": "olbench.api",
+    "compare": "olbench.api",
     "conform": "olbench.conformance.verdict",
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",

@@ -79,7 +79,7 @@ def command(
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
-    compare = partial(api.compare, plan, before, now, tolerance=tolerance, only=only)
+    compare = partial(api.compare_baselines, plan, before, now, tolerance=tolerance, only=only)
     comparison = compare(partly=against.is_dir(), allow_better=allow_better)
     click.echo(render(comparison, run, form, path), nl=False)
     if advice := regression.advise(comparison, can_update=not against.is_dir()):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import FIRST_ALGORITHMS
+from olbench import FIRST_ALGORITHMS
 from olbench.cli.output import say
 from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
@@ -56,11 +56,9 @@ COMMENTS = {
     "missing": "missing values: drop (the rows), zero, or mean (of the column, over all rows)",
     "categorical": "columns of text: onehot (indicators) or drop",
     "columns": "one by one: number, onehot, ordinal, date or drop; the others as above",
-    "scale": "unit (rows); minmax, standard (features, which takes all rows); in a stream running (rows so far)",
+    "scale": "unit (rows); minmax, standard (features, by all rows); in a stream running (by rows so far)",
     "bias": "a feature that is always 1: the learners have no intercept of their own",
 }
-#: A full covariance has this many features squared.
-MOST_FULL = 500
 
 
 @click.command("init")
@@ -125,7 +123,6 @@ def make_config(
     from olbench.data.spec import Reading
 
     look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
-    covariance = "full" if look.features <= MOST_FULL else "diag"
     keys = "\n".join(f"    {line}" for line in _keys(look))
     names = escape_controls(file.name), escape_controls(str(config))
     protocol, tuning = STREAM if look.is_sorted else ONLINE
@@ -139,7 +136,7 @@ def make_config(
         measures = f"\nmeasures: [{listed}]  # {why}"
     text = DATA_TEMPLATE.format(
         file=names[0], config=names[1], look="\n".join(f"# {line}" for line in look.lines()),
-        path=_show(str(file)), keys=keys, covariance=covariance, algorithms=algorithms,
+        path=_show(str(file)), keys=keys, covariance=look.covariance, algorithms=algorithms,
         protocol=protocol.format(later=later) + measures, tuning=tuning,
     )  # fmt: skip
     return text, look

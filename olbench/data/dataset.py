@@ -1,7 +1,7 @@
 """A data set in memory or mapped from the cache: its examples, their storage, and what is known of them."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,9 @@ from olbench.learners.examples import Examples, Floats, Ints, as_examples
 
 #: Values that are hashed at once, which bounds the memory; the result does not depend on it.
 VALUES_AT_ONCE = 1 << 20
+#: In fewer rows all cells of a column may differ by chance; of more values, no column is odd.
+FEW_ROWS, MOST_VALUES = 20, 1 << 26
+CONSTANT, ID, LEAK = "constant", "different in every row, as an id", "gives the label away"
 #: Bytes of dense rows that are compared at once.
 BLOCK = 1 << 24
 
@@ -228,3 +231,36 @@ def _digest_sparse(X: Any) -> Iterator[bytes]:
         digest.update(values[begin:end])
         yield digest.digest()
         begin = end
+
+
+def find_oddities(X: Any, y: Any, names: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Return the features that are constant, that number the rows, and that give labels away.
+
+    >>> X = np.column_stack([np.ones(30), np.arange(30.0), np.arange(30) % 2, np.sin(np.arange(30.0))])
+    >>> find_oddities(X, np.where(np.arange(30) % 2, 1.0, -1.0), "abcd")
+    {'constant': ['a'], 'different in every row, as an id': ['b'], 'gives the label away': ['c']}
+    """
+    if X.shape[0] * X.shape[1] > MOST_VALUES or X.shape[0] < FEW_ROWS:
+        return {}
+    X = X.toarray() if sp.issparse(X) else X
+    low, high = X.min(axis=0), X.max(axis=0)
+    may_count = (np.floor(low) == low) & (high - low >= len(X) - 1)
+    classes = [X[y == label] for label in np.unique(y)]
+    constant_in_classes = [(rows == rows[0]).all(axis=0) for rows in classes]
+    found: dict[str, Any] = {
+        CONSTANT: np.flatnonzero((low == high) & (low != 0)),
+        ID: [k for k in np.flatnonzero(may_count) if _counts(X[:, k])],
+        LEAK: np.flatnonzero((low < high) & np.all(constant_in_classes, axis=0)),
+    }
+    return {
+        what: [names[k] if len(names) else f"feature {k + 1}" for k in columns]
+        for what, columns in found.items()
+        if len(columns)
+    }
+
+
+def _counts(column: Floats) -> bool:
+    """Return whether whole numbers rise or fall from row to row, or are nearly all of a range."""
+    steps, span = np.diff(column), column.max() - column.min()
+    is_ordered = (steps > 0).all() or (steps < 0).all() or span < 2 * len(column)
+    return bool(is_ordered and (column == np.floor(column)).all() and len(np.unique(column)) == len(column))

@@ -1,5 +1,6 @@
 """A look at a user's file: what is in it, what is odd about it, and a reading of it that works."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,14 +9,14 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from olbench.data.dataset import choose_storage
+from olbench.data.dataset import CONSTANT, FEW_ROWS, ID, choose_storage, find_oddities
 from olbench.data.formats import find_format
-from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, show_label
+from olbench.data.labels import as_targets, is_number, refuse_regression, show_label
 from olbench.data.load import describe_file, refuse_reading
 from olbench.data.prepare import (
     MOST_CATEGORIES,
     ORIGIN,
-    list_columns,
+    feature_name,
     prepare_table,
     read_column,
     read_dates,
@@ -32,13 +33,9 @@ LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
 #: Features whose deviations differ by more than this factor are better scaled.
 UNEVEN = 5.0
-#: In fewer rows all cells of a column may differ by chance.
-FEW_ROWS = 20
-#: A column of numbers with more values, of which each has fewer rows than that, is no class.
-MOST_CLASSES, FEW_PER_CLASS = 20, 10
-#: Columns of more values in all are not compared with the label.
-MOST_VALUES = 1 << 26
 MOST_SHOWN = 10
+#: A full covariance has this many features squared.
+MOST_FULL = 500
 OTHER_LABEL = "choose another with --label"
 
 
@@ -57,10 +54,14 @@ class FileSummary:
     #: The label that is +1; None if every label is a class.
     positive: Any
     reading: Reading
-    #: What is odd about columns, one sentence each.
-    oddities: tuple[str, ...]
+    #: What is odd, and the features that are so.
+    oddities: Mapping[str, list[str]]
     time: str = ""
     is_sorted: bool = False
+
+    @property
+    def covariance(self) -> str:
+        return "full" if self.features <= MOST_FULL else "diag"
 
     @property
     def rarest(self) -> float:
@@ -93,7 +94,12 @@ class FileSummary:
             lines.append(f"numbers and text in one column: {list_some(self.mixed, MOST_SHOWN)}")
         low, high = self.deviations
         lines.append(f"scale: standard deviations of the features from {low:.3g} to {high:.3g}")
-        return [escape_controls(line) for line in (*lines, *self.oddities)]
+        lines += describe_oddities(self.oddities)
+        return [escape_controls(line) for line in lines]
+
+
+def describe_oddities(oddities: Mapping[str, list[str]]) -> list[str]:
+    return [f"{what}: {list_some(names, MOST_SHOWN)}" for what, names in oddities.items()]
 
 
 def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
@@ -121,12 +127,13 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         raise UserError(
             f"{table.where}: {table.column_name(label)} has no values; name another column with --label"
         )
-    labels = _count(read_labels(table.keep(~gaps[:, label]), label))
-    refuse_regression(labels, f"{table.where}: {table.column_name(label)}")
+    found = read_labels(table.keep(~gaps[:, label]), label)
+    labels = _count(found)
+    refuse_regression(found, f"{table.where}: {table.column_name(label)}")
     texts = [column for column in list_texts(table.frame) if column in columns]
     words = [column for column in texts if not _is_mixed(table, column)]
     numeric = [column for column in columns if column not in texts]
-    single, dropped = _choose_columns(table, texts)
+    single, ids = _choose_columns(table, texts)
     onehot = [len(table.frame[k].cat.categories) for k in texts if k not in single]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
     days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
@@ -144,13 +151,16 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
     reading = _add(reading, guess)
     chosen = positive or _choose_positive(labels, is_sorted)
     # Refuses what could not be loaded.
-    X, y, about, _ = prepare_table(
-        table,
-        chosen if len(labels) > 1 else None,
-        None,
-        replace(reading, scale="", bias=False),
-        chosen is None,
-    )
+    plain = replace(reading, scale="", bias=False)
+    X, y, about, _ = prepare_table(table, chosen if len(labels) > 1 else None, None, plain, chosen is None)
+    oddities = find_oddities(X, y, about.features)
+    out = {name.partition("=")[0] for what, odd in oddities.items() if what != CONSTANT for name in odd}
+    left_out = [k for k in columns if k not in single and feature_name(table, k) in out]
+    if ids:
+        oddities |= {ID: [*oddities.get(ID, []), *(_show_name(table, k) for k in ids)]}
+    if len(left_out) + len(single) < len(columns) or dates:
+        single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in left_out}
+        reading = replace(reading, columns=(*single.values(), ColumnSpec(OTHERS))) if single else reading
     return FileSummary(
         rows=len(table.frame), columns=len(columns), features=len(numeric) + sum(onehot) + len(dates) + 1,
         label=f"{table.column_name(label)} ({OTHER_LABEL})", labels=labels, gaps=int(gaps.sum()),
@@ -158,75 +168,30 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         texts=tuple((_show_name(table, k), len(table.frame[k].cat.categories)) for k in words),
         mixed=tuple(_show_name(table, k) for k in texts if k not in words),
         deviations=deviations, positive=chosen, reading=reading,
-        oddities=(*dropped, *find_oddities(X, y, about.features)),
+        oddities=oddities,
         time="" if time is None else table.column_name(time), is_sorted=is_sorted,
     )  # fmt: skip
+
+
+def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSummary:
+    """Look at a frame, or at a pair (X, y) whose X may be sparse."""
+    if isinstance(content, tuple) and sp.issparse(content[0]):
+        X = sp.csr_matrix(content[0], dtype=np.float64)
+        return _look_at_matrix(X, np.asarray(content[1]), "y", reading, positive, Path("the data"))
+    return _look_at_table(as_table(content, "the data"), reading, positive)
 
 
 def _look_at_matrix(
     values: Any, found: Any, place: str, reading: Reading, positive: Any, path: Path
 ) -> FileSummary:
     labels, (n, d) = _count(found), values.shape
-    refuse_regression(labels, f"{path}: {place}")
+    refuse_regression(found, f"{path}: {place}")
     deviations = _deviations(values)
     reading = _add(reading, Reading(scale=_choose_scale(deviations), bias=True))
     chosen = positive or _choose_positive(labels, False)
     y, kept = as_targets(found, chosen if len(labels) > 1 else None, None, str(path), chosen is None)
-    oddities = tuple(find_oddities(values[kept], y, ()))
+    oddities = find_oddities(values[kept], y)
     return FileSummary(n, d, d + 1, place, labels, 0, 0, (), (), deviations, chosen, reading, oddities)
-
-
-def refuse_regression(labels: tuple[tuple[Any, int], ...], where: str) -> None:
-    """Refuse a column of many different numbers as the label."""
-    rows = sum(n for _, n in labels)
-    is_numeric = not any(isinstance(label, str) for label, _ in labels)
-    if is_numeric and len(labels) > max(MOST_CLASSES, rows / FEW_PER_CLASS):
-        raise UserError(
-            f"{where} has {len(labels):,} different numbers in {rows:,} rows: that is a target of "
-            "regression, and olbench learns classes; cut the numbers into classes in a new column, or name "
-            "another column with --label"
-        )
-
-
-def find_oddities(X: Any, y: Any, names: tuple[str, ...]) -> list[str]:
-    """Say which features are constant, number the rows, or give the label away.
-
-    >>> X = np.column_stack([np.ones(30), np.arange(30.0), np.arange(30) % 2, np.sin(np.arange(30.0))])
-    >>> for sentence in find_oddities(X, np.where(np.arange(30) % 2, 1.0, -1.0), ("a", "b", "c", "d")):
-    ...     print(sentence)
-    constant: a
-    different in every row, as an id is: b (leave it out under columns)
-    tells the label exactly: c (leave it out under columns, unless it is known before the label)
-    """
-    if X.shape[0] * X.shape[1] > MOST_VALUES or X.shape[0] < FEW_ROWS:
-        return []
-    X = X.toarray() if sp.issparse(X) else X
-    low, high = X.min(axis=0), X.max(axis=0)
-    constant = low == high
-    whole = (np.floor(low) == low) & (high - low >= len(X) - 1) & (high - low < LARGEST_WHOLE)
-    is_id = np.zeros(X.shape[1], bool)
-    for k in np.flatnonzero(whole):
-        steps = np.diff(X[:, k])
-        is_counter = (steps > 0).all() or (steps < 0).all() or high[k] - low[k] < 2 * len(X)
-        is_id[k] = is_counter and (X[:, k] == np.floor(X[:, k])).all() and len(np.unique(X[:, k])) == len(X)
-    classes = [X[y == label] for label in np.unique(y)]
-    tells = ~constant & np.all([(rows == rows[0]).all(axis=0) for rows in classes], axis=0)
-    values = np.sort([rows[0] for rows in classes], axis=0)
-    tells &= (np.diff(values, axis=0) > 0).all(axis=0)
-    found = (
-        ("constant", constant & (low != 0), ""),
-        ("different in every row, as an id is", is_id, " (leave it out under columns)"),
-        (
-            "tells the label exactly",
-            tells,
-            " (leave it out under columns, unless it is known before the label)",
-        ),
-    )
-    shown = {
-        what: list_some([names[k] if names else f"feature {k + 1}" for k in np.flatnonzero(mask)], MOST_SHOWN)
-        for what, mask, _ in found
-    }
-    return [f"{what}: {shown[what]}{remedy}" for what, mask, remedy in found if mask.any()]
 
 
 def _add(reading: Reading, guess: Reading) -> Reading:
@@ -283,8 +248,8 @@ def _choose_positive(labels: tuple[tuple[Any, int], ...], is_stream: bool) -> An
     return max(plain)
 
 
-def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, ColumnSpec], list[str]]:
-    """Return what to do with columns of text that are no categories, and say which are left out as ids."""
+def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, ColumnSpec], list[int]]:
+    """Return what to do with columns of text that are no categories, and those left out as ids."""
     chosen, ids = {}, []
     for column in texts:
         cells, name = table.frame[column].cat.categories, _name_column(table, column)
@@ -298,9 +263,7 @@ def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, Colu
         elif _is_mixed(table, column) or is_id or len(cells) > MOST_CATEGORIES:
             chosen[column] = ColumnSpec(name, "drop")
             ids += [column] if is_id else []
-    return chosen, [
-        f"different in every row, so left out as an id: {list_columns(table, ids)}"
-    ] if ids else []
+    return chosen, ids
 
 
 def _is_mixed(table: TypedFrame, column: int) -> bool:

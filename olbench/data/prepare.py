@@ -201,8 +201,8 @@ def read_labels(table: TypedFrame, column: int) -> Any:
     if odd.any():
         row = int(np.argmax(odd))
         raise UserError(
-            f"{table.place(row)}: label {quote(f'{numbers[row]:g}')} is not a whole number; a label "
-            "names a class; if another column is the label, name it with --label"
+            f"{table.place(row)}: label {quote(f'{numbers[row]:g}')} is not a whole number, and a label "
+            "names a class; cut a numeric target into classes, or name another column with --label"
         )
     return numbers
 
@@ -242,7 +242,7 @@ def _encode_columns(
     begins = {}
     for place in specs:
         begins[place] = len(names)
-        names += coded[place][0] if place in coded else [_name(table, place)]
+        names += coded[place][0] if place in coded else [feature_name(table, place)]
     X = np.empty((len(table.frame), len(names)))
     numeric = [place for place in specs if place not in coded]
     X[:, [begins[place] for place in numeric]] = table.frame[numeric].to_numpy(np.float64)
@@ -251,7 +251,7 @@ def _encode_columns(
     return X, names, [f"{table.column_name(place)} as {words}" for place, (*_, words) in coded.items()]
 
 
-def _name(table: TypedFrame, place: int) -> str:
+def feature_name(table: TypedFrame, place: int) -> str:
     return (table.names[place] if table.has_heading else "") or f"x{place + 1}"
 
 
@@ -271,11 +271,11 @@ def _encode_column(table: TypedFrame, place: int, spec: ColumnSpec, categorical:
         raise UserError(
             f"{table.where}: {table.column_name(place)} has {len(texts):,} distinct texts, more than the "
             f"{MOST_CATEGORIES:,} that onehot takes; leave columns of text out with --categorical drop, or "
-            "this one alone under columns in a config"
+            "this one alone under columns in a config, as `olbench init` does"
         )
     codes = cells.cat.set_categories(texts).cat.codes.to_numpy()
     values = np.where(codes[:, None] < 0, np.nan, codes[:, None] == np.arange(len(texts)))
-    return [f"{_name(table, place)}={text}" for text in texts], values, count(len(texts), "indicator")
+    return [f"{feature_name(table, place)}={text}" for text in texts], values, count(len(texts), "indicator")
 
 
 def _as_category(table: TypedFrame, place: int) -> Any:
@@ -300,7 +300,7 @@ def _encode_order(table: TypedFrame, place: int, order: tuple[str, ...]) -> Code
             f"its order ({', '.join(map(quote, order))}); add it there, or correct the cell"
         )
     words = f"0 to {len(order) - 1}, in the order {', '.join(map(quote, order))}"
-    return [_name(table, place)], np.where(gaps, np.nan, codes)[:, None], words
+    return [feature_name(table, place)], np.where(gaps, np.nan, codes)[:, None], words
 
 
 def _encode_dates(table: TypedFrame, place: int, parts: tuple[str, ...], origin: str) -> Coded:
@@ -314,11 +314,11 @@ def _encode_dates(table: TypedFrame, place: int, parts: tuple[str, ...], origin:
     names, blocks, words = [], [], []
     for part in parts:
         if part == "days":
-            names.append(f"{_name(table, place)}.days")
+            names.append(f"{feature_name(table, place)}.days")
             blocks.append(found[part][:, None])
             words.append(f"days since {origin}")
         else:
-            names += [f"{_name(table, place)}.{part}={number}" for number in PARTS[part]]
+            names += [f"{feature_name(table, place)}.{part}={number}" for number in PARTS[part]]
             blocks.append(found[part][:, None] == np.array(PARTS[part]))
             words.append(f"{len(PARTS[part])} indicators of the {part}")
     values = np.hstack(blocks).astype(np.float64)
