@@ -23,7 +23,7 @@ from benchmarks.compiled import river_ftrl
 from benchmarks.floors import fetch_rows, find_floors
 from benchmarks.plain_c import IDS, SECOND_ORDER, plain_c
 from olbench import load_dataset, make_algorithm, online_pass
-from olbench.data.readers.libsvm import read_libsvm
+from olbench.data.libsvm import read_libsvm
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.records.provenance import machine

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from olbench.algorithms.definition import second_order as second_order
     from olbench.analysis.results import Results as Results
     from olbench.api import bundle as bundle
+    from olbench.api import compare as compare
     from olbench.api import run as run
     from olbench.api import verify as verify
     from olbench.conformance.verdict import conform as conform
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from olbench.report.loading import load_results as load_results
 
 __version__ = "2.0.0.dev0"
+#: What `compare`, `olbench init` and `olbench run DATA` run unless algorithms are named.
+FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
 
 _HOMES = {
     "Cell": "olbench.protocols.definition",
@@ -55,6 +58,7 @@ _HOMES = {
     "UserError": "olbench.errors",
     "add": "olbench.kernels.sums",
     "bundle": "olbench.api",
+    "compare": "olbench.api",
     "compiled_learner": "olbench.algorithms.compiled",
     "conform": "olbench.conformance.verdict",
     "contestant": "olbench.algorithms.definition",

@@ -161,7 +161,7 @@ def test_the_plots_load_nothing_heavy_before_they_are_asked_to_draw():
 
 
 def test_documented_places_have_what_they_had():
-    from olbench.data.duplicates import duplicate_groups
+    from olbench.data.dataset import duplicate_groups
     from olbench.learners.passes import predict_signs, train
 
     X, y = np.eye(2), np.array([1.0, -1.0])

@@ -80,7 +80,7 @@ def command(
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
-    compare = partial(api.compare, plan, before, now, tolerance=tolerance, only=only)
+    compare = partial(api.compare_baselines, plan, before, now, tolerance=tolerance, only=only)
     comparison = compare(partly=against.is_dir(), allow_better=allow_better)
     for record in run.failed[:MAX_LINES]:
         reason = escape_controls(record["error"])

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any
 
-from olbench.data.readers.compressed import listen_to_reading
+from olbench.data.compressed import listen_to_reading
 from olbench.engine.display import can_redraw, make_bar, wrap
 from olbench.engine.estimate import duration
 from olbench.errors import count

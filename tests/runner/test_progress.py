@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from olbench.cli.output import show_parts
-from olbench.data.readers.compressed import listen_to_reading, open_content
+from olbench.data.compressed import listen_to_reading, open_content
 from olbench.engine.progress import Bars, Lines, Progress, show_progress
 from olbench.records.quantities import MISTAKE_RATE, Quantity
 from olbench.report.table import Best, Table, columns

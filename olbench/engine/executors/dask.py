@@ -23,7 +23,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from olbench.data.transfer import pack
+from olbench.data.source import pack
 from olbench.engine.attempt import fail
 from olbench.engine.executors import executor, worker
 from olbench.engine.executors.local import order_by_cost

@@ -26,9 +26,8 @@ from threadpoolctl import threadpool_limits
 from olbench import __version__
 from olbench.algorithms import load_plugin
 from olbench.data.dataset import Dataset
-from olbench.data.source import Source
+from olbench.data.source import OtherDataError, Source, find_data, receive
 from olbench.data.spec import DatasetSpec
-from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.attempt import attempt
 from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag

@@ -19,6 +19,29 @@ NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
 LARGEST_WHOLE = 2**53 - 1
 
 
+#: A column of numbers with more values, of which each has fewer rows than that, is no class.
+MOST_CLASSES, FEW_PER_CLASS = 20, 10
+
+
+class SeveralLabelsError(UserError):
+    """There are more than two labels, and nothing says which are positive."""
+
+    def __init__(self, message: str, labels: Any):
+        super().__init__(message)
+        self.labels = labels
+
+
+def refuse_regression(labels: Any, where: str) -> None:
+    """Refuse many different numbers as labels."""
+    distinct = np.unique(labels)
+    if distinct.dtype.kind != "U" and distinct.size > max(MOST_CLASSES, len(labels) / FEW_PER_CLASS):
+        raise UserError(
+            f"{where} has {distinct.size:,} different numbers in {len(labels):,} rows: that is a target of "
+            "regression, and olbench learns classes; cut the numbers into classes in a new column, or name "
+            "another column with --label"
+        )
+
+
 def quote(token: str) -> str:
     """Return a token in quotes, shortened and with unprintable characters escaped.
 
@@ -53,7 +76,7 @@ def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tup
     if positive is None:
         if negative is not None:
             raise UserError(f"{where}: `negative` was given without `positive`; give both")
-        plus, minus = _order_two(distinct, where)
+        plus, minus = _order_two(distinct, where, labels)
     else:
         plus = _select(positive, distinct, "positive", where)
         rest = distinct[~np.isin(distinct, plus)]
@@ -90,7 +113,7 @@ def as_targets(
     return numbers.astype(np.float64), np.ones(labels.size, bool)
 
 
-def _order_two(distinct: Any, where: str) -> tuple[Any, Any]:
+def _order_two(distinct: Any, where: str, labels: Any) -> tuple[Any, Any]:
     shown = describe(distinct)
     word = shlex.quote(label_text(distinct[0]))
     remedy = f"--positive {word} (the key positive in a config or in Python)"
@@ -100,8 +123,9 @@ def _order_two(distinct: Any, where: str) -> tuple[Any, Any]:
             "; if another column of a table has them, give --label"
         )
     if distinct.size > 2:
-        raise UserError(
-            f"{where} has {distinct.size} distinct labels ({shown}); say which are positive, as in {remedy}"
+        raise SeveralLabelsError(
+            f"{where} has {distinct.size} distinct labels ({shown}); say which are positive, as in {remedy}",
+            labels,
         )
     if distinct.dtype.kind == "U" and any(is_number(text) for text in distinct):
         raise UserError(

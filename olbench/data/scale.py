@@ -1,15 +1,14 @@
-"""Scaling the features of a user's data, and adding one that is always 1."""
+"""Scaling features, adding one that is always 1, and the preprocessing steps that the catalogue names."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.data.dataset import About
-from olbench.data.prepare.preprocess import as_dense
-from olbench.data.readers.rows import choose_storage
+from olbench.data.dataset import About, choose_storage, first_rows
 from olbench.data.spec import RUNNING, TRAINING_ROWS, Reading
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
@@ -23,41 +22,41 @@ SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
 MAGNIFIED = 2.0**800
 
 
-@dataclass(frozen=True)
-class Scaler:
-    shift: Floats
-    factor: Floats
-
-    def apply(self, X: Any) -> Any:
-        if sp.issparse(X) and not self.shift.any():
-            return sp.csr_matrix(X @ sp.diags_array(self.factor))
-        _refuse_large(X)
-        scaled: Floats = as_dense(X) - self.shift
-        scaled *= self.factor
-        return scaled
+def as_dense(X: Any) -> Floats:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
-def fit_scaler(X: Any, scale: str) -> Scaler:
-    """Fit a scaler on these rows: minmax to [0, 1], standard to mean 0 and deviation 1.
+def fit_scale(X: Any, scale: str) -> tuple[Floats, Floats]:
+    """Return by what each feature is shifted and multiplied: to [0, 1] (minmax), or mean 0 and deviation 1.
 
     A constant feature becomes 0. The deviation is that of the rows themselves, with n in the denominator.
 
-    >>> fit_scaler(np.array([[1.0, 5.0], [3.0, 5.0]]), "minmax").apply(np.array([[2.0, 5.0]])).tolist()
-    [[0.5, 0.0]]
+    >>> shift, factor = fit_scale(np.array([[1.0, 5.0], [3.0, 5.0]]), "minmax")
+    >>> ((np.array([2.0, 5.0]) - shift) * factor).tolist()
+    [0.5, 0.0]
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if scale == "minmax":
             if sp.issparse(X):
                 refuse_wide(X.shape[1], "a factor for each of them")
             low, high = as_dense(X.min(axis=0)).ravel(), as_dense(X.max(axis=0)).ravel()
-            scaler = Scaler(low, _invert(high - low))
+            shift, factor = low, _invert(high - low)
         else:
             _refuse_large(X)
-            scaler = _fit_standard(as_dense(X))
-    bad = ~(np.isfinite(scaler.shift) & np.isfinite(scaler.factor) & (scaler.factor > 0))
+            shift, factor = _fit_standard(as_dense(X))
+    bad = ~(np.isfinite(shift) & np.isfinite(factor) & (factor > 0))
     if bad.any():
         _refuse_values(int(np.argmax(bad)), scale)
-    return scaler
+    return shift, factor
+
+
+def _apply_scale(X: Any, shift: Floats, factor: Floats) -> Any:
+    if sp.issparse(X) and not shift.any():
+        return sp.csr_matrix(X @ sp.diags_array(factor))
+    _refuse_large(X)
+    scaled = as_dense(X) - shift
+    scaled *= factor
+    return scaled
 
 
 def _refuse_values(feature: int, scale: str) -> NoReturn:
@@ -66,8 +65,8 @@ def _refuse_values(feature: int, scale: str) -> NoReturn:
     )
 
 
-def _fit_standard(X: Floats) -> Scaler:
-    """Return a scaler to mean 0 and deviation 1, also for a column whose squares underflow."""
+def _fit_standard(X: Floats) -> tuple[Floats, Floats]:
+    """Squares may underflow in a column."""
     means, deviations = X.mean(axis=0), X.std(axis=0)
     low, high = X.min(axis=0), X.max(axis=0)
     means = np.where(low == high, low, means)  # a mean is rounded, and would leave a rest of a constant
@@ -75,7 +74,7 @@ def _fit_standard(X: Floats) -> Scaler:
     if tiny.any():
         spans = high[tiny] - low[tiny]
         deviations[tiny] = spans * ((X[:, tiny] - means[tiny]) / spans).std(axis=0)
-    return Scaler(means, _invert(np.where(low == high, 0.0, deviations)))
+    return means, _invert(np.where(low == high, 0.0, deviations))
 
 
 def _invert(spread: Floats) -> Floats:
@@ -173,7 +172,7 @@ def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any
     elif scale == RUNNING:
         X = scale_running(X)
     elif scale:
-        X = fit_scaler(X if fitted_on is None else X[fitted_on], scale).apply(X)
+        X = _apply_scale(X, *fit_scale(X if fitted_on is None else X[fitted_on], scale))
     if not bias:
         return X
     ones = np.ones((X.shape[0], 1))
@@ -198,3 +197,69 @@ def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
     }
     steps = [words[scale]] if scale else []
     return [*steps, "a feature that is always 1 added"] if bias else steps
+
+
+def divide_by_255(X: Any) -> Any:
+    return X / 255.0
+
+
+def unit_range(X: Any) -> Floats:
+    """Scale each feature to [0, 1]: its smallest value becomes 0, its largest 1; a constant becomes 0."""
+    dense = as_dense(X)
+    low = dense.min(axis=0)
+    span = dense.max(axis=0) - low
+    scaled: Floats = (dense - low) / np.where(span > 0, span, 1.0)
+    return scaled
+
+
+def normgrey(X: Any) -> Floats:
+    """Subtract each image's least-squares plane and equalise its histogram (Sung and Poggio 1998)."""
+    images = as_dense(X)
+    side = round(images.shape[1] ** 0.5)
+    if side * side != images.shape[1]:
+        raise UserError(f"normgrey needs square images, but there are {images.shape[1]} pixels")
+    from scipy.stats import rankdata
+
+    # Rounding gives pixels that differ only by rounding errors of the plane the same rank on every machine.
+    ranks = rankdata(np.round(images - _fit_planes(images, side), 6), axis=1)
+    return np.asarray((ranks - 1.0) / (images.shape[1] - 1), dtype=np.float64)
+
+
+def _fit_planes(images: Floats, side: int) -> Floats:
+    """Return the least-squares plane of each image; centred coordinates make the slopes independent."""
+    steps = np.arange(side) - (side - 1) / 2
+    down, across = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
+    scale = (down**2).sum()
+    slopes = [((images * axis).sum(axis=1) / scale)[:, None] * axis for axis in (down, across)]
+    planes: Floats = images.mean(axis=1, keepdims=True) + slopes[0] + slopes[1]
+    return planes
+
+
+def pixel_products(X: Any) -> Floats:
+    """Append the product of every pair of different features to the features, as cw2012, section 7.6, does.
+
+    The pairs (i, j) with i < j follow in lexicographic order: d features become d + d (d - 1) / 2.
+    """
+    pixels = as_dense(X)
+    n, d = pixels.shape
+    extended = np.empty((n, d + d * (d - 1) // 2))
+    extended[:, :d] = pixels
+    begin = d
+    for i in range(d - 1):
+        end = begin + d - 1 - i
+        np.multiply(pixels[:, i : i + 1], pixels[:, i + 1 :], out=extended[:, begin:end])
+        begin = end
+    return extended
+
+
+STEPS: dict[str, Callable[[Any], Any]] = {
+    "divide-by-255": divide_by_255,
+    "unit-range": unit_range,
+    "normgrey": normgrey,
+    "pixel-products": pixel_products,
+}
+
+WIDENING_STEPS = frozenset({"pixel-products"})
+
+#: Steps that remove rows: each returns the numbers of the rows to keep.
+ROW_STEPS: dict[str, Callable[[Any], Any]] = {"drop-duplicates": first_rows}

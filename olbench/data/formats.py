@@ -25,7 +25,7 @@ class Format:
 
 
 FORMATS: Registry[Format] = Registry(
-    "the format", room="olbench.data.formats", part="datasets", group="olbench.readers"
+    "the format", room="olbench.data.readers", part="datasets", group="olbench.readers"
 )
 
 
