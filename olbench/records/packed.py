@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any
 
-from olbench.records.record import FORMAT, BrokenRecordError, check_fields
+from olbench.records import FORMAT
+from olbench.records.record import BrokenRecordError, check_fields
 from olbench.records.trial import Record, key_of
 
 #: Columns are never this much larger than packed, with some room for a few; a bomb is.
