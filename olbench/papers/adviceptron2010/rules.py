@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench.data.catalog import catalog
-from olbench.data.named import load_named
-from olbench.data.names import Names, default_features
+from olbench.data.names import Names, default_features, load_named
 from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file
 from olbench.papers.adviceptron2010.files import RuleFile, parse_rules, read_rules, shipped_rules

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from olbench.data.named import NamedDataset, load_named
+from olbench.data.names import NamedDataset, load_named
 from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.account import Account, describe_rules
