@@ -10,9 +10,8 @@ from olbench.data.names import Names
 from olbench.data.prepare.labels import Labels
 from olbench.errors import count
 from olbench.learners.examples import Floats
-from olbench.papers.adviceptron2010.feasibility import conflicts, unsatisfiable
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
-from olbench.papers.adviceptron2010.sets import Advice
+from olbench.papers.adviceptron2010.sets import Advice, conflicts, unsatisfiable
 
 
 @dataclass(frozen=True)

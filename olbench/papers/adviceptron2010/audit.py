@@ -15,8 +15,7 @@ from scipy.optimize import linprog, minimize, nnls
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.examples import Floats, as_examples
 from olbench.learners.start import start
-from olbench.papers.adviceptron2010.feasibility import is_empty
-from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.papers.audit.definition import Instance, Instances, stated_checks
 
 #: What is below this share of the terms that it is a difference of is rounding.

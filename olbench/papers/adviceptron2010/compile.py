@@ -8,9 +8,8 @@ import numpy as np
 from olbench.data.names import Names
 from olbench.errors import suggest
 from olbench.learners.examples import Floats
-from olbench.papers.adviceptron2010.feasibility import is_empty
 from olbench.papers.adviceptron2010.grammar import Condition, Feature, Inequality, Presence, Rule, parse_rule
-from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.papers.adviceptron2010.tokens import RuleText
 
 Row = tuple[Floats, float]

@@ -265,9 +265,7 @@ class _Work:
             raise StoppedError
         algorithm = self._algorithm(params, fold)
         if self.trial.definition.online:
-            curve = follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
-            right = np.column_stack([curve.right_negatives, curve.right_positives])
-            return Scores(right, np.array([curve.negatives, curve.positives])), curve.weights
+            return follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
         learner = BatchLearner(algorithm).fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
         hits = learner.predict(as_examples(fold.X_test).rows()) == fold.y_test
         weights = np.asarray(getattr(learner.model, "coef_", np.zeros(fold.X.shape[1])), dtype=np.float64)
