@@ -75,9 +75,7 @@ def trigger(rng: np.random.Generator, trials: int) -> Instances:
 @check
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
-    return gaussians.compare_optimum(
-        gaussians.violated_problems(partial(draw_problem, rng), trials), _closed_form
-    )
+    return gaussians.compare_optimum(gaussians.violated_problems(rng, trials), _closed_form)
 
 
 def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
