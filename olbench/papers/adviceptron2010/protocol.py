@@ -30,7 +30,7 @@ from olbench.papers.adviceptron2010.rules import (
     plain_names,
     read_advice,
 )
-from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
+from olbench.papers.adviceptron2010.scaling import Scaling, as_dense, fit_scaling
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Protocol, Stopped, choice, protocol, whole
@@ -38,17 +38,7 @@ from olbench.protocols.keys import ByDataset, by_dataset, refuse_unknown, value_
 from olbench.protocols.scores import Scores, accuracy_series
 from olbench.protocols.specs import SEARCH, Experiment, Tuning
 from olbench.protocols.tuning import Choice
-from olbench.records.quantities import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    EARLY_ACCURACY,
-    EARLY_BALANCED_ACCURACY,
-    EARLY_RIGHT,
-    RIGHT,
-    ROUNDS,
-    SECONDS,
-    TUNED,
-)
+from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Trial
 from olbench.structs import flag
 
@@ -144,8 +134,8 @@ class AdviceProtocol(Protocol):
     id = "advice"
     experiment: AdviceExperiment = AdviceExperiment((), ())
     numbered = "split"
-    quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)
-    recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
+    quantities = (q.ACCURACY, q.BALANCED_ACCURACY, q.EARLY_ACCURACY, q.EARLY_BALANCED_ACCURACY, q.SECONDS)
+    recorded = (q.ROUNDS, q.RIGHT, q.EARLY_RIGHT, q.TUNED)
     series = accuracy_series("examples learnt")
 
     def refuse(self, definition: Definition) -> None:
@@ -209,11 +199,7 @@ class _Fold:
 def _group_equal(source: Source) -> Ints:
     """Each group of equal rows is scored once: 13,000 spoligotypes are some 2,000 different ones."""
     data = source.open()
-    return duplicate_groups(np.column_stack([_dense(data.examples.matrix()), data.labels]))
-
-
-def _dense(X: Any) -> Floats:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    return duplicate_groups(np.column_stack([as_dense(data.examples.matrix()), data.labels]))
 
 
 @cache
@@ -244,7 +230,7 @@ class _Work:
         standardise = self.trial.setting["scaling"] == "standardise"
         X = self.source.open().examples.matrix()
         zeros = describe(self.source)[1]
-        rows = _dense(X[train])
+        rows = as_dense(X[train])
         scaling = fit_scaling(rows, zeros, standardise)
         advice = None
         if "rules" in self.trial.setting:
@@ -252,7 +238,7 @@ class _Work:
             scaled = scaling.apply_to_advice(natural).with_constant() if standardise else None
             advice = scaled or _unscaled_advice(natural)
         learnt, tested = (
-            np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, _dense(X[test]))
+            np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, as_dense(X[test]))
         )
         return _Fold(learnt, self.labels[train], tested, self.labels[test], counts, advice, scaling)
 

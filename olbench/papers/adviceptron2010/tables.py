@@ -71,7 +71,7 @@ def _count(report: Report, name: str, file: RuleFile, named: NamedDataset) -> li
 def _describe(name: str, account: Account) -> Iterator[tuple[str | int | float | None, ...]]:
     for each in account.entries:
         precision = each.right / each.covered if each.covered else None
-        yield name, each.text, each.covered, precision, "; ".join(each.dropped), each.source
+        yield name, each.rule.text, each.covered, precision, "; ".join(each.rule.dropped), each.rule.source
 
 
 @figures("Rules", 180)

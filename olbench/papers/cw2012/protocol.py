@@ -29,16 +29,7 @@ from olbench.protocols.parts import InParts, fold
 from olbench.protocols.scores import Scores, accuracy_series
 from olbench.protocols.specs import Experiment, Tuning
 from olbench.protocols.tuning import Choice
-from olbench.records.quantities import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    BREAKDOWNS,
-    MODEL_BYTES,
-    RIGHT,
-    SAME_ROUNDS,
-    SECONDS,
-    TRAINING_ROUNDS,
-)
+from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import choice, one_or_many
 
@@ -113,8 +104,8 @@ class Shards(InParts, Protocol):
     id = "shards"
     experiment: ShardsExperiment = ShardsExperiment((), ())
     numbered = "split"
-    quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
-    recorded = (SAME_ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
+    quantities = (q.ACCURACY, q.BALANCED_ACCURACY, q.SECONDS)
+    recorded = (q.SAME_ROUNDS, q.RIGHT, q.TRAINING_ROUNDS, q.BREAKDOWNS, q.MODEL_BYTES)
     # Combined models have no curve.
     series = accuracy_series("training examples", required=False)
 
