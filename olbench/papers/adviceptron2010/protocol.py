@@ -14,6 +14,7 @@ from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Definition
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.duplicates import duplicate_groups
+from olbench.data.prepare.preprocess import as_dense
 from olbench.data.source import Source
 from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner
@@ -30,7 +31,7 @@ from olbench.papers.adviceptron2010.rules import (
     plain_names,
     read_advice,
 )
-from olbench.papers.adviceptron2010.scaling import Scaling, as_dense, fit_scaling
+from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Protocol, Stopped, choice, protocol, whole

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.prepare.preprocess import as_dense
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.sets import Advice
@@ -47,7 +48,3 @@ def fit_scaling(X: Any, missing_zeros: Sequence[int] = (), standardise: bool = T
 
 def _fill(rows: Floats, fill: Floats) -> Floats:
     return np.where((rows == 0.0) & ~np.isnan(fill), fill, rows)
-
-
-def as_dense(X: Any) -> Floats:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

@@ -17,9 +17,10 @@ from olbench.report.tables import Figures, figures, table
 
 def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
     config = report.protocol.experiment
-    for spec in config.datasets if isinstance(config, AdviceExperiment) else ():
+    if not isinstance(config, AdviceExperiment):
+        return
+    for spec in config.datasets:
         try:
-            assert isinstance(config, AdviceExperiment)
             plain = config.rules_for(find_source(spec))
             if plain is None or spec.name not in report.results.datasets:
                 continue
