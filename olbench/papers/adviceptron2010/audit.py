@@ -317,7 +317,9 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 #: Few random instances break the printed Lemma 3; this one does.
-KNOWN_SET = AdviceSet([[0.932, 0.4473], [0.1993, -1.431], [0.4999, 0.2787]], [1.843, -0.4455, 0.309], -1)
+KNOWN_SET = AdviceSet(
+    np.array([[0.932, 0.4473], [0.1993, -1.431], [0.4999, 0.2787]]), np.array([1.843, -0.4455, 0.309]), -1
+)
 KNOWN_U = np.array([0.716, 0.8837, 0.4543])
 KNOWN_ROUND = Round(KNOWN_SET, np.array([-0.1603, -1.67]), KNOWN_U, np.ones(2), y=1.0, lam=1.0, mu=0.07528)
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
+from operator import add
 from threading import local
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -336,8 +337,7 @@ class _Work:
         return Outcome({**numbers, **others}, {"curve": curve or empty})
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     sums: Sums
     score: Scores
     seconds: float
@@ -347,15 +347,8 @@ class Part:
 
     def join(self, other: "Part") -> "Part":
         started = time.perf_counter()
-        sums = self.sums.add(other.sums)
-        return Part(
-            sums,
-            self.score + other.score,
-            self.seconds + other.seconds,
-            self.combine_seconds + other.combine_seconds + time.perf_counter() - started,
-            self.breakdowns + other.breakdowns,
-            self.bytes + other.bytes,
-        )
+        both = Part(*map(add, self, other))
+        return both._replace(combine_seconds=both.combine_seconds + time.perf_counter() - started)
 
 
 class _Features:
