@@ -240,8 +240,19 @@ class _Work:
         return _Test(self, self.split[1])
 
     @cached_property
-    def features(self) -> "_Features":
-        return _Features(self.source)
+    def _feature_counts(self) -> tuple[Ints, Columns]:
+        return np.zeros(self.source.d, dtype=np.int64), np.empty(self.source.d, dtype=np.uint32)
+
+    def _find_features(self, order: Ints) -> tuple[Columns, Ints]:
+        """Return the features of some rows, and in how many of these rows each occurs."""
+        from olbench.kernels.sparse import count_features
+
+        counts, touched = self._feature_counts
+        new = count_features(self.source.open().examples.rows(), order, counts, touched)
+        columns = np.sort(touched[:new])
+        found = counts[columns]
+        counts[columns] = 0
+        return columns, found
 
     def _rows(self) -> tuple[Ints, Ints]:
         order = self.trial.generator("shards tuning", 0).permutation(self.source.n).astype(np.int64)
@@ -274,7 +285,7 @@ class _Work:
             breakdowns += self.learner.breakdowns
             test = _Test(self, held)
             total += test.score(self.learner.moments_at(test.features)[0])
-            self.learner.forget(self.features.find(train)[0])
+            self.learner.forget(self._find_features(train)[0])
         return self._outcome(total, rows.size, seconds, breakdowns, 0, {})
 
     def train_single(self) -> Outcome:
@@ -296,7 +307,7 @@ class _Work:
         rows = np.array_split(self.split[0], self.trial.setting["shards"])[part]
         seconds = self._learn(rows)
         score = self.test.score(self.learner.moments_at(self.test.features)[0])
-        columns, counts = self.features.find(rows)
+        columns, counts = self._find_features(rows)
         a = self.learner.algorithm.a if isinstance(self.learner, DiagonalLearner) else 1.0
         wanted = counts if COUNTS in self.trial.setting["combinations"] else None
         model = Sums.of(columns, *self.learner.moments_at(columns), wanted, a)
@@ -349,21 +360,3 @@ class Part(NamedTuple):
         started = time.perf_counter()
         both = Part(*map(add, self, other))
         return both._replace(combine_seconds=both.combine_seconds + time.perf_counter() - started)
-
-
-class _Features:
-    """Counts how many rows have a feature, in one buffer that is cleared feature by feature."""
-
-    def __init__(self, source: Source):
-        self.rows = source.open().examples.rows()
-        self.counts = np.zeros(source.d, dtype=np.int64)
-        self.touched: Columns = np.empty(source.d, dtype=np.uint32)
-
-    def find(self, order: Ints) -> tuple[Columns, Ints]:
-        from olbench.kernels.sparse import count_features
-
-        new = count_features(self.rows, order, self.counts, self.touched)
-        columns = np.sort(self.touched[:new])
-        counts = self.counts[columns]
-        self.counts[columns] = 0
-        return columns, counts
