@@ -23,14 +23,8 @@ from olbench.learners.learners import Learner
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.curve import follow
-from olbench.papers.adviceptron2010.rules import (
-    Plain,
-    compile_for,
-    describe,
-    find_rules,
-    plain_names,
-    read_advice,
-)
+from olbench.papers.adviceptron2010.files import read_rules, shipped_rules
+from olbench.papers.adviceptron2010.rules import Plain, compile_for, describe, read_advice
 from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.protocols import tuning
@@ -98,7 +92,13 @@ class AdviceExperiment(Experiment):
         return self
 
     def rules_for(self, source: Source) -> Plain | None:
-        return find_rules(self.advice, source, self.domain, self.missing)
+        plain = value_for(self.advice, source.name, None)
+        if plain is None and source.spec.name in shipped_rules():
+            plain = read_rules(source.spec.name).plain()
+        if plain is None:
+            return None
+        domain = value_for(self.domain, source.name, plain["domain"])
+        return {**plain, "domain": domain, "missing": value_for(self.missing, source.name, plain["missing"])}
 
     def training_rows(self, dataset: str) -> int:
         return int(value_for(self.train, dataset, AdviceExperiment.train))
@@ -151,21 +151,21 @@ class AdviceProtocol(Protocol):
         for setting in config.own.values():
             refuse_unknown(setting, [spec.name for spec in config.datasets])
         for source in sources:
-            source.facts = plain_names(source)
-            self._check_source(source)
+            names, zeros = describe(source)
+            classes = dict(names.classes)
+            source.facts = {"features": names.features, "classes": classes, "missing_zeros": zeros}
+            rules = config.rules_for(source)
+            if rules is not None:
+                compile_for(source, rules)
+            if source.n <= config.training_rows(source.name):
+                raise UserError(
+                    f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; "
+                    "lower 'train'"
+                )
         return [
             AdviceCell(self, source, spec, place, rules=self._find_rules(source, spec))
             for source, spec, place in config.entries(sources)
         ]
-
-    def _check_source(self, source: Source) -> None:
-        rules = self.experiment.rules_for(source)
-        if rules is not None:
-            compile_for(source, rules)
-        if source.n <= self.experiment.training_rows(source.name):
-            raise UserError(
-                f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; lower 'train'"
-            )
 
     def _find_rules(self, source: Source, spec: AlgorithmSpec) -> Plain | None:
         if "advice" not in get_definition(spec.id).takes:

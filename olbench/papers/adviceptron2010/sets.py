@@ -113,21 +113,16 @@ class Advice:
         """Return the advice for examples with one more feature that is always one; every set then says so."""
         if self.constant is not None:
             return self
-        rows = np.zeros((2, self.n + 1))
-        rows[:, -1] = 1.0, -1.0
-        sets = tuple(
-            replace(
-                each, D=np.vstack([np.pad(each.D, ((0, 0), (0, 1))), rows]), d=np.append(each.d, [1.0, -1.0])
-            )
-            for each in self.sets
-        )
-        return Advice(sets, self.n + 1, constant=self.n)
+        wider = tuple(replace(each, D=np.pad(each.D, ((0, 0), (0, 1)))) for each in self.sets)
+        return Advice(wider, self.n + 1, constant=self.n)._bound([self.n], 1.0, 1.0)
 
     def with_domain(self, binary: frozenset[int] | None) -> "Advice":
         """Return the advice with 0 <= x_j <= 1 in every set, for the columns j that hold only 0 and 1."""
-        columns = sorted(binary or ())
+        return self._bound(sorted(binary or ()), 0.0, 1.0)
+
+    def _bound(self, columns: list[int], low: float, high: float) -> "Advice":
         upper = np.eye(self.n)[columns]
-        rows, bounds = np.vstack([upper, -upper]), np.repeat([1.0, 0.0], len(columns))
+        rows, bounds = np.vstack([upper, -upper]), np.repeat([high, 0.0 - low], len(columns))
         sets = tuple(
             replace(each, D=np.vstack([each.D, rows]), d=np.append(each.d, bounds)) for each in self.sets
         )
