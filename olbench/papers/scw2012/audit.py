@@ -245,17 +245,15 @@ def _soft_runs(rng: np.random.Generator, trials: int) -> Iterator[SoftRun]:
     for _ in range(max(1, trials // 10)):
         for corrected in (False, True):
             phi = rng.uniform(2.5, 4.0)
-            yield from attempt(_worst_rows(rng, phi, corrected), phi, 1.0)
+
+            def ratio(run: Replay, comparator: Comparator, corrected: bool = corrected) -> float:
+                return run.squares / (comparator.cost + corrected * clipping_term(run, comparator))
+
+            rows = _maximise(ratio, COUNTER_EXAMPLE, 0.1 * rng.normal(size=8), phi)
+            yield from attempt(rows, phi, 1.0)
     for number in range(trials):
         X, y = separable(rng, int(rng.integers(5, 60)), int(rng.integers(2, 5)))
         yield from attempt(y[:, None] * X, PHIS[number % len(PHIS)], 10.0 ** rng.uniform(-2, 1))
-
-
-def _worst_rows(rng: np.random.Generator, phi: float, corrected: bool) -> Floats:
-    def ratio(run: Replay, comparator: Comparator) -> float:
-        return run.squares / (comparator.cost + corrected * clipping_term(run, comparator))
-
-    return _maximise(ratio, COUNTER_EXAMPLE, 0.1 * rng.normal(size=8), phi)
 
 
 def _maximise(
