@@ -145,12 +145,11 @@ class Shards(InParts, Protocol):
         """One model of all the data, then the combinations, which share the trials of their shards."""
         ways = self._ways(spec)
         for shards, way in [(1, SINGLE), *product(self.experiment.shards, ways)]:
+            suffix = "" if shards == 1 else f" ({shards} shards, {TITLES[way]})"
+            setting, is_view = {"shards": shards, "combination": way}, way not in (SINGLE, *ways[:1])
             yield ShardsCell(
-                self, source, spec, entry, ways=ways,
-                suffix="" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
-                setting={"shards": shards, "combination": way},
-                is_view=way not in (SINGLE, *ways[:1]),
-            )  # fmt: skip
+                self, source, spec, entry, ways=ways, suffix=suffix, setting=setting, is_view=is_view
+            )
 
     def _ways(self, spec: AlgorithmSpec) -> tuple[str, ...]:
         second = get_definition(spec.id).order == "second"
