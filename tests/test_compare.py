@@ -77,7 +77,7 @@ def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):
         "row",
         "same",
     ]
-    assert (look.positive, look.reading.scale, look.reading.missing) == (None, "", "")
+    assert (look.positive, look.reading.scale, look.reading.missing) == (None, "unit", "")
 
 
 def test_decimal_commas_are_not_taken_for_categories(tmp_path):
