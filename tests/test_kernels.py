@@ -150,15 +150,15 @@ def test_longer_rows_of_sigma_change_no_bit(d):
     for is_compact in (False, True):
         learner = start(make_algorithm("scw1"), d)
         # An odd number of lines from row to row: a power of two would let the rows of a column collide.
-        assert learner._base.shape[1] // LINE % 2 == 1
+        assert learner.base.shape[1] // LINE % 2 == 1
         if is_compact:
-            side = learner._base.shape[0]
-            learner._base = np.ascontiguousarray(learner._base[:, :side])
+            side = learner.base.shape[0]
+            learner.base = np.ascontiguousarray(learner.base[:, :side])
             learner.pending = np.ascontiguousarray(learner.pending[:, :side])
         learner.run(examples.rows(), y, np.arange(y.size))
         assert learner.covariance.shape == (d, d)
         # What lies beyond the features stays zero.
-        assert not learner._base[:, d:].any()
+        assert not learner.base[:, d:].any()
         assert not learner.pending[:, d:].any()
         passes.append(learner)
     spread, compact = passes

@@ -13,8 +13,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY
 from olbench.learners.breakdowns import find_breakdown
 from olbench.learners.schedules import make_schedule
-from olbench.learners.start import start
-from olbench.learners.state import count_state_bytes
+from olbench.learners.start import count_state_bytes, start
 from tests.cases import for_each
 
 PLUGIN = Path(__file__).parent.parent / "docs/examples/my_richer_rules.py"
@@ -189,7 +188,7 @@ def test_a_learner_of_shards_starts_from_scratch(data):
     means, variances = learner.moments_at(np.arange(D))
     np.testing.assert_array_equal(means, learner.weights)
     np.testing.assert_array_equal(variances, learner.covariance)
-    learner.forget(np.arange(D))
+    learner.reset(np.arange(D))
     for name, value in vars(start(algorithm, D)).items():
         if isinstance(value, np.ndarray) and name != "margins":
             np.testing.assert_array_equal(getattr(learner, name), value)

@@ -21,9 +21,9 @@ from olbench.engine.estimate import duration
 from olbench.engine.executors.local import count_cores
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.kernels.sizes import BLOCKED_FROM
-from olbench.learners.learners import KernelLearner
 from olbench.learners.own_rules import run_rule
 from olbench.learners.start import start
+from olbench.learners.state import KernelLearner
 from olbench.protocols.definition import Cell
 
 Place = tuple[str, str]

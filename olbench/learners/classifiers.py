@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.errors import UserError
-from olbench.learners.classes import NativeLearner, start_classes
+from olbench.learners.classes import NativeLearner, predict_classes
 from olbench.learners.examples import Ints, as_examples
-from olbench.learners.learners import Learner, SecondOrderLearner
-from olbench.learners.one_vs_rest import predict_classes
-from olbench.learners.start import start
+from olbench.learners.learners import SecondOrderLearner
+from olbench.learners.start import start, start_classes
+from olbench.learners.state import Learner
 
 Floats = NDArray[np.float64]
 # Replaces a variance that is zero, or negative by rounding.
@@ -202,7 +202,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _shifts(self) -> list[int]:
         """Return the exponents that bring all learners to the scale of the one rescaled least."""
-        exponents = [getattr(learner, "scale_exponent", 0) for learner in self.learners_]
+        exponents = [learner.scale_exponent for learner in self.learners_]
         return [min(exponents) - exponent for exponent in exponents]
 
     def _weights(self) -> list[Floats]:
