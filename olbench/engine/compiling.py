@@ -40,7 +40,7 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
     places = sorted(find_missing(cells), key=_measure_source, reverse=True)
     if not places:
         return
-    from olbench.kernels.places import outlasts_process
+    from olbench.kernels.cache import outlasts_process
 
     ids = sorted({cell.spec.id for cell in cells if _has_rule_of_package(cell.spec.id)})
     is_kept = outlasts_process()
@@ -114,7 +114,7 @@ def compile_kernels(
 
 
 def _compile(place: Place) -> Place:
-    from olbench.kernels.trace import tracer
+    from olbench.kernels.curve import tracer
 
     module, name = place
     tracer(getattr(import_module(module), name))

@@ -199,7 +199,7 @@ class NativeLearner(ClassLearner, KernelLearner):
     @property
     def pair_rule(self) -> tuple[Any, bool]:
         """The address of the rule for two covariances, and whether there is one."""
-        from olbench.kernels.trace import Address
+        from olbench.kernels.curve import Address
 
         definition = self.algorithm.definition
         if definition.pair is None:

@@ -449,7 +449,7 @@ class LabelledDiagonal(LabelledLearner, DiagonalLearner):
         return run_diagonal, (*state, algorithm.projection == "kl", algorithm.definition.root_step)
 
 
-class DualLearner(SecondOrderLearner):
+class GramLearner(SecondOrderLearner):
     """A Gaussian in the feature space of a kernel, by its support: the examples that changed the state.
 
     Support examples are copied, so the learner does not depend on the matrix that it was trained on.
@@ -519,7 +519,7 @@ class DualLearner(SecondOrderLearner):
         return np.asarray(a * np.eye(self.d) - scaled.T @ scaled)
 
     def margin_variance(self, X: Any) -> Floats:
-        from olbench.kernels.dual import measure_variances
+        from olbench.kernels.gram import measure_variances
 
         variances = np.empty(X.shape[0])
         rows = as_examples(X).rows()
@@ -528,7 +528,7 @@ class DualLearner(SecondOrderLearner):
 
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return mu . x of each row of `order`, in the feature space of the kernel."""
-        from olbench.kernels.dual import score_rows
+        from olbench.kernels.gram import score_rows
 
         scores = np.empty(order.size)
         score_rows(rows, order, self.shape, self._support, self.coefficients, scores)
@@ -543,7 +543,7 @@ class DualLearner(SecondOrderLearner):
         return data, columns, indptr, self.support_norms[: self.size]
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.dual import run
+        from olbench.kernels.gram import run
 
         support = (self.support_data, self.support_columns, self.support_indptr, self.support_norms)
         state = (self.nu, self.factor, *support, self.counters)
@@ -596,7 +596,7 @@ def refuse_large_factor(size: int) -> None:
 def choose_second_order(algorithm: Algorithm) -> type[SecondOrderLearner]:
     definition = algorithm.definition
     if algorithm.kernel is not None:
-        return DualLearner
+        return GramLearner
     if algorithm.covariance != "diag":
         if definition.sees_label:
             return LabelledRoot

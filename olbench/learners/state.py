@@ -34,7 +34,7 @@ from olbench.learners.examples import Floats, Ints, SingleRow
 from olbench.learners.own_rules import raise_errors
 from olbench.memory import USABLE, available_memory
 
-#: The counters that a curve has by its names for them, in the order of `kernels.trace`.
+#: The counters that a curve has by its names for them, in the order of `kernels.curve`.
 CURVE_COUNTS = {
     "mistakes": MISTAKES,
     "updates": UPDATES,
@@ -353,7 +353,7 @@ class KernelLearner(Learner):
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        from olbench.kernels.trace import Address, tracer
+        from olbench.kernels.curve import Address, tracer
 
         kernel, state = self.kernel_state()
         rule = Address(self.compiled_rule, self.compiled_rule.address)
@@ -364,7 +364,7 @@ class KernelLearner(Learner):
         return kernel, (*state, self.margins)
 
     def warm_up(self) -> None:
-        from olbench.kernels.trace import tracer
+        from olbench.kernels.curve import tracer
 
         tracer(self._kernel()[0])
         _ = self.compiled_rule

@@ -73,8 +73,8 @@ def follow(
 
 
 def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
-    from olbench.kernels.follow import follower
-    from olbench.kernels.trace import Address
+    from olbench.kernels.curve import Address
+    from olbench.papers.adviceptron2010.kernels.follow import follower
 
     kernel, state = learner.kernel_state()
     rule, scalars = learner.algorithm.definition.compiled_rule, getattr(learner, "scalars", _ONE)
@@ -83,7 +83,7 @@ def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Fl
 
 
 def _score_slices(learner: Learner, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
-    from olbench.kernels.follow import score_once
+    from olbench.papers.adviceptron2010.kernels.follow import score_once
 
     if isinstance(learner, ObjectLearner):
         raise UserError(f"{learner.algorithm.id}: objects show no weights to score a test set with")
