@@ -453,7 +453,7 @@ def second_order(id: str, *, title: str = "", source: str = "", **declared: Any)
     and c are 0, for a rule whose loss does not depend on v), scale_free (nothing depends on the common scale
     of mu and the root of Sigma), exact (a rule (m, v, p) for projection="exact", see olbench.kernels.exact),
     pair (a rule (m, v_y, v_s, p) -> (alpha, c) for the covariances of two classes, where c depends on v) and
-    product (the diagonal form keeps w and Sigma apart, see olbench.kernels.product).
+    product (the diagonal form keeps w and Sigma apart, see olbench.kernels.diagonal).
 
     With `state`, a tuple of numbers that may be empty, the rule is
     (m, v, y, mistake, t, p, s) -> (loss, alpha, c, decay): it also sees the label y, +1 or -1, and an array s

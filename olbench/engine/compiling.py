@@ -20,7 +20,7 @@ from olbench.algorithms.algorithm import make_algorithm
 from olbench.engine.estimate import duration
 from olbench.engine.executors.local import count_cores
 from olbench.engine.stopping import StopFlag, hold_interrupts
-from olbench.kernels.sizes import BLOCKED_FROM
+from olbench.kernels.counters import BLOCKED_FROM
 from olbench.learners.own_rules import run_rule
 from olbench.learners.start import start
 from olbench.learners.state import KernelLearner
@@ -114,10 +114,10 @@ def compile_kernels(
 
 
 def _compile(place: Place) -> Place:
-    from olbench.kernels.curve import tracer
+    from olbench.kernels.curve import compile_pass
 
     module, name = place
-    tracer(getattr(import_module(module), name))
+    compile_pass(getattr(import_module(module), name))
     return place
 
 

@@ -14,6 +14,7 @@ from numba import boolean, float64
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import EXTRA, ONLY_LEARN, ONLY_PREDICT
+from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
     count_breakdown,
     is_unlearned,
@@ -25,10 +26,50 @@ from olbench.kernels.margins import (
     usable_variance,
     write_counts,
 )
-from olbench.kernels.matrix import project, sum_panels, sum_rows
+from olbench.kernels.matrix import project, row_sums, sum_panels, sum_rows
 from olbench.kernels.rows import dot, dot_row, open_rows, read_round
-from olbench.kernels.screening import GATHER_COST, gathered_variance, has_no_loss, largest_variance, tighten
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
+
+# A gathered read of a large matrix takes about as long as four streamed ones.
+GATHER_COST = 4
+# Allowance for rounding in a bound, as a share of Sigma's largest row sum: far above the error of d
+# additions.
+SLACK = 1e-9
+
+
+@inlined
+def gathered_variance(sigma, columns, c, values, o, n):
+    """Return x' Sigma x from the entries of Sigma that x touches.
+
+    Only those on and below the diagonal are read, because Sigma is symmetric: row k is multiplied with the
+    first k entries of x and counted twice.
+    """
+    v = 0.0
+    for k in range(n):
+        i, x = columns[c + k], values[o + k]
+        v += x * (sigma[i, i] * x + 2.0 * dot_row(sigma, i, columns, c, values, o, k))
+    return v
+
+
+@helper
+def tighten(sigma, bound, sums):
+    """Lower the bound of every later Sigma, which only shrinks; `sums` is working memory."""
+    row_sums(sigma, sums)
+    bound[0] = min(bound[0], (1.0 + SLACK) * sums.max())
+
+
+@inlined
+def has_no_loss(rule, p, m, limit, mistake, t, top):
+    """Return whether a rule does nothing at the margin m, whatever the variance is up to `limit`.
+
+    A rule that promises to do nothing above some margin, `top`, is not called: its loss does not
+    depend on the variance, so below that margin the limit would tell no more.
+    """
+    if top < np.inf:
+        return m > top
+    loss, alpha, c = rule(m, limit, mistake, t, p)
+    return loss <= 0.0 and alpha == 0.0 and c == 0.0
+
 
 # Rank-one changes are collected and applied two at a time: Sigma fits a near cache, and a sweep over it is
 # bound by its stores.
@@ -94,22 +135,21 @@ def change_state(mu, pending, held, z, w, step, root):
         pending[held, j] = root * entry
 
 
-#: A pass with the arguments mu, sigma, pending, axis, bound, counters, screened, adaptive, top.
+#: A pass with the arguments mu, sigma, pending, bound, counters, screened, adaptive, top.
 covariance_pass = pass_kernel(
-    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, *[boolean] * 2, float64
+    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_INT64, *[boolean] * 2, float64
 )
 
 
 @covariance_pass
-def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, screened, adaptive, top, margins):
+def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, adaptive, top, margins):
     """Run the examples of `order`.
 
     Sigma is `sigma` minus the outer products of the first counters[EXTRA] rows of `pending`. bound[0] is an
-    upper bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the
-    outer product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a
-    round without loss at the largest possible v needs no v. How close that bound is only matters if the
-    margin is `adaptive`, that is if the loss depends on v. At a margin above `top`, if that is
-    finite, the rule does nothing.
+    upper bound of Sigma's largest eigenvalue, which never grows. With `screened` the rule promises that its
+    loss does not fall as v grows, so a round without loss at the largest possible v needs no v. How close
+    that bound is only matters if the margin is `adaptive`, that is if the loss depends on v. At a margin
+    above `top`, if that is finite, the rule does nothing.
     """
     d = mu.size
     columns, values, storage = open_rows(rows)
@@ -118,16 +158,13 @@ def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, scre
     # The counts stay in registers: in the array, each would be loaded and stored again in every round.
     before, unlearned, updates, effective = read_counts(counters)
     held = counters[EXTRA]
-    unpredicted = mistakes = positives = false_alarms = 0
+    unpredicted = 0
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         f = dot(mu, columns, at, values, o, n)
         label, s = y[i], norms[i]
         m, mistake = label * f, (f >= 0.0) != (label > 0.0)
         if entry < ONLY_LEARN:
-            mistakes += mistake
-            positives += label > 0.0
-            false_alarms += mistake and label <= 0.0
             unlearned += entry >= ONLY_PREDICT
             keep_margin(margins, before + now + 1 - unpredicted, f, 0)
         else:
@@ -140,8 +177,7 @@ def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, scre
             continue
         passive = is_unlearned(entry)
         if screened and not passive:
-            limit = largest_variance(axis, bound, s, columns, at, values, o, n)
-            passive = has_no_loss(rule, p, m, limit, mistake, t, top)
+            passive = has_no_loss(rule, p, m, bound[0] * s, mistake, t, top)
         if passive and not keeps_variance(margins):
             continue
         streamed = GATHER_COST * n > d
@@ -174,7 +210,7 @@ def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, scre
         effective += 1
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
         if adaptive and effective % d == 0:
-            tighten(sigma, mu, axis, bound, sums)
+            tighten(sigma, bound, sums)
         # Few rows of Sigma. Panels for them as well would make the kernel a quarter longer to compile.
         if not streamed:
             sum_rows(sigma, columns, at, values, o, n, z)
@@ -185,5 +221,4 @@ def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, scre
             apply_two(sigma, pending)
             held = 0
     counters[EXTRA] = held
-    rounds = before + order.size - unpredicted
-    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
+    write_counts(counters, before + order.size - unpredicted, unlearned, updates, effective)

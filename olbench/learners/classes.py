@@ -28,20 +28,21 @@ from olbench.kernels.counters import (
     BROKEN_ROUND,
     EFFECTIVE,
     EXTRA,
-    MISTAKES,
     ROUNDS,
     ROW,
+    TILE,
     UNLEARNED,
     UPDATES,
+    choose_depth,
+    count_blocks,
+    count_columns,
+    spread_rows,
 )
-from olbench.kernels.sizes import TILE, choose_depth, count_blocks, count_columns, spread_rows
 from olbench.learners.examples import Floats, Ints
 from olbench.learners.learners import choose_screening, quadratic_forms, write_diagonal
 from olbench.learners.schedules import is_predicted
-from olbench.learners.state import Array, Arrays, ClassLearner, KernelLearner, Learner, find_family
+from olbench.learners.state import RING, Array, Arrays, ClassLearner, KernelLearner, Learner, find_family
 
-#: The most rounds of a slice of one-vs-rest, a power of two: room for the margins of every learner.
-RING = 1024
 #: More than any exponent of a margin, so that exponents above it order margins by size.
 OFFSET = 2**40
 
@@ -97,15 +98,17 @@ class OneVsRest(ClassLearner):
             signs[own] = np.where(truth == k, 1.0, -1.0)
             learner.run(rows, signs, order)
             margins[k] = learner.margins[places]
-        self._count(choose_class(margins[:, :, 0], margins[:, :, 1]), truth[predicts].astype(np.int64))
+        predicted = choose_class(margins[:, :, 0], margins[:, :, 1])
+        self._count(predicted, y, order)
 
-    def _count(self, predicted: Ints, truth: Ints) -> None:
+    def _count(self, predicted: Ints, y: Floats, order: Ints) -> None:
         """Count predictions, and take over what the learners have counted."""
-        if self.margins.shape[0]:
-            self.margins[(self.rounds + np.arange(truth.size)) & (self.margins.shape[0] - 1), 0] = predicted
-        np.add.at(self.confusion, (truth, predicted), 1)
-        self.counters[ROUNDS] += truth.size
-        self.counters[MISTAKES] += np.count_nonzero(predicted != truth)
+        from olbench.kernels.margins import count_predictions
+
+        t, ring = self.rounds, self.margins
+        ring[(t + np.arange(predicted.size)) & (ring.shape[0] - 1), 0] = predicted
+        self.counters[ROUNDS] += predicted.size
+        count_predictions(y, order, t, ring, self.confusion, self.counters)
         self.counters[UNLEARNED] = self.learners[0].counters[UNLEARNED]
         for k in (UPDATES, EFFECTIVE, BREAKDOWNS):
             self.counters[k] = sum(learner.counters[k] for learner in self.learners)
@@ -203,7 +206,7 @@ class NativeLearner(ClassLearner, KernelLearner):
 
         definition = self.algorithm.definition
         if definition.pair is None:
-            from olbench.kernels.pairs import NO_PAIR
+            from olbench.kernels.classes import NO_PAIR
 
             return Address(NO_PAIR, NO_PAIR.address), False
         return Address(definition.compiled_pair, definition.compiled_pair.address), True
@@ -238,13 +241,13 @@ class FirstOrderClasses(NativeLearner):
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_first_order import MAX, PROP, UNIFORM, run
+        from olbench.kernels.classes import MAX, PROP, UNIFORM, run_first_order
 
         definition = self.algorithm.definition
         passive_above = definition.find_passive_margin(self.algorithm.params)
         allocation = {"max": MAX, "uniform": UNIFORM, "prop": PROP}[self.algorithm.allocation]
-        state = (self.means, self.scalars, self.squares, self.confusion, self.counters)
-        return run, (*state, passive_above, allocation, definition.only_native)
+        state = (self.means, self.scalars, self.squares, self.classes, self.counters)
+        return run_first_order, (*state, passive_above, allocation, definition.only_native)
 
     @property
     def factor(self) -> float:
@@ -264,17 +267,16 @@ class CovarianceClasses(NativeLearner):
             "base": Array((number, side, length), partial(write_diagonal, algorithm.a, d)),
             "pending": Array((number, choose_depth(d), length)),
             "changes": Array((number, 2), dtype=np.int64),
-            "axis": Array((number, d)),
-            "bound": Array((number, 2), [algorithm.a * (1.0 + 1e-9), np.inf]),
+            "bound": Array((number,), algorithm.a * (1.0 + 1e-9)),
         }
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_covariance import run
+        from olbench.kernels.classes_full import run_covariance
 
-        state = (self.means, self.base, self.pending, self.axis, self.bound, self.changes)
-        counts = (self.confusion, self.counters)
-        return run, (*state, *counts, *self.pair_rule, *choose_screening(self.algorithm))
+        state = (self.means, self.base, self.pending, self.bound, self.changes)
+        counts = (self.classes, self.counters)
+        return run_covariance, (*state, *counts, *self.pair_rule, *choose_screening(self.algorithm))
 
     @property
     def covariance(self) -> Floats:
@@ -305,11 +307,11 @@ class RootClasses(NativeLearner):
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_root import run
+        from olbench.kernels.classes_full import run_root
 
         definition = self.algorithm.definition
-        state = (self.means, self.roots, self.bound, self.reach, self.changes, self.confusion, self.counters)
-        return run, (*state, *self.pair_rule, definition.monotone, definition.scale_free)
+        state = (self.means, self.roots, self.bound, self.reach, self.changes, self.classes, self.counters)
+        return run_root, (*state, *self.pair_rule, definition.monotone, definition.scale_free)
 
     @property
     def scale_exponent(self) -> int:
@@ -335,10 +337,10 @@ class DiagonalClasses(NativeLearner):
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_diagonal import run
+        from olbench.kernels.classes import run_diagonal
 
-        state = (self.means, self.variances, self.confusion, self.counters)
-        return run, (*state, *self.pair_rule, self.algorithm.projection == "kl")
+        state = (self.means, self.variances, self.classes, self.counters)
+        return run_diagonal, (*state, *self.pair_rule, self.algorithm.projection == "kl")
 
     @property
     def covariance(self) -> Floats:
@@ -354,9 +356,9 @@ class ExactClasses(DiagonalClasses):
     """One variance per class and feature, with the exact diagonal step."""
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_diagonal import run_exact
+        from olbench.kernels.classes import run_exact
 
-        return run_exact, (self.means, self.variances, self.confusion, self.counters)
+        return run_exact, (self.means, self.variances, self.classes, self.counters)
 
     @property
     def compiled_rule(self) -> Any:

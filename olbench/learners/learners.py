@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
-from olbench.kernels.counters import EXTRA, ROW
-from olbench.kernels.sizes import BLOCKED_FROM, TILE, choose_depth, count_blocks, spread_rows
+from olbench.kernels.counters import BLOCKED_FROM, EXTRA, ROW, TILE, choose_depth, count_blocks, spread_rows
 from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.state import FAMILIES, Array, Arrays, KernelLearner, family
 from olbench.memory import USABLE, available_memory
@@ -32,9 +31,9 @@ class BaselineLearner(KernelLearner):
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.baselines import run
+        from olbench.kernels.first_order import run_baseline
 
-        return run, (self.seen, self.last, self.counters)
+        return run_baseline, (self.seen, self.last, self.counters)
 
     @property
     def weights(self) -> Floats:
@@ -64,20 +63,17 @@ class FirstOrderLearner(KernelLearner):
             "squares": Array((count_blocks(d) if definition.reads_norm else 0,)),
             # The sum of w over the rounds is scalars[2] w - deficit. After t rounds with k changes its error
             # is at most about (t + k) 2^-53 max |w_j|, as if all w were added up, and 1 /
-            # `averaged.SMALLEST_SCALE` of that where the rule shrinks w.
+            # `first_order.SMALLEST_AVERAGED` of that where the rule shrinks w.
             "deficit": Array((d if definition.averaged else 0,), by_feature=definition.averaged),
         }
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        if self.deficit.size:
-            from olbench.kernels.averaged import run as run_averaged
-
-            return run_averaged, (self.w, self.scalars, self.squares, self.deficit, self.counters)
         from olbench.kernels.first_order import run
 
         passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
-        return run, (self.w, self.scalars, self.squares, self.counters, passive_above)
+        state = (self.w, self.scalars, self.squares, self.deficit, self.counters)
+        return run, (*state, passive_above)
 
     @property
     def weights(self) -> Floats:
@@ -187,10 +183,9 @@ class CovarianceLearner(SecondOrderLearner):
             # That is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it
             # without bound have the root form, and a variance that is not positive counts as a breakdown.
             "pending": Array((choose_depth(d), length)),
-            # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up
-            # to the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
-            "axis": Array((d,)),
-            "bound": Array((2,), [algorithm.a * (1.0 + 1e-9), np.inf]),
+            # An upper bound on Sigma. Sigma only shrinks, up to the error above, which stays below the 1e-9
+            # that the bound allows for until k is about 10^7.
+            "bound": Array((1,), algorithm.a * (1.0 + 1e-9)),
         }
         return super().declare(algorithm, d, classes) | own
 
@@ -200,7 +195,7 @@ class CovarianceLearner(SecondOrderLearner):
         else:
             from olbench.kernels.covariance import run
 
-        state = (self.mu, self.base, self.pending, self.axis, self.bound, self.counters)
+        state = (self.mu, self.base, self.pending, self.bound, self.counters)
         passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
         return run, (*state, *choose_screening(self.algorithm), passive_above)
 
@@ -371,19 +366,19 @@ class ProductLearner(DiagonalLearner):
     has_variances = False
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.product import run
+        from olbench.kernels.diagonal import run_product
 
-        return run, (self.moments, self.counters)
+        return run_product, (self.moments, self.counters)
 
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return w . S x of each row of `order`, where S counts the row itself.
 
         A row whose squares overflow against variances of zero has a score of zero.
         """
-        from olbench.kernels.product import score_rows
+        from olbench.kernels.diagonal import score_products
 
         scores = np.empty(order.size)
-        score_rows(rows, order, self.moments, scores)
+        score_products(rows, order, self.moments, scores)
         scores[np.isnan(scores)] = 0.0
         return scores
 

@@ -23,13 +23,13 @@ from olbench.kernels.counters import (
     COUNTERS,
     EFFECTIVE,
     FALSE_ALARMS,
+    LINE,
     MISTAKES,
     POSITIVES,
     ROUNDS,
     UNLEARNED,
     UPDATES,
 )
-from olbench.kernels.sizes import LINE
 from olbench.learners.examples import Floats, Ints, SingleRow
 from olbench.learners.own_rules import raise_errors
 from olbench.memory import USABLE, available_memory
@@ -42,6 +42,8 @@ CURVE_COUNTS = {
     "false_alarms": FALSE_ALARMS,
     "unlearned": UNLEARNED,
 }
+#: Rounds whose margins a learner holds, a power of two: they are counted, or copied, before others follow.
+RING = 1024
 #: Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
 
@@ -123,7 +125,7 @@ class Learner(ABC):
         """Return the arrays of a learner by name; a family adds its own."""
         return {
             "counters": Array((COUNTERS,), dtype=np.int64, part="counts"),
-            "margins": Array((0, 2), part="scratch"),
+            "margins": Array((RING, 2), part="scratch"),
         }
 
     @classmethod
@@ -208,8 +210,6 @@ class Learner(ABC):
         room = self._single_row
         room.put_label(y)
         rows = room.fill(x)
-        if not self.margins.shape[0]:
-            self.keep_margins(np.zeros((1, 2)))
         self.run(rows, room.y, room.order)
         margin, exponent = self.margins[(self.rounds - 1) & (self.margins.shape[0] - 1), :2].tolist()
         return float(np.ldexp(margin, -int(exponent)))
@@ -342,6 +342,9 @@ class Learner(ABC):
 class KernelLearner(Learner):
     """A learner that runs in a compiled kernel."""
 
+    #: Predictions by class, which only a learner of several classes counts.
+    confusion: Ints = np.zeros((0, 0), np.int64)
+
     def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
         super().__init__(algorithm, d, classes)
         self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
@@ -353,20 +356,21 @@ class KernelLearner(Learner):
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        from olbench.kernels.curve import Address, tracer
+        from olbench.kernels.curve import Address, compile_pass
 
         kernel, state = self.kernel_state()
         rule = Address(self.compiled_rule, self.compiled_rule.address)
-        tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
+        outcome = (self.margins, self.confusion, self.counters, counts, seconds)
+        compile_pass(kernel)(rule, self.p, rows, y, order, state, ends, *outcome)
 
     def kernel_state(self) -> tuple[Any, tuple[Any, ...]]:
         kernel, state = self._kernel()
         return kernel, (*state, self.margins)
 
     def warm_up(self) -> None:
-        from olbench.kernels.curve import tracer
+        from olbench.kernels.curve import compile_pass
 
-        tracer(self._kernel()[0])
+        compile_pass(self._kernel()[0])
         _ = self.compiled_rule
 
     @property

@@ -373,7 +373,7 @@ class _Features:
         self.touched: Columns = np.empty(source.d, dtype=np.uint32)
 
     def find(self, order: Ints) -> tuple[Columns, Ints]:
-        from olbench.papers.cw2012.sums import count_features
+        from olbench.papers.cw2012.kernels.sums import count_features
 
         new = count_features(self.rows, order, self.counts, self.touched)
         columns = np.sort(self.touched[:new])
