@@ -16,7 +16,7 @@ from olbench.papers.adviceptron2010.sets import Advice
 
 #: What definitions and estimators of the family name: the modules import numba and scikit-learn.
 STEP = f"{__package__}.kernels.step:ADVICE_STEP"
-ESTIMATOR = f"{__package__}.estimator:TakesAdvice"
+ESTIMATOR = f"{__package__}.estimators:TakesAdvice"
 
 
 def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
