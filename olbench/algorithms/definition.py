@@ -7,7 +7,7 @@ import dis
 import math
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import Any, Literal
@@ -96,22 +96,6 @@ TRAITS = {each.name: each.name.replace("_", " ") for each in fields(Traits) if e
 
 
 @dataclass(frozen=True)
-class Estimator:
-    """What the docstring of an algorithm's scikit-learn estimator says, and what is special about it."""
-
-    #: What it is, in a sentence; by default the docstring of the rule.
-    summary: str = ""
-    accuracy: float | None = None
-    settings: str = ""
-    #: The name of the class; by default from the id, with capitals where the title has them.
-    name: str = ""
-    #: Whether the Sigma of a second-order algorithm is the covariance of a Gaussian over weights.
-    gaussian: bool = True
-    #: The base of the class as "module:name", for a family of its own.
-    base: str = ""
-
-
-@dataclass(frozen=True)
 class Definition:
     """An algorithm as its file declares it with one of the decorators of this module."""
 
@@ -150,7 +134,8 @@ class Definition:
     signature: str = ""
     #: Whether a round takes many times as long as its margin.
     slow: bool = False
-    estimator: Estimator = Estimator()
+    #: Whether the Sigma of a second-order algorithm is the covariance of a Gaussian over weights.
+    gaussian: bool = True
     #: Raised whenever its counts change: trials of other versions are not reused.
     version: int = 1
     doc: str = field(default="", repr=False)
@@ -179,12 +164,6 @@ class Definition:
         return digest_syntax(source) if source else str(self.version)
 
     @property
-    def estimator_name(self) -> str:
-        words = re.findall("[a-z]+|[0-9]+", self.id)
-        named = [word.upper() if word.upper() in self.title else word.capitalize() for word in words]
-        return self.estimator.name or "".join(named)
-
-    @property
     def online(self) -> bool:
         return self.order != "batch"
 
@@ -202,7 +181,7 @@ class Definition:
     def is_gaussian(self) -> bool:
         """Whether it keeps the covariance of a Gaussian over weights, and no other matrix."""
         kept = self.product or self.root_step or self.no_diagonal == KEEPS_PRODUCT
-        return self.order == "second" and not kept and self.estimator.gaussian
+        return self.order == "second" and not kept and self.gaussian
 
     @property
     def projections(self) -> tuple[str, ...]:
@@ -362,7 +341,7 @@ REGISTRY: Registry[Definition] = Registry(
     part="algorithms",
     group="olbench.algorithms",
     first=(
-        "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
+        "perceptron", "passive_aggressive", "romma", "alma", "ogd", "sgd",
         "sop", "iellip", "cw", "nherd", "arow", "scw", "baselines", "batch",
     ),
 )  # fmt: skip
@@ -465,6 +444,17 @@ def second_order(id: str, *, title: str = "", source: str = "", **declared: Any)
     if declared.get("state") is not None:
         declared = {**declared, "form": "root"}
     return make_decorator(id, title, source, "second", declared)
+
+
+def average(definition: Definition, title: str, named: str) -> Definition:
+    """Define the algorithm that learns as another one does, and predicts unseen examples with its mean."""
+    changed: dict[str, Any] = {
+        "id": f"averaged-{definition.id}",
+        "title": title,
+        "source": "Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5",
+        "doc": f"Learn as {named} does; predict unseen examples with the mean of w over all rounds.",
+    }
+    return register(replace(definition, averaged=True, allocated=False, **changed))
 
 
 def baseline(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:

@@ -19,7 +19,14 @@ import numpy as np
 
 from olbench.kernels.compile import inlined
 from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW, TILE
-from olbench.kernels.covariance import GATHER_COST, covariance_pass, gathered_variance, has_no_loss, tighten
+from olbench.kernels.covariance import (
+    GATHER_COST,
+    covariance_pass,
+    gathered_variance,
+    has_no_loss,
+    largest_variance,
+    tighten,
+)
 from olbench.kernels.margins import (
     count_breakdown,
     count_round,
@@ -190,11 +197,14 @@ def is_long(rows, i, d):
 @inlined
 def needs_variance(rule, p, rows, i, label, t, screen):
     """Guess with the present mean whether round t will need Sigma x: whether screening lets row i pass."""
-    mu, bound, screened, top = screen
+    mu, axis, bound, screened, top = screen
     if not screened:
         return True
     f = product(mu, rows, i)
     limit = bound[0] * rows[4][i]
+    if bound[1] < np.inf:
+        along = product(axis, rows, i)
+        limit = min(limit, bound[1] * rows[4][i] + along * along)
     mistake = (f >= 0.0) != (label > 0.0)
     return not has_no_loss(rule, p, label * f, limit, mistake, t, top)
 
@@ -224,7 +234,7 @@ def choose_rows(rule, p, rows, y, order, now, t, most, screen, slots, owners, fr
 
 
 @covariance_pass
-def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, adaptive, top, margins):
+def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, screened, adaptive, top, margins):
     """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
 
     `sigma` has d rows, padded with zeros to a multiple of TILE. Its rows and those of `pending` may be longer
@@ -235,7 +245,7 @@ def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, 
     norms = rows[4]
     z, sums, w = np.empty((1, padded)), np.empty(padded), np.empty(depth)
     columns_of_rows, projections = np.zeros((padded, ROWS_PER_SWEEP)), np.empty((SLOTS, padded))
-    screen = (mu, bound, screened, top)
+    screen = (mu, axis, bound, screened, top)
     # slots[t % WINDOW] is the slot of round t if owners[slot] == t.
     slots, owners, free = np.zeros(WINDOW, np.int64), np.full(SLOTS, -1), 0
     for now in range(order.size):
@@ -250,7 +260,8 @@ def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, 
             continue
         passive = is_unlearned(entry)
         if screened and not passive:
-            passive = has_no_loss(rule, p, m, bound[0] * s, mistake, t, top)
+            limit = largest_variance(axis, bound, s, columns, at, values, o, n)
+            passive = has_no_loss(rule, p, m, limit, mistake, t, top)
         if passive and not keeps_variance(margins):
             continue
         count = counters[EXTRA]
@@ -277,7 +288,7 @@ def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, 
             continue
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
         if adaptive and counters[EFFECTIVE] % d == 0:
-            tighten(sigma, bound, sums)
+            tighten(sigma, mu, axis, bound, sums)
         complete(sigma, pending, count, d, columns, at, values, o, n, z, w)
         for j in range(d):
             mu[j] += alpha * y[i] * z[0, j]

@@ -42,13 +42,24 @@ from olbench.kernels.helpers import helper
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
 from olbench.kernels.matrix import inner_row, project, row_sums
 from olbench.kernels.root import LARGEST, SMALLEST, STEP, largest_entry, normalise, renew_bound, rounding
-from olbench.kernels.rows import announce, locate, open_rows, read_round
+from olbench.kernels.rows import announce, dot_row, locate, open_rows, read_round
 
 # How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
 WINDOW = 128
 SLOTS = 2 * WINDOW
 # The columns of `changes`: those of a covariance that are pending, and all of them.
 HELD, ALL = 0, 1
+
+
+@inlined
+def largest_class_variance(axis, bound, k, s, columns, c, values, o, n):
+    """Return an upper bound of v under covariance k for an x with ||x||^2 = s, as in `covariance`."""
+    limit = bound[k, 0] * s
+    if bound[k, 1] < np.inf:
+        along = dot_row(axis, k, columns, c, values, o, n)
+        closer = bound[k, 1] * s + along * along
+        limit = closer if closer < limit else limit
+    return limit
 
 
 @inlined
@@ -129,11 +140,11 @@ def guess_rival(rule, p, scores, classes, truth, s, t, bound, is_shared, screene
     rival = find_rival(scores, classes, truth)
     m = scores[truth] - scores[rival]
     own, other = (0, 0) if is_shared else (truth, rival)
-    loss, alpha, c = rule(m, (bound[own] + bound[other]) * s, m <= 0.0, t, p)
+    loss, alpha, c = rule(m, (bound[own, 0] + bound[other, 0]) * s, m <= 0.0, t, p)
     return -1 if screened and loss <= 0.0 and alpha == 0.0 and c == 0.0 else rival
 
 
-COVARIANCES = (WRITE_2D, WRITE_3D, WRITE_3D, WRITE_1D, WRITE_2D_INT64, int64, WRITE_INT64)
+COVARIANCES = (WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, int64, WRITE_INT64)
 
 
 @pass_kernel(SECOND_ORDER_RULE, *COVARIANCES, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
@@ -146,6 +157,7 @@ def run_covariance(
     means,
     sigma,
     pending,
+    axis,
     bound,
     changes,
     classes,
@@ -159,15 +171,15 @@ def run_covariance(
     """Run the examples of `order`.
 
     The covariance of class k is sigma[k] minus the outer products of the first changes[k, HELD] rows of
-    pending[k]; if there is only sigma[0], it is that of all classes. `bound`, `screened` and `adaptive`
-    are those of `covariance.run`, for each covariance. The rule gets the variance of the margin, v_y +
-    v_s. With `paired` it only decides about the loss, and the step comes from `pair`.
+    pending[k]; if there is only sigma[0], it is that of all classes. `axis`, `bound`, `screened` and
+    `adaptive` are those of `covariance.run`, for each covariance. The rule gets the variance of the margin,
+    v_y + v_s. With `paired` it only decides about the loss, and the step comes from `pair`.
     """
     d, padded, depth = means.shape[0], sigma.shape[1], pending.shape[1]
     is_shared = sigma.shape[0] == 1
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    scores, sums = np.empty(means.shape[1]), np.empty(padded)
+    scores, mean, sums = np.empty(means.shape[1]), np.empty(d), np.empty(padded)
     # The first of two is of the true class, the second of its rival; a shared covariance has only the first.
     parts = 1 if is_shared else 2
     z, w, v = np.empty((2, 1, padded)), np.empty((2, depth)), np.empty(2)
@@ -204,7 +216,11 @@ def run_covariance(
             continue
         own, other = (0, 0) if is_shared else (truth, rival)
         if screened:
-            loss, alpha, c = rule(m, (bound[own] + bound[other]) * s, mistake, t, p)
+            limit = 0.0
+            for role in range(2):
+                k = other if role else own
+                limit += largest_class_variance(axis, bound, k, s, columns, at, values, o, n)
+            loss, alpha, c = rule(m, limit, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
                 continue
         for role in range(parts):
@@ -237,12 +253,14 @@ def run_covariance(
         if c == 0.0:
             continue
         for role in range(parts):
-            k = other if role else own
+            k, label = (other, rival) if role else (own, truth)
             hold_change(sigma[k], pending[k], changes, k, z[role], c / (1.0 + c * v[role]), owners, blocks)
             changes[k, ALL] += 1
             # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
             if adaptive and changes[k, ALL] % d == 0:
-                tighten(sigma[k], bound[k : k + 1], sums)
+                for j in range(d):
+                    mean[j] = means[j, label]
+                tighten(sigma[k], mean, axis[k], bound[k], sums)
 
 
 @helper

@@ -26,7 +26,7 @@ from olbench.kernels.margins import (
     usable_variance,
     write_counts,
 )
-from olbench.kernels.matrix import project, row_sums, sum_panels, sum_rows
+from olbench.kernels.matrix import inner, inner_first, project, residual_sums, row_sums, sum_panels, sum_rows
 from olbench.kernels.rows import dot, dot_row, open_rows, read_round
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
 
@@ -35,6 +35,9 @@ GATHER_COST = 4
 # Allowance for rounding in a bound, as a share of Sigma's largest row sum: far above the error of d
 # additions.
 SLACK = 1e-9
+# The axis is used if removing it at least halves Sigma's largest row sum; otherwise its product with x does
+# not pay.
+WORTHWHILE = 0.5
 
 
 @inlined
@@ -52,10 +55,39 @@ def gathered_variance(sigma, columns, c, values, o, n):
 
 
 @helper
-def tighten(sigma, bound, sums):
-    """Lower the bound of every later Sigma, which only shrinks; `sums` is working memory."""
+def tighten(sigma, mu, axis, bound, sums):
+    """Set the axis and the bounds that hold for every later Sigma; `sums` is working memory.
+
+    Examples with a large margin trigger no update. Where features have similar scales, Sigma therefore stays
+    long in the direction of mu and shrinks in all others. Subtracting the outer product of the axis
+    a = Sigma mu / sqrt(mu' Sigma mu) leaves a matrix that is positive semi-definite (Schur complement) and
+    small. Sigma only shrinks, so both bounds hold until they are next computed.
+    """
+    for j in range(mu.size):
+        axis[j] = inner_first(sigma, j, mu, 0, mu.size)
+    length = math.sqrt(inner(axis, mu, 0))
+    for j in range(mu.size):
+        axis[j] /= length
     row_sums(sigma, sums)
-    bound[0] = min(bound[0], (1.0 + SLACK) * sums.max())
+    largest = sums.max()
+    bound[0] = min(bound[0], (1.0 + SLACK) * largest)
+    residual_sums(sigma, axis, sums)
+    rest = sums.max() + SLACK * largest
+    bound[1] = rest if rest < WORTHWHILE * bound[0] else np.inf
+
+
+@inlined
+def largest_variance(axis, bound, s, columns, c, values, o, n):
+    """Return an upper bound of v for an x with ||x||^2 = s.
+
+    v = x' (Sigma - a a') x + (a.x)^2, and the first term is at most bound[1] s.
+    """
+    limit = bound[0] * s
+    if bound[1] < np.inf:
+        along = dot(axis, columns, c, values, o, n)
+        closer = bound[1] * s + along * along
+        limit = closer if closer < limit else limit
+    return limit
 
 
 @inlined
@@ -135,21 +167,22 @@ def change_state(mu, pending, held, z, w, step, root):
         pending[held, j] = root * entry
 
 
-#: A pass with the arguments mu, sigma, pending, bound, counters, screened, adaptive, top.
+#: A pass with the arguments mu, sigma, pending, axis, bound, counters, screened, adaptive, top.
 covariance_pass = pass_kernel(
-    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_INT64, *[boolean] * 2, float64
+    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, *[boolean] * 2, float64
 )
 
 
 @covariance_pass
-def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, adaptive, top, margins):
+def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, screened, adaptive, top, margins):
     """Run the examples of `order`.
 
     Sigma is `sigma` minus the outer products of the first counters[EXTRA] rows of `pending`. bound[0] is an
-    upper bound of Sigma's largest eigenvalue, which never grows. With `screened` the rule promises that its
-    loss does not fall as v grows, so a round without loss at the largest possible v needs no v. How close
-    that bound is only matters if the margin is `adaptive`, that is if the loss depends on v. At a margin
-    above `top`, if that is finite, the rule does nothing.
+    upper bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the
+    outer product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a
+    round without loss at the largest possible v needs no v. How close that bound is only matters if the
+    margin is `adaptive`, that is if the loss depends on v. At a margin above `top`, if that is
+    finite, the rule does nothing.
     """
     d = mu.size
     columns, values, storage = open_rows(rows)
@@ -166,7 +199,7 @@ def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, 
         m, mistake = label * f, (f >= 0.0) != (label > 0.0)
         if entry < ONLY_LEARN:
             unlearned += entry >= ONLY_PREDICT
-            keep_margin(margins, before + now + 1 - unpredicted, f, 0)
+            keep_margin(margins, before + now + 1 - unpredicted, f)
         else:
             unpredicted += 1
             unlearned -= 1
@@ -177,7 +210,8 @@ def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, 
             continue
         passive = is_unlearned(entry)
         if screened and not passive:
-            passive = has_no_loss(rule, p, m, bound[0] * s, mistake, t, top)
+            limit = largest_variance(axis, bound, s, columns, at, values, o, n)
+            passive = has_no_loss(rule, p, m, limit, mistake, t, top)
         if passive and not keeps_variance(margins):
             continue
         streamed = GATHER_COST * n > d
@@ -210,7 +244,7 @@ def run(rule, p, rows, y, order, mu, sigma, pending, bound, counters, screened, 
         effective += 1
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
         if adaptive and effective % d == 0:
-            tighten(sigma, bound, sums)
+            tighten(sigma, mu, axis, bound, sums)
         # Few rows of Sigma. Panels for them as well would make the kernel a quarter longer to compile.
         if not streamed:
             sum_rows(sigma, columns, at, values, o, n, z)

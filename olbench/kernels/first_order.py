@@ -148,13 +148,15 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
         f = scale * dot(w, columns, at, values, o, n)
         m = y[i] * f
         s = norms[i]
-        is_owed = not is_unlearned(entry)
+        is_owed = predicts = True
         if entry >= ONLY_PREDICT:
-            unlearned += -1 if is_owed else 1
+            predicts = entry < ONLY_LEARN
+            is_owed = not predicts
+            unlearned += 1 if predicts else -1
             unpredicted += is_owed
         rounds = before + now + 1 - unpredicted
-        if entry < ONLY_LEARN:
-            keep_margin(margins, rounds, f, 0)
+        if predicts:
+            keep_margin(margins, rounds, f)
         # A positive margin is no mistake: nothing is left to do. Compared with infinity, LLVM would take
         # apart the bits of s instead.
         if (top < m <= LARGEST and 0.0 < s <= LARGEST) or not is_owed:

@@ -37,14 +37,20 @@ MARGIN, EXPONENT, VARIANCE = 0, 1, 2
 
 
 @inlined
-def keep_margin(margins, t, f, exponent):
-    """Write f, times 2 ** exponent in the units of the learner, as the margin of its t-th round.
+def keep_margin(margins, t, f):
+    """Write f as the margin of the t-th round of a learner.
 
     `margins` is a ring of a power of two of rounds, so that a slice of a pass needs no offset of its own.
+    Its exponents are zeros, unless a kernel that scales its margins writes them.
     """
-    place = (t - 1) & (margins.shape[0] - 1)
-    margins[place, MARGIN] = f
-    margins[place, EXPONENT] = exponent
+    margins[(t - 1) & (margins.shape[0] - 1), MARGIN] = f
+
+
+@inlined
+def keep_exponent(margins, entry, t, exponent):
+    """Write that the margin of the t-th round is 2 ** exponent times that of the problem, if it predicts."""
+    if entry < ONLY_LEARN:
+        margins[(t - 1) & (margins.shape[0] - 1), EXPONENT] = exponent
 
 
 @kernel(void(READ_1D, READ_INT64, int64, WRITE_2D, WRITE_2D_INT64, WRITE_INT64))
@@ -63,10 +69,10 @@ def count_predictions(y, order, t, margins, confusion, counters):
         if several:
             confusion[int(label), int(f)] += 1
             mistakes += f != label
-        else:
-            mistakes += (f >= 0.0) != (label > 0.0)
-            positives += label > 0.0
-            false_alarms += f >= 0.0 and label <= 0.0
+            continue
+        mistakes += (f >= 0.0) != (label > 0.0)
+        positives += label > 0.0
+        false_alarms += (f >= 0.0) & (label <= 0.0)
     counters[MISTAKES] += mistakes
     counters[POSITIVES] += positives
     counters[FALSE_ALARMS] += false_alarms
@@ -86,14 +92,14 @@ def keep_variance(margins, entry, t, v):
 
 
 @inlined
-def count_round(counters, margins, entry, f, label, exponent=0):
+def count_round(counters, margins, entry, f, label):
     """Keep the margin f of a round; return how many examples have been learnt with it, and its mistake.
 
     A round that only learns makes no prediction, so its mistake is for the rule alone.
     """
     if entry < ONLY_LEARN:
         counters[ROUNDS] += 1
-        keep_margin(margins, counters[ROUNDS], f, exponent)
+        keep_margin(margins, counters[ROUNDS], f)
         counters[UNLEARNED] += entry >= ONLY_PREDICT
     else:
         counters[UNLEARNED] -= 1

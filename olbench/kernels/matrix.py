@@ -194,6 +194,18 @@ def row_sums(matrix, sums):
 
 
 @helper
+def residual_sums(matrix, axis, sums):
+    """Set sums as `row_sums` would for a symmetric matrix minus the outer product of an axis with itself.
+
+    Symmetry allows sums over columns instead, which the compiler vectorises in the order of memory.
+    """
+    sums[:] = 0.0
+    for i in range(axis.size):
+        for j in range(axis.size):
+            sums[j] += abs(matrix[i, j] - axis[i] * axis[j])
+
+
+@helper
 def largest_column_sum(matrix, sums):
     """Return the largest sum of absolute values in a column; `sums` is working memory."""
     sums[:] = 0.0

@@ -267,14 +267,15 @@ class CovarianceClasses(NativeLearner):
             "base": Array((number, side, length), partial(write_diagonal, algorithm.a, d)),
             "pending": Array((number, choose_depth(d), length)),
             "changes": Array((number, 2), dtype=np.int64),
-            "bound": Array((number,), algorithm.a * (1.0 + 1e-9)),
+            "axis": Array((number, d)),
+            "bound": Array((number, 2), [algorithm.a * (1.0 + 1e-9), np.inf]),
         }
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes_full import run_covariance
 
-        state = (self.means, self.base, self.pending, self.bound, self.changes)
+        state = (self.means, self.base, self.pending, self.axis, self.bound, self.changes)
         counts = (self.classes, self.counters)
         return run_covariance, (*state, *counts, *self.pair_rule, *choose_screening(self.algorithm))
 

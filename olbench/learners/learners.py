@@ -108,7 +108,7 @@ class SecondOrderLearner(KernelLearner):
     def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
         """Return Phi(m / sqrt(v)), the share of the Gaussian on the positive side; 1/2 where v = 0."""
         definition = self.algorithm.definition
-        if variances is None or definition.root_step or not definition.estimator.gaussian:
+        if variances is None or definition.root_step or not definition.gaussian:
             return None
         from scipy.special import ndtr
 
@@ -183,9 +183,10 @@ class CovarianceLearner(SecondOrderLearner):
             # That is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it
             # without bound have the root form, and a variance that is not positive counts as a breakdown.
             "pending": Array((choose_depth(d), length)),
-            # An upper bound on Sigma. Sigma only shrinks, up to the error above, which stays below the 1e-9
-            # that the bound allows for until k is about 10^7.
-            "bound": Array((1,), algorithm.a * (1.0 + 1e-9)),
+            # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up
+            # to the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
+            "axis": Array((d,)),
+            "bound": Array((2,), [algorithm.a * (1.0 + 1e-9), np.inf]),
         }
         return super().declare(algorithm, d, classes) | own
 
@@ -195,7 +196,7 @@ class CovarianceLearner(SecondOrderLearner):
         else:
             from olbench.kernels.covariance import run
 
-        state = (self.mu, self.base, self.pending, self.bound, self.counters)
+        state = (self.mu, self.base, self.pending, self.axis, self.bound, self.counters)
         passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
         return run, (*state, *choose_screening(self.algorithm), passive_above)
 

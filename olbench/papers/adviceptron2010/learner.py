@@ -14,9 +14,8 @@ from olbench.learners.examples import Floats
 from olbench.learners.state import Array, Arrays, KernelLearner, family
 from olbench.papers.adviceptron2010.sets import Advice
 
-#: What definitions and estimators of the family name: the modules import numba and scikit-learn.
+#: What definitions of the family name: the module imports numba.
 STEP = f"{__package__}.kernels.step:ADVICE_STEP"
-ESTIMATOR = f"{__package__}.estimators:TakesAdvice"
 
 
 def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
