@@ -59,23 +59,26 @@ def count_predictions(y, order, t, margins, confusion, counters):
 
     Of several classes the ring has the number of the predicted class, and `confusion` counts them by both.
     """
-    several = confusion.size > 0
-    mistakes = positives = false_alarms = 0
+    ring = margins.shape[0] - 1
+    is_late = counters[ROUNDS] - t < order.size
+    mistakes = positives = called = hits = 0
     for entry in order:
-        if entry >= ONLY_LEARN:
+        if is_late and entry >= ONLY_LEARN:
             continue
-        f, label = margins[t & (margins.shape[0] - 1), MARGIN], y[entry & ROW]
+        # Unsigned, because numba tests a signed index for counting from the end.
+        f, label = margins[np.uint64(t & ring), MARGIN], y[np.uint64(entry & ROW)]
         t += 1
-        if several:
-            confusion[int(label), int(f)] += 1
+        if confusion.size > 0:
+            confusion[np.uint64(label), np.uint64(f)] += 1
             mistakes += f != label
-            continue
-        mistakes += (f >= 0.0) != (label > 0.0)
-        positives += label > 0.0
-        false_alarms += (f >= 0.0) & (label <= 0.0)
-    counters[MISTAKES] += mistakes
+        else:
+            # Sums without a branch, which a hard example would mispredict.
+            called += f >= 0.0
+            positives += label > 0.0
+            hits += (f >= 0.0) & (label > 0.0)
+    counters[MISTAKES] += mistakes + called + positives - 2 * hits
     counters[POSITIVES] += positives
-    counters[FALSE_ALARMS] += false_alarms
+    counters[FALSE_ALARMS] += called - hits
 
 
 @inlined
