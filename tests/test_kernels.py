@@ -6,13 +6,13 @@ import scipy.sparse as sp
 
 from olbench import make_algorithm, online_pass
 from olbench.kernels.blocked import ROWS_PER_SWEEP, apply_pending, project_rows
+from olbench.kernels.counters import LINE
 from olbench.kernels.covariance import apply_two, gathered_variance
 from olbench.kernels.exact import measure_shares, solve_linear
 from olbench.kernels.matrix import inner, inner_row, project
 from olbench.kernels.root import largest_entry
 from olbench.kernels.rows import dot, dot_row
 from olbench.learners.examples import as_examples
-from olbench.learners.learners import LINE
 from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import noisy

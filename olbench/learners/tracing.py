@@ -272,7 +272,8 @@ class _Tracer:
         learner = self.learner
         before = learner.counters.copy()
         ask = learner.prepare_question(self.rows, row, self.answer)
-        self.ring[0, 0] = self.ring[0, 2:] = np.nan
+        # A kernel that does not scale its margins leaves their exponents as they are.
+        self.ring[0], self.ring[0, 1] = np.nan, 0.0
         learner.run(self.rows, self.labels, np.array([row]))
         happened = (learner.counters - before)[list(EVENTS.values())] > 0
         # A learner that is rescaled keeps its margins in its own units.
