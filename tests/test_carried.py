@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from olbench import first_order, make_algorithm
-from olbench.kernels.sizes import BLOCK
+from olbench.kernels.counters import BLOCK
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from tests.cases import for_each

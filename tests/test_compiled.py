@@ -17,8 +17,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY
 from olbench.learners.breakdowns import find_breakdown
 from olbench.learners.passes import run_learner
-from olbench.learners.start import start
-from olbench.learners.state import count_state_bytes
+from olbench.learners.start import count_state_bytes, start
 from tests.examples import noisy
 
 PLUGIN = Path(__file__).parent.parent / "docs/examples/my_learners.py"

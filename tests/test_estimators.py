@@ -1,12 +1,7 @@
-"""The estimators are scikit-learn citizens over the same kernels.
-
-`OLBENCH_UPDATE_GOLDEN=1 pytest tests/test_estimators.py -k stub` rewrites `olbench/estimators.pyi`.
-"""
+"""The estimators are scikit-learn citizens over the same kernels."""
 
 import dataclasses
-import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,40 +24,41 @@ from tests.examples import built_in, noisy
 from tests.refusals import refusal
 
 ALL = list(estimators.ESTIMATORS.values())
-STUB = Path(estimators.__file__).with_suffix(".pyi")
-STUB_HEAD = """# Made from the definitions of the algorithms by tests/test_estimators.py.
-from dataclasses import dataclass
+#: Accuracy after one pass over the breast cancer data.
+SCORES = {
+    "Perceptron": 0.93,
+    "MarginPerceptron": 0.91,
+    "AveragedPerceptron": 0.93,
+    "PA": 0.9,
+    "PA1": 0.9,
+    "PA2": 0.91,
+    "AveragedPA": 0.92,
+    "AveragedPA1": 0.92,
+    "ROMMA": 0.9,
+    "AggressiveROMMA": 0.92,
+    "ALMA": 0.85,
+    "OGD": 0.89,
+    "SGD": 0.73,
+    "SOP": 0.97,
+    "IELLIP": 0.87,
+    "CW": 0.98,
+    "CWVar": 0.98,
+    "NHERD": 0.96,
+    "AROW": 0.97,
+    "NAROW2010": 0.93,
+    "SCW1": 0.98,
+    "SCW2": 0.98,
+    "SOPLibol": 0.95,
+    "SCW2Libol": 0.97,
+}
 
-from olbench.learners.classifiers import AllocatingClassifier, EllipsoidClassifier
-from olbench.learners.classifiers import OnlineClassifier as OnlineClassifier
-from olbench.learners.classifiers import SecondOrderClassifier as SecondOrderClassifier
-from olbench.papers.adviceptron2010.estimator import TakesAdvice
 
-ESTIMATORS: dict[str, type[OnlineClassifier]]
-"""
-
-
-def write_stub(cls):
-    bases = ", ".join(base.__name__ for base in cls.__bases__)
-    lines = [
-        "",
-        "@dataclass(eq=False, repr=False, kw_only=True)",
-        f"class {cls.__name__}({bases}):",
-        f'    """{cls.__doc__.splitlines()[0]}"""',
-    ]
-    own = [field for field in dataclasses.fields(cls) if field.name in vars(cls)]
-    lines += [""] if own else []
-    for field in own:
-        kind = field.type.__name__ if isinstance(field.type, type) else str(field.type)
-        lines.append(f"    {field.name}: {kind} = ...")
-    return "".join(f"{line}\n" for line in lines)
-
-
-def test_the_stub_lists_the_estimators():
-    text = STUB_HEAD + "".join(map(write_stub, ALL))
-    if os.environ.get("OLBENCH_UPDATE_GOLDEN"):
-        STUB.write_text(text, encoding="utf-8")
-    assert STUB.read_text(encoding="utf-8") == text
+@for_each("name", SCORES)
+def test_an_estimator_learns(name):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X / X.max(axis=0)
+    model = estimators.ESTIMATORS[name](random_state=0).fit(X, y)
+    assert round(model.score(X, y), 2) == SCORES[name]
 
 
 def test_every_built_in_algorithm_has_one_estimator():

@@ -6,14 +6,13 @@ import scipy.sparse as sp
 
 from olbench import make_algorithm, online_pass
 from olbench.kernels.blocked import ROWS_PER_SWEEP, apply_pending, project_rows
-from olbench.kernels.covariance import apply_two
+from olbench.kernels.counters import LINE
+from olbench.kernels.covariance import apply_two, gathered_variance
 from olbench.kernels.exact import measure_shares, solve_linear
 from olbench.kernels.matrix import inner, inner_row, project
 from olbench.kernels.root import largest_entry
 from olbench.kernels.rows import dot, dot_row
-from olbench.kernels.screening import gathered_variance
 from olbench.learners.examples import as_examples
-from olbench.learners.learners import LINE
 from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import noisy
@@ -150,15 +149,15 @@ def test_longer_rows_of_sigma_change_no_bit(d):
     for is_compact in (False, True):
         learner = start(make_algorithm("scw1"), d)
         # An odd number of lines from row to row: a power of two would let the rows of a column collide.
-        assert learner._base.shape[1] // LINE % 2 == 1
+        assert learner.base.shape[1] // LINE % 2 == 1
         if is_compact:
-            side = learner._base.shape[0]
-            learner._base = np.ascontiguousarray(learner._base[:, :side])
+            side = learner.base.shape[0]
+            learner.base = np.ascontiguousarray(learner.base[:, :side])
             learner.pending = np.ascontiguousarray(learner.pending[:, :side])
         learner.run(examples.rows(), y, np.arange(y.size))
         assert learner.covariance.shape == (d, d)
         # What lies beyond the features stays zero.
-        assert not learner._base[:, d:].any()
+        assert not learner.base[:, d:].any()
         assert not learner.pending[:, d:].any()
         passes.append(learner)
     spread, compact = passes

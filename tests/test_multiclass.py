@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from olbench import UserError, load_dataset, load_results, make_algorithm, online_pass, run
+from olbench.learners.classes import RING, choose_class
 from olbench.learners.examples import as_examples
-from olbench.learners.one_vs_rest import RING, choose_class
 from olbench.learners.passes import predict_signs, windowed_pass
 from olbench.learners.start import start
 from tests.cases import for_each

@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from olbench import UserError, estimators, first_order, make_algorithm, online_pass, run, second_order
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.losses import excess
-from olbench.learners.classes import start_classes
 from olbench.learners.examples import as_examples
 from olbench.learners.passes import windowed_pass
+from olbench.learners.start import start_classes
 from tests.cases import for_each
 from tests.examples import noisy
 from tests.reference.classes import run_classes

@@ -16,8 +16,8 @@ from scipy.optimize import minimize, minimize_scalar
 
 from olbench import make_algorithm
 from olbench.algorithms.cw import quantile
-from olbench.learners.classes import start_classes
 from olbench.learners.examples import as_examples
+from olbench.learners.start import start_classes
 from tests.cases import for_each
 
 STEPS, CLASSES, D = 60, 3, 3
@@ -170,7 +170,7 @@ def set_covariances(learner, sigmas):
         learner.roots[:] = np.linalg.cholesky(sigmas)
         learner.bound[:], learner.reach[:] = np.inf, np.abs(learner.roots).sum(axis=2)
     else:
-        learner._base[:, :D, :D] = sigmas
+        learner.base[:, :D, :D] = sigmas
         learner.bound[:] = np.inf
 
 
@@ -235,7 +235,7 @@ def test_nothing_else_changes():
         means, x = rng.normal(size=(2, 2)), rng.normal(size=2)
         sigmas = np.stack([random_covariance(rng, 2) / 100 for _ in range(2)])
         learner = start_classes(make_algorithm("cw", multiclass="native", eta=0.8, form="covariance"), 2, 2)
-        learner.means[:, :2], learner._base[:, :2, :2], learner.bound[:] = means.T, sigmas, np.inf
+        learner.means[:, :2], learner.base[:, :2, :2], learner.bound[:] = means.T, sigmas, np.inf
         step_from(learner, x, 0)
         moved = sum(map(divergence, learner.weights, learner.covariance, means, sigmas))
 

@@ -11,9 +11,8 @@ from sklearn.linear_model import SGDClassifier
 from olbench import make_algorithm, online_pass, wrap
 from olbench.algorithms.definition import REGISTRY, first_order, second_order
 from olbench.errors import UserError
-from olbench.learners.classes import start_classes
 from olbench.learners.examples import as_examples
-from olbench.learners.start import start
+from olbench.learners.start import start, start_classes
 from tests.cases import for_each
 from tests.examples import counts, noisy
 

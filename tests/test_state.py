@@ -7,14 +7,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from olbench import make_algorithm, online_pass
-from olbench.algorithms.native import COVARIANCES
-from olbench.algorithms.options import list_ways
+from olbench.algorithms.options import COVARIANCES, list_ways
 from olbench.estimators import AROW
-from olbench.learners.classes import start_classes
 from olbench.learners.contestants import wrap
 from olbench.learners.examples import as_examples
-from olbench.learners.start import start
-from olbench.learners.state import count_state_bytes
+from olbench.learners.start import count_state_bytes, start, start_classes
 from tests.cases import for_each
 from tests.examples import built_in, built_in_native, noisy
 

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from olbench.algorithms.compiled import compiled_learner
-from olbench.algorithms.definition import Estimator, Parameter
+from olbench.algorithms.definition import Parameter
 from olbench.kernels.helpers import inlined
 from olbench.kernels.losses import excess, soften
 from olbench.kernels.sums import dot
@@ -20,7 +20,6 @@ DELTA = Parameter("delta", 1e-8, "added to the root of each sum of squared gradi
     source=f"{SOURCE}: mirror descent with diagonal matrices",
     arrays={"w": "d", "squares": "d"},
     parameters=(ETA, DELTA),
-    estimator=Estimator(name="AdaGrad"),
 )
 class AdaGrad:
     """Divide the step of each weight by the root of its summed squared gradients.
@@ -59,7 +58,6 @@ def score_da(arrays: Any, columns: Any, values: Any, t: int, p: Any) -> float:
     source=f"{SOURCE}: dual averaging with diagonal matrices and an L1 penalty",
     arrays={"total": "d", "squares": "d"},
     parameters=(ETA, DELTA, Parameter("lam", 0.0, "weight of the penalty lam ||w||_1", closed="left")),
-    estimator=Estimator(name="AdaGradDA"),
 )
 class AdaGradDA:
     """Minimise the mean of all gradients so far plus a penalty and a quadratic that adapts to each feature.

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from olbench.algorithms.compiled import compiled_learner
-from olbench.algorithms.definition import Estimator, Parameter
+from olbench.algorithms.definition import Parameter
 from olbench.kernels.losses import logistic_slope
 from olbench.kernels.sums import dot
 
@@ -20,7 +20,6 @@ from olbench.kernels.sums import dot
         Parameter("beta2", 0.999, "decay of the mean squared gradient", high=1.0, closed="left"),
         Parameter("epsilon", 1e-8, "added to the root of the mean squared gradient"),
     ),
-    estimator=Estimator(name="Adam"),
 )
 class Adam:
     """Divide the decaying mean of each gradient by the root of that of its square, both without their bias.

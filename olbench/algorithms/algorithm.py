@@ -5,8 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.native import Allocation, Multiclass
-from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
+from olbench.algorithms.options import (
+    Allocation,
+    Covariance,
+    Form,
+    Kernel,
+    Multiclass,
+    Projection,
+    split_options,
+)
 from olbench.algorithms.registry import get_definition
 from olbench.errors import UserError
 

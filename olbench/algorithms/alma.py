@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import Estimator, Parameter, Traits, first_order
+from olbench.algorithms.definition import Parameter, Traits, first_order
 from olbench.algorithms.perceptron import OWN
 
 
@@ -23,7 +23,6 @@ from olbench.algorithms.perceptron import OWN
         Parameter("C", math.sqrt(2.0), "length of the first step"),
     ),
     traits=Traits(True, False, False, False, source=OWN),
-    estimator=Estimator("The approximate large margin algorithm, p = 2.", accuracy=0.85),
 )
 def alma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Learn x / ||x|| below a margin that falls as 1 / sqrt(k), and project w onto the unit ball."""

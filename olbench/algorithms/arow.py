@@ -2,14 +2,7 @@
 
 from typing import Any
 
-from olbench.algorithms.definition import (
-    KEEPS_PRODUCT,
-    POWERS_OF_TWO,
-    Estimator,
-    Parameter,
-    Traits,
-    second_order,
-)
+from olbench.algorithms.definition import KEEPS_PRODUCT, POWERS_OF_TWO, Parameter, Traits, second_order
 from olbench.kernels.losses import excess
 
 TRAITS = Traits(True, True, True, False)
@@ -26,7 +19,6 @@ B = Parameter("b", 1.0, "inverse of the variance v above which the covariance sh
     traits=TRAITS,
     monotone=True,
     passive_above=lambda r: 1.0,
-    estimator=Estimator("Adaptive regularisation of weights.", accuracy=0.97),
 )
 def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Trade the squared hinge loss and the variance along x against the change of the Gaussian."""
@@ -44,7 +36,6 @@ def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     traits=TRAITS,
     monotone=True,
     passive_above=lambda b: 1.0,
-    estimator=Estimator("Narrow AROW as LIBOL runs it.", accuracy=0.97, settings="b=16.0, "),
 )
 def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Run AROW with r = v / (b v - 1) if v > 1 / b; otherwise r is infinite and nothing changes."""
@@ -64,7 +55,6 @@ def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     no_diagonal=KEEPS_PRODUCT,
     monotone=True,
     passive_above=lambda b: 1.0,
-    estimator=Estimator("Narrow AROW as first published.", accuracy=0.93),
 )
 def narow2010(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Keep mu = Sigma theta with theta += y x, written as a step on mu itself."""

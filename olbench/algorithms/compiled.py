@@ -65,10 +65,6 @@ class CompiledDefinition(Definition):
                 made[name][:] = start
         return made
 
-    def count_numbers(self, d: int) -> int:
-        """Return how many numbers the arrays have for d features."""
-        return sum(int(np.prod(SHAPES[shape](d))) for shape, _ in self.arrays.values())
-
     @cached_property
     def compiled_rule(self) -> Any:
         """The loop with both functions in it."""

@@ -4,7 +4,7 @@ import math
 from statistics import NormalDist
 from typing import Any
 
-from olbench.algorithms.definition import Estimator, Parameter, Traits, second_order
+from olbench.algorithms.definition import Parameter, Traits, second_order
 from olbench.kernels.helpers import helper
 from olbench.kernels.losses import excess
 
@@ -160,7 +160,6 @@ def variance_terms(m: float, v: float, p: Any) -> Any:
     form="root",
     monotone=True,
     scale_free=True,
-    estimator=Estimator("Confidence-weighted learning, standard-deviation form.", accuracy=0.98),
 )
 def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Change the Gaussian as little as needed for phi sqrt(x' Sigma x) <= m to hold."""
@@ -183,7 +182,6 @@ def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     exact=variance_terms,
     form="root",
     monotone=True,
-    estimator=Estimator("Confidence-weighted learning, variance form.", accuracy=0.98),
 )
 def cw_var(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Change the Gaussian as little as needed for phi x' Sigma x <= m to hold."""

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import Any, Literal
@@ -97,22 +97,6 @@ TRAITS = {each.name: each.name.replace("_", " ") for each in fields(Traits) if e
 
 
 @dataclass(frozen=True)
-class Estimator:
-    """What the docstring of an algorithm's scikit-learn estimator says, and what is special about it."""
-
-    #: What it is, in a sentence; by default the docstring of the rule.
-    summary: str = ""
-    accuracy: float | None = None
-    settings: str = ""
-    #: The name of the class; by default from the id, with capitals where the title has them.
-    name: str = ""
-    #: Whether the Sigma of a second-order algorithm is the covariance of a Gaussian over weights.
-    gaussian: bool = True
-    #: The base of the class as "module:name", for a family of its own.
-    base: str = ""
-
-
-@dataclass(frozen=True)
 class Definition:
     """An algorithm as its file declares it with one of the decorators of this module."""
 
@@ -147,7 +131,8 @@ class Definition:
     signature: str = ""
     #: Whether a round takes many times as long as its margin.
     slow: bool = False
-    estimator: Estimator = Estimator()
+    #: Whether the Sigma of a second-order algorithm is the covariance of a Gaussian over weights.
+    gaussian: bool = True
     #: Raised whenever its counts change: trials of other versions are not reused.
     version: int = 1
     doc: str = field(default="", repr=False)
@@ -176,12 +161,6 @@ class Definition:
         return digest_syntax(source) if source else str(self.version)
 
     @property
-    def estimator_name(self) -> str:
-        words = re.findall("[a-z]+|[0-9]+", self.id)
-        named = [word.upper() if word.upper() in self.title else word.capitalize() for word in words]
-        return self.estimator.name or "".join(named)
-
-    @property
     def online(self) -> bool:
         return self.order != "batch"
 
@@ -194,7 +173,7 @@ class Definition:
     def is_gaussian(self) -> bool:
         """Whether it keeps the covariance of a Gaussian over weights, and no other matrix."""
         kept = self.product or self.no_diagonal == KEEPS_PRODUCT
-        return self.order == "second" and not kept and self.estimator.gaussian
+        return self.order == "second" and not kept and self.gaussian
 
     @property
     def projections(self) -> tuple[str, ...]:
@@ -359,7 +338,7 @@ REGISTRY: Registry[Definition] = Registry(
     part="algorithms",
     group="olbench.algorithms",
     first=(
-        "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
+        "perceptron", "passive_aggressive", "romma", "alma", "ogd", "sgd",
         "adagrad", "ftrl", "sparse", "adam",
         "sop", "iellip", "ons", "cw", "nherd", "arow", "scw", "baselines", "batch",
     ),
@@ -424,9 +403,20 @@ def second_order(id: str, *, title: str = "", source: str = "", **declared: Any)
     and c are 0, for a rule whose loss does not depend on v), scale_free (nothing depends on the common scale
     of mu and the root of Sigma), exact (a rule (m, v, p) for projection="exact", see olbench.kernels.exact),
     pair (a rule (m, v_y, v_s, p) -> (alpha, c) for the covariances of two classes, where c depends on v) and
-    product (the diagonal form keeps w and Sigma apart, see olbench.kernels.product).
+    product (the diagonal form keeps w and Sigma apart, see olbench.kernels.diagonal).
     """
     return make_decorator(id, title, source, "second", declared)
+
+
+def average(definition: Definition, title: str, named: str) -> Definition:
+    """Define the algorithm that learns as another one does, and predicts unseen examples with its mean."""
+    changed: dict[str, Any] = {
+        "id": f"averaged-{definition.id}",
+        "title": title,
+        "source": "Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5",
+        "doc": f"Learn as {named} does; predict unseen examples with the mean of w over all rounds.",
+    }
+    return register(replace(definition, averaged=True, allocated=False, **changed))
 
 
 def baseline(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from olbench.algorithms.compiled import compiled_learner
-from olbench.algorithms.definition import Estimator, Parameter
+from olbench.algorithms.definition import Parameter
 from olbench.kernels.losses import logistic_slope, soften
 from olbench.kernels.sums import dot
 
@@ -20,7 +20,6 @@ from olbench.kernels.sums import dot
         Parameter("l1", 0.1, "weight of the penalty l1 ||w||_1", closed="left", grid=(0.01, 0.1, 1.0)),
         Parameter("l2", 0.0, "weight of the penalty l2 / 2 ||w||^2", closed="left"),
     ),
-    estimator=Estimator(name="FTRL"),
 )
 class FTRL:
     """Follow the regularised leader, where each round's regulariser is centred at the weights of that round.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from olbench.algorithms.definition import Estimator, Parameter, Traits, second_order
+from olbench.algorithms.definition import Parameter, Traits, second_order
 
 
 @second_order(
@@ -24,11 +24,7 @@ from olbench.algorithms.definition import Estimator, Parameter, Traits, second_o
     no_diagonal="its step is scaled by the whole ellipsoid, which a projection would change",
     monotone=True,
     passive_above=lambda b, c: 0.0,
-    estimator=Estimator(
-        "The improved ellipsoid method. Its ellipsoid is not a Gaussian, so there are no probabilities.",
-        accuracy=0.87,
-        gaussian=False,
-    ),
+    gaussian=False,
 )
 def iellip(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Cut the ellipsoid by the half space of every mistake, with c_t = c b^(t - 1).

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
+from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
 from olbench.kernels.losses import excess
 
 
@@ -14,7 +14,6 @@ from olbench.kernels.losses import excess
     traits=Traits(True, True, True, False),
     monotone=True,
     passive_above=lambda C: 1.0,
-    estimator=Estimator("Normal herding.", accuracy=0.96),
 )
 def nherd(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Move a Gaussian herd of weight vectors: beta = (v + 2/C) / (v + 1/C)^2."""

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, first_order
+from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, first_order
 from olbench.algorithms.perceptron import OWN
 from olbench.kernels.losses import TOLERANCE, excess
 
@@ -23,9 +23,6 @@ PASSIVE_ABOVE = {"hinge": 1.0, "zero-one": 0.0}
     traits=Traits(True, False, True, False, source=OWN),
     constants=lambda C, loss: (C, LOSSES.index(loss)),
     passive_above=lambda C, loss: PASSIVE_ABOVE.get(loss, math.inf),
-    estimator=Estimator(
-        "Online gradient descent on the hinge, logistic, squared or zero-one loss.", accuracy=0.89
-    ),
 )
 def ogd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Step against the gradient of the loss; with zero-one, add y x on mistakes, as the perceptron does."""

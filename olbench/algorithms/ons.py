@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
+from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
 from olbench.algorithms.perceptron import OWN
 from olbench.kernels.losses import logistic_slope
 
@@ -15,7 +15,7 @@ from olbench.kernels.losses import logistic_slope
     "Learning 69 (2007), without a projection",
     parameters=(Parameter("gamma", 1.0, "steps are divided by this", grid=POWERS_OF_TWO),),
     traits=Traits(True, True, True, False, source=OWN),
-    estimator=Estimator(name="ONS", gaussian=False),
+    gaussian=False,
 )
 def ons(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Step by w -= A^-1 g / gamma, where A is I / a plus the sum of g g' up to this round.

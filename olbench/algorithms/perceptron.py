@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from olbench.algorithms.definition import Estimator, Parameter, Traits, first_order
+from olbench.algorithms.definition import Parameter, Traits, average, first_order
 
 OWN = "olbench, by the definitions of scw2012"
 
@@ -14,7 +14,6 @@ OWN = "olbench, by the definitions of scw2012"
     traits=Traits(False, False, True, False, source=OWN),
     passive_above=lambda: 0.0,
     allocated=True,
-    estimator=Estimator("The perceptron: add y x on every mistake.", accuracy=0.93),
 )
 def perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Add y x on every mistake."""
@@ -32,7 +31,6 @@ def perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: A
     ),
     traits=Traits(True, False, True, False, source=OWN),
     passive_above=lambda margin: margin,
-    estimator=Estimator("The perceptron that updates whenever m <= margin.", accuracy=0.91),
 )
 def margin_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Add y x whenever m <= margin."""
@@ -40,3 +38,6 @@ def margin_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: in
     if m <= margin:
         return 1.0, 1.0, 1.0
     return 0.0, 1.0, 0.0
+
+
+average(perceptron, "Averaged perceptron", "the perceptron")

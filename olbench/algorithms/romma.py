@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from olbench.algorithms.definition import Estimator, Traits, first_order
+from olbench.algorithms.definition import Traits, first_order
 from olbench.algorithms.perceptron import OWN
 from olbench.kernels.helpers import helper
 from olbench.kernels.losses import TOLERANCE, excess
@@ -22,14 +22,7 @@ def relaxed_step(m: float, s: float, q: float) -> tuple[float, float]:
     return (s * q - m) / denominator, q * (1.0 - m) / denominator
 
 
-@first_order(
-    "romma",
-    title="ROMMA",
-    source=SOURCE,
-    traits=TRAITS,
-    passive_above=lambda: 0.0,
-    estimator=Estimator("The relaxed online maximum margin algorithm.", accuracy=0.9),
-)
+@first_order("romma", title="ROMMA", source=SOURCE, traits=TRAITS, passive_above=lambda: 0.0)
 def romma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Take the relaxed maximum-margin step on every mistake; the first step gives w = y x."""
     if not mistake:
@@ -38,16 +31,7 @@ def romma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -
     return 1.0, shrink, tau
 
 
-@first_order(
-    "aromma",
-    title="agg-ROMMA",
-    source=SOURCE,
-    traits=TRAITS,
-    passive_above=lambda: 1.0,
-    estimator=Estimator(
-        "ROMMA that also updates when the margin is below one.", accuracy=0.92, name="AggressiveROMMA"
-    ),
-)
+@first_order("aromma", title="agg-ROMMA", source=SOURCE, traits=TRAITS, passive_above=lambda: 1.0)
 def aromma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Take the relaxed maximum-margin step whenever the margin is below one."""
     loss = excess(1.0, m)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from olbench.algorithms.cw import ETA, confident_step, pair_step, precision_gain, quantile
-from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
+from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
 from olbench.kernels.losses import excess
 
 C = Parameter("C", 1.0, "cost of violating the confidence constraint", grid=POWERS_OF_TWO)
@@ -35,7 +35,6 @@ def scw2_pair(m: float, v_y: float, v_s: float, p: Any) -> Any:
     source="scw2012, eq. (4) and Proposition 1",
     parameters=(C, replace(ETA, default=0.75)),
     pair=scw1_pair,
-    estimator=Estimator("Soft confidence-weighted learning with linear slack.", accuracy=0.98),
 )
 def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Take the step of CW, limited to alpha <= C (linear slack)."""
@@ -54,7 +53,6 @@ def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     source="scw2012, eq. (5) and Proposition 2",
     parameters=(C, replace(ETA, default=0.9)),
     pair=scw2_pair,
-    estimator=Estimator("Soft confidence-weighted learning with squared slack.", accuracy=0.98),
 )
 def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Trade the squared violation of CW's constraint against the change of the Gaussian."""

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import Estimator, Parameter, Traits, first_order
+from olbench.algorithms.definition import Parameter, Traits, first_order
 from olbench.algorithms.perceptron import OWN
 from olbench.kernels.losses import excess
 
@@ -25,9 +25,6 @@ STEPS = ("sqrt", "inverse")
     ),
     traits=Traits(True, False, True, False, source=OWN),
     constants=lambda eta0, lam, step: (eta0, lam, STEPS.index(step)),
-    estimator=Estimator(
-        "Stochastic gradient descent on the modified Huber loss; step is sqrt or inverse.", accuracy=0.73
-    ),
 )
 def sgd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Step against the gradient of the modified Huber loss plus lam / 2 ||w||^2.

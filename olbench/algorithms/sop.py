@@ -6,7 +6,7 @@ which predicts the same sign: S w . x = mu . x / (1 + v).
 
 from typing import Any
 
-from olbench.algorithms.definition import Estimator, Traits, second_order
+from olbench.algorithms.definition import Traits, second_order
 
 TRAITS = Traits(False, True, True, False)
 
@@ -19,7 +19,6 @@ TRAITS = Traits(False, True, True, False)
     product=True,
     monotone=True,
     passive_above=lambda: 0.0,
-    estimator=Estimator("The second-order perceptron.", accuracy=0.97),
 )
 def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Add y x to w and x x' to the precision on every mistake.

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from olbench.algorithms.compiled import compiled_learner
-from olbench.algorithms.definition import Estimator, Parameter
+from olbench.algorithms.definition import Parameter
 from olbench.kernels.helpers import inlined
 from olbench.kernels.losses import excess, logistic_slope, soften
 
@@ -42,7 +42,6 @@ def score_truncated(arrays: Any, columns: Any, values: Any, t: int, p: Any) -> f
         Parameter("K", 10.0, "rounds between two truncations", low=1.0, closed="left"),
         Parameter("theta", 1.0, "only weights up to this size are truncated"),
     ),
-    estimator=Estimator(name="TruncatedGradient"),
 )
 class TruncatedGradient:
     """Step against the gradient of the logistic loss; after every K rounds move small weights towards zero.
@@ -80,7 +79,6 @@ def score_fobos(arrays: Any, columns: Any, values: Any, t: int, p: Any) -> float
     "(2009)",
     arrays={"w": "d", "seen": "d", "total": "1"},
     parameters=(Parameter("eta", 0.1, "size of the first step", grid=(0.01, 0.1, 1.0, 10.0)), LAM),
-    estimator=Estimator(name="FOBOS"),
 )
 class Fobos:
     """Step against the gradient of the hinge loss by eta / sqrt(t), then towards the least penalty.
@@ -118,7 +116,6 @@ def score_rda(arrays: Any, columns: Any, values: Any, t: int, p: Any) -> float:
     "11 (2010), Algorithm 1",
     arrays={"total": "d"},
     parameters=(Parameter("gamma", 1.0, "weight of the quadratic", grid=(0.1, 1.0, 10.0, 100.0)), LAM),
-    estimator=Estimator(name="RDA"),
 )
 class RDA:
     """Minimise the mean of all gradients so far, lam ||w||_1 and gamma / (2 sqrt(s)) ||w||^2.

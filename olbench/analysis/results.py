@@ -17,7 +17,8 @@ from olbench.analysis.reading import read_columns
 from olbench.analysis.stats import LEVEL, Difference, array_for, compare_streams, not_worse, within
 from olbench.data.catalog import catalog
 from olbench.errors import UserError, count, find_names, suggest
-from olbench.learners.state import add_weights, count_state_bytes
+from olbench.learners.start import count_state_bytes
+from olbench.learners.state import add_weights
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import numbers_of

@@ -80,7 +80,7 @@ def show_rules(
 def show_all(definitions: "list[Definition]") -> None:
     """Print one line per algorithm; a narrow terminal has no room for the source and the name."""
     from olbench.algorithms.definition import TRAITS
-    from olbench.algorithms.native import refuse_native
+    from olbench.algorithms.options import refuse_native
     from olbench.cli.output import show_parts
     from olbench.report.table import DETAIL, PAPER, SETTINGS, TIME, Column, Table, columns
 

@@ -20,10 +20,10 @@ from olbench.algorithms.algorithm import make_algorithm
 from olbench.engine.estimate import duration
 from olbench.engine.executors.local import count_cores
 from olbench.engine.stopping import StopFlag, hold_interrupts
-from olbench.kernels.sizes import BLOCKED_FROM
-from olbench.learners.learners import KernelLearner
+from olbench.kernels.counters import BLOCKED_FROM
 from olbench.learners.own_rules import run_rule
 from olbench.learners.start import start
+from olbench.learners.state import KernelLearner
 from olbench.protocols.definition import Cell
 
 Place = tuple[str, str]
@@ -40,7 +40,7 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
     places = sorted(find_missing(cells), key=_measure_source, reverse=True)
     if not places:
         return
-    from olbench.kernels.places import outlasts_process
+    from olbench.kernels.cache import outlasts_process
 
     ids = sorted({cell.spec.id for cell in cells if _has_rule_of_package(cell.spec.id)})
     is_kept = outlasts_process()
@@ -116,13 +116,13 @@ def compile_kernels(
 
 
 def _compile(place: Place) -> Place:
-    from olbench.kernels.trace import tracer
+    from olbench.kernels.curve import compile_pass
 
     module, name = place
     if not module.startswith("olbench.kernels."):
         start(make_algorithm(name), 1).warm_up()
         return place
-    tracer(getattr(import_module(module), name))
+    compile_pass(getattr(import_module(module), name))
     return place
 
 

@@ -18,8 +18,15 @@ import math
 import numpy as np
 
 from olbench.kernels.compile import inlined
-from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW
-from olbench.kernels.covariance import covariance_pass
+from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW, TILE
+from olbench.kernels.covariance import (
+    GATHER_COST,
+    covariance_pass,
+    gathered_variance,
+    has_no_loss,
+    largest_variance,
+    tighten,
+)
 from olbench.kernels.margins import (
     count_breakdown,
     count_round,
@@ -32,8 +39,6 @@ from olbench.kernels.margins import (
 )
 from olbench.kernels.matrix import inner_first, inner_four, inner_row, project
 from olbench.kernels.rows import dot, dot_row, locate, open_rows
-from olbench.kernels.screening import GATHER_COST, gathered_variance, has_no_loss, largest_variance, tighten
-from olbench.kernels.sizes import TILE
 from olbench.kernels.vectors import (
     WIDEST,
     add_products,

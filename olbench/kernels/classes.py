@@ -4,13 +4,41 @@ The mean of class k is column k of `means`: one row per feature, padded with zer
 x streams through contiguous memory once, whatever the number of classes. y holds the numbers of the classes.
 """
 
-import numpy as np
-from numba import void
+from typing import Any
 
-from olbench.kernels.compile import READ_2D, READ_INT64, ROWS, WRITE_2D, inlined, kernel
-from olbench.kernels.counters import MISTAKES, ONLY_LEARN, ONLY_PREDICT, ROUNDS, UNLEARNED
-from olbench.kernels.margins import keep_margin
-from olbench.kernels.rows import locate, open_rows
+import numpy as np
+from numba import boolean, float64, int64, types, void
+
+from olbench.kernels.compile import (
+    EXACT_RULE,
+    FIRST_ORDER_RULE,
+    PAIR_RULE,
+    READ_2D,
+    READ_INT64,
+    ROWS,
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_INT64,
+    inlined,
+    kernel,
+    pass_kernel,
+    rule,
+)
+from olbench.kernels.counters import ROUNDS, UPDATES
+from olbench.kernels.diagonal import update_row
+from olbench.kernels.exact import find_step
+from olbench.kernels.first_order import LARGEST_SCALE, SMALLEST_SCALE, multiply_out, renew_norm
+from olbench.kernels.margins import (
+    count_breakdown,
+    count_round,
+    is_change,
+    is_effective,
+    is_lost,
+    is_shift,
+    is_unlearned,
+)
+from olbench.kernels.rows import locate, open_rows, read_round, squared_norm
 from olbench.kernels.vectors import add, load, multiply, spread, store, zeros
 
 
@@ -69,36 +97,19 @@ def predict_class(scores, truth, rival):
 
 
 @inlined
-def count_prediction(counters, confusion, margins, entry, truth, predicted):
-    """Count a round; return how many examples have been learnt with it, and whether it is a mistake.
+def predict_round(means, factor, columns, c, values, o, n, scores, classes, truth, entry, counters, margins):
+    """Predict a round of means times a factor; return rival, margin, examples learnt, mistake.
 
     The ring of margins has the number of the predicted class.
     """
-    if entry < ONLY_LEARN:
-        counters[ROUNDS] += 1
-        keep_margin(margins, counters[ROUNDS], predicted, 0)
-        counters[MISTAKES] += predicted != truth
-        counters[UNLEARNED] += entry >= ONLY_PREDICT
-        confusion[truth, predicted] += 1
-    else:
-        counters[UNLEARNED] -= 1
-    return counters[ROUNDS] - counters[UNLEARNED], predicted != truth
-
-
-@inlined
-def predict_round(
-    means, factor, columns, c, values, o, n, scores, truth, entry, confusion, counters, margins
-):
-    """Predict and count a round of means times a factor; return rival, margin, examples learnt, mistake."""
-    classes = confusion.shape[0]
     score_classes(means, columns, c, values, o, n, scores)
     # A factor below zero turns the order of the classes around, so the scores are multiplied themselves.
     for k in range(classes):
         scores[k] *= factor
     rival = find_rival(scores, classes, truth)
     predicted = predict_class(scores, truth, rival)
-    t, mistake = count_prediction(counters, confusion, margins, entry, truth, predicted)
-    return rival, scores[truth] - scores[rival], t, mistake
+    t, _ = count_round(counters, margins, entry, predicted, 1.0)
+    return rival, scores[truth] - scores[rival], t, predicted != truth
 
 
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_2D))
@@ -111,3 +122,184 @@ def score_rows(rows, order, means, scores):
         score_classes(means, columns, c, values, o, n, room)
         for j in range(scores.shape[1]):
             scores[k, j] = room[j]
+
+
+# How the rivals of the true class share the step: the highest alone, all equally, or by their lead.
+MAX, UNIFORM, PROP = 0, 1, 2
+
+
+@inlined
+def add_to_class(means, k, step, columns, c, values, o, n):
+    for j in range(n):
+        means[columns[c + j], k] += step * values[o + j]
+
+
+@inlined
+def share_step(scores, classes, truth, allocation, strict, shares):
+    """Set shares[e] to what class e loses of a step: all that score as high as the true class lose some.
+
+    With `strict`, only those that score higher. In proportion means to their lead over the true class, or
+    equally if nobody leads.
+    """
+    count, total = 0, 0.0
+    for k in range(classes):
+        lead = scores[k] - scores[truth]
+        shares[k] = 0.0
+        if k != truth and (lead > 0.0 or (lead == 0.0 and not strict)):
+            count += 1
+            total += lead
+            shares[k] = 1.0
+    for k in range(classes):
+        if shares[k] > 0.0:
+            by_lead = allocation == PROP and total > 0.0
+            shares[k] = (scores[k] - scores[truth]) / total if by_lead else 1.0 / count
+
+
+@pass_kernel(FIRST_ORDER_RULE, WRITE_2D, WRITE_1D, WRITE_1D, int64, WRITE_INT64, float64, int64, boolean)
+def run_first_order(
+    rule, p, rows, y, order, means, scalars, squares, classes, counters, top, allocation, partial, margins
+):
+    """Run the examples of `order`; the means are scalars[0] * means.
+
+    scalars[1], `squares` and `top` are as in `first_order.run`; `allocation` says how the rivals
+    share a step. With `partial`, as in a toolbox, only the two means of a round shrink, and only classes that
+    score higher than the true one share a step.
+    """
+    columns, values, storage = open_rows(rows)
+    norms, flat = rows[4], means.ravel()
+    width = means.shape[1]
+    scores, shares = np.empty(width), np.zeros(width)
+    for now in range(order.size):
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
+        truth = int(y[i])
+        rival, m, t, mistake = predict_round(
+            means, scalars[0], columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+        )
+        s = 2.0 * norms[i]
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, s) or m > top:
+            continue
+        q = scalars[0] * scalars[0] * scalars[1]
+        loss, shrink, tau = rule(m, s, mistake, q, t, counters[UPDATES], p)
+        if not is_shift(counters, entry, n, loss, shrink, tau):
+            continue
+        if shrink != 1.0 and partial:
+            for j in range(means.shape[0]):
+                means[j, truth] *= shrink
+                means[j, rival] *= shrink
+            multiply_out(flat, 1.0, squares, width)
+        elif shrink != 1.0:
+            scalars[0] *= shrink
+            if not SMALLEST_SCALE <= abs(scalars[0]) <= LARGEST_SCALE:
+                multiply_out(flat, scalars[0], squares, width)
+                scalars[0] = 1.0
+        step = tau / scalars[0]
+        add_to_class(means, truth, step, columns, at, values, o, n)
+        if allocation == MAX:
+            add_to_class(means, rival, -step, columns, at, values, o, n)
+        else:
+            share_step(scores, classes, truth, allocation, partial, shares)
+            for k in range(classes):
+                if shares[k] > 0.0:
+                    add_to_class(means, k, -step * shares[k], columns, at, values, o, n)
+        scalars[1] = renew_norm(flat, squares, columns, at, n, width)
+
+
+def _take_no_step(m: float, v_y: float, v_s: float, p: Any) -> tuple[float, float]:
+    return 0.0, 0.0
+
+
+#: The address of a function that is never called.
+NO_PAIR = rule(PAIR_RULE, _take_no_step)
+
+
+@inlined
+def measure_pair(variances, truth, rival, columns, c, values, o, n):
+    """Return v_y and v_s, each summed in two lanes by position."""
+    whole = n - n % 2
+    y0 = y1 = s0 = s1 = 0.0
+    for k in range(0, whole, 2):
+        i, j = columns[c + k], columns[c + k + 1]
+        x, z = values[o + k], values[o + k + 1]
+        y0 += variances[i, truth] * (x * x)
+        y1 += variances[j, truth] * (z * z)
+        s0 += variances[i, rival] * (x * x)
+        s1 += variances[j, rival] * (z * z)
+    if whole < n:
+        i, x = columns[c + whole], values[o + whole]
+        y0 += variances[i, truth] * (x * x)
+        s0 += variances[i, rival] * (x * x)
+    return y0 + y1, s0 + s1
+
+
+DIAGONALS = (WRITE_2D, WRITE_2D, int64, WRITE_INT64)
+
+
+@pass_kernel(SECOND_ORDER_RULE, *DIAGONALS, types.FunctionType(PAIR_RULE), boolean, boolean)
+def run_diagonal(rule, p, rows, y, order, means, variances, classes, counters, pair, paired, kl, margins):
+    """Run the examples of `order`.
+
+    The step over the covariances of two classes is projected onto the diagonal of each, as in `diagonal`.
+    `pair` and `paired` are those of `classes_full.run_covariance`.
+    """
+    columns, values, storage = open_rows(rows)
+    norms, scores = rows[4], np.empty(means.shape[1])
+    for now in range(order.size):
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
+        truth = int(y[i])
+        rival, m, t, mistake = predict_round(
+            means, 1.0, columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+        )
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, norms[i]):
+            continue
+        v_y, v_s = measure_pair(variances, truth, rival, columns, at, values, o, n)
+        v = v_y + v_s
+        if n > 0 and not (v_y > 0.0 and v_s > 0.0 and v < np.inf):
+            count_breakdown(counters, entry, counters[ROUNDS])
+            v = 0.0
+        loss, alpha, c = rule(m, v, mistake, t, p)
+        if paired and loss > 0.0 and v > 0.0:
+            alpha, c = pair(m, v_y, v_s, p)
+        if not is_change(counters, entry, v, loss, alpha, c):
+            continue
+        b_y, b_s = c / (1.0 + c * v_y), c / (1.0 + c * v_s)
+        update_row(means, truth, variances, truth, columns, at, values, o, n, alpha, c, b_y, kl)
+        update_row(means, rival, variances, rival, columns, at, values, o, n, -alpha, c, b_s, kl)
+
+
+@pass_kernel(EXACT_RULE, *DIAGONALS)
+def run_exact(rule, p, rows, y, order, means, variances, classes, counters, margins):
+    """Run the examples of `order` with the optimum over diagonal covariances, by the equation of `exact`.
+
+    Phi has the entries of x twice, for the true class and for its rival, and so has the equation.
+    """
+    columns, values, storage = open_rows(rows)
+    norms, scores = rows[4], np.empty(means.shape[1])
+    shares = np.empty(2 * means.shape[0])
+    for now in range(order.size):
+        entry, i, n, at, o = read_round(rows, y, order, now, storage)
+        truth = int(y[i])
+        rival, m, _, _ = predict_round(
+            means, 1.0, columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+        )
+        if is_unlearned(entry) or is_lost(counters, entry, m, n, norms[i]):
+            continue
+        v_y, v_s = measure_pair(variances, truth, rival, columns, at, values, o, n)
+        v = v_y + v_s
+        if n > 0 and not 0.0 < v < np.inf:
+            count_breakdown(counters, entry, counters[ROUNDS])
+            v = 0.0
+        loss, unit, A, b0, b1, K = rule(m, v, p)
+        counters[UPDATES] += loss > 0.0
+        if v == 0.0 or loss <= 0.0:
+            continue
+        scale = 1.0 / v
+        for k in range(n):
+            j, x = columns[at + k], values[o + k]
+            shares[k] = variances[j, truth] * (x * x) * scale
+            shares[n + k] = variances[j, rival] * (x * x) * scale
+        squares = squared_norm(shares, 0, 2 * n)
+        alpha, c = find_step(shares, 2 * n, squares, m, v, unit, A, b0, b1, K)
+        if not is_effective(counters, entry, np.isfinite(alpha) and 0.0 <= c < np.inf):
+            continue
+        update_row(means, truth, variances, truth, columns, at, values, o, n, alpha, c, 0.0, True)
+        update_row(means, rival, variances, rival, columns, at, values, o, n, -alpha, c, 0.0, True)

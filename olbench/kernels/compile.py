@@ -17,9 +17,9 @@ import numba
 from numba import boolean, float64, int64, types, uint32, void
 
 from olbench.errors import UserError
+from olbench.kernels.cache import COMPILED_HERE, use_own_cache
 from olbench.kernels.helpers import Function, Helper
 from olbench.kernels.helpers import inlined as inlined
-from olbench.kernels.places import COMPILED_HERE, use_own_cache
 
 if numba.config.DISABLE_JIT:
     raise UserError(

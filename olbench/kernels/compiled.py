@@ -65,18 +65,13 @@ def run(_, p, rows, y, order, arrays, counters, margins):
     norms = rows[4]
     # The counts stay in registers.
     rounds, unlearned, updates, effective = read_counts(counters)
-    mistakes = positives = false_alarms = 0
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         t = rounds - unlearned + 1
         f = predict_row(arrays, columns, at, values, o, n, t, p)
         if entry < ONLY_LEARN:
             rounds += 1
-            keep_margin(margins, rounds, f, 0)
-            mistake = (f >= 0.0) != (y[i] > 0.0)
-            mistakes += mistake
-            positives += y[i] > 0.0
-            false_alarms += mistake and y[i] <= 0.0
+            keep_margin(margins, rounds, f)
             unlearned += entry >= ONLY_PREDICT
             if entry >= ONLY_PREDICT:
                 continue
@@ -88,7 +83,7 @@ def run(_, p, rows, y, order, arrays, counters, margins):
         found = learn_row(arrays, columns, at, values, o, n, y[i], t, p)
         updates += found > 0
         effective += found > 1
-    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
+    write_counts(counters, rounds, unlearned, updates, effective)
 
 
 def bind(

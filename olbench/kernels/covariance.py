@@ -14,6 +14,7 @@ from numba import boolean, float64
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import EXTRA, ONLY_LEARN, ONLY_PREDICT
+from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
     count_breakdown,
     is_unlearned,
@@ -25,10 +26,82 @@ from olbench.kernels.margins import (
     usable_variance,
     write_counts,
 )
-from olbench.kernels.matrix import project, sum_panels, sum_rows
+from olbench.kernels.matrix import inner, inner_first, project, residual_sums, row_sums, sum_panels, sum_rows
 from olbench.kernels.rows import dot, dot_row, open_rows, read_round
-from olbench.kernels.screening import GATHER_COST, gathered_variance, has_no_loss, largest_variance, tighten
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
+
+# A gathered read of a large matrix takes about as long as four streamed ones.
+GATHER_COST = 4
+# Allowance for rounding in a bound, as a share of Sigma's largest row sum: far above the error of d
+# additions.
+SLACK = 1e-9
+# The axis is used if removing it at least halves Sigma's largest row sum; otherwise its product with x does
+# not pay.
+WORTHWHILE = 0.5
+
+
+@inlined
+def gathered_variance(sigma, columns, c, values, o, n):
+    """Return x' Sigma x from the entries of Sigma that x touches.
+
+    Only those on and below the diagonal are read, because Sigma is symmetric: row k is multiplied with the
+    first k entries of x and counted twice.
+    """
+    v = 0.0
+    for k in range(n):
+        i, x = columns[c + k], values[o + k]
+        v += x * (sigma[i, i] * x + 2.0 * dot_row(sigma, i, columns, c, values, o, k))
+    return v
+
+
+@helper
+def tighten(sigma, mu, axis, bound, sums):
+    """Set the axis and the bounds that hold for every later Sigma; `sums` is working memory.
+
+    Examples with a large margin trigger no update. Where features have similar scales, Sigma therefore stays
+    long in the direction of mu and shrinks in all others. Subtracting the outer product of the axis
+    a = Sigma mu / sqrt(mu' Sigma mu) leaves a matrix that is positive semi-definite (Schur complement) and
+    small. Sigma only shrinks, so both bounds hold until they are next computed.
+    """
+    for j in range(mu.size):
+        axis[j] = inner_first(sigma, j, mu, 0, mu.size)
+    length = math.sqrt(inner(axis, mu, 0))
+    for j in range(mu.size):
+        axis[j] /= length
+    row_sums(sigma, sums)
+    largest = sums.max()
+    bound[0] = min(bound[0], (1.0 + SLACK) * largest)
+    residual_sums(sigma, axis, sums)
+    rest = sums.max() + SLACK * largest
+    bound[1] = rest if rest < WORTHWHILE * bound[0] else np.inf
+
+
+@inlined
+def largest_variance(axis, bound, s, columns, c, values, o, n):
+    """Return an upper bound of v for an x with ||x||^2 = s.
+
+    v = x' (Sigma - a a') x + (a.x)^2, and the first term is at most bound[1] s.
+    """
+    limit = bound[0] * s
+    if bound[1] < np.inf:
+        along = dot(axis, columns, c, values, o, n)
+        closer = bound[1] * s + along * along
+        limit = closer if closer < limit else limit
+    return limit
+
+
+@inlined
+def has_no_loss(rule, p, m, limit, mistake, t, top):
+    """Return whether a rule does nothing at the margin m, whatever the variance is up to `limit`.
+
+    A rule that promises to do nothing above some margin, `top`, is not called: its loss does not
+    depend on the variance, so below that margin the limit would tell no more.
+    """
+    if top < np.inf:
+        return m > top
+    loss, alpha, c = rule(m, limit, mistake, t, p)
+    return loss <= 0.0 and alpha == 0.0 and c == 0.0
+
 
 # Rank-one changes are collected and applied two at a time: Sigma fits a near cache, and a sweep over it is
 # bound by its stores.
@@ -118,18 +191,15 @@ def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, scre
     # The counts stay in registers: in the array, each would be loaded and stored again in every round.
     before, unlearned, updates, effective = read_counts(counters)
     held = counters[EXTRA]
-    unpredicted = mistakes = positives = false_alarms = 0
+    unpredicted = 0
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         f = dot(mu, columns, at, values, o, n)
         label, s = y[i], norms[i]
         m, mistake = label * f, (f >= 0.0) != (label > 0.0)
         if entry < ONLY_LEARN:
-            mistakes += mistake
-            positives += label > 0.0
-            false_alarms += mistake and label <= 0.0
             unlearned += entry >= ONLY_PREDICT
-            keep_margin(margins, before + now + 1 - unpredicted, f, 0)
+            keep_margin(margins, before + now + 1 - unpredicted, f)
         else:
             unpredicted += 1
             unlearned -= 1
@@ -185,5 +255,4 @@ def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, scre
             apply_two(sigma, pending)
             held = 0
     counters[EXTRA] = held
-    rounds = before + order.size - unpredicted
-    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
+    write_counts(counters, before + order.size - unpredicted, unlearned, updates, effective)

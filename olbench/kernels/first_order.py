@@ -12,17 +12,34 @@ from typing import Any
 import numpy as np
 from numba import float64
 
-from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
-from olbench.kernels.margins import count_breakdown, is_usable, keep_margin, read_counts, write_counts
+from olbench.kernels.compile import (
+    BASELINE_RULE,
+    FIRST_ORDER_RULE,
+    WRITE_1D,
+    WRITE_INT64,
+    inlined,
+    pass_kernel,
+)
+from olbench.kernels.counters import BLOCK, EFFECTIVE, ONLY_LEARN, ONLY_PREDICT, ROW
+from olbench.kernels.margins import (
+    count_breakdown,
+    count_round,
+    is_unlearned,
+    is_usable,
+    keep_margin,
+    read_counts,
+    write_counts,
+)
 from olbench.kernels.rows import dot, open_rows, read_round, squared_norm
-from olbench.kernels.sizes import BLOCK
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
 # Beyond these, the common factor is multiplied into w. Two such factors still multiply to a normal number, so
 # neither the factor nor a step divided by it can leave the range of doubles. The factor is a product of k
 # shrinks, each rounded once, so k 2^-53 bounds its relative error, as it would for each weight by itself.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
+# With a mean, the sum is settled below this scale, which costs d. S w is larger than the sum by about one
+# over the scale, so this bounds the digits that the difference loses: three. S has positive terms only.
+SMALLEST_AVERAGED = 2.0**-10
 LARGEST = np.finfo(np.float64).max
 
 
@@ -92,50 +109,63 @@ def add_row(w, step, columns, c, values, o, n):
         w[columns[c + k]] += step * values[o + k]
 
 
-@pass_kernel(FIRST_ORDER_RULE, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, float64)
-def run(rule, p, rows, y, order, w, scalars, squares, counters, top, margins):
+@inlined
+def settle(w, deficit, summed, scale, squares):
+    """Move the sum of the weights into the deficit, so that it starts again at zero with a scale of one."""
+    for j in range(w.size):
+        deficit[j] -= summed * w[j]
+    multiply_out(w, scale, squares)
+
+
+@pass_kernel(FIRST_ORDER_RULE, *[WRITE_1D] * 4, WRITE_INT64, float64)
+def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, margins):
     """Run the examples of `order`; the weights are scalars[0] * w.
 
     If the rule reads q = ||weights||^2, scalars[1] is the sum of the squares of w and squares[b] that of the
     block b; for all other rules `squares` is empty and q is 0, because it costs at least nnz in every update.
     At a margin above `top`, which is not negative, the rule has no loss and changes nothing.
+
+    With a `deficit` the sum of the weights after each round is kept as well, without touching it in every
+    round. Let S = scalars[2] be the sum of the scales so far. A change of w by delta in round k is missing
+    from the rounds before it, so
+
+        sum over t of scale_t w_t = S w - deficit,    deficit = sum over changes of (S before round k) delta.
+
+    A round that changes nothing, or that breaks down, counts towards it with the weights as they are.
     """
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     # The counts stay in registers; a rule sees the examples learnt and the updates so far.
     # The loop counts the rounds, all of which predict but those that only learn.
     before, unlearned, updates, effective = read_counts(counters)
-    unpredicted = mistakes = positives = false_alarms = 0
-    scale, norm = scalars[0], scalars[1]
+    unpredicted = 0
+    scale, norm, averaged = scalars[0], scalars[1], deficit.size > 0
+    summed, is_owed = scalars[2] if averaged else 0.0, False
     for now in range(order.size):
+        if averaged and is_owed:
+            summed += scale
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         f = scale * dot(w, columns, at, values, o, n)
         m = y[i] * f
         s = norms[i]
-        predicted = entry < ONLY_LEARN
-        positives += y[i] > 0.0
+        is_owed = predicts = True
         if entry >= ONLY_PREDICT:
-            positives -= not predicted and y[i] > 0.0
-            unlearned += 1 if predicted else -1
-            unpredicted += not predicted
+            predicts = entry < ONLY_LEARN
+            is_owed = not predicts
+            unlearned += 1 if predicts else -1
+            unpredicted += is_owed
         rounds = before + now + 1 - unpredicted
-        if predicted:
-            keep_margin(margins, rounds, f, 0)
+        if predicts:
+            keep_margin(margins, rounds, f)
         # A positive margin is no mistake: nothing is left to do. Compared with infinity, LLVM would take
         # apart the bits of s instead.
-        if top < m <= LARGEST and 0.0 < s <= LARGEST:
+        if (top < m <= LARGEST and 0.0 < s <= LARGEST) or not is_owed:
             continue
-        mistake = (f >= 0.0) != (y[i] > 0.0)
-        if predicted:
-            mistakes += mistake
-            false_alarms += mistake and y[i] <= 0.0
-            if entry >= ONLY_PREDICT:
-                continue
         if not is_usable(f, n, s):
             count_breakdown(counters, entry, rounds)
             continue
         q = scale * scale * norm
-        loss, shrink, tau = rule(m, s, mistake, q, rounds - unlearned, updates, p)
+        loss, shrink, tau = rule(m, s, (f >= 0.0) != (y[i] > 0.0), q, rounds - unlearned, updates, p)
         updates += loss > 0.0
         if n == 0 or (shrink == 1.0 and tau == 0.0):
             continue
@@ -145,11 +175,32 @@ def run(rule, p, rows, y, order, w, scalars, squares, counters, top, margins):
         effective += 1
         if shrink != 1.0:
             scale *= shrink
-            if not SMALLEST_SCALE <= abs(scale) <= LARGEST_SCALE:
+            # A scale below zero would let the sum of the scales cancel.
+            if averaged and not SMALLEST_AVERAGED <= scale <= LARGEST_SCALE:
+                settle(w, deficit, summed, scale, squares)
+                scale, summed = 1.0, 0.0
+            elif not SMALLEST_SCALE <= abs(scale) <= LARGEST_SCALE:
                 multiply_out(w, scale, squares)
                 scale = 1.0
-        add_row(w, tau * y[i] / scale, columns, at, values, o, n)
+        step = tau * y[i] / scale
+        add_row(w, step, columns, at, values, o, n)
+        if averaged:
+            add_row(deficit, summed * step, columns, at, values, o, n)
         norm = renew_norm(w, squares, columns, at, n)
     scalars[0], scalars[1] = scale, norm
-    rounds = before + order.size - unpredicted
-    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
+    if averaged:
+        scalars[2] = summed + scale if is_owed else summed
+    write_counts(counters, before + order.size - unpredicted, unlearned, updates, effective)
+
+
+@pass_kernel(BASELINE_RULE, WRITE_INT64, WRITE_1D, WRITE_INT64)
+def run_baseline(rule, p, rows, y, order, seen, last, counters, margins):
+    """Run the labels of `order`; `seen` counts negative and positive ones, last[0] is the last of them."""
+    for entry in order:
+        label = y[entry & ROW]
+        count_round(counters, margins, entry, rule(seen[0], seen[1], last[0], p), label)
+        if is_unlearned(entry):
+            continue
+        seen[int(label > 0.0)] += 1
+        last[0] = label
+        counters[EFFECTIVE] += 1

@@ -1,12 +1,21 @@
-"""What the rounds of all passes share: their roles, and how margins, mistakes and updates are counted.
+"""What the rounds of all passes share: their roles, and how margins, predictions and updates are counted.
 
 An entry of an order is a row, which is predicted and then learnt. One with ONLY_PREDICT or ONLY_LEARN added
 is a row whose label comes late, or never, or that is not scored: it is predicted and learnt in rounds apart.
 """
 
 import numpy as np
+from numba import int64, void
 
-from olbench.kernels.compile import inlined
+from olbench.kernels.compile import (
+    READ_1D,
+    READ_INT64,
+    WRITE_2D,
+    WRITE_2D_INT64,
+    WRITE_INT64,
+    inlined,
+    kernel,
+)
 from olbench.kernels.counters import (
     BREAKDOWNS,
     BROKEN_ENTRY,
@@ -18,6 +27,7 @@ from olbench.kernels.counters import (
     ONLY_PREDICT,
     POSITIVES,
     ROUNDS,
+    ROW,
     UNLEARNED,
     UPDATES,
 )
@@ -27,16 +37,48 @@ MARGIN, EXPONENT, VARIANCE = 0, 1, 2
 
 
 @inlined
-def keep_margin(margins, t, f, exponent):
-    """Write f, times 2 ** exponent in the units of the learner, as the margin of its t-th round.
+def keep_margin(margins, t, f):
+    """Write f as the margin of the t-th round of a learner.
 
-    `margins` is a ring of a power of two of rounds, so that a slice of a pass needs no offset of its own. It
-    has no rows unless margins are asked for; the branch is the same in every round and costs next to nothing.
+    `margins` is a ring of a power of two of rounds, so that a slice of a pass needs no offset of its own.
+    Its exponents are zeros, unless a kernel that scales its margins writes them.
     """
-    if margins.shape[0] > 0:
-        place = (t - 1) & (margins.shape[0] - 1)
-        margins[place, MARGIN] = f
-        margins[place, EXPONENT] = exponent
+    margins[(t - 1) & (margins.shape[0] - 1), MARGIN] = f
+
+
+@inlined
+def keep_exponent(margins, entry, t, exponent):
+    """Write that the margin of the t-th round is 2 ** exponent times that of the problem, if it predicts."""
+    if entry < ONLY_LEARN:
+        margins[(t - 1) & (margins.shape[0] - 1), EXPONENT] = exponent
+
+
+@kernel(void(READ_1D, READ_INT64, int64, WRITE_2D, WRITE_2D_INT64, WRITE_INT64))
+def count_predictions(y, order, t, margins, confusion, counters):
+    """Count what the rounds of `order` after the first t have predicted, by the margins that they have kept.
+
+    Of several classes the ring has the number of the predicted class, and `confusion` counts them by both.
+    """
+    ring = margins.shape[0] - 1
+    is_late = counters[ROUNDS] - t < order.size
+    mistakes = positives = called = hits = 0
+    for entry in order:
+        if is_late and entry >= ONLY_LEARN:
+            continue
+        # Unsigned, because numba tests a signed index for counting from the end.
+        f, label = margins[np.uint64(t & ring), MARGIN], y[np.uint64(entry & ROW)]
+        t += 1
+        if confusion.size > 0:
+            confusion[np.uint64(label), np.uint64(f)] += 1
+            mistakes += f != label
+        else:
+            # Sums without a branch, which a hard example would mispredict.
+            called += f >= 0.0
+            positives += label > 0.0
+            hits += (f >= 0.0) & (label > 0.0)
+    counters[MISTAKES] += mistakes + called + positives - 2 * hits
+    counters[POSITIVES] += positives
+    counters[FALSE_ALARMS] += called - hits
 
 
 @inlined
@@ -53,22 +95,18 @@ def keep_variance(margins, entry, t, v):
 
 
 @inlined
-def count_round(counters, margins, entry, f, label, exponent=0):
-    """Count a round with the margin f; return how many examples have been learnt with it, and its mistake.
+def count_round(counters, margins, entry, f, label):
+    """Keep the margin f of a round; return how many examples have been learnt with it, and its mistake.
 
-    A round that only learns makes no prediction, so its mistake is for the rule alone and is not counted.
+    A round that only learns makes no prediction, so its mistake is for the rule alone.
     """
-    mistake = (f >= 0.0) != (label > 0.0)
     if entry < ONLY_LEARN:
         counters[ROUNDS] += 1
-        keep_margin(margins, counters[ROUNDS], f, exponent)
-        counters[MISTAKES] += mistake
-        counters[POSITIVES] += label > 0.0
-        counters[FALSE_ALARMS] += mistake and label <= 0.0
+        keep_margin(margins, counters[ROUNDS], f)
         counters[UNLEARNED] += entry >= ONLY_PREDICT
     else:
         counters[UNLEARNED] -= 1
-    return counters[ROUNDS] - counters[UNLEARNED], mistake
+    return counters[ROUNDS] - counters[UNLEARNED], (f >= 0.0) != (label > 0.0)
 
 
 @inlined
@@ -148,9 +186,6 @@ def read_counts(counters):
 
 
 @inlined
-def write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms):
+def write_counts(counters, rounds, unlearned, updates, effective):
     counters[ROUNDS], counters[UNLEARNED] = rounds, unlearned
     counters[UPDATES], counters[EFFECTIVE] = updates, effective
-    counters[MISTAKES] += mistakes
-    counters[POSITIVES] += positives
-    counters[FALSE_ALARMS] += false_alarms

@@ -20,6 +20,7 @@ from olbench.kernels.margins import (
     is_change,
     is_lost,
     is_unlearned,
+    keep_exponent,
     keep_variance,
     keeps_variance,
 )
@@ -156,7 +157,8 @@ def run(
         i = entry & ROW
         n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
-        t, mistake = count_round(counters, margins, entry, f, y[i], counters[EXTRA])
+        t, mistake = count_round(counters, margins, entry, f, y[i])
+        keep_exponent(margins, entry, counters[ROUNDS], counters[EXTRA])
         m = y[i] * f
         if forgets and not is_unlearned(entry) and t > 1 and grow(scales, caps, rate) > LARGEST_SCALE / 2.0:
             multiply_out(scales, R, reach, bound)

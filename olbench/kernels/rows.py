@@ -10,10 +10,9 @@ import numpy as np
 from numba import void
 
 from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, inlined, kernel
-from olbench.kernels.counters import ROW
+from olbench.kernels.counters import LINE, ROW
 from olbench.kernels.helpers import helper
 from olbench.kernels.matrix import inner, inner_row
-from olbench.kernels.sizes import LINE
 from olbench.kernels.vectors import add, four, load, multiply, prefetch, zeros
 
 # Rows are prefetched this many rounds before they are read: a cache miss takes as long as several short

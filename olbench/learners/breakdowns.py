@@ -11,15 +11,9 @@ import numpy as np
 from olbench.algorithms.algorithm import Algorithm
 from olbench.kernels.counters import BROKEN_ENTRY, BROKEN_ROUND, ROW
 from olbench.learners.examples import Floats, Ints, as_examples, as_matrix
-from olbench.learners.learners import (
-    ClassLearner,
-    ExactLearner,
-    FirstOrderLearner,
-    Learner,
-    SecondOrderLearner,
-)
 from olbench.learners.passes import online_pass
 from olbench.learners.schedules import is_predicted
+from olbench.learners.state import ClassLearner, Learner
 
 
 @dataclass(frozen=True)
@@ -63,9 +57,11 @@ def explain(learner: Learner, rows: tuple[Any, ...], label: float, row: int) -> 
     x = as_matrix(rows)[row : row + 1]
     values = np.asarray(x.data if hasattr(x, "tocsr") else x, np.float64).ravel()
     with np.errstate(all="ignore"):
-        return (
-            _explain_row(values) or _explain_state(learner, rows, row, x) or _explain_step(learner, x, label)
-        )
+        if reason := _explain_row(values):
+            return reason
+        if not np.isfinite(learner.weights).all():
+            return "the weights are not finite"
+        return learner.explain_margin(rows, row, x) or learner.explain_step(x, label)
 
 
 def _explain_row(values: Floats) -> str:
@@ -75,47 +71,3 @@ def _explain_row(values: Floats) -> str:
     if square == 0.0 and values.any():
         return f"the square of its largest value, {np.abs(values).max():.3g}, is zero; scale the data"
     return ""
-
-
-def _explain_state(learner: Learner, rows: tuple[Any, ...], row: int, x: Any) -> str:
-    if not np.isfinite(learner.weights).all():
-        return "the weights are not finite"
-    if isinstance(learner, ClassLearner):
-        return ""
-    if not np.isfinite(learner.scores(rows, np.array([row]))).all():
-        return "the margin is not finite: the weights are too large for the values of this row"
-    if not isinstance(learner, SecondOrderLearner) or not learner.has_variances:
-        return ""
-    v = _variance(learner, x)
-    if not np.isfinite(v):
-        return f"the variance v = x' Sigma x is {v}"
-    if v <= 0.0:
-        return (
-            f"the variance v = x' Sigma x is {v:.3g}, which is not positive: Sigma is lost in rounding errors"
-        )
-    return ""
-
-
-def _variance(learner: SecondOrderLearner, x: Any) -> float:
-    return float(np.ldexp(learner.margin_variance(x)[0], -2 * learner.scale_exponent))
-
-
-def _explain_step(learner: Learner, x: Any, label: float) -> str:
-    """Return what the rule of a learner returns in this round, if that is the reason."""
-    rule: Any = learner.algorithm.definition.rule
-    if rule is None or not isinstance(learner, SecondOrderLearner | FirstOrderLearner):
-        return "the variance or the step of a class is not finite or not positive"
-    f = float((x @ learner.weights)[0])
-    if not isinstance(learner, SecondOrderLearner):
-        return f"the step is not finite at the margin {label * f:.3g}"
-    m, v = float(np.ldexp(label * f, -learner.scale_exponent)), _variance(learner, x)
-    if isinstance(learner, ExactLearner):
-        return f"the exact step is not finite at m = {m:.3g}, v = {v:.3g}"
-    is_mistake = (1.0 if f >= 0.0 else -1.0) != label
-    t = learner.learnt + 1
-    _, alpha, c = rule(np.float64(m), np.float64(v), is_mistake, t, learner.p)
-    if not (np.isfinite(alpha) and np.isfinite(c)):
-        return f"the rule returns alpha = {alpha:.3g} and c = {c:.3g} at m = {m:.3g}, v = {v:.3g}"
-    if c < 0.0:
-        return f"the rule returns c = {c:.3g} at m = {m:.3g}, v = {v:.3g}; c must not be negative"
-    return f"the variance v = x' Sigma x is {v:.3g}, which is not positive beside its rounding error"

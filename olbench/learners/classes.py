@@ -1,42 +1,180 @@
-"""Several classes natively: one learner with a mean per class, which compares the true class and its rival.
+"""Several classes: one learner per class (one-vs-rest), or one learner of all of them (native).
 
-A round predicts the class with the highest score F_k = mu_k . x, of equals the first. The rival s is the
-wrong class with the highest score, m = F_y - F_s the margin. A step moves the means of y and s; the binary
-rules apply to it, with Phi = (e_y - e_s) (x) x in place of y x. Mistakes and updates are rounds.
+One-vs-rest: each learner sees every example. A round predicts the class whose learner has the highest margin;
+of equals, the first in sorted order, so that a learner that knows nothing predicts the first class. A margin
+that is no number is the lowest. Then the learner of the true class learns the example as positive, and every
+other one as negative. A mistake is a round whose predicted class is wrong. Updates, effective updates and
+breakdowns are sums over the learners. No learner depends on another one, so each runs a slice of rounds in
+compiled code and keeps its margins; the predictions of the slice follow from all of them.
+
+Native: one learner with a mean per class, which compares the true class and its rival. A round predicts the
+class with the highest score F_k = mu_k . x, of equals the first. The rival s is the wrong class with the
+highest score, m = F_y - F_s the margin. A step moves the means of y and s; the binary rules apply to it, with
+Phi = (e_y - e_s) (x) x in place of y x. Mistakes and updates are rounds.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from olbench.algorithms.algorithm import Algorithm
-from olbench.errors import UserError
-from olbench.kernels.counters import EXTRA
-from olbench.kernels.sizes import TILE, choose_depth, count_blocks, count_columns, spread_rows
-from olbench.learners.examples import Floats, Ints
-from olbench.learners.learners import (
-    ClassLearner,
-    KernelLearner,
-    Learner,
-    aligned_zeros,
-    quadratic_forms,
-    refuse_large,
-    refuse_wide,
+from olbench.errors import UserError, count
+from olbench.kernels.counters import (
+    BREAKDOWNS,
+    BROKEN_ENTRY,
+    BROKEN_ROUND,
+    EFFECTIVE,
+    EXTRA,
+    ROUNDS,
+    ROW,
+    TILE,
+    UNLEARNED,
+    UPDATES,
+    choose_depth,
+    count_blocks,
+    count_columns,
+    spread_rows,
 )
-from olbench.learners.one_vs_rest import OneVsRest, choose_class
+from olbench.learners.examples import Floats, Ints
+from olbench.learners.learners import choose_screening, quadratic_forms, write_diagonal
+from olbench.learners.schedules import is_predicted
+from olbench.learners.state import RING, Array, Arrays, ClassLearner, KernelLearner, Learner, find_family
+
+#: More than any exponent of a margin, so that exponents above it order margins by size.
+OFFSET = 2**40
 
 
-def start_classes(algorithm: Algorithm, d: int, classes: int) -> Learner:
-    if algorithm.multiclass == "one-vs-rest":
-        return OneVsRest(algorithm, d, classes)
-    if algorithm.definition.order == "first":
-        return FirstOrderClasses(algorithm, d, classes)
-    if algorithm.covariance == "diag":
-        kind = ExactClasses if algorithm.projection == "exact" else DiagonalClasses
-        return kind(algorithm, d, classes)
-    if algorithm.form == "root":
-        return RootClasses(algorithm, d, classes)
-    return CovarianceClasses(algorithm, d, classes)
+class OneVsRest(ClassLearner):
+    signs: Floats
+
+    def __init__(self, algorithm: Algorithm, d: int, classes: int):
+        super().__init__(algorithm, d, classes)
+        kind = find_family(algorithm)
+        self.learners = [kind(algorithm, d) for _ in range(classes)]
+        self._share_ring()
+
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
+        return super().declare(algorithm, d, classes) | {"signs": Array((0,), part="scratch")}
+
+    @classmethod
+    def plan_bytes(cls, algorithm: Algorithm, d: int, classes: int) -> int | None:
+        single = find_family(algorithm).plan_bytes(algorithm, d, 1)
+        return None if single is None else classes * single
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._share_ring()
+
+    def _share_ring(self) -> None:
+        ring = np.zeros((RING, 2))
+        for learner in self.learners:
+            learner.keep_margins(ring)
+
+    def reset(self, columns: Any = None) -> None:
+        super().reset(columns)
+        for learner in self.learners:
+            learner.reset(columns)
+
+    def warm_up(self) -> None:
+        self.learners[0].warm_up()
+
+    def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        for begin in range(0, order.size, RING):
+            self._run_slice(rows, y, order[begin : begin + RING])
+
+    def _run_slice(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        if self.signs.size != y.size:
+            self.signs = np.empty(y.size)
+        signs, own = self.signs, order & ROW
+        truth, predicts = y[own], is_predicted(order)
+        places = (self.rounds + np.arange(np.count_nonzero(predicts))) & (RING - 1)
+        margins = np.empty((len(self.learners), places.size, 2))
+        for k, learner in enumerate(self.learners):
+            # Only the rows of the slice are relabelled, for one learner after the other.
+            signs[own] = np.where(truth == k, 1.0, -1.0)
+            learner.run(rows, signs, order)
+            margins[k] = learner.margins[places]
+        predicted = choose_class(margins[:, :, 0], margins[:, :, 1])
+        self._count(predicted, y, order)
+
+    def _count(self, predicted: Ints, y: Floats, order: Ints) -> None:
+        """Count predictions, and take over what the learners have counted."""
+        from olbench.kernels.margins import count_predictions
+
+        t, ring = self.rounds, self.margins
+        ring[(t + np.arange(predicted.size)) & (ring.shape[0] - 1), 0] = predicted
+        self.counters[ROUNDS] += predicted.size
+        count_predictions(y, order, t, ring, self.confusion, self.counters)
+        self.counters[UNLEARNED] = self.learners[0].counters[UNLEARNED]
+        for k in (UPDATES, EFFECTIVE, BREAKDOWNS):
+            self.counters[k] = sum(learner.counters[k] for learner in self.learners)
+        if broken := [learner.counters for learner in self.learners if learner.breakdowns]:
+            first = min(broken, key=lambda counters: counters[BROKEN_ROUND])
+            self.counters[[BROKEN_ROUND, BROKEN_ENTRY]] = first[[BROKEN_ROUND, BROKEN_ENTRY]]
+
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        return predict_classes(self.learners, rows, order).astype(np.float64)
+
+    @property
+    def state_bytes(self) -> int | None:
+        sizes = [each.state_bytes for each in self.learners]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    @property
+    def weights(self) -> Floats:
+        return np.stack([learner.weights for learner in self.learners])
+
+
+def predict_classes(learners: Sequence[Learner], rows: tuple[Any, ...], order: Ints) -> Ints:
+    """Return the number of the class that the learners of all classes predict for each row of `order`."""
+    scores = np.stack([learner.scores(rows, order) for learner in learners])
+    exponents = np.array([learner.scale_exponent for learner in learners])
+    return choose_class(scores, np.broadcast_to(exponents[:, None], scores.shape))
+
+
+def choose_class(margins: Floats, exponents: Floats) -> NDArray[np.int64]:
+    """Return the number of the class with the highest margin f / 2 ** e of each round; of equals, the first.
+
+    Both arrays have one row per class. Exponents can be so large that f / 2 ** e is no double, so margins of
+    different scales are compared by sign, then by exponent, then by fraction.
+
+    >>> choose_class(np.array([[0.0, 1.0], [0.0, 3.0]]), np.array([[0, 0], [0, 4096]])).tolist()
+    [0, 0]
+    """
+    finite = np.where(np.isfinite(margins), margins, -np.inf)
+    if not exponents.any():
+        return np.asarray(finite.argmax(axis=0), np.int64)
+    fractions, powers = np.frexp(margins)
+    sizes = np.where(fractions == 0.0, 0, np.sign(fractions) * (powers - exponents + OFFSET))
+    sizes = np.where(np.isfinite(margins), sizes, -np.inf)
+    highest = sizes == sizes.max(axis=0)
+    return np.asarray(np.where(highest, fractions, -np.inf).argmax(axis=0), np.int64)
+
+
+def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
+    """Check labels of any kind, and return the number of the class of each, and the classes in order.
+
+    >>> as_classes(["b", "a", "c", "a"], 4)[0].tolist()
+    [1.0, 0.0, 2.0, 0.0]
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise UserError(f"y must have one dimension, not {labels.ndim}")
+    if labels.size != n:
+        raise UserError(f"X has {count(n, 'row')} but y has {count(labels.size, 'label')}")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise UserError("y holds NaN or infinity, which are no labels")
+    try:
+        classes, numbers = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise UserError("y holds labels of several kinds, which have no order") from None
+    if classes.size < 2:
+        raise UserError("every example has the same label; two distinct labels are needed")
+    return numbers.astype(np.float64), classes
 
 
 class NativeLearner(ClassLearner, KernelLearner):
@@ -45,11 +183,13 @@ class NativeLearner(ClassLearner, KernelLearner):
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
         if classes < 2:
             raise UserError(f"{algorithm.id} needs at least two classes, and there is {classes}")
-        super().__init__(algorithm, d)
-        self.classes = classes
-        self.confusion = np.zeros((classes, classes), np.int64)
+        super().__init__(algorithm, d, classes)
+
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # Each mean is a sum over the updates of its class, with the error of one.
-        self.means: Floats = aligned_zeros(d, count_columns(classes))
+        own = {"means": Array((d, count_columns(classes)))}
+        return super().declare(algorithm, d, classes) | own
 
     def class_variances(self, X: Any) -> Floats:
         """Return x' Sigma_k x, one column per class, for each row of X."""
@@ -62,11 +202,11 @@ class NativeLearner(ClassLearner, KernelLearner):
     @property
     def pair_rule(self) -> tuple[Any, bool]:
         """The address of the rule for two covariances, and whether there is one."""
-        from olbench.kernels.trace import Address
+        from olbench.kernels.curve import Address
 
         definition = self.algorithm.definition
         if definition.pair is None:
-            from olbench.kernels.pairs import NO_PAIR
+            from olbench.kernels.classes import NO_PAIR
 
             return Address(NO_PAIR, NO_PAIR.address), False
         return Address(definition.compiled_pair, definition.compiled_pair.address), True
@@ -93,21 +233,21 @@ class NativeLearner(ClassLearner, KernelLearner):
 class FirstOrderClasses(NativeLearner):
     """Means, stored as a common factor times an array."""
 
-    def __init__(self, algorithm: Algorithm, d: int, classes: int):
-        refuse_wide(algorithm, d, classes)
-        super().__init__(algorithm, d, classes)
-        self.scalars: Floats = np.array([1.0, 0.0])
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # As in a binary learner: sums of squares by block of features, if the rule reads the norm.
-        self.squares: Floats = np.zeros(count_blocks(d) if algorithm.definition.reads_norm else 0)
+        squares = Array((count_blocks(d) if algorithm.definition.reads_norm else 0,))
+        own = {"scalars": Array((2,), [1.0, 0.0]), "squares": squares}
+        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_first_order import MAX, PROP, UNIFORM, run
+        from olbench.kernels.classes import MAX, PROP, UNIFORM, run_first_order
 
         definition = self.algorithm.definition
         passive_above = definition.find_passive_margin(self.algorithm.params)
         allocation = {"max": MAX, "uniform": UNIFORM, "prop": PROP}[self.algorithm.allocation]
-        state = (self.means, self.scalars, self.squares, self.confusion, self.counters)
-        return run, (*state, passive_above, allocation, definition.only_native)
+        state = (self.means, self.scalars, self.squares, self.classes, self.counters)
+        return run_first_order, (*state, passive_above, allocation, definition.only_native)
 
     @property
     def factor(self) -> float:
@@ -117,35 +257,32 @@ class FirstOrderClasses(NativeLearner):
 class CovarianceClasses(NativeLearner):
     """Full covariances as symmetric matrices, one per class or one for all, minus what is pending."""
 
-    def __init__(self, algorithm: Algorithm, d: int, classes: int):
-        count = 1 if algorithm.covariance == "shared" else classes
-        refuse_large(algorithm.definition, d, count)
-        super().__init__(algorithm, d, classes)
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # The padding, the errors and the bounds of each covariance are those of a binary learner.
+        number = count_covariances(algorithm, classes)
         side = -(-d // TILE) * TILE
         length = spread_rows(side)
-        self._base: Floats = aligned_zeros(count * side, length).reshape(count, side, length)
-        self._base[:, np.arange(d), np.arange(d)] = algorithm.a
-        depth = choose_depth(d)
-        self.pending: Floats = aligned_zeros(count * depth, length).reshape(count, depth, length)
-        self.changes: Ints = np.zeros((count, 2), np.int64)
-        self.axis: Floats = np.zeros((count, d))
-        self.bound: Floats = np.tile([algorithm.a * (1.0 + 1e-9), np.inf], (count, 1))
+        own = {
+            "base": Array((number, side, length), partial(write_diagonal, algorithm.a, d)),
+            "pending": Array((number, choose_depth(d), length)),
+            "changes": Array((number, 2), dtype=np.int64),
+            "axis": Array((number, d)),
+            "bound": Array((number, 2), [algorithm.a * (1.0 + 1e-9), np.inf]),
+        }
+        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_covariance import run
+        from olbench.kernels.classes_full import run_covariance
 
-        definition = self.algorithm.definition
-        screened = definition.monotone and definition.form == "covariance"
-        adaptive = screened and (definition.traits is None or definition.traits.adaptive_margin)
-        state = (self.means, self._base, self.pending, self.axis, self.bound, self.changes)
-        counts = (self.confusion, self.counters)
-        return run, (*state, *counts, *self.pair_rule, screened, adaptive)
+        state = (self.means, self.base, self.pending, self.axis, self.bound, self.changes)
+        counts = (self.classes, self.counters)
+        return run_covariance, (*state, *counts, *self.pair_rule, *choose_screening(self.algorithm))
 
     @property
     def covariance(self) -> Floats:
         """Sigma of each class, or of all classes."""
-        sigma = self._base[:, : self.d, : self.d].copy()
+        sigma = self.base[:, : self.d, : self.d].copy()
         for k, (held, _) in enumerate(self.changes):
             for z in self.pending[k, :held, : self.d]:
                 sigma[k] -= np.multiply.outer(z, z)
@@ -158,23 +295,24 @@ class CovarianceClasses(NativeLearner):
 class RootClasses(NativeLearner):
     """Full covariances as square roots, one per class or one for all: Sigma_k = R_k R_k'."""
 
-    def __init__(self, algorithm: Algorithm, d: int, classes: int):
-        count = 1 if algorithm.covariance == "shared" else classes
-        refuse_large(algorithm.definition, d, count)
-        super().__init__(algorithm, d, classes)
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # The errors and the bounds of each root are those of a binary learner.
-        self.roots: Floats = np.zeros((count, d, d))
-        self.roots[:, np.arange(d), np.arange(d)] = np.sqrt(algorithm.a)
-        self.bound: Floats = np.full(count, np.sqrt(algorithm.a) * (1.0 + 1e-9))
-        self.reach: Floats = np.full((count, d), np.sqrt(algorithm.a))
-        self.changes: Ints = np.zeros(count, np.int64)
+        number, deviation = count_covariances(algorithm, classes), float(np.sqrt(algorithm.a))
+        own = {
+            "roots": Array((number, d, d), partial(write_diagonal, deviation, d)),
+            "bound": Array((number,), deviation * (1.0 + 1e-9)),
+            "reach": Array((number, d), deviation),
+            "changes": Array((number,), dtype=np.int64),
+        }
+        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_root import run
+        from olbench.kernels.classes_full import run_root
 
         definition = self.algorithm.definition
-        state = (self.means, self.roots, self.bound, self.reach, self.changes, self.confusion, self.counters)
-        return run, (*state, *self.pair_rule, definition.monotone, definition.scale_free)
+        state = (self.means, self.roots, self.bound, self.reach, self.changes, self.classes, self.counters)
+        return run_root, (*state, *self.pair_rule, definition.monotone, definition.scale_free)
 
     @property
     def scale_exponent(self) -> int:
@@ -194,17 +332,16 @@ class RootClasses(NativeLearner):
 class DiagonalClasses(NativeLearner):
     """One variance per class and feature."""
 
-    def __init__(self, algorithm: Algorithm, d: int, classes: int):
-        refuse_wide(algorithm, d, classes)
-        super().__init__(algorithm, d, classes)
-        self.variances: Floats = aligned_zeros(*self.means.shape)
-        self.variances[:] = algorithm.a
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
+        own = {"variances": Array((d, count_columns(classes)), algorithm.a)}
+        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_diagonal import run
+        from olbench.kernels.classes import run_diagonal
 
-        state = (self.means, self.variances, self.confusion, self.counters)
-        return run, (*state, *self.pair_rule, self.algorithm.projection == "kl")
+        state = (self.means, self.variances, self.classes, self.counters)
+        return run_diagonal, (*state, *self.pair_rule, self.algorithm.projection == "kl")
 
     @property
     def covariance(self) -> Floats:
@@ -220,9 +357,9 @@ class ExactClasses(DiagonalClasses):
     """One variance per class and feature, with the exact diagonal step."""
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.classes_diagonal import run_exact
+        from olbench.kernels.classes import run_exact
 
-        return run_exact, (self.means, self.variances, self.confusion, self.counters)
+        return run_exact, (self.means, self.variances, self.classes, self.counters)
 
     @property
     def compiled_rule(self) -> Any:
@@ -233,3 +370,17 @@ def _measure_variances(X: Any, factors: Floats, classes: int, square: bool = Fal
     """Return the quadratic forms of X, one column per class; one factor can be that of all classes."""
     columns = [quadratic_forms(X, factor, square) for factor in factors]
     return np.column_stack(columns * (classes // len(columns)))
+
+
+def count_covariances(algorithm: Algorithm, classes: int) -> int:
+    return 1 if algorithm.covariance == "shared" else classes
+
+
+def find_class_family(algorithm: Algorithm) -> type[ClassLearner]:
+    if algorithm.multiclass == "one-vs-rest":
+        return OneVsRest
+    if algorithm.definition.order == "first":
+        return FirstOrderClasses
+    if algorithm.covariance == "diag":
+        return ExactClasses if algorithm.projection == "exact" else DiagonalClasses
+    return RootClasses if algorithm.form == "root" else CovarianceClasses

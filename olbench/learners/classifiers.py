@@ -1,6 +1,5 @@
 """The bases of the scikit-learn estimators, which `olbench.estimators` makes from the definitions."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -16,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.errors import UserError
-from olbench.learners.classes import NativeLearner, start_classes
+from olbench.learners.classes import NativeLearner, predict_classes
 from olbench.learners.examples import Ints, as_examples
-from olbench.learners.learners import Learner, SecondOrderLearner
-from olbench.learners.one_vs_rest import predict_classes
-from olbench.learners.start import start
+from olbench.learners.learners import SecondOrderLearner
+from olbench.learners.start import start, start_classes
+from olbench.learners.state import Learner
 
 Floats = NDArray[np.float64]
 # Replaces a variance that is zero, or negative by rounding.
@@ -35,14 +34,31 @@ LARGE_FEATURE = 1e100
 class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The base of all estimators: binary, or one-vs-rest or native for more than two classes.
 
-    The docstring of each estimator has its parameters and attributes.
+    Parameters
+    ----------
+    epochs : int, default=1
+        Number of passes over the data in `fit`.
+    shuffle : bool, default=True
+        Whether each pass uses a new random order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of these orders.
+    fit_intercept : bool, default=False
+        Whether to learn a bias, as the weight of an additional feature that is always one.
+    multiclass : {'one-vs-rest', 'native'}, default='one-vs-rest'
+        More than two classes: one learner per class, or one learner of all classes, where an algorithm has
+        it. Two classes have one binary learner either way.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        Number of features seen in the first fit.
+    learners_ : list of Learner
+        The online learners themselves.
     """
 
     algorithm_id: ClassVar[str]
-    #: What the docstrings of estimators over another family say besides: by name, the kind and the meaning.
-    own_parameters: ClassVar[Mapping[str, tuple[str, str]]] = {}
-    own_attributes: ClassVar[Mapping[str, tuple[str, str]]] = {}
-    own_example: ClassVar[str] = ""
 
     epochs: int = 1
     shuffle: bool = True
@@ -202,7 +218,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _shifts(self) -> list[int]:
         """Return the exponents that bring all learners to the scale of the one rescaled least."""
-        exponents = [getattr(learner, "scale_exponent", 0) for learner in self.learners_]
+        exponents = [learner.scale_exponent for learner in self.learners_]
         return [min(exponents) - exponent for exponent in exponents]
 
     def _weights(self) -> list[Floats]:
@@ -217,14 +233,48 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AllocatingClassifier(OnlineClassifier):
-    """The base of estimators whose native step all rivals of the true class can share."""
+    """The base of estimators whose native step all rivals of the true class can share.
+
+    Parameters
+    ----------
+    allocation : {'max', 'uniform', 'prop'}, default='max'
+        Who loses what the true class gains, with multiclass='native': the highest rival, all that score as
+        high as the true class equally, or in proportion to their lead.
+    """
 
     allocation: str = "max"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SecondOrderClassifier(OnlineClassifier):
-    """The base of second-order estimators: a Gaussian over weights gives each margin a variance."""
+    """The base of second-order estimators: a Gaussian over weights gives each margin a variance.
+
+    `predict_proba` is the probability under that Gaussian. It is not calibrated: wrap the estimator in
+    scikit-learn's `CalibratedClassifierCV` where probabilities are used as such.
+
+    Parameters
+    ----------
+    covariance : {'full', 'diag', 'block', 'shared'} or None, default=None
+        A d x d covariance, or one variance per feature. With multiclass='native', also one d x d covariance
+        per class ('block') or for all classes ('shared'). None for 'full' or, natively, 'block'.
+    projection : {'kl', 'l2', 'exact'}, default='kl'
+        How an update is projected onto a diagonal covariance; only CW and CWVar have 'exact'.
+    form : {'covariance', 'root'} or None, default=None
+        How a full covariance is stored; None for the default of the algorithm.
+    a : float, default=1.0
+        Initial variance of every weight.
+    forgetting : float, default=1.0
+        Below 1, every variance grows by its inverse between examples, up to `a`: for streams that drift.
+    kernel : {'linear', 'rbf', 'poly'} or None, default=None
+        Learn in the feature space of a kernel; None for the features themselves. It suits data of a few
+        thousand rows: time grows with the square of the support.
+    gamma : float, default=1.0
+        gamma in exp(-gamma ||x - z||^2) and (gamma x.z + coef0)^degree.
+    degree : int, default=3
+        Degree of the kernel 'poly'.
+    coef0 : float, default=0.0
+        coef0 of the kernel 'poly'.
+    """
 
     covariance: str | None = None
     projection: str = "kl"

@@ -1,53 +1,58 @@
 """The learner of an algorithm that declares its arrays: see `olbench.algorithms.compiled`."""
 
 from collections import namedtuple
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from olbench.algorithms.compiled import CompiledDefinition
+from olbench.algorithms.algorithm import Algorithm
+from olbench.algorithms.compiled import SHAPES, CompiledDefinition
 from olbench.kernels.counters import ONLY_PREDICT
 from olbench.learners.examples import Floats, Ints
-from olbench.learners.learners import KernelLearner, refuse_wide
-
-if TYPE_CHECKING:
-    from olbench.algorithms.algorithm import Algorithm
+from olbench.learners.learners import write_diagonal
+from olbench.learners.state import Array, Arrays, KernelLearner, family
 
 #: Rows that are scored at a time, a power of two.
 SCORED = 2**14
+#: What the names of its arrays start with, beside the attributes of every learner.
+PREFIX = "array_"
 
 
+@family("compiled")
 class CompiledLearner(KernelLearner):
     """The arrays of a compiled learner, each an attribute with the prefix `array_`."""
 
-    def __init__(self, algorithm: "Algorithm", d: int):
-        super().__init__(algorithm, d)
-        refuse_wide(algorithm, d)
-        for name, array in self.definition.make_arrays(d).items():
-            setattr(self, f"array_{name}", array)
+    question = "squared_norm"
 
-    @property
-    def definition(self) -> CompiledDefinition:
-        definition = self.algorithm.definition
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
+        definition = algorithm.definition
         assert isinstance(definition, CompiledDefinition)
-        return definition
+        own = {}
+        for name, (shape, start) in definition.arrays.items():
+            begin = partial(write_diagonal, start, d) if shape == "d x d" else start
+            own[PREFIX + name] = Array(SHAPES[shape](d), begin)
+        return super().declare(algorithm, d, classes) | own
 
     @property
     def state(self) -> Any:
         """Its arrays by name, as its functions see them."""
-        names = list(self.definition.arrays)
-        return namedtuple("Arrays", names)(*(getattr(self, f"array_{name}") for name in names))
+        own = {
+            name.removeprefix(PREFIX): getattr(self, name) for name in self.arrays if name.startswith(PREFIX)
+        }
+        return namedtuple("Arrays", own)(**own)
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        return self.compiled_rule, (tuple(self.state), self.counters)
+        own = tuple(getattr(self, name) for name in self.arrays if name.startswith(PREFIX))
+        return self.compiled_rule, (own, self.counters)
 
-    def _trace(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
-        from olbench.kernels.trace import tracer
+    def _point_to_rule(self) -> int:
+        """Return 0: the rule is part of the kernel."""
+        return 0
 
-        kernel, state = self.kernel_state()
-        tracer(kernel)(0, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
+    def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
+        return lambda m, s, mistake: None
 
     @property
     def weights(self) -> Floats:
@@ -59,9 +64,8 @@ class CompiledLearner(KernelLearner):
 
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the score of each row of `order`: a pass that only predicts, and counts for nothing."""
-        # joblib maps large arrays into its processes, read-only.
-        arrays = tuple(each if each.flags.writeable else each.copy() for each in map(np.asarray, self.state))
-        kernel = self.compiled_rule
+        self._own_arrays()
+        kernel, (arrays, _) = self._kernel()
         scores, labels = np.empty(order.size), np.ones(max(rows[0].shape[0], rows[3].size - 1))
         for begin in range(0, order.size, SCORED):
             slice_ = order[begin : begin + SCORED]

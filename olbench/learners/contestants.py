@@ -8,7 +8,7 @@ import warnings
 from contextlib import suppress
 from copy import deepcopy
 from inspect import signature
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
 from olbench.kernels import counters
 from olbench.learners.examples import Floats, Ints, as_matrix
-from olbench.learners.learners import Learner
+from olbench.learners.state import Array, Arrays, Learner, family
 
 CLASSES = np.array([-1.0, 1.0])
 #: With more columns than this, an author has to say whether an object gets the zeros.
@@ -36,6 +36,7 @@ def find_style(learner: Any, name: str) -> str:
     )
 
 
+@family("object")
 class ObjectLearner(Learner):
     """A Python object that runs example by example: slow, but with the same examples and counters.
 
@@ -44,8 +45,8 @@ class ObjectLearner(Learner):
     the first example, and if the object abstains by returning None, the prediction is +1: sign(0) = +1.
     """
 
-    def __init__(self, algorithm: Algorithm, d: int):
-        super().__init__(algorithm, d)
+    def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
+        super().__init__(algorithm, d, classes)
         factory = algorithm.definition.factory
         if factory is None:
             raise UserError(f"{algorithm.id} has no factory function that builds it")
@@ -57,12 +58,26 @@ class ObjectLearner(Learner):
                 "sparse=True to @contestant for the non-zero ones only, or sparse=False for all"
             )
         takes_classes = self.style == "batch" and "classes" in signature(self.model.partial_fit).parameters
-        self.classes = {"classes": CLASSES} if takes_classes else {}
+        self.fit_options = {"classes": CLASSES} if takes_classes else {}
+
+    @classmethod
+    def plan_bytes(cls, algorithm: Algorithm, d: int, classes: int) -> None:
+        """Return None: only the object knows what it holds."""
 
     @property
     def state_bytes(self) -> int | None:
-        """None: only the object knows what it holds."""
         return None
+
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
+        # A score may take as long as a prediction, so none is asked for unless margins are to be kept.
+        return super().declare(algorithm, d, classes) | {"margins": Array((0, 2), part="scratch")}
+
+    def step(self, x: Any, y: float) -> float:
+        """Predict one example, learn its label, -1 or +1, and return how sure the object was."""
+        if not self.margins.shape[0]:
+            self.keep_margins(np.zeros((1, 2)))
+        return super().step(x, y)
 
     def keep_margins(self, ring: Floats) -> None:
         """Keep the predictions too: an object may predict otherwise than the sign of its score."""
@@ -110,7 +125,7 @@ class ObjectLearner(Learner):
         if self.style == "one":
             self.model.learn_one(x, truth)
         else:
-            self.model.partial_fit(x, np.array([1.0 if truth else -1.0]), **self.classes)
+            self.model.partial_fit(x, np.array([1.0 if truth else -1.0]), **self.fit_options)
         self.counters[[counters.UPDATES, counters.EFFECTIVE]] += 1
         self.counters[counters.UNLEARNED] -= 1
 
@@ -152,11 +167,13 @@ class ObjectLearner(Learner):
         return weights
 
 
-def refuse_batch(algorithm: Algorithm, d: int) -> NoReturn:
-    raise UserError(
-        f"{algorithm.id} learns from all examples at once and has no online pass; run it in a "
-        "cross-validation, beside the online learners"
-    )
+@family("batch")
+class RefusedBatch(ObjectLearner):
+    def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
+        raise UserError(
+            f"{algorithm.id} learns from all examples at once and has no online pass; run it in a "
+            "cross-validation, beside the online learners"
+        )
 
 
 class BatchLearner:

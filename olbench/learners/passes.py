@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from olbench.algorithms.algorithm import Algorithm, find_algorithm
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
-from olbench.learners.classes import start_classes
+from olbench.learners.classes import as_classes
 from olbench.learners.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learners.learners import CURVE_COUNTS, ClassLearner, Learner
-from olbench.learners.one_vs_rest import as_classes
 from olbench.learners.schedules import count_predictions, is_predicted, predicted_rows
-from olbench.learners.start import start
+from olbench.learners.start import start, start_classes
+from olbench.learners.state import CURVE_COUNTS, ClassLearner, Learner
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
@@ -105,8 +104,8 @@ def online_pass(
     its variance.
 
     With labels="all", y holds labels of any kind. One learner per class runs one-vs-rest or, for an algorithm
-    with multiclass="native", one learner of all classes: see `olbench.learners.one_vs_rest` and
-    `olbench.learners.classes` for what a mistake and an update are then.
+    with multiclass="native", one learner of all classes: `olbench.learners.classes`
+    says what a mistake and an update are then.
 
     >>> import numpy as np
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)

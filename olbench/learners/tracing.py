@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from olbench.algorithms.algorithm import Algorithm, find_algorithm
 from olbench.errors import UserError, count
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ONLY_PREDICT, UPDATES
-from olbench.learners import learners
-from olbench.learners.compiled import CompiledLearner
 from olbench.learners.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
 from olbench.learners.start import start
+from olbench.learners.state import Learner
 from olbench.memory import USABLE, available_memory
 
 if TYPE_CHECKING:
@@ -26,13 +25,8 @@ if TYPE_CHECKING:
 
 #: The most bytes that the states of a trace may take.
 MOST_BYTES = 2**29
-#: The learners that keep weights, which change round by round.
-TRACED = (learners.FirstOrderLearner, learners.SecondOrderLearner, CompiledLearner)
 #: What happened in a round, by the counter that tells.
 EVENTS = {"mistake": MISTAKES, "updated": UPDATES, "changed": EFFECTIVE, "breakdown": BREAKDOWNS}
-#: What the rule of each order is asked about beside the margin, and what it answers.
-QUESTIONS = {"first": "squared_norm", "second": "variance", "compiled": "squared_norm"}
-ANSWERS = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c"), "compiled": ()}
 
 
 @dataclass(frozen=True)
@@ -89,11 +83,7 @@ class Trace(Sequence[TracedRound]):
     """The rounds of a pass in their order: trace[0] is the first of them."""
 
     def __init__(
-        self,
-        learner: learners.Learner,
-        examples: Examples,
-        columns: dict[str, NDArray[Any]],
-        states: list[State],
+        self, learner: Learner, examples: Examples, columns: dict[str, NDArray[Any]], states: list[State]
     ):
         #: The learner after the last round.
         self.learner = learner
@@ -210,8 +200,8 @@ def trace(
     examples = as_examples(X)
     labels = as_labels(y, examples.n)
     learner = start(find_algorithm(algorithm, settings), examples.d)
-    _refuse_untraceable(learner)
-    assert isinstance(learner, TRACED)
+    if learner.untraceable:
+        raise UserError(learner.untraceable)
     if rounds is not None and rounds < 1:
         raise UserError(f"rounds must be at least 1, not {rounds}")
     if skip < 0:
@@ -229,32 +219,10 @@ def trace(
     return _Tracer(learner, rows, labels).run(examples, traced, states)
 
 
-def _refuse_untraceable(learner: learners.Learner) -> None:
-    """Raise a UserError if a learner does not keep weights that its rule changes round by round."""
-    id = learner.algorithm.id
-    if isinstance(learner, learners.DualLearner):
-        raise UserError(
-            f"{id} with a kernel keeps support examples and no weights to trace; leave out the kernel"
-        )
-    if isinstance(learner, learners.ProductLearner):
-        raise UserError(
-            f"{id} with a diagonal covariance predicts with no fixed weights that could be traced; "
-            "use covariance='full'"
-        )
-    if isinstance(learner, learners.ExactLearner) and learner.algorithm.forgetting < 1.0:
-        raise UserError(
-            f"{id} with projection='exact' and forgetting cannot be traced; leave out one of them"
-        )
-    if not isinstance(learner, TRACED):
-        raise UserError(f"{id} is no rule that changes weights round by round, so there is nothing to trace")
-
-
-def _refuse_large_states(learner: learners.Learner, rounds: int) -> None:
+def _refuse_large_states(learner: Learner, rounds: int) -> None:
     d = learner.d
-    numbers = d
-    if isinstance(learner, learners.SecondOrderLearner):
-        numbers += d if isinstance(learner, learners.DiagonalLearner) else d * d
-    needed = 8 * numbers * (rounds + 1)
+    variances = d if learner.algorithm.covariance == "diag" else d * d
+    needed = 8 * (d + (variances if learner.has_variances else 0)) * (rounds + 1)
     if needed > MOST_BYTES or needed > USABLE * available_memory():
         raise UserError(
             f"the states of {count(rounds, 'round')} with {count(d, 'feature')} take {needed / 2**30:,.1f} "
@@ -265,22 +233,14 @@ def _refuse_large_states(learner: learners.Learner, rounds: int) -> None:
 class _Tracer:
     """Runs a learner one round at a time, and asks its rule again about each of them."""
 
-    def __init__(
-        self,
-        learner: learners.FirstOrderLearner | learners.SecondOrderLearner | CompiledLearner,
-        rows: tuple[Any, ...],
-        labels: Floats,
-    ):
+    def __init__(self, learner: Learner, rows: tuple[Any, ...], labels: Floats):
         self.learner, self.rows, self.labels = learner, rows, labels
-        definition = learner.algorithm.definition
-        self.order = definition.order
-        self.answers = ANSWERS[self.order]
         # A ring of one round: the kernel writes the margin, its exponent and the variance into it.
         self.ring = np.zeros((1, 3 if learner.has_variances else 2))
-        self.answer = np.zeros(len(self.answers))
+        self.answer = np.zeros(len(learner.answers))
 
     def run(self, examples: Examples, order: Ints, states: bool) -> Trace:
-        numbers = ("margin", QUESTIONS[self.order], *self.answers)
+        numbers = ("margin", self.learner.question, *self.learner.answers)
         columns: dict[str, NDArray[Any]] = {
             "t": self.learner.rounds + np.arange(1, order.size + 1),
             "row": order,
@@ -290,7 +250,7 @@ class _Tracer:
             **{name: np.empty(order.size, bool) for name in EVENTS},
         }
         self.learner.keep_margins(self.ring)
-        kept = [read_state(self.learner)] if states else []
+        kept = [State(*self.learner.read_moments())] if states else []
         for number, row in enumerate(order.tolist()):
             prediction, values, events = self.run_round(row)
             columns["prediction"][number] = prediction
@@ -298,19 +258,22 @@ class _Tracer:
                 columns[name][number] = value
             if states:
                 # A round without a change shares the state of the one before.
-                kept.append(read_state(self.learner) if self._may_have_changed(events) else kept[-1])
+                is_new = self._may_have_changed(events)
+                kept.append(State(*self.learner.read_moments()) if is_new else kept[-1])
         return Trace(self.learner, examples, columns, kept)
 
     def _may_have_changed(self, events: list[bool]) -> bool:
         algorithm = self.learner.algorithm
         # A penalty moves the weights of a compiled learner also where there is no loss.
-        is_moving = algorithm.forgetting < 1.0 or self.order == "compiled"
+        is_moving = algorithm.forgetting < 1.0 or algorithm.definition.order == "compiled"
         return events[list(EVENTS).index("changed")] or is_moving
 
     def run_round(self, row: int) -> tuple[int, list[float], list[bool]]:
         learner = self.learner
-        before, ask = learner.counters.copy(), self._prepare(row)
-        self.ring[0] = np.nan
+        before = learner.counters.copy()
+        ask = learner.prepare_question(self.rows, row, self.answer)
+        # A kernel that does not scale its margins leaves their exponents as they are.
+        self.ring[0], self.ring[0, 1] = np.nan, 0.0
         learner.run(self.rows, self.labels, np.array([row]))
         happened = (learner.counters - before)[list(EVENTS.values())] > 0
         # A learner that is rescaled keeps its margins in its own units.
@@ -320,33 +283,8 @@ class _Tracer:
         if learner.has_variances:
             size = math.ldexp(float(self.ring[0, 2]), 2 * exponent)
         lost = not (math.isfinite(m) and math.isfinite(size))
-        if lost or (self.order == "first" and happened[3] and size == 0.0):
+        if lost or (not learner.has_variances and happened[3] and size == 0.0):
             self.answer[:] = np.nan
         else:
             ask(m, size, bool(happened[0]))
         return 1 if margin >= 0.0 else -1, [m, size, *self.answer.tolist()], happened.tolist()
-
-    def _prepare(self, row: int) -> Any:
-        """Return a function that asks the rule about the round that starts now: of m, s or v, and mistake."""
-        from olbench.kernels.steps import ask_exact, ask_first_order, ask_second_order
-
-        learner, answer = self.learner, self.answer
-        if isinstance(learner, CompiledLearner):
-            return lambda m, s, mistake: None
-        rule, p, t = learner.compiled_rule, learner.p, learner.learnt + 1
-        if isinstance(learner, learners.FirstOrderLearner):
-            k, (scale, squares) = learner.updates, learner.scalars[:2].tolist()
-            q = scale * scale * squares
-            return lambda m, s, mistake: ask_first_order(rule, m, s, mistake, q, t, k, p, answer)
-        if isinstance(learner, learners.ExactLearner):
-            moments = learner.moments.copy()
-            return lambda m, v, mistake: ask_exact(rule, m, v, p, self.rows, row, moments, answer)
-        return lambda m, v, mistake: ask_second_order(rule, m, v, mistake, t, p, answer)
-
-
-def read_state(learner: learners.KernelLearner) -> State:
-    """Return the state of a learner in the units of the problem, as the next round of a pass finds it."""
-    if isinstance(learner, learners.SecondOrderLearner):
-        exponent = -learner.scale_exponent
-        return State(np.ldexp(learner.weights, exponent), np.ldexp(learner.covariance, 2 * exponent))
-    return State(learner.last_weights if isinstance(learner, learners.AveragedLearner) else learner.weights)

@@ -17,7 +17,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, plural
-from olbench.learners.state import count_memory_bytes
+from olbench.learners.start import count_memory_bytes
 from olbench.plugins import Registry, file_of
 from olbench.protocols import tuning
 from olbench.protocols.keys import value_for

@@ -17,9 +17,9 @@ from olbench.algorithms import get_definition
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
-from olbench.learners.learners import ClassLearner
 from olbench.learners.passes import PassResult
 from olbench.learners.start import start
+from olbench.learners.state import ClassLearner
 from olbench.protocols import measures
 from olbench.protocols.definition import Cell, Protocol, Series, choice
 from olbench.protocols.measures import Counts

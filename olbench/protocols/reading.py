@@ -9,8 +9,7 @@ from typing import Any
 
 from olbench import structs
 from olbench.algorithms import definitions, get_definition, load_plugin
-from olbench.algorithms.reading import check_value, read_grid, read_options
-from olbench.algorithms.spec import OPTION_KEYS, AlgorithmSpec
+from olbench.algorithms.spec import OPTION_KEYS, AlgorithmSpec, check_value, read_grid, read_options
 from olbench.data.load import read_dataset
 from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAINING_ROWS, DatasetSpec
 from olbench.errors import UserError, expand_home, is_unicode

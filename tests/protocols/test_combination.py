@@ -136,7 +136,7 @@ def test_a_learner_that_forgets_its_features_is_as_new(id, settings, rng):
     used, fresh = (start(make_algorithm(id, **settings), 9) for _ in range(2))
     used.run(rows, y, np.arange(30))
     np.testing.assert_allclose(used.moments_at(columns)[0], used.weights, rtol=1e-15)
-    used.forget(np.arange(5, dtype=np.uint32))
+    used.reset(np.arange(5, dtype=np.uint32))
     for learner in (used, fresh):
         learner.run(rows, y, np.arange(30, 60))
     assert (used.counters == fresh.counters).all()

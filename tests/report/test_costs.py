@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from olbench import load_results, make_algorithm
-from olbench.learners.start import start
-from olbench.learners.state import count_state_bytes
+from olbench.learners.start import count_state_bytes, start
 from tests.report import made
 
 SMALL = Path(__file__).with_name("small")
@@ -101,7 +100,7 @@ from pathlib import Path
 from olbench import make_algorithm
 from olbench.learners.examples import as_examples
 from olbench.learners.passes import online_pass
-from olbench.learners.state import count_memory_bytes
+from olbench.learners.start import count_memory_bytes
 
 def resident(name):
     lines = Path("/proc/self/status").read_text().splitlines()

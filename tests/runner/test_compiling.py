@@ -88,7 +88,7 @@ def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_r
         "compiling 2 kernels once: 1 done (first_order)",
         "compiling 2 kernels once: 2 done",
     ]
-    left = [("olbench.kernels.dual", "run"), ("olbench.kernels.root", "run")]
+    left = [("olbench.kernels.gram", "run"), ("olbench.kernels.root", "run")]
     words = "3 kernels {}: 1 done, about 24 s left (dual, root)"
     assert compiling.describe_compiling(left, 3, 12.0, True) == f"compiling {words.format('once')}"
     not_kept = compiling.describe_compiling(left, 3, 12.0, False)

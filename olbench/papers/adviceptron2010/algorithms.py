@@ -8,11 +8,11 @@ minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 from functools import partial
 from typing import Any, get_args
 
-from olbench.algorithms.definition import Estimator, Parameter, Traits, batch_contestant
+from olbench.algorithms.definition import Parameter, Traits, batch_contestant
 from olbench.papers.adviceptron2010.kbsvm import KnowledgeClassifier, Loss
 from olbench.papers.adviceptron2010.kernels.cone import descend
 from olbench.papers.adviceptron2010.kernels.sets import solve, truncate
-from olbench.papers.adviceptron2010.learner import ESTIMATOR, advice
+from olbench.papers.adviceptron2010.learner import advice
 from olbench.papers.adviceptron2010.sets import Advice
 
 PAPER = "Kunapuli et al., ECML 2010 (adviceptron2010)"
@@ -40,38 +40,21 @@ learner = partial(
 )
 
 
-@learner(
-    "adviceptron",
-    title="Adviceptron",
-    source=f"{PAPER}, Algorithm 1",
-    estimator=Estimator(
-        "Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper).", base=ESTIMATOR
-    ),
-)
+@learner("adviceptron", title="Adviceptron", source=f"{PAPER}, Algorithm 1")
 def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Solve (10) without u >= 0, hinge and all, then truncate: Algorithm 1 as its problem means it."""
     gap = solve(i, sets, p, w, u, room)
     truncate(i, sets, max(gap, 0.0), u, room)
 
 
-@learner(
-    "adviceptron-printed",
-    title="Adviceptron (printed)",
-    source=f"{PAPER}, eq. (13)",
-    estimator=Estimator("The Adviceptron with eq. (13) to the letter.", base=ESTIMATOR),
-)
+@learner("adviceptron-printed", title="Adviceptron (printed)", source=f"{PAPER}, eq. (13)")
 def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Follow eq. (13) to the letter: (1 + d'u)^2 counts where its hinge is inactive, too."""
     gap = solve(i, sets, p, w, u, room)
     truncate(i, sets, gap, u, room)
 
 
-@learner(
-    "adviceptron-exact",
-    title="Adviceptron (exact)",
-    source=f"problem (10) of {PAPER}, solved",
-    estimator=Estimator("The Adviceptron with the exact solution of its cone problem.", base=ESTIMATOR),
-)
+@learner("adviceptron-exact", title="Adviceptron (exact)", source=f"problem (10) of {PAPER}, solved")
 def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that creeps."""
     mu = p[1]

@@ -385,11 +385,11 @@ class AdviceRun:
 
 
 def make_run(id: str, X: Floats, y: Floats, advice: Advice, lam: float, mu: float) -> AdviceRun:
-    learner = start(make_algorithm(id, lam=lam, mu=mu, advice=advice), X.shape[1])
+    learner: Any = start(make_algorithm(id, lam=lam, mu=mu, advice=advice), X.shape[1])
     rows = as_examples(X).rows()
     w, u = [learner.weights], []
     for t in range(y.size):
-        u.append(learner.advice_vectors)  # type: ignore[attr-defined]
+        u.append(learner.advice_vectors)
         learner.run(rows, y, np.array([t]))
         w.append(learner.weights)
     return AdviceRun(X, y, advice, lam, mu, np.array(w), u)

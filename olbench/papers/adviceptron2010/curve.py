@@ -8,9 +8,8 @@ from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError, count
 from olbench.learners.contestants import ObjectLearner
 from olbench.learners.examples import Floats, as_examples, as_labels, as_order
-from olbench.learners.learners import FirstOrderLearner, Learner
 from olbench.learners.start import start
-from olbench.papers.adviceptron2010.learner import AdviceLearner
+from olbench.learners.state import Learner
 from olbench.protocols.scores import Scores
 
 _ONE = np.ones(1)
@@ -43,15 +42,17 @@ def follow(
     learner.warm_up()
     stream, target = (examples.rows(), labels, rows_in_order), (tests.rows(), test_labels, occurrences)
     hits = np.empty((rows_in_order.size + 1, 2))
-    score = _score_compiled if type(learner) in (AdviceLearner, FirstOrderLearner) else _score_slices
+    # The weights that predict the next example are those that score the test set, unless they are a mean.
+    is_plain = hasattr(learner, "w") and not algorithm.definition.averaged
+    score = _score_compiled if is_plain else _score_slices
     score(learner, stream, target, hits)
     positives = occurrences[test_labels > 0].sum()
     return Scores(hits, np.array([occurrences.sum() - positives, positives])), learner.weights
 
 
 def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
-    from olbench.kernels.follow import follower
-    from olbench.kernels.trace import Address
+    from olbench.kernels.curve import Address
+    from olbench.papers.adviceptron2010.kernels.follow import follower
 
     kernel, state = learner.kernel_state()
     rule, scalars = learner.algorithm.definition.compiled_rule, getattr(learner, "scalars", _ONE)
@@ -60,7 +61,7 @@ def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Fl
 
 
 def _score_slices(learner: Learner, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
-    from olbench.kernels.follow import score_once
+    from olbench.papers.adviceptron2010.kernels.follow import score_once
 
     if isinstance(learner, ObjectLearner):
         raise UserError(f"{learner.algorithm.id}: objects show no weights to score a test set with")

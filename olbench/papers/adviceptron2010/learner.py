@@ -1,7 +1,7 @@
 """The family of algorithms that take advice: its decorator, its learner, and what its kernel needs."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,11 @@ from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Definition, make_decorator
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
-from olbench.learners.learners import KernelLearner
-from olbench.learners.start import family
+from olbench.learners.state import Array, Arrays, KernelLearner, family
 from olbench.papers.adviceptron2010.sets import Advice
 
-#: What definitions and estimators of the family name: the modules import numba and scikit-learn.
+#: What definitions of the family name: the module imports numba.
 STEP = f"{__package__}.kernels.step:ADVICE_STEP"
-ESTIMATOR = f"{__package__}.estimator:TakesAdvice"
 
 
 def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
@@ -33,28 +31,40 @@ def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Ca
 class AdviceLearner(KernelLearner):
     """A weight vector w and a vector u >= 0 for the inequalities of every advice set."""
 
-    def __init__(self, algorithm: Algorithm, d: int):
-        super().__init__(algorithm, d)
-        advice: Advice = algorithm.extras.get("advice") or Advice((), d)
-        if advice.n != d:
-            raise UserError(
-                f"the advice is about {count(advice.n, 'feature')}, but the examples have {d}; a constant "
-                "feature needs advice.with_constant()"
-            )
-        self.advice = advice = advice.positive if algorithm.params["heads"] == "positive" else advice
-        self.sets = pack(advice, float(self.p[1]))
-        self.w: Floats = np.zeros(d)
-        self.r: Floats = np.zeros(d)
-        self.u: Floats = np.zeros(sum(each.d.size for each in advice))
-        largest = max((each.d.size for each in advice), default=0)
-        self.room: Floats = np.zeros(largest + max(largest, d) + self.u.size)
-        if algorithm.params["start"] == "advice" and advice.sets:
-            from olbench.papers.adviceptron2010.kbsvm import solve_advice
+    w: Floats
+    r: Floats
+    u: Floats
+    room: Floats
 
-            solution = solve_advice(self.advice, mu=float(self.p[1]))
-            self.w[:] = solution.w
-            self.u[:] = np.concatenate(solution.u)
-            self.r[:] = mean_estimate(self.advice, solution.u)
+    def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
+        self.advice = find_advice(algorithm, d)
+        if self.advice.n != d:
+            raise UserError(
+                f"the advice is about {count(self.advice.n, 'feature')}, but the examples have {d}; a "
+                "constant feature needs advice.with_constant()"
+            )
+        super().__init__(algorithm, d, classes)
+        self.sets = pack(self.advice, float(self.p[1]))
+
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
+        advice = find_advice(algorithm, d)
+        sizes = [each.d.size for each in advice]
+        largest, total = max(sizes, default=0), sum(sizes)
+        starts: list[Any] = [0.0, 0.0, 0.0]
+        if algorithm.params["start"] == "advice" and sizes:
+            starts = [partial(write_solution, advice, float(algorithm.params["mu"]), k) for k in range(3)]
+        own = {
+            "w": Array((d,), starts[0]),
+            "r": Array((d,), starts[1]),
+            "u": Array((total,), starts[2]),
+            "room": Array((largest + max(largest, d) + total,)),
+        }
+        return super().declare(algorithm, d, classes) | own
+
+    @classmethod
+    def plan_bytes(cls, algorithm: Algorithm, d: int, classes: int) -> None:
+        """Return None: the state depends on the advice."""
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.papers.adviceptron2010.kernels.step import run
@@ -69,6 +79,24 @@ class AdviceLearner(KernelLearner):
     def advice_vectors(self) -> list[Floats]:
         ends = np.cumsum([each.d.size for each in self.advice])
         return [part.copy() for part in np.split(self.u, ends[:-1])] if ends.size else []
+
+
+def find_advice(algorithm: Algorithm, d: int) -> Advice:
+    advice: Advice = algorithm.extras.get("advice") or Advice((), d)
+    return advice.positive if algorithm.params["heads"] == "positive" else advice
+
+
+def write_solution(advice: Advice, mu: float, k: int, value: Floats) -> None:
+    value[:] = solve_start(advice, mu)[k]
+
+
+@lru_cache(maxsize=8)
+def solve_start(advice: Advice, mu: float) -> tuple[Floats, Floats, Floats]:
+    """Return w, r and u that the advice alone gives."""
+    from olbench.papers.adviceptron2010.kbsvm import solve_advice
+
+    solution = solve_advice(advice, mu=mu)
+    return solution.w, mean_estimate(advice, solution.u), np.concatenate(solution.u)
 
 
 def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:

@@ -19,9 +19,9 @@ from olbench.data.source import Source
 from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import Floats, Ints, as_examples
-from olbench.learners.learners import Learner
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
+from olbench.learners.state import Learner
 from olbench.papers.adviceptron2010.curve import follow
 from olbench.papers.adviceptron2010.files import read_rules, shipped_rules
 from olbench.papers.adviceptron2010.rules import Plain, compile_for, describe, read_advice

@@ -48,7 +48,7 @@ class Sums:
         return int(self.columns.nbytes + self.values.nbytes)
 
     def __add__(self, other: "Sums") -> "Sums":
-        from olbench.kernels.sparse import merge_sums  # numba, which a report does not need
+        from olbench.papers.cw2012.kernels.sums import merge_sums  # numba, which a report does not need
 
         if self.a != other.a:
             raise ValueError(f"models that start with the variances {self.a} and {other.a} have no sum")

@@ -20,9 +20,9 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats, Ints, as_examples
-from olbench.learners.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learners.passes import SLICE_ROWS, StoppedError
 from olbench.learners.start import start
+from olbench.learners.state import Learner
 from olbench.papers.cw2012.combination import Columns, Sums
 from olbench.protocols.definition import Cell, Protocol, Stopped, protocol, whole, wholes
 from olbench.protocols.keys import ByDataset, by_dataset, value_for
@@ -218,7 +218,7 @@ class _Test:
 
 @dataclass(eq=False)
 class _Work:
-    """What one trial does with the data. It has one learner, which forgets a shard before the next."""
+    """What one trial does with the data. It has one learner, which is reset before the next."""
 
     trial: Trial
     source: Source
@@ -229,10 +229,8 @@ class _Work:
         return self.source.open().labels
 
     @cached_property
-    def learner(self) -> FirstOrderLearner | DiagonalLearner:
-        learner = start(self.trial.make_algorithm(), self.source.d)
-        assert isinstance(learner, FirstOrderLearner | DiagonalLearner)
-        return learner
+    def learner(self) -> Learner:
+        return start(self.trial.make_algorithm(), self.source.d)
 
     @cached_property
     def test(self) -> _Test:
@@ -244,7 +242,7 @@ class _Work:
 
     def _find_features(self, order: Ints) -> tuple[Columns, Ints]:
         """Return the features of some rows, and in how many of these rows each occurs."""
-        from olbench.kernels.sparse import count_features
+        from olbench.papers.cw2012.kernels.sums import count_features
 
         counts, touched = self._feature_counts
         new = count_features(self.source.open().examples.rows(), order, counts, touched)
@@ -284,7 +282,7 @@ class _Work:
             breakdowns += self.learner.breakdowns
             test = _Test(self, held)
             total += test.score(self.learner.moments_at(test.features)[0])
-            self.learner.forget(self._find_features(train)[0])
+            self.learner.reset(self._find_features(train)[0])
         return self._outcome(total, rows.size, seconds, breakdowns, 0, {})
 
     def train_single(self) -> Outcome:
@@ -307,11 +305,10 @@ class _Work:
         seconds = self._learn(rows)
         score = self.test.score(self.learner.moments_at(self.test.features)[0])
         columns, counts = self._find_features(rows)
-        a = self.learner.algorithm.a if isinstance(self.learner, DiagonalLearner) else 1.0
         wanted = counts if COUNTS in self.trial.setting["combinations"] else None
-        model = Sums.of(columns, *self.learner.moments_at(columns), wanted, a)
+        model = Sums.of(columns, *self.learner.moments_at(columns), wanted, self.learner.algorithm.a)
         breakdowns = self.learner.breakdowns
-        self.learner.forget(columns)
+        self.learner.reset(columns)
         return Part(model, score, seconds, time.perf_counter() - started - seconds, breakdowns, model.bytes)
 
     def finish(self, joined: "Part") -> Outcome:

@@ -9,7 +9,7 @@ from typing import Any
 
 from olbench.algorithms.arow import arow
 from olbench.algorithms.cw import cw, precision_gain
-from olbench.algorithms.definition import KEEPS_PRODUCT, Definition, Estimator, register, second_order
+from olbench.algorithms.definition import KEEPS_PRODUCT, Definition, register, second_order
 from olbench.algorithms.perceptron import perceptron
 from olbench.algorithms.romma import aromma, romma
 from olbench.algorithms.scw import scw1, scw2, soft_learner
@@ -47,7 +47,6 @@ learn_several(
     traits=sop.traits,
     no_diagonal=KEEPS_PRODUCT,
     monotone=True,
-    estimator=Estimator("The second-order perceptron as LIBOL runs it.", accuracy=0.95, name="SOPLibol"),
 )
 def sop_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Add y x to w on every mistake, but x x' to the precision in every round."""
@@ -120,11 +119,6 @@ def cw_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     title="SCW-II (LIBOL)",
     source="LIBOL (2012); not the optimum of scw2012, eq. (5)",
     parameters=scw2.parameters,
-    estimator=Estimator(
-        "SCW-II with the formula of the LIBOL toolbox, which is not the optimum.",
-        accuracy=0.97,
-        name="SCW2Libol",
-    ),
 )
 def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Run SCW-II with the toolbox's discriminant, which has 2 v and 2 phi where the paper has squares."""

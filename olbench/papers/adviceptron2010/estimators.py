@@ -1,4 +1,4 @@
-"""What a scikit-learn estimator needs to take rules; `olbench.estimators` has the estimators themselves."""
+"""Scikit-learn estimators that take rules."""
 
 import warnings
 from collections.abc import Callable
@@ -17,40 +17,39 @@ from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
 from olbench.papers.adviceptron2010.sets import Advice, unsatisfiable
 
-PARAMETERS = {
-    "rules": (
-        "list of str, str, path or None",
-        'Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file by its path or, for one '
-        "that ships with olbench, its name. Classes are named by their labels.",
-    ),
-    "feature_names": (
-        "list of str or None",
-        "Names of the columns; by default those of a DataFrame, else x1, x2, ...",
-    ),
-    "missing": ("{'refuse', 'drop'}", "What to do with conditions on features that the data lacks."),
-    "domain": ("bool", "Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1."),
-}
-ATTRIBUTES = {"advice_": ("list of Advice", "The compiled rules of each learner.")}
-EXAMPLE = """
->>> import numpy as np
->>> from olbench.estimators import {name}
->>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 20), np.array(["ham", "spam"] * 20)
->>> model = {name}(rules=["x2 >= 1 => spam"], random_state=0).fit(X, y)
->>> model.predict([[0.0, 2.0]]).tolist()
-['spam']
-"""
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TakesAdvice(OnlineClassifier):
     """The base of estimators over learners that take advice.
 
-    A rule file has its own settings of `missing` and `domain`.
+    Parameters
+    ----------
+    rules : list of str, str, path or None, default=None
+        Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file by its path or, for one that
+        ships with olbench, its name. Classes are named by their labels. A rule file has its own settings of
+        `missing` and `domain`.
+    feature_names : list of str or None, default=None
+        Names of the columns; by default those of a DataFrame, else x1, x2, ...
+    missing : {'refuse', 'drop'}, default='refuse'
+        What to do with conditions on features that the data lacks.
+    domain : bool, default=False
+        Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1.
+
+    Attributes
+    ----------
+    advice_ : list of Advice
+        The compiled rules of each learner.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from olbench.estimators import Adviceptron
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 20), np.array(["ham", "spam"] * 20)
+    >>> model = Adviceptron(rules=["x2 >= 1 => spam"], random_state=0).fit(X, y)
+    >>> model.predict([[0.0, 2.0]]).tolist()
+    ['spam']
     """
 
-    own_parameters = PARAMETERS
-    own_attributes = ATTRIBUTES
-    own_example = EXAMPLE
     rules: Any = None
     feature_names: Any = None
     missing: str = "refuse"
@@ -118,3 +117,72 @@ class TakesAdvice(OnlineClassifier):
                 stacklevel=7,
             )
         return advice
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Adviceptron(TakesAdvice):
+    """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper).
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Price of a margin violation on an example; it lies in (0, inf).
+    mu : float, default=1.0
+        Price of leaving the advice; it lies in (0, inf).
+    start : {'zero', 'advice'}, default='zero'
+        Begin at zero, as the paper does, or at the batch solution for the advice alone.
+    heads : {'all', 'positive'}, default='all'
+        Learn from all rules, or from those for the positive class only.
+    """
+
+    algorithm_id = "adviceptron"
+    lam: float = 1.0
+    mu: float = 1.0
+    start: str = "zero"
+    heads: str = "all"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdviceptronPrinted(TakesAdvice):
+    """The Adviceptron with eq. (13) to the letter.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Price of a margin violation on an example; it lies in (0, inf).
+    mu : float, default=1.0
+        Price of leaving the advice; it lies in (0, inf).
+    start : {'zero', 'advice'}, default='zero'
+        Begin at zero, as the paper does, or at the batch solution for the advice alone.
+    heads : {'all', 'positive'}, default='all'
+        Learn from all rules, or from those for the positive class only.
+    """
+
+    algorithm_id = "adviceptron-printed"
+    lam: float = 1.0
+    mu: float = 1.0
+    start: str = "zero"
+    heads: str = "all"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdviceptronExact(TakesAdvice):
+    """The Adviceptron with the exact solution of its cone problem.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Price of a margin violation on an example; it lies in (0, inf).
+    mu : float, default=1.0
+        Price of leaving the advice; it lies in (0, inf).
+    start : {'zero', 'advice'}, default='zero'
+        Begin at zero, as the paper does, or at the batch solution for the advice alone.
+    heads : {'all', 'positive'}, default='all'
+        Learn from all rules, or from those for the positive class only.
+    """
+
+    algorithm_id = "adviceptron-exact"
+    lam: float = 1.0
+    mu: float = 1.0
+    start: str = "zero"
+    heads: str = "all"
