@@ -17,7 +17,7 @@ version = release = __version__
 html_title = f"olbench {__version__}"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-exclude_patterns = ["examples/*"]
+exclude_patterns = ["examples/*", "tables/*"]
 nitpicky = False
 # Single backquotes in docstrings name code, as they do in Markdown.
 default_role = "code"
