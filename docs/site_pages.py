@@ -25,8 +25,9 @@ CHAPTERS = {
     "Start": ["First run <self>", "data", "own-algorithm", "notebooks/how-cw-thinks"],
     "How to": ["streams", "multiclass", "report", "ci", "cluster", "share", "conform"],
     "Papers": [
-        "papers/evidence", "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010",
-        "papers/libol2013",
+        "papers/evidence", "SCW, ICML 2012 <papers/scw2012>", "CW, NIPS 2008 <papers/cw2008>",
+        "CW for text, JMLR 2012 <papers/cw2012>", "Adviceptron, 2010 <papers/adviceptron2010>",
+        "LIBOL manual, 2013 <papers/libol2013>",
     ],
     "Reference": [
         "reference/commands", "reference/config", "reference/datasets", "reference/algorithms", "python",
