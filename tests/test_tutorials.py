@@ -3,6 +3,7 @@
 import re
 import runpy
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -82,3 +83,22 @@ def test_the_commands_of_a_page_print_what_it_shows(name, here, capsys, tmp_path
         commands += 1
     assert code == 0, printed
     assert commands
+
+
+def test_the_commands_of_the_readme_print_what_it_shows(here, tmp_path, monkeypatch):
+    table = DOCS / "examples/churn.csv"
+    if not table.exists():
+        pytest.skip("docs/examples/churn.csv is not there")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("docs/examples").mkdir(parents=True)
+    shutil.copy(table, "docs/examples")
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## Your CSV in a minute")[2].partition("\n## ")[0]
+    commands, shown = re.findall(r"^(?: {4}.*\n|\n(?= {4}))+", section, flags=re.MULTILINE)
+    printed = ""
+    for line in commands.splitlines():
+        program, *words = shlex.split(line, comments=True) or [""]
+        if program == "olbench":
+            printed += here.out(*words)
+    assert matches(shown.splitlines(), printed), printed
