@@ -19,16 +19,20 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from benchmarks.compiled import river_ftrl
 from benchmarks.floors import fetch_rows, find_floors
 from benchmarks.plain_c import IDS, SECOND_ORDER, plain_c
 from olbench import load_dataset, make_algorithm, online_pass
-from olbench.data.readers.libsvm import read_libsvm
+from olbench.data.libsvm import read_libsvm
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.records.provenance import machine
 
 #: Contestants by name, ours without a colon. None is one that is not installed.
 Passes = dict[str, Callable[[], object] | None]
+
+
+FTRL = "--ftrl --ftrl_alpha 0.1 --ftrl_beta 1 --l1 0.1 --loss_function logistic"
 
 
 def dense(n: int, d: int, density: float = 1.0) -> tuple[Any, Any]:
@@ -101,7 +105,23 @@ def libraries(X: Any, y: Any) -> Passes:
         "pa1: scikit-learn": lambda: SGDClassifier(**pa1, fit_intercept=False).partial_fit(X, y, [-1.0, 1.0]),
         "pa1: River": river_pa(X, y),
         "pa1: Vowpal Wabbit": vowpal_wabbit(X, y),
+        "ftrl": kernel("ftrl", X, y),
+        "ftrl: River": river_ftrl(list(zip(_dicts(X), (y > 0).tolist(), strict=True))),
+        "ftrl: Vowpal Wabbit": vowpal_wabbit(X, y, FTRL),
     }
+
+
+def compiled(n: int, d: int, density: float = 1.0, is_sparse: bool = False) -> Passes:
+    """Return PA-I and AROW as built-in rules and as compiled learners, in a random order, then the others."""
+    X, y = dense(n, d, density)
+    X = sp.csr_matrix(X) if is_sparse else X
+    order = np.random.default_rng(1).permutation(n)
+    passes: Passes = {}
+    for id in ("pa1", "arow"):
+        passes[id] = kernel(id, X, y, order)
+        passes[f"{id}: compiled learner"] = kernel(f"compiled-{id}", X, y, order)
+    others = ("adagrad", "adagrad-da", "ftrl", "tg", "fobos", "rda", "adam")
+    return passes | {f"pa1: {id}": kernel(id, X, y, order) for id in others}
 
 
 def river_pa(X: Any, y: Any) -> Callable[[], object] | None:
@@ -121,13 +141,13 @@ def river_pa(X: Any, y: Any) -> Callable[[], object] | None:
     return run
 
 
-def vowpal_wabbit(X: Any, y: Any) -> Callable[[], object] | None:
-    """Return the default learner of Vowpal Wabbit on examples that are parsed before."""
+def vowpal_wabbit(X: Any, y: Any, learner: str = "") -> Callable[[], object] | None:
+    """Return a learner of Vowpal Wabbit, its default or another, on examples that are parsed before."""
     if importlib.util.find_spec("vowpalwabbit") is None:
         return None
     from vowpalwabbit import pyvw
 
-    workspace = pyvw.Workspace("--quiet --loss_function hinge --noconstant -b 18")
+    workspace = pyvw.Workspace(f"--quiet --noconstant -b 18 {learner or '--loss_function hinge'}")
     rows = (" ".join(f"{index}:{value:.6g}" for index, value in row.items()) for row in _dicts(X))
     examples = [workspace.parse(f"{int(label)} | {row}") for row, label in zip(rows, y, strict=True)]
     return lambda: [workspace.learn(example) for example in examples]
@@ -188,6 +208,10 @@ CASES: dict[str, tuple[int, int, Callable[[int, int], Passes]]] = {
     "text": (20_000, 100_000, lambda n, d: libraries(*text_like(n, d))),
     **{f"classes-{k}": (10_000, 64, partial(several_classes, classes=k)) for k in (3, 10, 30)},
     "classes-10-wide": (5_000, 256, partial(several_classes, classes=10)),
+    "compiled-22": (140_000, 22, compiled),
+    "compiled-22-csr": (140_000, 22, partial(compiled, is_sparse=True)),
+    "compiled-22-zeros": (140_000, 22, partial(compiled, density=0.6)),
+    "compiled-22-zeros-csr": (140_000, 22, partial(compiled, density=0.6, is_sparse=True)),
     "reader": (50_000, 54, reading),
 }
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from olbench import make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.data.generators.synthetic import RotatedGaussian
+from olbench.data.synthetic import RotatedGaussian
 
 #: Table 3 of scw2012: mistake rate and updates, without and with noise.
 PAPER = {

@@ -20,7 +20,7 @@ from olbench import make_algorithm, online_pass
 from olbench.data.catalog import find
 from olbench.data.entries import read_examples
 from olbench.data.fetch import fetch, local_files
-from olbench.data.generators.synthetic import RotatedGaussian
+from olbench.data.synthetic import RotatedGaussian
 from olbench.estimators import CW, CWVar
 
 CONFIDENCES = (0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)

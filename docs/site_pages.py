@@ -50,6 +50,7 @@ MEASURES = {
     "hinge_loss": "mean of (1 - y f)+",
     "squared_loss": "mean of (1 - y f)²",
     "log_loss": "of the probability Φ(y f / √v) of a learner with a variance",
+    "nonzeros": "weights that are not zero after the pass; not for Python objects",
     "macro_f1": "mean F1 of the classes, with `labels: all`",
     "kappa_m": "kappa against the majority so far; only for streams",
     "kappa_temporal": "kappa against repeating the last label; only for streams",

@@ -6,6 +6,7 @@ compares all of them with the runs. The files in RECORDED are output of commands
 test; the page that includes one names the command.
 """
 
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +24,6 @@ from olbench.report.model import Report, make_report
 from olbench.report.summary import Reproduction, reproductions, summary_document
 from olbench.report.table import Table
 from olbench.report.tables import REGISTRY, all_items
-from olbench.report.words import describe_range
 
 DOCS = Path(__file__).resolve().parent
 FOLDER, README, RUNS = DOCS / "tables", DOCS.parent / "README.md", DOCS.parent / "results"
@@ -111,7 +111,8 @@ def _paper_rows(id: str, link: str) -> Iterator[list[str]]:
     for quantity, counts in found.counts.items():
         compared = counts.total() - counts[NOT_COMPARABLE]
         if compared:
-            swapped = describe_range(found.controls[quantity])
+            fewest, median, most = found.controls[quantity].deranged or (math.nan,) * 3
+            swapped = f"{median:.0f} ({fewest:.0f} to {most:.0f})"
             numbers.append([f"{compared} {quantity.counted}", str(counts[REPRODUCED]), swapped])
     first, *others = numbers or [["none printed", "", ""]]
     yield [link, *first, claims, audited]

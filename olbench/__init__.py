@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from olbench import plot as plot
     from olbench.algorithms import load_plugin as load_plugin
     from olbench.algorithms.algorithm import make_algorithm as make_algorithm
+    from olbench.algorithms.compiled import compiled_learner as compiled_learner
     from olbench.algorithms.definition import Parameter as Parameter
     from olbench.algorithms.definition import Traits as Traits
     from olbench.algorithms.definition import contestant as contestant
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from olbench.algorithms.definition import second_order as second_order
     from olbench.analysis.results import Results as Results
     from olbench.api import bundle as bundle
+    from olbench.api import compare as compare
     from olbench.api import run as run
     from olbench.api import verify as verify
     from olbench.conformance.verdict import conform as conform
     from olbench.data.load import load_dataset as load_dataset
     from olbench.errors import UserError as UserError
+    from olbench.kernels.sums import add as add
+    from olbench.kernels.sums import dot as dot
     from olbench.learners.contestants import wrap as wrap
     from olbench.learners.passes import online_pass as online_pass
     from olbench.learners.start import start as start
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
     from olbench.report.loading import load_results as load_results
 
 __version__ = "2.0.0.dev0"
+#: What `compare`, `olbench init` and `olbench run DATA` run unless algorithms are named.
+FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
 
 _HOMES = {
     "Cell": "olbench.protocols.definition",
@@ -50,9 +56,13 @@ _HOMES = {
     "Results": "olbench.analysis.results",
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
+    "add": "olbench.kernels.sums",
     "bundle": "olbench.api",
+    "compare": "olbench.api",
+    "compiled_learner": "olbench.algorithms.compiled",
     "conform": "olbench.conformance.verdict",
     "contestant": "olbench.algorithms.definition",
+    "dot": "olbench.kernels.sums",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
     "load_results": "olbench.report.loading",

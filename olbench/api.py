@@ -8,26 +8,27 @@ and printing;
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from olbench import FIRST_ALGORITHMS
 from olbench.analysis import check as regression
 from olbench.analysis.check import Baseline, baseline_of
 from olbench.analysis.published import load_paper
 from olbench.data.source import Source, find_sources
-from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
 from olbench.engine.compiling import check_rules, compile_ahead
-from olbench.engine.executors.local import Executor, default_jobs
-from olbench.engine.notebook import is_notebook
+from olbench.engine.executors.local import Executor, LocalExecutor, default_jobs
+from olbench.engine.progress import is_notebook
 from olbench.engine.reuse import OtherRun, open_runs
 from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.errors import UserError
 from olbench.plugins import find_paper
 from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
-from olbench.protocols.reading import parse_config, read_config
+from olbench.protocols.reading import parse_config, prefer_native, read_config
 from olbench.protocols.recorded import read_run
 from olbench.protocols.specs import Experiment
 from olbench.records import run_file
@@ -83,6 +84,97 @@ def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> tupl
     return parse_config(apply_overrides(from_plain(dict(config), "config"), overrides), Path()), Path(out)
 
 
+#: Folders of comparisons, which are removed at the end of the process.
+_FOLDERS: list[TemporaryDirectory[str]] = []
+
+
+def compare(
+    data: Any, y: Any = None, *, label: str | int = "", algorithms: Sequence[Any] = FIRST_ALGORITHMS,
+    permutations: int = 20, jobs: int | None = None, quiet: bool | None = None,
+) -> "Results":  # fmt: skip
+    """Compare algorithms on a pandas frame with a label column, or on X and y, and return the results.
+
+    Columns are read as `olbench init` would: gaps are 0, text becomes indicators, rows are scaled if the
+    features differ much, and a constant feature is added. Three or more labels are classes of their own.
+    `algorithms` has ids, mappings as in a config, and unfitted learners of scikit-learn (partial_fit) or
+    River (learn_one). Parameters that are not given are tuned on three orders that are not reported. A
+    notebook shows the results as a table and curves.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> found = compare(X, X[:, 0] > X[:, 1], algorithms=["perceptron", "arow"], permutations=2, jobs=1)
+    >>> found.to_frame().groupby("algorithm").size().to_dict()
+    {'arow': 2, 'perceptron': 2}
+    """
+    from olbench.analysis.results import load_results
+    from olbench.report.loading import ShownResults
+
+    class ComparedResults(ShownResults):
+        def _repr_html_(self) -> str:
+            return super()._repr_html_() + _draw_curves(self)
+
+    source, covariance = _look_at_data(data, y, label)
+    ids = [each if isinstance(each, str | Mapping) else _register(each) for each in algorithms]
+    entries = [prefer_native(id) if source.classes and isinstance(id, str) else id for id in ids]
+    content = {
+        "datasets": ["breast-cancer"], "algorithms": entries, "permutations": permutations,
+        "covariance": covariance,
+        "tuning": {"search": "grid", "permutations": 3, "ties": "last"},
+    }  # fmt: skip
+    config = parse_config(from_plain(content, "compare"), Path())
+    cells = list(cells_of(replace(config, datasets=(source.spec,)), [source]))
+    check_rules(cells)
+    workers = jobs or default_jobs()
+    refuse_excess(cells, workers, [])
+    _FOLDERS.append(TemporaryDirectory(prefix="olbench-compare-"))
+    folder = Path(_FOLDERS[-1].name, "compare")
+    is_quiet = not is_notebook() if quiet is None else quiet
+    if complete(cells, folder, workers, quiet=is_quiet, executor=_HereExecutor(workers)).stop.is_set():
+        raise KeyboardInterrupt
+    return load_results(folder, kind=ComparedResults)
+
+
+def _look_at_data(data: Any, y: Any, label: str | int) -> tuple[Source, str]:
+    """Return what is read of a frame or a pair, and the covariance that suits its features."""
+    from olbench.data.look import look_at_data
+    from olbench.data.prepare import prepare_content, read_frame
+    from olbench.data.spec import DatasetSpec, Reading
+
+    content = data if y is None else (data, y)
+    if y is None and label == "":
+        read_frame(data, DatasetSpec("data"))  # refuses it
+    look = look_at_data(content, Reading(label=label))
+    reading = look.reading if y is None else replace(look.reading, label="")
+    spec = DatasetSpec(
+        "data", positive=look.positive, labels="all" if look.positive is None else "", reading=reading
+    )
+    return Source(spec, prepare_content(content, spec, "the data"), can_reload=False), look.covariance
+
+
+def _draw_curves(results: "Results") -> str:
+    from olbench.plot import curves
+
+    drawing = StringIO()
+    curves(results).savefig(drawing, format="svg")
+    text = drawing.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _register(learner: Any) -> str:
+    """Register a learner object under the name of its class; one with other settings replaces it."""
+    from olbench.algorithms.definition import register
+    from olbench.learners.contestants import wrap
+
+    return register(wrap(learner).definition).id
+
+
+class _HereExecutor(LocalExecutor):
+    """Runs Python objects in this process too, which alone has them and the data."""
+
+    def _run_in_processes(self, trials: Sequence[Any], stop: Any) -> Any:
+        return self._run_in_threads(trials, stop)
+
+
 @dataclass(frozen=True)
 class Plan:
     sources: list[Source]
@@ -134,13 +226,11 @@ def complete(
     executor: Executor | None = None, reuse: Sequence[OtherRun] = (),
 ) -> Run:  # fmt: skip
     with open_run(folder, cells, jobs, quiet=quiet, timing=timing, executor=executor, reuse=reuse) as started:
-        with show_activity(quiet) as activity:
-            compile_ahead(cells, jobs, started.stop, activity.say)
-            activity.say("preparing the trials")
-            started.copy_reused()
-            started.has_work = started.missing or not (started.stop.is_set() or started.is_described)
+        compile_ahead(cells, jobs, started.stop, started.progress.say)
+        started.progress.say("preparing the trials")
+        started.copy_reused()
+        started.has_work = started.missing or not (started.stop.is_set() or started.is_described)
         if started.has_work and not started.stop.is_set():  # the planning of many trials may be stopped too
-            started.write()
             started.complete(record=True)
             started.write(end=None if started.stop.is_set() else run_file.now())
     return started
@@ -149,15 +239,14 @@ def complete(
 def measure(plan: Plan, quiet: bool = True) -> tuple[Run, Baseline]:
     with TemporaryDirectory(prefix="olbench-check-") as folder:
         with open_run(Path(folder), plan.cells, plan.jobs, quiet=quiet) as started:
-            with show_activity(quiet) as activity:
-                compile_ahead(plan.cells, plan.jobs, started.stop, activity.say)
+            compile_ahead(plan.cells, plan.jobs, started.stop, started.progress.say)
             started.complete()
         if started.stop.is_set():
             raise KeyboardInterrupt
     return started, baseline_of(plan.cells, started.known)
 
 
-def compare(
+def compare_baselines(
     plan: Plan,
     before: Baseline,
     now: Baseline,

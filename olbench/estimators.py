@@ -42,7 +42,7 @@ def _make_estimator(definition: Definition) -> type[OnlineClassifier]:
 def _choose_base(definition: Definition) -> type[Any]:
     if definition.estimator.base:
         return resolve_name(definition.estimator.base)
-    if definition.order == "first":
+    if definition.order in ("first", "compiled"):
         return AllocatingClassifier if definition.allocated else OnlineClassifier
     return SecondOrderClassifier if definition.estimator.gaussian else EllipsoidClassifier
 
@@ -59,7 +59,7 @@ def _make_field(definition: Definition, parameter: Parameter) -> tuple[str, Any,
 ESTIMATORS = {
     definition.estimator_name: _make_estimator(definition)
     for definition in definitions()
-    if definition.order in ("first", "second") or definition.estimator.base
+    if definition.order in ("first", "second", "compiled") or definition.estimator.base
     if not (definition.is_own or definition.only_native)
 }
 globals().update(ESTIMATORS)

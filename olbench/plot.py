@@ -264,7 +264,4 @@ def table(results: "Results", name: str = "") -> "Table":
     REGISTRY.load()
     if name not in REGISTRY:
         return means_matrix(report, find_quantity(results.protocol, name) if name else report.headline)
-    found = find_table(report, name)
-    if found is None:
-        raise UserError(f"the table '{name}' does not apply to this run")
-    return found
+    return find_table(report, name)

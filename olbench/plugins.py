@@ -122,7 +122,7 @@ def _is_in(module: str, package: str) -> bool:
 
 
 def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
-    folder = importlib.import_module(package).__path__
+    folder = getattr(importlib.import_module(package), "__path__", ())
     found = sorted(each.name for each in pkgutil.iter_modules(folder))
     names = [f"{package}.{name}" for name in [*first, *(name for name in found if name not in first)]]
     for name in names:

@@ -3,7 +3,7 @@
     python results/pack.py results/scw results/scw/reference
     python results/pack.py results/scw-variants results/scw/variants
 
-writes run.json and trials.columns.xz: of each trial the record that counts, times to the microsecond, and of
+writes run.json and trials.json.xz: of each trial the record that counts, times to the microsecond, and of
 the machine no name. `olbench report` reads the folder.
 """
 

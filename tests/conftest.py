@@ -76,7 +76,7 @@ class Command:
 
 @pytest.fixture
 def here(capsys, monkeypatch):
-    from olbench.engine.activity import SpokenActivity
+    from olbench.engine.progress import Lines
 
-    monkeypatch.setattr(SpokenActivity, "PAUSE", 3600.0)  # what is said depends on how busy the machine is
+    monkeypatch.setattr(Lines, "PAUSE", 3600.0)  # what is said depends on how busy the machine is
     return Command(capsys, monkeypatch)

@@ -22,7 +22,7 @@ from tests.refusals import refusal
 
 DOCS = Path(__file__).parent.parent / "docs"
 RULE = DOCS / "examples" / "my_rule.py"
-RICHER_RULES = DOCS / "examples" / "my_richer_rules.py"
+LEARNERS = DOCS / "examples" / "my_learners.py"
 CONTESTANTS = DOCS / "examples" / "my_contestants.py"
 
 
@@ -44,8 +44,8 @@ def test_the_documents_show_the_example_files():
     text = (DOCS / "own-algorithm.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     shown = [block.strip() for block in blocks if "def " in block]
-    files = [path.read_text() for path in (RULE, RICHER_RULES, CONTESTANTS)]
-    assert len(shown) == 5
+    files = [path.read_text() for path in (RULE, LEARNERS, CONTESTANTS)]
+    assert len(shown) == 4
     assert all(any(block in file for file in files) for block in shown)
 
 

@@ -99,7 +99,7 @@ def test_a_package_brings_a_data_set_with_its_files_and_a_paper(installed, tmp_p
 
 READER = """\
 import pandas
-from olbench.data.readers.registry import reader
+from olbench.data.formats import reader
 
 @reader("spaced", suffixes=[".spaced"], version=1)
 def read_spaced(path, entry):

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.linear_model import Perceptron, SGDClassifier
 
-from olbench import make_algorithm, online_pass, second_order, wrap
-from olbench.algorithms.definition import REGISTRY
+from olbench import make_algorithm, online_pass, wrap
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 from olbench.learners.examples import as_examples
 from olbench.learners.schedules import count_predictions, make_schedule
@@ -30,7 +29,7 @@ FORGETFUL = [
     ("arow", {"forgetting": 0.97}), ("cw", {"forgetting": 0.97}),
     ("scw1", {"covariance": "diag", "forgetting": 0.97}),
     ("cw", {"covariance": "diag", "forgetting": 0.97, "projection": "exact"}),
-    ("late-arow", {"covariance": "full"}), ("late-arow", {"covariance": "diag"}),
+    *((id, {}) for id in ("adagrad", "adagrad-da", "ftrl", "tg", "fobos", "rda", "adam")),
 ]  # fmt: skip
 
 
@@ -39,20 +38,6 @@ def data(id):
     X = rng.standard_normal((N, d)) * (rng.random((N, d)) < 0.8)
     y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(N) >= 0, 1.0, -1.0)
     return X, y
-
-
-@pytest.fixture(scope="module", autouse=True)
-def late_arow():
-    """A rule that keeps a number of its own and lets variances grow."""
-
-    @second_order("late-arow", state=(0.0,))
-    def rule(m, v, y, mistake, t, p, s):
-        """Learn like AROW with r = 1, and forget."""
-        loss = max(0.0, 1.0 - m)
-        return loss, loss / (v + 1.0), 1.0, 0.97
-
-    yield
-    del REGISTRY["late-arow"]
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def ways(definition, native):
             settings = dict(zip(way, values, strict=True))
             if ("multiclass" in settings) == native:
                 yield make_algorithm(definition.id, **settings)
-    if definition.order == "second" and not native and definition.diagonal and not definition.product:
+    if definition.is_gaussian and not native and definition.diagonal:
         yield make_algorithm(definition.id, covariance="diag", forgetting=0.99)
 
 

@@ -6,7 +6,8 @@ The same decorators serve the built-in files in this folder and a user's own fil
 import dis
 import math
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pkgutil import resolve_name
@@ -117,7 +118,7 @@ class Definition:
 
     id: str
     title: str
-    #: "first", "second", "baseline", "object", "batch", or a family whose learner registers by this name.
+    #: "first", "second", "compiled", "baseline", "object", "batch", or another family.
     order: str
     source: str
     parameters: tuple[Parameter, ...] = ()
@@ -133,10 +134,6 @@ class Definition:
     averaged: bool = False
     passive_above: Callable[..., float] | None = None
     product: bool = False
-    #: The numbers that a rule starts with which also sees the label and lets Sigma forget; None for others.
-    state: tuple[float, ...] | None = None
-    #: Whether such a rule moves mu along the root of the new Sigma, which is diagonal then.
-    root_step: bool = False
     #: Whether a step of the native learner can be shared among all rivals, by the option `allocation`.
     allocated: bool = False
     #: Whether it is a toolbox's learner of several classes, which has no binary or one-vs-rest form.
@@ -194,21 +191,16 @@ class Definition:
         return not self.no_diagonal
 
     @property
-    def sees_label(self) -> bool:
-        """Whether its rule sees the label, keeps numbers of its own and lets Sigma forget."""
-        return self.state is not None
-
-    @property
     def is_gaussian(self) -> bool:
         """Whether it keeps the covariance of a Gaussian over weights, and no other matrix."""
-        kept = self.product or self.root_step or self.no_diagonal == KEEPS_PRODUCT
+        kept = self.product or self.no_diagonal == KEEPS_PRODUCT
         return self.order == "second" and not kept and self.estimator.gaussian
 
     @property
     def projections(self) -> tuple[str, ...]:
         if self.order != "second" or not self.diagonal:
             return ()
-        if self.product or self.root_step:
+        if self.product:
             return ("kl",)
         return ("kl", "l2") if self.exact is None else ("kl", "l2", "exact")
 
@@ -291,24 +283,24 @@ class Definition:
     @cached_property
     def has_constant_gain(self) -> bool:
         """Whether the precision c that a second-order rule adds does not depend on the variance."""
-        if self.rule is None or self.order != "second" or self.sees_label:
+        if self.rule is None or self.order != "second":
             return False
         return has_constant_gain(self.rule, self.rule_constants(self.resolve({})))
 
     @cached_property
     def compiled_rule(self) -> Any:
-        from olbench.kernels.compile import LABELLED_RULE, RULES
+        from olbench.kernels.compile import RULES
 
         self.check()
         if self.signature:
             return self._compile(resolve_name(self.signature), self.rule)
-        return self._compile(LABELLED_RULE if self.sees_label else RULES.get(self.order), self.rule)
+        return self._compile(RULES.get(self.order), self.rule)
 
     def check(self) -> None:
         if self.rule is not None and self.order in TAKES and not self.module.startswith("olbench."):
             params = self.resolve({})
             constants, passive_above = self.rule_constants(params), self.find_passive_margin(params)
-            check_rule(self.id, self.order, self.rule, constants, self.file, passive_above, self.state)
+            check_rule(self.id, self.order, self.rule, constants, self.file, passive_above)
 
     @cached_property
     def compiled_exact(self) -> Any:
@@ -323,16 +315,21 @@ class Definition:
         return self._compile(PAIR_RULE, self.pair)
 
     def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
-        from numba.core.errors import NumbaError
-
         from olbench.kernels import compile
 
         if rule is None:
             raise TypeError(f"{self.id} is an object, not a rule")
-        try:
-            # Without bounds checks, a wrong index would read stray memory and give a plausible rate.
-            how = {"boundscheck": True} if self.is_own else {}
+        # Without bounds checks, a wrong index would read stray memory and give a plausible rate.
+        how = {"boundscheck": True} if self.is_own else {}
+        with self.explain_errors():
             return compile.rule(signature, rule, **how)
+
+    @contextmanager
+    def explain_errors(self) -> Iterator[None]:
+        from numba.core.errors import NumbaError
+
+        try:
+            yield
         except NumbaError as error:
             line, reason = _find_cause(str(error))
             place = f"{self.file}:{line}" if line else self.file
@@ -363,7 +360,8 @@ REGISTRY: Registry[Definition] = Registry(
     group="olbench.algorithms",
     first=(
         "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
-        "sop", "iellip", "cw", "nherd", "arow", "scw", "baselines", "batch",
+        "adagrad", "ftrl", "sparse", "adam",
+        "sop", "iellip", "ons", "cw", "nherd", "arow", "scw", "baselines", "batch",
     ),
 )  # fmt: skip
 
@@ -383,35 +381,8 @@ def _refuse_names(definition: Definition) -> None:
         )
 
 
-def _refuse_state(definition: Definition) -> None:
-    """Refuse a state that is none, and promises that a rule with a state cannot make."""
-    what, state = f"{definition.place}'{definition.id}'", definition.state
-    if state is None:
-        if definition.root_step:
-            raise UserError(f"{what}: root_step is for a rule that sees the label; add state=()")
-        return
-    if definition.order != "second":
-        raise UserError(f"{what} is not of second order, and only such a rule has a state; leave it out")
-    if not isinstance(state, tuple) or not all(
-        isinstance(each, int | float) and math.isfinite(each) for each in state
-    ):
-        raise UserError(
-            f"{what}: state must be the numbers that its rule starts with, such as (0.0, 1.0), or () for "
-            f"none, not {shorten(repr(state))}"
-        )
-    for name in ("monotone", "passive_above", "scale_free", "exact", "pair", "product"):
-        if getattr(definition, name):
-            raise UserError(
-                f"{what}: {name} is for a rule of the margin and the variance alone, and one with a state "
-                "is called in every round; leave it out"
-            )
-    if definition.root_step and definition.no_diagonal:
-        raise UserError(f"{what}: root_step needs a diagonal covariance; leave no_diagonal out")
-
-
 def register(definition: Definition) -> Definition:
     _refuse_names(definition)
-    _refuse_state(definition)
     known_settings = NATIVE | (RESERVED - KERNEL if definition.order == "second" else set())
     reserved = known_settings.intersection(parameter.name for parameter in definition.parameters)
     if definition.order in ("first", "second") and reserved:
@@ -454,16 +425,7 @@ def second_order(id: str, *, title: str = "", source: str = "", **declared: Any)
     of mu and the root of Sigma), exact (a rule (m, v, p) for projection="exact", see olbench.kernels.exact),
     pair (a rule (m, v_y, v_s, p) -> (alpha, c) for the covariances of two classes, where c depends on v) and
     product (the diagonal form keeps w and Sigma apart, see olbench.kernels.product).
-
-    With `state`, a tuple of numbers that may be empty, the rule is
-    (m, v, y, mistake, t, p, s) -> (loss, alpha, c, decay): it also sees the label y, +1 or -1, and an array s
-    that starts with these numbers and that it may change. It is called once for each example that is learnt.
-    Before the next such example every variance grows by 1 / decay, up to where it started; a decay of 1
-    forgets nothing. A full covariance is kept as a root. With root_step=True the covariance is diagonal, and
-    mu += alpha y Sigma^(1/2) x for the new Sigma.
     """
-    if declared.get("state") is not None:
-        declared = {**declared, "form": "root"}
     return make_decorator(id, title, source, "second", declared)
 
 

@@ -44,8 +44,6 @@ def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:
         return "the mean of the weights over the rounds is kept for two classes only"
     if definition.order == "first":
         return ""
-    if definition.sees_label:
-        return "its rule sees the label of one of two classes"
     covariance = given.get("covariance") or default_covariance(definition)
     if given.get("kernel") is not None or given.get("forgetting") not in (None, 1.0):
         return "a kernel and forgetting are for two classes"

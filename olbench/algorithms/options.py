@@ -65,8 +65,6 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
     _check_choices(definition, {**given, **several})
     forgets = given.get("forgetting", 1.0) < 1.0
     options: dict[str, Any] = {"form": "root" if forgets else definition.form, **several}
-    if definition.root_step:
-        options["covariance"] = "diag"
     if several:
         options["covariance"] = default_covariance(definition)
     options |= extras | {name: given[name] for name in PLAIN if name in given}
@@ -120,33 +118,18 @@ def _check_choices(definition: Definition, given: dict[str, Any]) -> None:
     a = given.get("a", 1.0)
     if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a <= LARGEST:
         raise UserError(f"{id}: the initial variance a must be above zero, not {shorten(repr(a))}")
-    diagonal = given.get("covariance", "diag" if definition.root_step else "full") == "diag"
+    diagonal = given.get("covariance", "full") == "diag"
     if diagonal and "form" in given:
         raise UserError(
             f"{id}: form says how a full covariance is stored, and this one is diagonal; leave it out"
         )
     if diagonal and not definition.diagonal:
         raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
-    if definition.root_step and not diagonal and "covariance" in given:
-        raise UserError(f"{id} moves along the root of each variance; use covariance='diag'")
-    if definition.sees_label:
-        _check_labelled(id, given)
     if "forgetting" in given:
         _check_forgetting(definition, given)
     if "projection" in given:
         _check_projection(definition, given["projection"], diagonal)
     _check_kernel(id, given, diagonal)
-
-
-def _check_labelled(id: str, given: dict[str, Any]) -> None:
-    if given.get("form") == "covariance":
-        raise UserError(
-            f"{id}: its rule may let Sigma forget, so a full covariance is stored as a root; leave form out"
-        )
-    if given.get("forgetting") not in (None, 1.0):
-        raise UserError(f"{id}: its rule decides what is forgotten; leave forgetting out")
-    if "kernel" in given:
-        raise UserError(f"{id}: its rule may let variances of features grow, which a kernel does not keep")
 
 
 def _check_forgetting(definition: Definition, given: dict[str, Any]) -> None:

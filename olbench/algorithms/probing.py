@@ -16,16 +16,8 @@ import numpy as np
 
 from olbench.errors import UserError, count, describe_error, find_line
 
-TAKES = {
-    "first": ("m", "s", "mistake", "q", "t", "k", "p"),
-    "second": ("m", "v", "mistake", "t", "p"),
-    "labelled": ("m", "v", "y", "mistake", "t", "p", "s"),
-}
-GIVES = {
-    "first": ("loss", "shrink", "tau"),
-    "second": ("loss", "alpha", "c"),
-    "labelled": ("loss", "alpha", "c", "decay"),
-}
+TAKES = {"first": ("m", "s", "mistake", "q", "t", "k", "p"), "second": ("m", "v", "mistake", "t", "p")}
+GIVES = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
 PASSIVE = {"first": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 0.0)}
 #: Rounds that reach the branches of most rules: margins, norms or variances, mistakes, early and late.
 _MARGINS, _SIZES, _ROUNDS = (-2.0, -0.1, 0.0, 0.3, 1.0, 5.0), (0.01, 1.0, 40.0), (1, 100)
@@ -34,20 +26,12 @@ _DOMAIN = re.compile("math domain error|expected a (nonnegative|positive|finite|
 
 
 def check_rule(
-    id: str,
-    order: str,
-    rule: Callable[..., Any],
-    constants: Any,
-    file: str,
-    passive_above: float = math.inf,
-    state: tuple[float, ...] | None = None,
+    id: str, order: str, rule: Callable[..., Any], constants: Any, file: str, passive_above: float = math.inf
 ) -> None:
     """Refuse a rule that takes or gives something else, or fails.
 
-    It is also refused if it does something at a margin above `passive_above`. With a `state` it is one that
-    sees the label.
+    It is also refused if it does something at a margin above `passive_above`.
     """
-    order = order if state is None else "labelled"
     line = rule.__code__.co_firstlineno if hasattr(rule, "__code__") else 0
     place = f"{file}:{line}" if line else file
     form = f"({', '.join(TAKES[order])}) -> ({', '.join(GIVES[order])})"
@@ -57,12 +41,10 @@ def check_rule(
     undefined, rounds, plain = [], list(_rounds(order)), interpret(rule)
     p = np.array(constants, dtype=np.float64)
     p.flags.writeable = False
-    # The numbers of a rule go through the rounds as through a pass.
-    kept = () if state is None else (np.array(state, dtype=np.float64),)
     for call in rounds:
         try:
             with np.errstate(all="ignore"):
-                found = _as_plain(plain(*call, p, *kept))
+                found = _as_plain(plain(*call, p))
         except Exception as error:
             if _is_undefined(error):
                 undefined.append(error)  # compiled code gives infinity or NaN, which a pass counts
@@ -78,11 +60,6 @@ def check_rule(
             raise UserError(
                 f"{place}: the rule of '{id}' returns c = {found[2]:g} at m = {m:g}, v = {v:g}; c must not "
                 "be negative, because the inverse of Sigma grows by c x x'"
-            )
-        if order == "labelled" and (found[3] <= 0.0 or found[3] > 1.0):
-            raise UserError(
-                f"{place}: the rule of '{id}' returns decay = {found[3]:g} at m = {call[0]:g}; it must lie "
-                "in (0, 1], because variances grow by its inverse"
             )
         if passive_above < call[0] and not call[2] and found != PASSIVE[order]:
             raise UserError(
@@ -136,12 +113,6 @@ def _place_of(error: Exception, file: str) -> str:
 
 def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
     """Yield the arguments of the rounds, without the parameters; NumPy's numbers may be divided by zero."""
-    if order == "labelled":
-        # One pass: t counts its rounds, and the margin and the label decide what is a mistake.
-        rounds = itertools.product(range(2), _MARGINS, _SIZES, (1.0, -1.0))
-        for t, (_, margin, size, y) in enumerate(rounds, start=1):
-            yield np.float64(margin), np.float64(size), np.float64(y), (y * margin >= 0.0) != (y > 0.0), t
-        return
     for margin, size, mistake, t in itertools.product(_MARGINS, _SIZES, (False, True), _ROUNDS):
         m, s = np.float64(margin), np.float64(size)
         yield (m, s, mistake, t) if order == "second" else (m, s, mistake, np.float64(1.0), t, t - 1)

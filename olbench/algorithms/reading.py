@@ -46,10 +46,9 @@ def read_options(
             return _name_native(make_algorithm(definition.id, **several))
     for name in given.keys() & {parameter.name for parameter in definition.parameters}:
         raise places[name].fail(f"{name} is a parameter of {definition.id}; write params: {{{name}: ...}}")
-    # A matrix, the default of a config, is one per class for a native learner, and a diagonal for some rules.
+    # A matrix, the default of a config, is one per class for a native learner.
     is_native = definition.only_native or several.get("multiclass") == "native"
-    is_unusual = is_native or definition.root_step
-    usual = {} if is_unusual and covariance == "full" else {"covariance": covariance}
+    usual = {} if is_native and covariance == "full" else {"covariance": covariance}
     places_of_errors = ("covariance", "kernel", "multiclass", "id")
     with place_errors(places[next(key for key in places_of_errors if key in places)]):
         made = make_algorithm(definition.id, **{**usual, **given})

@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from olbench.algorithms.compiled import CompiledDefinition
 from olbench.algorithms.definition import REGISTRY, Definition
 from olbench.errors import UserError, show_name, suggest
 from olbench.plugins import PREFIX, load_file
@@ -62,8 +63,9 @@ def restore(id: str, module: str, file: str) -> Definition:
 def _reduce(definition: Definition) -> tuple[Any, ...]:
     """Return how a definition is pickled: a listed one by its id and file, since rules cannot be pickled."""
     if REGISTRY.get(definition.id) is not definition:
-        return Definition, tuple(getattr(definition, each.name) for each in fields(definition))
+        return type(definition), tuple(getattr(definition, each.name) for each in fields(definition))
     return restore, (definition.id, definition.module, definition.file)
 
 
-copyreg.pickle(Definition, _reduce)
+for _kind in (Definition, CompiledDefinition):
+    copyreg.pickle(_kind, _reduce)

@@ -19,12 +19,12 @@ from olbench.files import write_text
 from olbench.protocols import Protocol, recorded
 from olbench.protocols.definition import Cell, Known
 from olbench.records import ledger, provenance
+from olbench.records.compare import is_different
 from olbench.records.quantities import Quantity
+from olbench.records.record import FORMAT
 from olbench.records.trial import Record
 
 Row = dict[str, Any]
-NAME = "baseline"
-VERSION = 2
 
 
 def _read_numbers(node: structs.Node, name: str) -> list[float]:
@@ -68,12 +68,8 @@ class Baseline:
     seed: int
     versions: Annotated[Mapping[str, str], structs.mapping(structs.any_text)] = field(default_factory=dict)
 
-    def plain(self) -> dict[str, Any]:
-        head: dict[str, Any] = {"version": VERSION, "protocol": self.protocol, "seed": self.seed}
-        return {**head, "versions": dict(self.versions)}
 
-
-KEYS = (*structs.make_keys({"version": structs.whole(1)}), *structs.keys_of(Baseline))
+KEYS = (*structs.make_keys({"format": structs.whole(1)}), *structs.keys_of(Baseline))
 
 
 def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
@@ -98,14 +94,13 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
         about["n"] = first["n"]
     # What is reported and must repeat exactly.
     exact = {each.compared: each for each in protocol.quantities if each.exact}
-    numbers = {name: [_number(each, record) for record in records] for name, each in exact.items()}
+    # Of a ratio, the count.
+    numbers = {
+        name: [record[name] if each.ratio else each.of(record) for record in records]
+        for name, each in exact.items()
+    }
     # A measure that is undefined in a trial cannot be compared.
     return about | {name: values for name, values in numbers.items() if not any(map(math.isnan, values))}
-
-
-def _number(quantity: Quantity, record: Record) -> Any:
-    """Return what a baseline keeps of a quantity: a count rather than its ratio."""
-    return record[quantity.compared] if quantity.ratio else quantity.of(record)
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -113,24 +108,17 @@ def read_baseline(path: Path) -> Baseline:
         return read_run_baseline(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"there is no baseline {path}; write one with --update") from None
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
+        reason = error.strerror or error
+        raise UserError(f"cannot read the baseline {path}: {reason}; write one with --update") from None
     except (ValueError, RecursionError, MemoryError):
         raise UserError(f"{path} is not a baseline; write a new one with --update") from None
     try:
-        root = structs.from_plain(content, NAME, paths=True)
-        # A newer version may have more keys.
-        known = structs.select(KEYS, root.mapping("the file"))
-        given = structs.read_keys(KEYS, structs.Node(known, NAME, root.keys), "the file")
+        given = structs.read_keys(KEYS, structs.from_plain(content, "baseline", paths=True), "the file")
+        if (found := given.pop("format")) != FORMAT:
+            raise UserError(f"its format is {found}, and this olbench reads {FORMAT}")
     except UserError as error:
         raise UserError(f"{path} is not a baseline: {error}; write a new one with --update") from None
-    if (version := given.pop("version")) != VERSION:
-        raise UserError(
-            f"{path} has version {version}, and this olbench reads version {VERSION}; write a new one with "
-            "--update"
-        )
     return Baseline(**given)
 
 
@@ -147,16 +135,16 @@ def read_run_baseline(folder: Path) -> Baseline:
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write a baseline, one line per row so that a change shows well in a diff."""
-    head = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in baseline.plain().items())
+    about = {"format": FORMAT, "protocol": baseline.protocol, "seed": baseline.seed}
+    head = json.dumps({**about, "versions": dict(baseline.versions)})[:-1]
     lines = ",\n".join(f"  {json.dumps(row)}" for row in baseline.rows)
-    write_text(path, f'{{{head},\n"rows": [\n{lines}\n]}}\n')
+    write_text(path, f'{head},\n"rows": [\n{lines}\n]}}\n')
 
 
 HARMLESS = ("new", "note")
 WORSE, BETTER = "worse", "better"
 #: Causes come first, then what changed, then what is not on both sides.
-ORDER = {"data": 0, "parameters": 1, "missing": 3, "new": 4}
-CHANGED = 2
+CHANGED, ORDER = 2, {"data": 0, "parameters": 1, "missing": 3, "new": 4}
 
 
 @dataclass(frozen=True)
@@ -210,27 +198,18 @@ class Comparison:
 def compare(
     before: Baseline, now: Baseline, protocol: Protocol, tolerance: float = 0.0, only: Sequence[str] = ()
 ) -> Comparison:
-    """Compare the numbers of all cells, or only these quantities.
-
-    The tolerance is in the unit of each quantity. Counts are compared as fractions of the number of examples.
-    """
-    for kind, first, then, why in (
-        ("protocol", before.protocol, now.protocol, "another protocol measures other things"),
-        ("seed", before.seed, now.seed, "other orders give other counts"),
-    ):
+    """Compare the numbers of all cells, or only some: counts exactly, shares within a tolerance."""
+    reasons = {"protocol": "another protocol measures other things", "seed": "other orders give other counts"}
+    for kind, why in reasons.items():
+        first, then = getattr(before, kind), getattr(now, kind)
         if first != then:
             message = f"the {kind} changed: {first} -> {then}; {why}, so nothing was compared"
             return Comparison(0, 0, (Remark(kind, message),))
     if only:
-        known = {each.name: each.compared for each in protocol.quantities if each.exact}
-        for name in only:
-            if name not in known:
-                hint = f"{suggest(name, list(known))}; there are {', '.join(known)}"
-                raise UserError(f"there is no '{name}' to compare{hint}")
-        before, now = (_select(each, [known[name] for name in only]) for each in (before, now))
+        before, now = (_select(each, protocol, only) for each in (before, now))
     old, new = ({(row["dataset"], row["algorithm"]): row for row in each.rows} for each in (before, now))
     shared = [(row, new[key]) for key, row in old.items() if key in new]
-    findings = _find_other_data(shared)
+    findings = list(_find_other_data(shared))
     other = {finding.dataset for finding in findings}
     shared = [pair for pair in shared if pair[0]["dataset"] not in other]
     findings += [each for pair in shared for each in _compare_rows(*pair, protocol, tolerance)]
@@ -240,11 +219,12 @@ def compare(
     findings += [
         Remark("missing", f"{_name(row)}: missing now", *key) for key, row in old.items() if key not in new
     ]
-    findings += [
-        Remark("new", f"{_name(row)}: {lacking}not in the baseline; add it with --update", *key)
-        for key, row in new.items()
-        if (lacking := _list_lacking(old.get(key), row)) is not None
-    ]
+    for key, row in new.items():
+        lacking = [name.replace("_", " ") for name in row.keys() - old.get(key, {}).keys() - {*ABOUT}]
+        if lacking:
+            which = f"{', '.join(sorted(lacking))} " if key in old else ""
+            message = f"{_name(row)}: {which}not in the baseline; add it with --update"
+            findings.append(Remark("new", message, *key))
     compared = sum(len(pairs) for each in shared for pairs in _pair_counts(*each).values())
     changed = sum(shift.trials for each in findings for shift in each.shifts)
     return Comparison(compared, changed, tuple(sorted(findings, key=_order)))
@@ -254,27 +234,26 @@ def _order(finding: Remark) -> int:
     return ORDER.get(finding.kind, CHANGED)
 
 
-def _select(baseline: Baseline, names: Sequence[str]) -> Baseline:
-    rows = [
-        {key: value for key, value in row.items() if key in ABOUT or key in names} for row in baseline.rows
-    ]
-    return replace(baseline, rows=tuple(row for row in rows if row.keys() - set(ABOUT)))
+def _select(baseline: Baseline, protocol: Protocol, only: Sequence[str]) -> Baseline:
+    known = {each.name: each.compared for each in protocol.quantities if each.exact}
+    for name in only:
+        if name not in known:
+            hint = f"{suggest(name, list(known))}; there are {', '.join(known)}"
+            raise UserError(f"there is no '{name}' to compare{hint}")
+    kept = {*ABOUT, *(known[name] for name in only)}
+    rows = [{key: value for key, value in row.items() if key in kept} for row in baseline.rows]
+    return replace(baseline, rows=tuple(row for row in rows if row.keys() - {*ABOUT}))
 
 
-def _find_other_data(shared: Sequence[tuple[Row, Row]]) -> list[Remark]:
-    pairs: dict[str, list[tuple[Row, Row]]] = {}
-    for old, new in shared:
-        if old["fingerprint"] != new["fingerprint"]:
-            pairs.setdefault(old["dataset"], []).append((old, new))
-    findings = []
-    for dataset, own in sorted(pairs.items()):
-        old, new = own[0]
+def _find_other_data(shared: Sequence[tuple[Row, Row]]) -> Iterator[Remark]:
+    changed = [pair for pair in shared if pair[0]["fingerprint"] != pair[1]["fingerprint"]]
+    for dataset in sorted({old["dataset"] for old, _ in changed}):
+        own = [pair for pair in changed if pair[0]["dataset"] == dataset]
         sizes = [count(row["n"], "example") for row in own[0] if "n" in row]
         grown = f"{' -> '.join(sizes)}, " if len(set(sizes)) == 2 else ""
-        prints = f"{old['fingerprint'][:12]} -> {new['fingerprint'][:12]}"
-        changed = f"{dataset}: the data changed ({grown}fingerprint {prints})"
-        findings.append(Remark("data", f"{changed}; {count(len(own), 'result')} not compared", dataset))
-    return findings
+        prints = " -> ".join(row["fingerprint"][:12] for row in own[0])
+        cause = f"{dataset}: the data changed ({grown}fingerprint {prints})"
+        yield Remark("data", f"{cause}; {count(len(own), 'result')} not compared", dataset)
 
 
 def _pair_counts(old: Row, new: Row) -> dict[str, list[tuple[float, float]]]:
@@ -294,7 +273,10 @@ def _compare_rows(old: Row, new: Row, protocol: Protocol, tolerance: float) -> I
             message = f"{_name(old)}: the parameters changed ({altered}); {shown}"
             yield Remark("parameters", message, *place, shifts)
         else:
-            kind = _find_direction(shifts[0], quantities[shifts[0].quantity], protocol.quantities[0])
+            kind, first, headline = "changed", shifts[0], protocol.quantities[0]
+            if quantities[first.quantity] is headline and headline.better != "neither":
+                is_better = headline.is_better(first.now, first.before)
+                kind = BETTER if is_better else WORSE if first.now != first.before else kind
             chosen = _list_changes(old.get("params", {}), new.get("params", {}))
             tuned = f"; the tuning now chooses {', '.join(chosen)}" if chosen else ""
             # A trial whose updates changed has changed, also if its mistakes have not.
@@ -309,33 +291,18 @@ def _compare_rows(old: Row, new: Row, protocol: Protocol, tolerance: float) -> I
 def _find_shift(
     quantity: Quantity, pairs: Sequence[tuple[float, float]], old: Row, new: Row, tolerance: float
 ) -> Shift | None:
-    is_count = bool(quantity.ratio or quantity.whole)
-    allowed = tolerance * (old.get("n", 1) if is_count else 1.0)
-    apart = tuple(place for place, (first, after) in enumerate(pairs) if abs(after - first) > allowed)
+    name, sizes = quantity.compared, (old.get("n"), new.get("n"))
+    is_rate = bool(quantity.ratio and quantity.ratio[1] == "n" and all(sizes))
+    # The tolerance of a share is in its own unit, whether its count or itself is kept; a count has none.
+    unit = sizes[0] if is_rate and sizes[0] else 0 if quantity.ratio or quantity.whole else 1
+    apart = tuple(place for place, pair in enumerate(pairs) if is_different(*pair, tolerance * unit))
     if not apart:
         return None
-    name, n, m = quantity.compared, old.get("n"), new.get("n")
-    before, now = (statistics.fmean(side) for side in zip(*pairs, strict=True))
-    is_rate = False
-    if quantity.ratio and quantity.ratio[1] == "n" and n and m:
-        is_rate, before, now = True, before / n, now / m
-    title = quantity.title if is_rate or not quantity.ratio else name.replace("_", " ")
+    means = [statistics.fmean(side) for side in zip(*pairs, strict=True)]
+    before, now = (mean / (n if is_rate and n else 1) for mean, n in zip(means, sizes, strict=True))
+    title = name.replace("_", " ") if quantity.ratio and not is_rate else quantity.title
     percent = is_rate or (quantity.percent and not quantity.ratio)
     return Shift(name, title.removesuffix(" (%)"), before, now, len(apart), len(pairs), percent, apart)
-
-
-def _find_direction(shift: Shift, quantity: Quantity, headline: Quantity) -> str:
-    if quantity is not headline or headline.better == "neither" or shift.now == shift.before:
-        return "changed"
-    return BETTER if headline.is_better(shift.now, shift.before) else WORSE
-
-
-def _list_lacking(old: Row | None, new: Row) -> str | None:
-    """Return which counts a baseline lacks, nothing if all of them, and None if none."""
-    if old is None:
-        return ""
-    names = [name.replace("_", " ") for name in new if name not in ABOUT and name not in old]
-    return f"{', '.join(names)} " if names else None
 
 
 def _name(row: Row) -> str:

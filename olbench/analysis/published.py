@@ -18,7 +18,6 @@ from olbench.plugins import find_paper, paper_folders
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import find_quantity
 from olbench.protocols.reading import searches
-from olbench.records.container import is_bundle, read_member
 from olbench.structs import text
 
 RANKED_KINDS = ("better", "mostly_better", "not_better", "best_is_better")
@@ -467,9 +466,6 @@ def load_paper(id_or_path: str) -> Paper:
 
 
 def read_paper(path: Path) -> Paper:
-    if is_bundle(path.parent):
-        text = read_member(path.parent, path.name).decode(errors="replace")
-        return PaperFile(structs.parse_yaml(text, str(path))).paper()
     return _read_cached(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 

@@ -27,7 +27,7 @@ from olbench.protocols.sizes import scratch_bytes
 from olbench.protocols.specs import Experiment
 from olbench.records import run_file
 from olbench.records.arrays import read_array
-from olbench.records.container import name_of, trust
+from olbench.records.container import trust
 from olbench.records.quantities import (
     EPOCHS,
     SECONDS,
@@ -192,7 +192,7 @@ class Results:
     def name(self) -> str:
         """The name of the folder or bundle, or of its parent for results that ship."""
         folder = self.folder.resolve()
-        name = folder.parent.name if folder.name == REFERENCE else name_of(folder)
+        name = folder.parent.name if folder.name == REFERENCE else folder.name
         # The bytes of a file name need not be valid Unicode; those of a report must.
         return name.encode(errors="replace").decode()
 
@@ -546,8 +546,7 @@ def load_results(
     if trust_plugins:
         trust(folder)
     run = read_run(folder)
-    if measures:
-        run = _with_measures(run, measures)
+    run = _with_measures(run, measures) if measures else run
     with pause_collector():
         columns = read_columns(run, is_kept=not measures)
     specs = run.config.algorithms
@@ -577,9 +576,7 @@ def drift_rows(entries: Iterable[Entry]) -> list[int]:
 
 
 def _is_single(entry: Entry, needed: str) -> bool:
-    if entry.planned != 1 or entry.done != 1:
-        return False
-    stored = entry.columns["arrays"][0]
+    stored = entry.columns["arrays"][0] if entry.planned == entry.done == 1 else None
     return isinstance(stored, dict) and needed in stored
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import plugin_flag
-from olbench.errors import UserError, count
+from olbench.errors import UserError
 
 if TYPE_CHECKING:
     from olbench.algorithms.definition import Definition
@@ -110,6 +110,7 @@ def show_all(definitions: "list[Definition]") -> None:
 
 
 def show_one(definition: "Definition") -> None:
+    from olbench.algorithms.compiled import CompiledDefinition
     from olbench.algorithms.definition import TRAITS
     from olbench.algorithms.options import list_ways
     from olbench.cli.output import show_parts
@@ -124,15 +125,15 @@ def show_one(definition: "Definition") -> None:
     if definition.traits is not None:
         has = [words for name, words in TRAITS.items() if getattr(definition.traits, name)]
         rows.append(("traits", f"{', '.join(has) or 'none'} ({definition.traits.source})"))
+    if isinstance(definition, CompiledDefinition):
+        shapes = ", ".join(f"{name} ({shape})" for name, (shape, _) in definition.arrays.items())
+        rows.append(("arrays", shapes))
     for place, way in enumerate(list_ways(definition)):
         options = "; ".join(f"{name}: {', '.join(values)}" for name, values in way.items())
         several = any(len(values) > 1 for values in way.values())
         end = " (the first is the default)" if several and not place and definition.order != "first" else ""
         rows.append(("or with" if place else "runs with", f"{options}{end}"))
-    if definition.state is not None:
-        kept = f" and keeps {count(len(definition.state), 'number')}" if definition.state else ""
-        rows.append(("rule", f"sees the label{kept}"))
-    elif definition.is_gaussian and not definition.only_native:
+    if definition.is_gaussian and not definition.only_native:
         rows.append(("forgetting", "below 1, such as 0.99, for streams that drift"))
     if definition.no_diagonal:
         rows.append(("not with", f"covariance: diag, because {definition.no_diagonal}"))

@@ -1,5 +1,7 @@
 """olbench check: compare the counts of an experiment with a baseline."""
 
+import os
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -7,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import PATH, format_flag, names_flag
+from olbench.cli.flags import OUTPUT, PATH, format_flag, names_flag
 from olbench.cli.flags import experiment as experiment_flags
-from olbench.cli.output import MAX_LINES, say, say_skipped
+from olbench.cli.output import MAX_LINES, deliver, say, say_skipped
 from olbench.errors import UserError, count, escape_controls
 
 if TYPE_CHECKING:
@@ -27,20 +29,18 @@ if TYPE_CHECKING:
     "[default: results/ci-baseline.json, or what ships for the name of a config].",
 )
 @click.option(
-    "--tolerance",
-    default=0.0,
-    show_default=True,
-    type=click.FloatRange(0, 1),
-    help="How much a number may change, in its own unit; a count, as a fraction of the examples.",
+    "--tolerance", type=click.FloatRange(0, 1), default=0.0, help="How much shares may change; not counts."
 )
 @names_flag("--only", "quantities, such as mistake_rate.")
 @click.option("--allow-better", is_flag=True, help="Pass if every change is an improvement.")
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
 @format_flag("text", "json", "junit", "github", help="github: annotations for a workflow of GitHub Actions.")
+@OUTPUT
 @experiment_flags
 def command(
     config: Path, given: Path | None, tolerance: float, only: list[str], allow_better: bool, update: bool,
-    form: str, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+    form: str, output: Path | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Run CONFIG and compare every trial with a baseline; report what changed and why.
 
@@ -53,6 +53,7 @@ def command(
       olbench check configs/ci.yaml --against results/ci-baseline.json
       olbench check configs/ci.yaml --update
       olbench check configs/ci.yaml --only mistake_rate --tolerance 0.001
+      olbench check configs/ci.yaml --format junit -o check.xml
       olbench check scw --set 'datasets=[synthetic]'
     """
     from olbench import api
@@ -79,9 +80,12 @@ def command(
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
-    compare = partial(api.compare, plan, before, now, tolerance=tolerance, only=only)
+    compare = partial(api.compare_baselines, plan, before, now, tolerance=tolerance, only=only)
     comparison = compare(partly=against.is_dir(), allow_better=allow_better)
-    click.echo(render(comparison, run, form, path), nl=False)
+    for record in run.failed[:MAX_LINES]:
+        reason = escape_controls(record["error"])
+        say(f"{record['dataset']}, {record['algorithm']}: failed: {reason}", err=True)
+    deliver(render(comparison, run, form, path), output, None)
     if advice := regression.advise(comparison, can_update=not against.is_dir()):
         say(advice, err=True)
     if comparison.compared and comparison.changes:
@@ -92,50 +96,26 @@ def command(
 def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str:
     from olbench.report import regression
 
-    for record in run.failed[:MAX_LINES]:
-        reason = escape_controls(record["error"])
-        say(f"{record['dataset']}, {record['algorithm']}: failed: {reason}", err=True)
     if form == "json":
         return regression.render_json(comparison, run.failed)
     if form == "junit":
         places = [(cell.source.name, cell.label) for cell in run.cells]
         return regression.render_junit(comparison, run.failed, places)
     if form == "github":
-        return regression.render_github(comparison, run.failed, Places(run, config).locate)
+        return regression.render_github(comparison, run.failed, partial(locate, run, config))
     return regression.render_text(comparison, run.failed)
 
 
-class Places:
-    def __init__(self, run: "Run", config: Path):
-        from olbench.structs import read_yaml
-
-        self.config, self.root = config, read_yaml(config)
-        specs = run.cells[0].config
-        self.plugins = {cell.label: cell.definition for cell in run.cells if cell.definition.is_own}
-        self.entries = {spec.name or spec.id: entry for entry, spec in enumerate(specs.algorithms)}
-        self.datasets = {spec.name: (entry, spec.path) for entry, spec in enumerate(specs.datasets)}
-
-    def locate(self, finding: "Remark") -> tuple[str, int]:
-        if finding.kind == "data":
-            entry, path = self.datasets.get(finding.dataset, (0, ""))
-            return (_relative(path), 1) if path else self._in_config("datasets", entry)
-        plugin = self.plugins.get(finding.algorithm)
-        # Parameters are in the config, whoever wrote the rule.
-        if plugin and finding.kind != "parameters":
-            line = plugin.place.rstrip(": ").rpartition(":")[2]
-            return _relative(plugin.file), int(line) if line.isdecimal() else 1
-        if finding.algorithm in self.entries:
-            return self._in_config("algorithms", self.entries[finding.algorithm])
-        return self._in_config(finding.kind)
-
-    def _in_config(self, key: str, entry: int | None = None) -> tuple[str, int]:
-        node = self.root.value.get(key)
-        if node and entry is not None and isinstance(node.value, list) and entry < len(node.value):
-            node = node.value[entry]
-        line = node.place.rpartition(":")[2] if node else ""
-        return _relative(str(self.config)), int(line) if line.isdecimal() else 1
-
-
-def _relative(file: str) -> str:
-    path = Path(file).absolute()
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+def locate(run: "Run", config: Path, finding: "Remark") -> tuple[str, int]:
+    """Return the file and line of a cause: the user's data or rule, or where the config first names it."""
+    paths = {spec.name: spec.path for spec in run.cells[0].config.datasets}
+    if finding.kind == "data" and paths.get(finding.dataset):
+        return os.path.relpath(paths[finding.dataset]), 1
+    rules = {cell.label: cell.definition for cell in run.cells if cell.definition.is_own}
+    if finding.algorithm in rules and finding.kind != "parameters":
+        line = rules[finding.algorithm].place.rstrip(": ").rpartition(":")[2]
+        return os.path.relpath(rules[finding.algorithm].file), int(line) if line.isdecimal() else 1
+    name = re.escape(finding.algorithm or finding.dataset or finding.kind)
+    lines = [text.partition("#")[0] for text in config.read_text(encoding="utf-8").splitlines()]
+    found = (n for n, text in enumerate(lines, 1) if re.search(rf"(?<![\w-]){name}(?![\w-])", text))
+    return os.path.relpath(config), next(found, 1)

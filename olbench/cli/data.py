@@ -96,8 +96,8 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
       olbench data info my.csv --label class --positive yes --missing mean
     """
     from olbench.data.catalog import catalog, find
+    from olbench.data.compressed import is_pipe
     from olbench.data.fetch import fetch_command
-    from olbench.data.readers.compressed import is_pipe
     from olbench.report.table import Table, columns
 
     given = {key: value for key, value in reading.items() if value is not None}
@@ -143,9 +143,9 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
 
 
 def _describe_file(name: str, positive: tuple[str, ...], given: dict[str, Any]) -> None:
-    from olbench.data.inspect import look_at
+    from olbench.data.compressed import is_pipe
     from olbench.data.load import keep_pipe, load_dataset
-    from olbench.data.readers.compressed import is_pipe
+    from olbench.data.look import look_at
     from olbench.data.spec import Reading
 
     path = keep_pipe(name, Reading(**given)) if is_pipe(name) else expand_home(name)
@@ -269,7 +269,7 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
     from olbench.data.catalog import catalog, find
     from olbench.data.entries import problems, read_examples
     from olbench.data.fetch import fetch_command, local_files
-    from olbench.data.readers.registry import find_format
+    from olbench.data.formats import find_format
 
     present = [entry for entry in catalog().values() if not find_format(entry.format).comes_in_blocks]
     entries = [find(name) for name in names] or present

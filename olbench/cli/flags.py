@@ -58,7 +58,6 @@ def experiment(command: Decorator) -> Decorator:
     return command
 
 
-FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
 READING = (
     click.option("--label", metavar="NAME", help="Heading or number of the label column [default: last]."),
     click.option(

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import FIRST_ALGORITHMS
+from olbench import FIRST_ALGORITHMS
 from olbench.cli.output import say
 from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
 
 if TYPE_CHECKING:
-    from olbench.data.inspect import Look
+    from olbench.data.look import FileSummary
 
 #: The config that is written without a data file.
 EXAMPLE = Path(__file__).with_name("experiment.yaml")
@@ -35,7 +35,7 @@ ONLINE = (
 protocol: online          # one pass per permutation; a mistake is counted before learning
 {later}seed: 2012                # permutation p of a data set depends on this seed, its name and p
 permutations: 20""",
-    "tuning: {search: grid, permutations: 1, ties: last}",
+    "tuning: {search: grid, permutations: 3, ties: last}   # on three orders that are not reported",
 )
 STREAM = (
     """\
@@ -53,14 +53,12 @@ COMMENTS = {
     "label": "the heading or the number of the label column",
     "time": "the column with the time of each row, no feature; add arrival: NAME if labels come later",
     "delimiter": "what separates the columns",
-    "missing": "missing values: drop (the rows), zero, or mean (of the column)",
+    "missing": "missing values: drop (the rows), zero, or mean (of the column, over all rows)",
     "categorical": "columns of text: onehot (indicators) or drop",
     "columns": "one by one: number, onehot, ordinal, date or drop; the others as above",
-    "scale": "unit (rows), minmax, standard (features, by all rows), or in a stream running (by rows so far)",
+    "scale": "unit (rows); minmax, standard (features, by all rows); in a stream running (by rows so far)",
     "bias": "a feature that is always 1: the learners have no intercept of their own",
 }
-#: A full covariance has this many features squared.
-MOST_FULL = 500
 
 
 @click.command("init")
@@ -88,7 +86,7 @@ def command(
       olbench init my.csv && olbench run my.yaml && olbench report results/my
       olbench init --schema > olbench.schema.json
     """
-    from olbench.data.readers.compressed import base_name
+    from olbench.data.compressed import base_name
     from olbench.protocols.schema import FILE, make_schema
 
     if schema:
@@ -119,41 +117,44 @@ def command(
 
 def make_config(
     file: Path, config: Path, label: str = "", positive: tuple[str, ...] = (), delimiter: str = ""
-) -> "tuple[str, Look]":
-    from olbench.data.inspect import look_at
-    from olbench.data.prepare.labels import read_label
+) -> "tuple[str, FileSummary]":
+    from olbench.data.labels import read_label
+    from olbench.data.look import look_at
     from olbench.data.spec import Reading
 
     look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
-    covariance = "full" if look.features <= MOST_FULL else "diag"
     keys = "\n".join(f"    {line}" for line in _keys(look))
     names = escape_controls(file.name), escape_controls(str(config))
     protocol, tuning = STREAM if look.is_sorted else ONLINE
     later = LATER.format(escape_controls(look.time)) if look.time else ""
-    measures = ""
-    if look.rarer < RARE and len(look.labels) > 1:
+    algorithms, measures = ", ".join(FIRST_ALGORITHMS), ""
+    if look.positive is None:
+        algorithms = ", ".join(f"{{id: {id}, multiclass: native}}" for id in FIRST_ALGORITHMS)
+    if look.positive is not None and look.rarest < RARE and len(look.labels) > 1:
         listed = "auc, balanced_accuracy" if look.is_sorted else "balanced_accuracy, auc"
-        why = f"the rarer class has {look.rarer:.1%} of the rows, so accuracy says little"
+        why = f"the rarer class has {look.rarest:.1%} of the rows, so accuracy says little"
         measures = f"\nmeasures: [{listed}]  # {why}"
     text = DATA_TEMPLATE.format(
         file=names[0], config=names[1], look="\n".join(f"# {line}" for line in look.lines()),
-        path=_show(str(file)), keys=keys, covariance=covariance, algorithms=", ".join(FIRST_ALGORITHMS),
+        path=_show(str(file)), keys=keys, covariance=look.covariance, algorithms=algorithms,
         protocol=protocol.format(later=later) + measures, tuning=tuning,
     )  # fmt: skip
     return text, look
 
 
-def _keys(look: "Look") -> list[str]:
-    shown = _show(list(look.positive) if isinstance(look.positive, tuple) else look.positive)
+def _keys(look: "FileSummary") -> list[str]:
+    shown = f"positive: {_show(list(look.positive) if isinstance(look.positive, tuple) else look.positive)}"
     why = "the label that is +1; the others are -1"
-    if len(look.labels) > 2 and not isinstance(look.positive, tuple):
-        why = "the most frequent label is +1, all others are -1: choose one"
+    if look.positive is None:
+        shown, why = "labels: all", "every label is a class; or positive: LABEL for one against the others"
+    elif len(look.labels) > 2 and not isinstance(look.positive, tuple):
+        why = "the most frequent label is +1, all others are -1: choose one; a stream has two classes"
     given = look.reading.plain()
     columns = given.pop("columns", [])[:-1]  # the last one leaves the others as they are
     lines = [f"{key}: {_show(value)}" for key, value in given.items()]
     comments = [COMMENTS[key] for key in given]
     place = 1 if "label" in given else 0
-    lines.insert(place, f"positive: {shown}")
+    lines.insert(place, shown)
     comments.insert(place, why)
     width = max(map(len, lines))
     lines = [f"{line:{width}}  # {comment}" for line, comment in zip(lines, comments, strict=True)]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS = {
     "first": {"m": "margin", "|x|²": "squared_norm", "loss": "loss", "shrink": "shrink", "tau": "tau"},
+    "compiled": {"m": "margin", "|x|²": "squared_norm"},
     "second": {"m": "margin", "v": "variance", "loss": "loss", "alpha": "alpha", "beta": "beta"},
 }
 #: Rounds by default: as many as fit a terminal.

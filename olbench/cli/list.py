@@ -37,7 +37,6 @@ def command() -> None:
 def describe_runs(paths: list[Path]) -> "Table":
     from olbench.analysis.results import load_results
     from olbench.report.model import Report
-    from olbench.report.standings import describe_leader
     from olbench.report.table import RIGHT, Column, Table, columns
 
     rows = []
@@ -46,7 +45,7 @@ def describe_runs(paths: list[Path]) -> "Table":
             results = load_results(path.parent)
             done = sum(each.done for each in results.entries)
             trials = f"{done:,} of {sum(each.planned for each in results.entries):,}"
-            facts = results.run.start[:16].replace("T", " "), trials, describe_leader(Report(results, None))
+            facts = results.run.start[:16].replace("T", " "), trials, Report(results, None).leader
         except UserError as error:
             facts = "", "", str(error)
         rows.append((path.parent.name, *facts))

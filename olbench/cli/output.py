@@ -57,9 +57,9 @@ def show_parts(*parts: "Part") -> None:
 
 
 def render(document: "Document", form: str, output: Path | None) -> str:
-    from olbench.report import outputs
+    from olbench.report import formats
 
-    return outputs.render(document, form, *find_screen(output))
+    return formats.render(document, form, *find_screen(output))
 
 
 def deliver(content: str, output: Path | None, what: str | None = "report") -> None:

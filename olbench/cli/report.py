@@ -12,7 +12,7 @@ from olbench.cli import flags
 from olbench.cli.flags import OUTPUT, PATH, TRUST, choice_flag, format_flag, names_flag, plugin_flag
 from olbench.cli.output import choose_run, deliver, render, render_parts, say, screen_size
 from olbench.errors import UserError, count
-from olbench.report.outputs import OUTPUTS
+from olbench.report.formats import OUTPUTS
 
 if TYPE_CHECKING:
     from olbench.report.model import Report
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Print every table, not just a summary of one screen.")
 @format_flag(*OUTPUTS, help="Write the full report in this format [default: text].", default=None)
 @OUTPUT
+@click.option("--table", metavar="NAME", help="Write only this table, such as ranking, results or within.")
 @names_flag("--measures", "measures to show; the first determines the ranking.")
 @names_flag("--algorithms", "ids, titles or labels: compare only these algorithms.")
 @names_flag("--datasets", "data sets: compare on these only.")
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 @plugin_flag("Python file with more tables.")
 @TRUST
 def command(
-    folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, measures: list[str],
-    algorithms: list[str], datasets: list[str], highlight: list[str],
+    folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, table: str | None,
+    measures: list[str], algorithms: list[str], datasets: list[str], highlight: list[str],
     figures: Path | None, bands: str, no_titles: bool, everything: bool, strict: Path | None,
     write_expected: Path | None, plugins: tuple[str, ...], trust_plugins: bool,
 ) -> None:  # fmt: skip
@@ -65,7 +66,7 @@ def command(
       olbench report scw --full
       olbench report results/scw --format html --output scw.html
       olbench report results/quick --measures balanced_accuracy,kappa
-      olbench report results/quick --format latex --output tables.tex
+      olbench report results/quick --format latex --table results --output table.tex
       olbench report scw --algorithms AROW,SCW-I,SCW-II --datasets splice,usps
       olbench report results/mine --highlight my-rule --figures figures
       olbench report results/before results/after
@@ -75,32 +76,32 @@ def command(
     from olbench.analysis.claims import expected_text
     from olbench.analysis.results import load_results, newest
     from olbench.records.container import is_bundle, trust
-    from olbench.records.shipped import is_shipped
+    from olbench.records.shipped import find_run, is_shipped
     from olbench.report.comparison import comparison_document
-    from olbench.report.document import report_document
+    from olbench.report.document import report_document, table_document
     from olbench.report.model import make_report, select_rows
 
     for path in plugins:
         load_plugin(path)
     for folder in folders if trust_plugins else ():
-        trust(folder)
+        trust(find_run(folder))
     names = {"measures": measures, "algorithms": algorithms, "datasets": datasets, "highlight": highlight}
     if len(folders) > 1:
-        if any(names.values()) or figures or everything or strict or write_expected:
+        if any(names.values()) or table or figures or everything or strict or write_expected:
             raise UserError(
                 "several folders are compared side by side; --measures, --algorithms, --datasets, "
-                "--highlight, --figures, --all, --strict and --write-expected take one folder"
+                "--highlight, --table, --figures, --all, --strict and --write-expected take one folder"
             )
         runs = [load_results(choose_run(folder)) for folder in folders]
         deliver(render(comparison_document(runs), form or "text", output), output)
         return
-    if everything and (output or form or full):
+    if everything and (output or form or full or table):
         raise UserError(
-            "--all writes every format to one folder; it does not go with --format, --output or --full"
+            "--all writes every format to one folder; leave out --format, --output, --full and --table"
         )
     folder = choose_run(folders[0]) if folders else newest(Path("results"))
     if everything and is_bundle(folder):
-        raise UserError(f"--all writes to DIR/report, and {folder} is a file; use --format and --output")
+        raise UserError(f"--all writes to DIR/report, and {folders[0]} is a file; use --format and --output")
     report = make_report(folder, measures)
     if (strict or write_expected) and (algorithms or datasets):
         raise UserError("expected verdicts are about the whole run; leave out --algorithms and --datasets")
@@ -115,8 +116,9 @@ def command(
         # The folder of a run that ships may be read-only, and is not the user's.
         own = Path(f"{report.results.name}-report") if is_shipped(folder) else folder / "report"
         write_all(report, own, not no_titles)
-    elif full or form or output:
-        deliver(render(report_document(report), form or "text", output), output)
+    elif full or form or output or table:
+        document = table_document(report, table) if table else report_document(report)
+        deliver(render(document, form or "text", output), output)
     else:
         flags = [word for name, own in names.items() if own for word in (f"--{name}", ",".join(own))]
         again = shlex.join(["olbench", "report", str(folders[0] if folders else folder), *flags])

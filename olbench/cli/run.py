@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import DRY_RUN, FIRST_ALGORITHMS, OUT, choice_flag, experiment, own_data, plugin_flag
+from olbench import FIRST_ALGORITHMS
+from olbench.cli.flags import DRY_RUN, OUT, choice_flag, experiment, own_data, plugin_flag
 from olbench.cli.output import exit_code, ignore_closed_output, program, say, say_skipped, show_parts
 from olbench.errors import UserError, count, escape_controls, suggest
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from olbench import api
+    from olbench.data.source import Source
     from olbench.engine.executors.local import Executor
     from olbench.protocols.specs import Experiment
 
@@ -93,9 +95,9 @@ def command(
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
     from olbench import api
-    from olbench.data.readers.compressed import STDIN, base_name, show_path
-    from olbench.engine.activity import show_activity
+    from olbench.data.compressed import STDIN, base_name, show_path
     from olbench.engine.executors import open_executor
+    from olbench.engine.progress import show_progress
     from olbench.memory import limit_memory, parse_size
 
     if cluster and timing == "exclusive":
@@ -110,8 +112,8 @@ def command(
         raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
     if stream and is_config(what):
         raise UserError(CONFIG_HAS_KEYS)
-    with show_activity(quiet) as activity:
-        activity.say(f"reading {show_path(what)}")
+    with show_progress(quiet) as progress:
+        progress.say(f"reading {show_path(what)}")
         config = read(what, algorithms, covariance, positive, overrides, plugins, given)
     with limit_memory(parse_size(memory) if memory else None):
         # A data file keeps its extension: my.yaml is not my.libsvm.
@@ -119,16 +121,18 @@ def command(
         folder = out or Path("results") / name
         if not is_config(what):
             config = add_earlier(config, folder)
-        with show_activity(quiet) as activity:
+        with show_progress(quiet) as progress:
             # A cluster has its own memory.
             plan = api.plan(
                 config, jobs, skip_missing, limited=cluster is None, folder=folder, reuse=reuse,
-                say=activity.say,
+                say=progress.say,
             )  # fmt: skip
         # Say how the user's own data was read, and above all what became +1.
         for source in () if quiet else plan.sources:
             for step in source.prepared:
                 say(f"{source.name}: {step}", err=True)
+            if source.spec.path and not is_config(what):
+                say_first_look(source)
         if dry_run:
             from olbench.cli.plan import show_plan
 
@@ -177,6 +181,24 @@ def add_earlier(config: "Experiment", folder: Path) -> "Experiment":
     return replace(config, algorithms=(*missing, *config.algorithms), plugins=tuple(plugins))
 
 
+def say_first_look(source: "Source") -> None:
+    """Say what is odd about a user's file, and what a first look leaves out."""
+    from olbench.data.dataset import find_oddities
+    from olbench.errors import list_some
+
+    data, reading = source.open(), source.spec.reading
+    for what, names in find_oddities(data.X, data.y, data.about.features).items():
+        say(f"{source.name}: {what}: {list_some(names, 10)}", err=True)
+    if source.classes:
+        say(f"{source.name}: every label is a class (labels: all); --positive LABEL makes two", err=True)
+    left_out = ["untuned", *([] if reading.scale else ["unscaled"]), *([] if reading.bias else ["no bias"])]
+    file = Path(source.spec.path).name
+    say(
+        f"{source.name}: {', '.join(left_out)}; `olbench init {file}` writes a config with all three",
+        err=True,
+    )
+
+
 def is_config(what: str) -> bool:
     """Tell a config from a data set: by its extension, or because one of that name ships."""
     from olbench.records.shipped import configs
@@ -189,8 +211,10 @@ def read(
     overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
 ) -> "Experiment":  # fmt: skip
     from olbench.data.catalog import catalog
+    from olbench.data.compressed import STDIN, is_pipe, show_path
+    from olbench.data.labels import SeveralLabelsError, refuse_regression
     from olbench.data.load import keep_pipe
-    from olbench.data.readers.compressed import STDIN, is_pipe, show_path
+    from olbench.data.source import find_source
     from olbench.data.spec import Reading
     from olbench.protocols.reading import data_config, read_config
     from olbench.records.shipped import configs, find_config
@@ -213,7 +237,16 @@ def read(
     if is_pipe(what):
         path = str(keep_pipe(what, Reading(**reading)))
         what = Path(show_path(what)).name
-    return data_config(what, algorithms, positive, overrides, plugins, path, reading)
+    make = partial(data_config, what, algorithms, positive, overrides, plugins, path)
+    config = make(reading)
+    if positive or "protocol=stream" in overrides or not config.datasets[0].path:
+        return config
+    try:
+        find_source(config.datasets[0])
+    except SeveralLabelsError as error:  # each label is a class, then
+        refuse_regression(error.labels, what)
+        return make({**reading, "labels": "all"})
+    return config
 
 
 def carry_out(

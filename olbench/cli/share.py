@@ -83,20 +83,20 @@ def verify(
       olbench verify quick --trial 3f2a
     """
     from olbench import api
-    from olbench.engine.activity import show_activity
+    from olbench.engine.progress import show_progress
     from olbench.report.verification import make_statement
 
     if trials is not None and confidence is not None:
         raise UserError("--trials and --confidence both say how many trials run again; give one of them")
     if trial is not None and (trials or confidence or seed is not None or form == "json"):
         raise UserError("--trial can only be combined with --trust-plugins and --quiet")
-    with show_activity(quiet) as activity:
+    with show_progress(quiet) as progress:
         if trial is not None:
-            one = api.verify_trial(run, trial, trust_plugins=trust_plugins, say=activity.say)
+            one = api.verify_trial(run, trial, trust_plugins=trust_plugins, say=progress.say)
         else:
             shown = api.verify(
                 run, trials=trials, confidence=confidence, share=share, seed=seed,
-                trust_plugins=trust_plugins, jobs=jobs, say=activity.say,
+                trust_plugins=trust_plugins, jobs=jobs, say=progress.say,
             )  # fmt: skip
     if trial is not None:
         show_trial(one)

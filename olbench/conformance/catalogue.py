@@ -17,7 +17,7 @@ import numpy as np
 from olbench.algorithms.cw import precision_gain
 from olbench.algorithms.definition import Definition
 from olbench.algorithms.probing import interpret
-from olbench.conformance.replica import Exchange, Replica, RuleStep
+from olbench.conformance.replica import CompiledReplica, Exchange, Replica, RuleStep
 
 Kind = Literal["convention", "variant", "defect"]
 #: The algorithms whose constraint is on the deviation: their last constant is phi.
@@ -42,7 +42,10 @@ def find_deviations(definition: Definition, names: Collection[str] | None = None
     """Return the deviations that an algorithm can have, conventions first; by default with all parameters."""
     known = {parameter.name for parameter in definition.parameters} if names is None else names
     having = {definition.id, definition.order, *known}
-    return [each for each in CATALOGUE if not each.of or not having.isdisjoint(each.of.split())]
+    found = [each for each in CATALOGUE if not each.of or not having.isdisjoint(each.of.split())]
+    if definition.order == "compiled":
+        return [each for each in found if CompiledReplica.parts_used.issuperset(each.exchange)]
+    return found
 
 
 # The vocabulary of the table: exchanges that several rows have.

@@ -121,7 +121,10 @@ def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> 
                 "margin": {"seen": seen.margin, "expected": found.margin},
                 "prediction": {"seen": seen.prediction, "expected": found.prediction},
                 "variance": {"expected": found.variance},
-                "step": {"seen": step, "expected": found.step.alpha},
+                "step": {
+                    "seen": step,
+                    "expected": None if definition.order == "compiled" else found.step.alpha,
+                },
                 "weights": {"seen": seen.weights, "expected": found.weights},
                 "covariance": {"seen": seen.covariance, "expected": found.covariance},
             }

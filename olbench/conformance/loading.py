@@ -9,7 +9,7 @@ from typing import Any
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.objects import ObjectSubject, RuleSubject, list_arguments, make_subject
-from olbench.conformance.verdict import Conformance, judge, refuse_labelled
+from olbench.conformance.verdict import COMPARED, Conformance, judge
 from olbench.errors import UserError, describe_error, show_name, suggest
 from olbench.plugins import make_module
 
@@ -80,8 +80,7 @@ def judge_rule(definition: Definition, id: str) -> Conformance:
     target = get_definition(id)
     own, params = definition.resolve({}), target.resolve({})
     params |= {name: own[name] for name in own if name in params}
-    refuse_labelled(definition)
-    if definition.rule is not None and definition.order in ("first", "second"):
+    if definition.rule is not None and definition.order in COMPARED:
         return judge(RuleSubject(definition, own), target, params)
     if definition.order == "object" and definition.factory is not None:
         factory: Any = definition.factory

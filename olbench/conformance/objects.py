@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.replica import Replica
+from olbench.conformance.replica import make_replica
 from olbench.conformance.subjects import Recording, Sighting, Subject
 from olbench.errors import UserError, count, show_name
 from olbench.learners.examples import Floats
@@ -205,16 +205,15 @@ def _place(template: Any, mu: Floats, sigma: Floats) -> Any:
 
 
 class RuleSubject(Subject):
-    """A rule of one's own, of first or second order, run in plain NumPy."""
-
-    can_start = True
+    """A rule or a compiled learner of one's own, run in plain NumPy."""
 
     def __init__(self, definition: Definition, params: Mapping[str, Value]):
         super().__init__(definition.id)
+        self.can_start = definition.order != "compiled"
         self.definition, self.params = definition, params
 
     def watch(self, recording: Recording) -> None:
-        for each in Replica(self.definition, self.params).meet(recording.input):
+        for each in make_replica(self.definition, self.params).meet(recording.input):
             seen = Sighting(each.prediction, each.margin, each.weights, each.covariance)
             recording.sightings.append(seen)
 

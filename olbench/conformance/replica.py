@@ -5,6 +5,7 @@ small function by name, and a catalogue entry exchanges parts: that is how a con
 """
 
 import math
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.algorithms.compiled import CompiledDefinition
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.probing import interpret
 from olbench.conformance.inputs import Input
@@ -151,3 +153,33 @@ class Replica:
         self.before = self.mu
         self.shown = self.parts["expose"](self)
         return ReplicaRound(shown, v, step, self.shown, self.mu, f, self.sigma if second else None)
+
+
+class CompiledReplica(Replica):
+    """A compiled learner in plain Python; only its rows, labels and parameters can be exchanged."""
+
+    #: The parts that an exchange can replace.
+    parts_used = frozenset({"params", "row", "label", "visit"})
+    arrays: Any = None
+
+    def learn_once(self, x: Floats, y: float) -> ReplicaRound:
+        definition = self.definition
+        assert isinstance(definition, CompiledDefinition)
+        if self.arrays is None:
+            made = definition.make_arrays(x.size)
+            self.arrays = namedtuple("Arrays", made)(**made)
+            self.p = definition.rule_constants(self.params)
+        score, columns = interpret(definition.score), np.flatnonzero(x).astype(np.uint32)
+        margin = float(score(self.arrays, columns, x[columns], self.t, self.p))
+        found = self.rule(self.arrays, columns, x[columns], y, self.t, self.p)
+        places = np.arange(x.size, dtype=np.uint32)[:, None]
+        self.mu = np.array([score(self.arrays, j, np.ones(1), self.t + 1, self.p) for j in places])
+        step = RuleStep(float(found), math.nan)
+        return ReplicaRound(margin, float(x @ x), step, self.mu, self.mu, margin, None)
+
+
+def make_replica(
+    definition: Definition, params: Mapping[str, Value], exchanges: Iterable[Exchange] = ()
+) -> Replica:
+    kind = CompiledReplica if definition.order == "compiled" else Replica
+    return kind(definition, params, exchanges)

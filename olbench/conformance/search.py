@@ -11,7 +11,7 @@ from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.catalogue import Deviation, Kind, find_deviations
 from olbench.conformance.comparison import Agreement, Divergence, compare, tolerance_of
-from olbench.conformance.replica import Exchange, Replica
+from olbench.conformance.replica import Exchange, Replica, make_replica
 from olbench.conformance.subjects import Recording, Recordings
 from olbench.errors import UserError
 
@@ -26,7 +26,7 @@ class Candidate:
 
     def make(self, exchanges: Sequence[Exchange] = ()) -> Replica:
         known = [each.exchange for each in self.deviations]
-        return Replica(self.definition, self.params, (*known, *exchanges))
+        return make_replica(self.definition, self.params, (*known, *exchanges))
 
     def compare(self, recordings: Recordings) -> Agreement:
         try:
@@ -51,7 +51,8 @@ class Candidate:
 def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]:
     found = []
     for other in definitions():
-        if other.order not in ("first", "second") or other.rule is None:
+        # Few implementations of a rule are another family's learner, and these take long in plain Python.
+        if other.order not in ("first", "second", target.order) or other.rule is None:
             continue
         if other is target or other.is_own or other.only_native:
             continue

@@ -21,6 +21,8 @@ from olbench.conformance.search import Candidate, find_alternatives, find_order,
 from olbench.conformance.subjects import SINGLE, Recording, Recordings, Subject, set_unit
 from olbench.errors import UserError, suggest
 
+#: The orders of algorithms that have a replica.
+COMPARED = ("first", "second", "compiled")
 VerdictKind = Literal["conforms", "convention", "variant", "defect", "differs", "failed"]
 
 
@@ -115,14 +117,15 @@ def judge(
     data: Iterable[Input] = (),
     allow: Iterable[str] = (),
 ) -> Conformance:
-    if definition.rule is None or definition.order not in ("first", "second"):
+    if definition.rule is None or definition.order not in COMPARED:
         raise UserError(f"{definition.id} has no rule of first or second order that could be compared")
-    refuse_labelled(definition)
     ids, allowed = [each.id for each in CATALOGUE], tuple(allow)
     for name in allowed:
         if name not in ids:
             raise UserError(f"there is no convention '{name}'{suggest(name, ids)} in the catalogue")
-    target, inputs = Candidate(definition, dict(params)), [*design_inputs(), *design_steps(), *data]
+    # The state of a compiled learner is more than weights and a covariance that could be given.
+    steps = [] if definition.order == "compiled" else design_steps()
+    target, inputs = Candidate(definition, dict(params)), [*design_inputs(), *steps, *data]
     verdict = _judge(subject, target, inputs)
     if verdict.outcome != "conforms" and isinstance(subject, ObjectSubject) and subject.style == "one":
         # A learn_one that multiplies by its label wants -1 and +1; River's gets False and True.
@@ -131,15 +134,6 @@ def judge(
         if again.outcome not in ("differs", "failed") and verdict.outcome != "convention":
             verdict = again
     return replace(verdict, allowed=allowed)
-
-
-def refuse_labelled(definition: Definition) -> None:
-    """Refuse a rule that is more than a function of the margin and the variance."""
-    if definition.sees_label:
-        raise UserError(
-            f"{definition.id} sees the label and may keep numbers of its own; only rules that go by the "
-            "margin and the variance alone can be compared"
-        )
 
 
 def _judge(subject: Subject, target: Candidate, inputs: Sequence[Input]) -> Conformance:

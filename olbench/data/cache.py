@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.dataset import UNKNOWN, About, Dataset
-from olbench.data.readers.rows import assemble
+from olbench.data.dataset import UNKNOWN, About, Dataset, assemble
 from olbench.errors import UserError
 from olbench.files import cache_folder, write_text
 
@@ -119,6 +118,8 @@ class Draft:
         self._open: dict[str, GrowingArray] = {}
 
     def start(self, name: str, kind: Any, columns: int | None = None) -> GrowingArray:
+        if name in self._open:
+            self._open[name].abandon()
         self._open[name] = GrowingArray(self.folder / f"{name}.npy", kind, columns)
         return self._open[name]
 
@@ -133,16 +134,12 @@ class Draft:
             file.append(array[begin : begin + step])
         return self.finish(name)
 
-    def map(self, name: str, mode: Any = "r") -> Any:
-        return np.load(self.folder / f"{name}.npy", mmap_mode=mode, allow_pickle=False)
+    def map(self, name: str) -> Any:
+        return np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
 
     def drop(self, name: str) -> None:
         del self.arrays[name]
         (self.folder / f"{name}.npy").unlink()
-
-    def rename(self, name: str, new: str) -> None:
-        (self.folder / f"{name}.npy").rename(self.folder / f"{new}.npy")
-        self.arrays[new] = self.arrays.pop(name)
 
     def install(self, key: str, data: Dataset) -> None:
         shape = [int(length) for length in data.X.shape]

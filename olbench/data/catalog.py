@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from olbench import structs
-from olbench.data.readers.registry import FORMATS
+from olbench.data.formats import FORMATS
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, count, expand_home, suggest
 from olbench.plugins import Registry, folder_of

@@ -1,16 +1,23 @@
-"""A data set in memory or mapped from the cache: its examples, and what is known of them."""
+"""A data set in memory or mapped from the cache: its examples, their storage, and what is known of them."""
 
 import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from olbench.learners.examples import Examples, Floats, as_examples
+from olbench.learners.examples import Examples, Floats, Ints, as_examples
 
 #: Values that are hashed at once, which bounds the memory; the result does not depend on it.
 VALUES_AT_ONCE = 1 << 20
+#: In fewer rows all cells of a column may differ by chance; of more values, no column is odd.
+FEW_ROWS, MOST_VALUES = 20, 1 << 26
+CONSTANT, ID, LEAK = "constant", "different in every row, as an id", "gives the label away"
+#: Bytes of dense rows that are compared at once.
+BLOCK = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -131,3 +138,129 @@ def _nonzeros(X: Any, begin: int, end: int) -> tuple[Any, Any, Any]:
         X.indices[span].astype("<i4", copy=False),
         X.data[span].astype("<f8", copy=False),
     )
+
+
+def dense_is_smaller(n: int, d: int, entries: int) -> bool:
+    return 8 * n * d <= 12 * entries + 4 * (n + 1)
+
+
+def narrow(indptr: Ints) -> Any:
+    return indptr.astype(np.int32) if indptr[-1] < np.iinfo(np.int32).max else indptr
+
+
+def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
+    """Wrap sorted, duplicate-free arrays as a CSR matrix, without a copy or a check."""
+    if indptr.dtype == indices.dtype:
+        matrix = sp.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, d), copy=False)
+    else:
+        # With more entries than fit in 32 bits, SciPy would copy all indices to 64 bits.
+        matrix = sp.csr_matrix((indptr.size - 1, d))
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def assemble(arrays: Mapping[str, Any], d: int) -> Any:
+    return arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
+
+
+def choose_storage(X: Any) -> Any:
+    """Return examples as a C array, which may be X itself, or a CSR matrix, whichever is smaller."""
+    n, d = X.shape
+    entries = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+    if dense_is_smaller(n, d, int(entries)):
+        dense: Floats = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        # Adding zero turns -0.0 into 0.0, because sparse storage cannot tell them apart.
+        dense += 0.0
+        return dense
+    if not sp.issparse(X):
+        rows, columns = np.nonzero(X)
+        indptr = np.searchsorted(rows, np.arange(n + 1))
+        return csr(X[rows, columns], columns.astype(np.int32), narrow(indptr), d)
+    sparse = sp.csr_matrix(X, dtype=np.float64)
+    sparse.eliminate_zeros()
+    sparse.sum_duplicates()
+    return sparse
+
+
+def join_blocks(blocks: Iterable[tuple[Any, Floats]]) -> tuple[Any, Floats]:
+    """Return sparse blocks as one matrix; a later block may have more columns than those before."""
+    parts, labels = zip(*blocks, strict=True)
+    for part in parts:
+        part.resize(part.shape[0], parts[-1].shape[1])
+    return sp.vstack(parts, format="csr"), np.concatenate(labels)
+
+
+def duplicate_groups(X: Any) -> Ints:
+    """Return for each row of X the number of the first row with the same features, whatever the storage.
+
+    Rows are compared by 128-bit digests of their features.
+
+    >>> duplicate_groups(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 0.0], [1.0, 0.0]])).tolist()
+    [0, 1, 0, 0]
+    """
+    firsts: dict[bytes, int] = {}
+    digests = _digest_dense(X) if isinstance(X, np.ndarray) else _digest_sparse(X)
+    rows = (firsts.setdefault(digest, row) for row, digest in enumerate(digests))
+    return np.fromiter(rows, dtype=np.int64, count=X.shape[0])
+
+
+def first_rows(X: Any) -> Ints:
+    return np.flatnonzero(duplicate_groups(X) == np.arange(X.shape[0]))
+
+
+def _digest_dense(X: Any) -> Iterator[bytes]:
+    step = max(1, BLOCK // max(1, 8 * X.shape[1]))
+    for begin in range(0, X.shape[0], step):
+        # Adding zero turns -0.0 into 0.0, which has other bits but is the same feature.
+        block = np.ascontiguousarray(X[begin : begin + step], dtype=np.float64) + 0.0
+        yield from (hashlib.blake2b(row, digest_size=16).digest() for row in block)
+
+
+def _digest_sparse(X: Any) -> Iterator[bytes]:
+    rows = X.tocsr()
+    if not rows.has_canonical_format or np.count_nonzero(rows.data) < rows.data.size:
+        rows = rows.copy()
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+    columns: Any = np.ascontiguousarray(rows.indices, dtype=np.int64).view(np.uint8)
+    values: Any = np.ascontiguousarray(rows.data, dtype=np.float64).view(np.uint8)
+    begin = 0
+    for end in (8 * rows.indptr[1:].astype(np.int64)).tolist():
+        digest = hashlib.blake2b(columns[begin:end], digest_size=16)
+        digest.update(values[begin:end])
+        yield digest.digest()
+        begin = end
+
+
+def find_oddities(X: Any, y: Any, names: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Return the features that are constant, that number the rows, and that give labels away.
+
+    >>> X = np.column_stack([np.ones(30), np.arange(30.0), np.arange(30) % 2, np.sin(np.arange(30.0))])
+    >>> find_oddities(X, np.where(np.arange(30) % 2, 1.0, -1.0), "abcd")
+    {'constant': ['a'], 'different in every row, as an id': ['b'], 'gives the label away': ['c']}
+    """
+    if X.shape[0] * X.shape[1] > MOST_VALUES or X.shape[0] < FEW_ROWS:
+        return {}
+    X = X.toarray() if sp.issparse(X) else X
+    low, high = X.min(axis=0), X.max(axis=0)
+    may_count = (np.floor(low) == low) & (high - low >= len(X) - 1)
+    classes = [X[y == label] for label in np.unique(y)]
+    constant_in_classes = [(rows == rows[0]).all(axis=0) for rows in classes]
+    found: dict[str, Any] = {
+        CONSTANT: np.flatnonzero((low == high) & (low != 0)),
+        ID: [k for k in np.flatnonzero(may_count) if _counts(X[:, k])],
+        LEAK: np.flatnonzero((low < high) & np.all(constant_in_classes, axis=0)),
+    }
+    return {
+        what: [names[k] if len(names) else f"feature {k + 1}" for k in columns]
+        for what, columns in found.items()
+        if len(columns)
+    }
+
+
+def _counts(column: Floats) -> bool:
+    """Return whether whole numbers rise or fall from row to row, or are nearly all of a range."""
+    steps, span = np.diff(column), column.max() - column.min()
+    is_ordered = (steps > 0).all() or (steps < 0).all() or span < 2 * len(column)
+    return bool(is_ordered and (column == np.floor(column)).all() and len(np.unique(column)) == len(column))

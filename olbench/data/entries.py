@@ -1,6 +1,6 @@
 """The examples of a catalogue entry or a user's file: from the cache or from files, checked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +8,22 @@ import numpy as np
 
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry
-from olbench.data.dataset import UNKNOWN, About, Dataset, about_indices
-from olbench.data.prepare.encode import encode
-from olbench.data.prepare.labels import as_targets
-from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
-from olbench.data.prepare.scaling import scale_as_read
-from olbench.data.readers.registry import Format, find_format
-from olbench.data.readers.rows import choose_storage
+from olbench.data.dataset import (
+    UNKNOWN,
+    About,
+    Dataset,
+    about_indices,
+    choose_storage,
+    csr,
+    join_blocks,
+    narrow,
+)
+from olbench.data.formats import Format, find_format
+from olbench.data.labels import as_targets
+from olbench.data.scale import ROW_STEPS, STEPS, WIDENING_STEPS, scale_as_read
 from olbench.data.spec import USUAL, DatasetSpec, Reading
 from olbench.errors import UserError, count
+from olbench.learners.examples import Floats
 from olbench.memory import memory_limit, show_size
 
 #: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
@@ -54,7 +61,7 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
     """Errors name `where`, by default the entry."""
     where = where or entry.name
     if entry.is_own and entry.format != "libsvm":
-        from olbench.data.readers.frames import prepare_content
+        from olbench.data.prepare import prepare_content
 
         labels = "all" if entry.multiclass else ""
         spec = DatasetSpec(entry.name, "", entry.positive, entry.negative, labels, entry.reading)
@@ -82,21 +89,18 @@ def _read_targets(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Tar
 
 
 def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Targets:
-    rows, d = find_format(entry.format).read(*paths, entry)
-    labels = rows.labels[: rows.n]
+    X, labels, last_file, first = find_format(entry.format).read(*paths, entry)
     y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
-    boundary = int(np.count_nonzero(mask[: rows.starts[-1]]))
-    rows.keep(mask)
     # A file need not mention its last features; the catalogue has their number, unless a step changes it.
-    declared = 0 if WIDENING_STEPS.intersection(entry.preprocess) else entry.features
-    return rows.matrix(max(d, declared)), y, boundary, about_indices(rows.first, entry.is_own)
+    if not WIDENING_STEPS.intersection(entry.preprocess):
+        X.resize(X.shape[0], max(X.shape[1], entry.features))
+    boundary = int(np.count_nonzero(mask[:last_file]))
+    return choose_storage(X if mask.all() else X[mask]), y, boundary, about_indices(first, entry.is_own)
 
 
 def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, int]:
     format = find_format(entry.format)
     if format.comes_in_blocks:
-        from olbench.data.readers.rows import join_blocks
-
         return *join_blocks(format.read(*paths, entry)), entry.rows - entry.test_rows
     if not format.files:
         return *format.read(entry), entry.rows - entry.test_rows
@@ -114,27 +118,43 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, i
 def _as_pair(content: Any, entry: CatalogEntry) -> tuple[Any, Any]:
     if isinstance(content, tuple):
         return content
-    from olbench.data.readers.frames import as_table
+    from olbench.data.prepare import encode
+    from olbench.data.tables import as_table
 
     return encode(as_table(content, entry.name), Reading(label=entry.label_column))[:2]
 
 
 def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset | None:
     """Write LIBSVM files or blocks of rows to the cache one by one; None if it cannot be written."""
-    from olbench.data.readers.convert import convert_blocks, convert_libsvm
+    from olbench.data.libsvm import convert_libsvm
 
     try:
         with cache.open_draft() as draft:
             if entry.format == "libsvm":
                 data = convert_libsvm(entry, paths, where or entry.name, draft)
             else:
-                data = convert_blocks(entry, find_format(entry.format).read(*paths, entry), draft)
+                data = _convert_blocks(entry, find_format(entry.format).read(*paths, entry), draft)
             draft.install(key, _check(entry, paths, data))
     except cache.UnwritableError as error:
         _refuse_large_files(paths, error)
         cache.warn_unwritable(error)
         return None
     return cache.load(key, entry.name)
+
+
+def _convert_blocks(entry: CatalogEntry, blocks: Iterable[tuple[Any, Floats]], draft: cache.Draft) -> Dataset:
+    kinds = {"indices": np.int32, "data": np.float64, "y": np.float64}
+    files = {name: draft.start(name, kind) for name, kind in kinds.items()}
+    ends, features = [np.zeros(1, np.int64)], 0
+    for X, labels in blocks:
+        ends.append(X.indptr[1:].astype(np.int64) + files["data"].length)
+        for name, part in (("indices", X.indices), ("data", X.data), ("y", labels)):
+            files[name].append(part)
+        features = X.shape[1]
+    indptr = draft.add("indptr", narrow(np.concatenate(ends)))
+    indices, data, y = (draft.finish(name) for name in files)
+    test_from = entry.rows - entry.test_rows if entry.split else None
+    return Dataset.make(entry.name, csr(data, indices, indptr, features), y, test_from)
 
 
 def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> None:

@@ -17,7 +17,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from olbench.data.readers.compressed import SUFFIXES, base_name, open_content
+from olbench.data.compressed import SUFFIXES, base_name, open_content
 from olbench.errors import UserError, expand_home
 from olbench.files import cache_folder
 

@@ -1,4 +1,4 @@
-"""Loading a data set by name or path, or from a frame."""
+"""Loading a data set by name or path, from a frame, or as an entry of `datasets` in a config says."""
 
 import hashlib
 from dataclasses import replace
@@ -9,25 +9,51 @@ from typing import Any
 import numpy as np
 
 from olbench.data import cache
-from olbench.data.catalog import CatalogEntry, find, resolve
-from olbench.data.dataset import Dataset
-from olbench.data.entries import load_entry, read_examples
-from olbench.data.fetch import fetch, fetch_command, local_files
-from olbench.data.prepare.labels import Labels, label_text, read_label
-from olbench.data.readers.compressed import (
+from olbench.data.catalog import CatalogEntry, catalog, find, resolve
+from olbench.data.compressed import (
     LONGEST_LINE,
+    STDIN,
     base_name,
     is_pipe,
     piped_folder,
     read_pieces,
     show_path,
 )
-from olbench.data.readers.registry import find_format
-from olbench.data.readers.tables import TABLE_KEYS, format_of, plain_name, refuse_reading
-from olbench.data.readers.tables.csv import is_table_line
-from olbench.data.spec import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading, read_columns
-from olbench.errors import UserError
-from olbench.structs import from_plain
+from olbench.data.dataset import Dataset
+from olbench.data.entries import load_entry, read_examples
+from olbench.data.fetch import fetch, fetch_command, local_files
+from olbench.data.formats import find_format, find_suffixes
+from olbench.data.labels import Labels, label_text, read_label
+from olbench.data.spec import (
+    CATEGORICAL,
+    MISSING,
+    SCALES,
+    USUAL,
+    DatasetSpec,
+    Reading,
+    is_table_line,
+    read_columns,
+    read_delimiter,
+)
+from olbench.errors import UserError, expand_home, is_file
+from olbench.structs import Node, from_plain, keys_of, place_errors, read_keys, select, text
+
+TABLE_KEYS = ("label", "time", "arrival", "columns", "delimiter", "missing", "categorical")
+_ARRAY = "pass (X, y) to load_dataset in Python, or write a CSV file"
+_FRAME = "read it with pandas, and pass the frame to load_dataset or write it with to_csv"
+FOREIGN = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm"), ("an Excel workbook", "save the sheet as CSV")),
+    ".ods": ("a spreadsheet", "save the sheet as CSV"),
+    ".npy": ("a NumPy array", _ARRAY),
+    ".npz": ("an archive of NumPy arrays", _ARRAY),
+    ".arff": ("an ARFF file", "open it with scipy.io.arff.loadarff, and write a CSV file"),
+    ".mat": ("a MATLAB file", f"open it with scipy.io.loadmat and {_ARRAY}"),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), ("a pickle, which can run code", "write a CSV file")),
+    **dict.fromkeys((".feather", ".arrow"), ("an Arrow file", _FRAME)),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("a JSON file", _FRAME)),
+    **dict.fromkeys((".h5", ".hdf5"), ("an HDF5 file", _FRAME)),
+}
+READING_KEYS = keys_of(Reading, "fitted")
 
 
 def load_dataset(
@@ -97,7 +123,7 @@ def load_dataset(
         reading=reading,
     )
     if not isinstance(data, str | Path):
-        from olbench.data.readers.frames import read_frame
+        from olbench.data.prepare import read_frame
 
         return read_frame(data, spec)
     found = _load(data, spec, download, mirror)
@@ -223,3 +249,94 @@ def keep_pipe(path: str | Path, reading: Reading) -> Path:
             f"{show_path(path)} can be read only once, and the cache in {piped_folder()} cannot be written "
             f"({error}); set OLBENCH_CACHE to a writable folder with free space"
         ) from None
+
+
+def format_of(name: str) -> str:
+    """Files of another kind are refused; the end that says how it is compressed does not count."""
+    suffix = Path(name).suffix.lower()
+    if suffix in FOREIGN and suffix not in find_suffixes():
+        what, remedy = FOREIGN[suffix]
+        raise UserError(f"{name} is {what}, and is not read; {remedy}")
+    return find_suffixes().get(suffix, "libsvm")
+
+
+def plain_name(name: str) -> str:
+    return Path(name).stem if Path(name).suffix.lower() in find_suffixes() else name
+
+
+def refuse_reading(reading: Reading, format: str, where: str) -> None:
+    columns = ("time", "arrival", "columns")
+    given = [key for key in TABLE_KEYS if getattr(reading, key) not in ("", ())]
+    if given and format == "libsvm":
+        key = given[0]
+        why = f"and {key} names a column of a table" if key in columns else f"where --{key} does not apply"
+        raise UserError(
+            f"{where} is read as a LIBSVM file, {why}; a table's name ends in "
+            f"{', '.join(find_suffixes())}: rename the file if it is one"
+        )
+    if format != "csv" and reading.delimiter:
+        raise UserError(f"{where} is not a file of separated values, so leave out --delimiter")
+
+
+def read_dataset(node: Node, folder: Path) -> DatasetSpec:
+    if not isinstance(node.value, dict):
+        return find_dataset(text(node, "a data set"), node, folder)
+    keys = [replace(key, default="") for key in (*keys_of(DatasetSpec), *READING_KEYS)]
+    given, places = read_keys(keys, node, "a data set"), node.value
+    if "path" in given:
+        spec = _find_file(given["path"], places["path"], folder)
+        name = given.get("name", spec.name)
+    elif "name" in given:
+        spec = find_dataset(given["name"], places["name"], folder)
+        name = spec.name
+    else:
+        raise node.fail("a data set needs the key 'name' or 'path'")
+    if "labels" in given and given.keys() & {"positive", "negative"}:
+        raise places["labels"].fail("positive and negative cannot be combined with labels: all")
+    for key in ("positive", "negative"):
+        if not spec.path and any(isinstance(label, str) for label in given.get(key, ())):
+            raise places[key].fail(f"{key} must be a label or a list of labels, not {places[key].shown()}")
+        if key in given:
+            with place_errors(places[key]):
+                given[key] = tuple(map(read_label, given[key]))
+    if "delimiter" in given:
+        with place_errors(places["delimiter"]):
+            given["delimiter"] = read_delimiter(given["delimiter"])
+    reading = select(READING_KEYS, given)
+    if reading and not spec.path:
+        key = next(iter(reading))
+        raise places[key].fail(
+            f"{name} is read as the catalogue says; {key} is for your own files, which have the key path"
+        )
+    labels = select(keys_of(DatasetSpec, "name", "path"), given)
+    return _with_usual_labels(DatasetSpec(name, spec.path, **labels, reading=Reading(**reading)))
+
+
+def find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
+    if name in catalog():
+        return DatasetSpec(name)
+    if name == STDIN:
+        raise node.fail(
+            "a config cannot read standard input, which passes only once; name a file, or use `olbench run -`"
+        )
+    with place_errors(node):
+        if not is_file(folder / expand_home(name)):
+            find(name)  # refuses every unknown name
+    return _find_file(name, node, folder)
+
+
+def _find_file(name: str, node: Node, folder: Path) -> DatasetSpec:
+    with place_errors(node):
+        path = folder / expand_home(name)
+    if not is_file(path):
+        raise node.fail(f"there is no file {path}")
+    return DatasetSpec(plain_name(base_name(path.name)), str(path.resolve()))
+
+
+def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
+    """Leave out labels that are the catalogue's own: the data set then keeps its name and its orders."""
+    if spec.path or spec.labels:
+        return spec
+    entry = catalog()[spec.name]
+    usual = (entry.positive, entry.negative) == (spec.positive, spec.negative)
+    return DatasetSpec(spec.name) if usual else spec

@@ -7,9 +7,9 @@ import numpy as np
 
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.dataset import Dataset
+from olbench.data.labels import Labels, number_text
 from olbench.data.load import load_dataset
 from olbench.data.names import MOST_FEATURES, Names, default_features, expand_names
-from olbench.data.prepare.labels import Labels, number_text
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, count
 
@@ -82,9 +82,9 @@ def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
 
 
 def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], dict[str, int]]:
-    from olbench.data.readers.libsvm import read_libsvm
+    from olbench.data.libsvm import read_libsvm
 
-    rows, _ = read_libsvm([path])
-    found = np.unique(rows.labels[: rows.n]).tolist()
+    _, labels, *_ = read_libsvm([path])
+    found = np.unique(labels).tolist()
     plus = [max(found)] if positive is None else np.atleast_1d(np.asarray(positive, dtype=np.float64))
     return default_features(d), {number_text(label): 1 if label in plus else -1 for label in found}

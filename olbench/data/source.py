@@ -1,4 +1,7 @@
-"""The data sets of a config: whether they are downloaded, and one shared copy of each while it is needed."""
+"""The data sets of a config: whether they are downloaded, and one shared copy of each while it is needed.
+
+One may travel to another machine, which keeps it in its cache under its fingerprint.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import vstack
 
-from olbench.data.cache import is_mapped
+from olbench.data import cache as disk
 from olbench.data.catalog import catalog
-from olbench.data.dataset import Dataset
-from olbench.data.fetch import fetch_command, is_present
+from olbench.data.dataset import Dataset, assemble, fingerprint
+from olbench.data.fetch import fetch, fetch_command, is_present, local_files, mirror_place
 from olbench.data.load import load_spec
-from olbench.data.prepare.scaling import describe_scaling
+from olbench.data.scale import describe_scaling
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.learners.examples import Ints, as_labels
@@ -110,7 +113,7 @@ class Source:
 
 def _measure(data: Dataset) -> tuple[int, int]:
     arrays = [np.asanyarray(array) for array in data.arrays.values()]
-    in_memory = [array for array in arrays if not is_mapped(array)]
+    in_memory = [array for array in arrays if not disk.is_mapped(array)]
     return sum(int(array.nbytes) for array in arrays), sum(int(array.nbytes) for array in in_memory)
 
 
@@ -158,3 +161,64 @@ def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:
 
 def make_source(name: str, X: Any, y: Any) -> Source:
     return Source(DatasetSpec(name), Dataset(name, X, y, ""), can_reload=False)
+
+
+class OtherDataError(UserError):
+    """Examples that are not those with the fingerprint that was asked for."""
+
+
+def pack(source: Source) -> Dataset:
+    data = source.open()
+    parts = replace(data, X=data.examples.matrix()).arrays
+    arrays = {name: np.asarray(part) for name, part in parts.items()}
+    X, y, arrivals = assemble(arrays, source.d), arrays["y"], arrays.get("arrivals")
+    return Dataset("", X, y, source.fingerprint, source.test_from, arrivals=arrivals)
+
+
+def receive(wanted: str, parcel: Dataset) -> Dataset:
+    received = fingerprint(parcel.X, parcel.y, parcel.arrivals)
+    if received != wanted:
+        raise OtherDataError(
+            f"the data arrived with the fingerprint {received}, and it was sent with {wanted}"
+        )
+    return disk.keep(f"parcel-{wanted}", parcel)
+
+
+def find_received(name: str, wanted: str) -> Dataset | None:
+    kept = disk.load(f"parcel-{wanted}", name)
+    return kept if kept is not None and kept.fingerprint == wanted else None
+
+
+def find_data(spec: DatasetSpec, name: str, wanted: str) -> Dataset | None:
+    """From the cache, the mirror or a path, never from upstream; other content under the name is refused."""
+    kept = find_received(name, wanted)
+    if kept is not None:
+        return kept
+    data = _load_near(spec)
+    if data is not None and data.fingerprint != wanted:
+        raise OtherDataError(
+            f"{spec.path or spec.name} has the fingerprint {data.fingerprint} there and {wanted} here"
+        )
+    return None if data is None else replace(data, name=name)
+
+
+def _load_near(spec: DatasetSpec) -> Dataset | None:
+    if spec.path:
+        if not Path(spec.path).is_file():
+            return None
+    elif spec.name not in catalog() or not _is_near(spec.name):
+        return None
+    return load_spec(spec)
+
+
+def _is_near(name: str) -> bool:
+    entry = catalog()[name]
+    if local_files(entry) is not None:
+        return True
+    if not isinstance(mirror_place(), str):
+        return False
+    try:
+        fetch(replace(entry, upstream=()))
+    except UserError:
+        return False
+    return True

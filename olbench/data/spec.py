@@ -1,5 +1,6 @@
 """An entry of `datasets` in a config: which data, and how its labels and columns are read and scaled."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,6 +18,10 @@ RUNNING = "running"
 ENCODINGS = ("number", "onehot", "ordinal", "date", "drop")
 DATE_PARTS = ("days", "month", "weekday", "hour")
 OTHERS = "*"
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|", "\\t": "\t"}
+#: The separators that are recognised.
+DETECTED = ",;\t"
+_PAIR = re.compile(r"(?:\d+|qid):[-+.\deE]+")
 
 
 def read_column(node: structs.Node, name: str) -> str | int:
@@ -151,6 +156,35 @@ structs.with_schema(
         ]
     },
 )
+
+
+def read_delimiter(text: str) -> str:
+    delimiter = DELIMITERS.get(text, text)
+    if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum() or not delimiter.isascii():
+        raise UserError(
+            f"the delimiter must be one character or one of {', '.join(list(DELIMITERS)[:5])}, not {text!r}"
+        )
+    return delimiter
+
+
+def detect_delimiter(line: str) -> str:
+    """Return the separator that occurs most often in a line outside quotes; the comma if none is ahead.
+
+    >>> detect_delimiter("size;colour;yes, or no"), detect_delimiter("1\\t2\\t3"), detect_delimiter("1,5;2")
+    (';', '\\t', ',')
+    """
+    outside = "".join(line.rstrip().split('"')[::2])
+    return max(DETECTED, key=outside.count)
+
+
+def is_table_line(line: bytes) -> bool:
+    """Return whether the first line of a text is one of separated values rather than LIBSVM text.
+
+    >>> [is_table_line(line) for line in (b"size,colour", b"1;2", b"1\\t3:0.5", b"+1")]
+    [True, True, False, False]
+    """
+    text = line.decode(errors="replace").strip()
+    return any(mark in text for mark in DETECTED) and not any(map(_PAIR.fullmatch, text.split()))
 
 
 def read_characters(node: structs.Node, name: str) -> str:

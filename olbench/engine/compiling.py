@@ -80,6 +80,8 @@ def _find_kernel(id: str, options: dict[str, object], d: int) -> Place | None:
     with suppress(Exception):
         learner = start(make_algorithm(id, **options), d)
         kernel = learner.kernel_state()[0] if isinstance(learner, KernelLearner) else None
+        if kernel and not kernel.is_ready and learner.algorithm.definition.order == "compiled":
+            return learner.algorithm.definition.module, id
         if kernel and not kernel.is_ready:
             return str(kernel.__module__), str(kernel.__name__)
     return None
@@ -117,6 +119,9 @@ def _compile(place: Place) -> Place:
     from olbench.kernels.trace import tracer
 
     module, name = place
+    if not module.startswith("olbench.kernels."):
+        start(make_algorithm(name), 1).warm_up()
+        return place
     tracer(getattr(import_module(module), name))
     return place
 

@@ -70,6 +70,8 @@ def make_bar() -> Any:
 
     class BarColumn(ProgressColumn):
         def render(self, task: Task) -> Any:
+            if task.total is None:
+                return Text("")
             return Bar(min(1.0, task.completed / task.total) if task.total else 0.0)
 
     return BarColumn()

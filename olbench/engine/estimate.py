@@ -1,10 +1,7 @@
-"""The time of a run: before it from a few rounds, during it from the finished trials."""
+"""What trials cost: roughly, to compare them with each other, and in seconds, from a few rounds."""
 
 import math
-import time
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,9 +10,8 @@ from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.source import Source
 from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import online_pass
-from olbench.protocols.definition import Cell, Kind
+from olbench.protocols.definition import Cell
 from olbench.records import seeds
-from olbench.records.trial import Record
 
 #: A round of a Python object takes as long as this many multiplications of a kernel.
 OBJECT_COST = 50_000
@@ -40,78 +36,10 @@ def guess_cost(source: Source, algorithm: str, options: Mapping[str, Any]) -> fl
     return rounds * d * (d if options.get("covariance") == "full" else 1)
 
 
-@dataclass
-class Share:
-    planned: int
-    #: In any unit, the same for all kinds.
-    cost: float
-    done: int = 0
-    timed: int = 0
-    seconds: float = 0.0
-
-
-class TimeLeft:
-    """Adds up the time left: each kind at its mean so far, or scaled by its guessed cost before the first.
-
-    The longest trials run first, so the number of trials left says little about the time left.
-    """
-
-    def __init__(self, shares: Mapping[Kind, Share], jobs: int):
-        self.shares, self.jobs = shares, jobs
-
-    def take(self, record: Record, reused: bool) -> None:
-        """Count a trial as done; its time counts only if it ran now and succeeded."""
-        share = self.shares[record["dataset"], record["algorithm"], str(dict(record["options"]))]
-        share.done += 1
-        if not reused and record["status"] == "ok":
-            share.timed += 1
-            share.seconds += record["seconds"]
-
-    @property
-    def done(self) -> float:
-        return sum(share.seconds for share in self.shares.values())
-
-    def seconds(self, elapsed: float, done: float) -> float:
-        """Return the seconds left, given that trials of `done` seconds in all ran in the last `elapsed`."""
-        # Early on, `done` may exceed what fits into `elapsed`; a job does one second of work per second.
-        pace = max(1 / self.jobs, elapsed / done if done > 0 else 0.0)
-        return pace * sum(
-            max(0, share.planned - share.done) * self._mean(share) for share in self.shares.values()
-        )
-
-    def _mean(self, share: Share) -> float:
-        if share.timed:
-            return share.seconds / share.timed
-        cost = sum(other.timed * other.cost for other in self.shares.values())
-        return share.cost * self.done / cost if cost else 0.0
-
-
-class RecentPast(deque[tuple[float, float]]):
-    """How much was done at which moments of the last seconds: a run gets faster or slower."""
-
-    def __init__(self, seconds: float):
-        super().__init__()
-        self.seconds = seconds
-
-    def note(self, done: float) -> None:
-        self.append((time.monotonic(), done))
-        while len(self) > 2 and self[-1][0] - self[1][0] > self.seconds:
-            self.popleft()
-
-
 def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def rate(trials: float) -> str:
-    """Return trials per second in the unit that suits them.
-
-    >>> rate(300.72), rate(0.25), rate(0.02)
-    ('300.7 trials/s', '0.2 trials/s', '1.2 trials/min')
-    """
-    return f"{trials:,.1f} trials/s" if trials >= 0.1 else f"{60 * trials:.1f} trials/min"
 
 
 def probe_seconds(cell: Cell) -> float:

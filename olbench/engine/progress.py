@@ -1,65 +1,118 @@
-"""Progress: bars on a terminal or in a notebook, otherwise a line every few seconds, or nothing."""
+"""What goes on, on standard error: drawn by rich on terminals and in notebooks, in lines elsewhere."""
 
+import importlib
 import math
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from contextlib import suppress
-from html import escape
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
 from typing import Any
 
+from olbench.data.compressed import listen_to_reading
 from olbench.engine.display import can_redraw, make_bar, wrap
-from olbench.engine.estimate import RecentPast, Share, TimeLeft, duration, rate
-from olbench.engine.notebook import Place, is_notebook
+from olbench.engine.estimate import duration
 from olbench.errors import count
 from olbench.protocols.definition import Kind
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Record
 
-#: The seconds that a pace is measured over: a run gets faster or slower as others use the machine.
-RECENT = 30.0
+ALL = "all"
+
+
+def is_notebook() -> bool:
+    find_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return hasattr(find_shell() if find_shell else None, "kernel")
+
+
+@contextmanager
+def show_progress(quiet: bool) -> Iterator["Progress"]:
+    kind = Progress if quiet else NotebookBars if is_notebook() else Bars if can_redraw() else Lines
+    progress = kind()
+    try:
+        with listen_to_reading(progress.follow_reading):
+            yield progress
+    finally:
+        progress.close()
 
 
 class Progress:
-    def __init__(self, quantity: Quantity | None = None) -> None:
-        self.quantity = quantity
-        self.done = Counter[str]()
+    """What is done, in words and in trials; bars and the time left go by the estimated cost of trials."""
+
+    def __init__(self) -> None:
+        self.words = self.share = ""
+        self.since = self.begin = time.monotonic()
+        self.quantity: Quantity | None = None
+        self.planned: dict[Kind, int] = {}
+        self.costs: Mapping[Kind, float] = {}
+        self.done = Counter[Kind]()
+        self.reused_cost = 0.0
         self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
-        self.fresh = 0
-        self.time_left = TimeLeft({}, 1)
-        #: When trials of this run ended, and the seconds of all trials by then; the recent past only.
-        self.past = RecentPast(RECENT)
 
-    def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
-        self.time_left = TimeLeft(shares, jobs)
+    def say(self, text: str) -> None:
+        """Show what goes on before a trial or between trials."""
+        if text.partition(":")[0] != self.words.partition(":")[0]:
+            self.since = time.monotonic()
+        self.words, self.share = text, ""
+        self.show()
 
-    def expect(self, planned: Mapping[Kind, int]) -> None:
-        for kind, trials in planned.items():
-            self.time_left.shares[kind].planned = trials
+    def follow_reading(self, position: int, size: int) -> None:
+        share = f"{position / size:.0%}" if size else f"{position / 1e6:,.0f} MB"
+        if share != self.share:
+            self.share = share
+            self.show()
 
-    @property
-    def totals(self) -> Counter[str]:
-        totals = Counter[str]()
-        for (dataset, *_), share in self.time_left.shares.items():
-            totals[dataset] += share.planned
-        return totals
+    def start(
+        self,
+        planned: dict[Kind, int],
+        costs: Mapping[Kind, float],
+        reused: Iterable[Record],
+        quantity: Quantity,
+    ) -> None:
+        """Show the trials of a run, given how many there are of each kind and what one costs, in any unit."""
+        self.planned, self.costs, self.quantity = planned, costs, quantity
+        for record in reused:
+            self._count(record)
+        _, self.reused_cost = self.sum_up(self.done)
+        self.since = self.begin = time.monotonic()
+        self.words = "running"
+        self.show()
 
-    def add(self, record: Record, reused: bool = False) -> None:
-        self.done[record["dataset"]] += 1
-        self.time_left.take(record, reused)
+    def expect(self, planned: dict[Kind, int]) -> None:
+        self.planned = planned
+
+    def add(self, record: Record) -> None:
+        self._count(record)
+        self.words = ""
+        self.show()
+
+    def _count(self, record: Record) -> None:
+        self.done[record["dataset"], record["algorithm"], str(dict(record["options"]))] += 1
         if self.quantity and record["status"] == "ok" and record["role"] == "report":
             # A config can list an algorithm several times; the entries differ in at least one of these.
             entry = record["algorithm"], str([record.get(name) for name in ("params", "options", "setting")])
             self.values[record["dataset"]][entry].append(self.quantity.of(record))
-        if not reused:
-            # What came before the first trial went into compilation and says nothing about the rest.
-            self.past.note(self.time_left.done)
-            self.fresh += 1
-            self.show(record["dataset"])
+
+    def sum_up(self, trials: Mapping[Kind, int], dataset: str = ALL) -> tuple[int, float]:
+        """Return how many of these trials are on a data set, and what they cost."""
+        own = {kind: n for kind, n in list(trials.items()) if dataset in (ALL, kind[0])}
+        return sum(own.values()), sum(n * self.costs[kind] for kind, n in own.items())
+
+    @property
+    def state(self) -> str:
+        """What goes on and for how long or, between trials, the time left."""
+        if self.words:
+            words = f"{self.words}, {self.share}" if self.share else self.words
+            return f"{words} ({duration(time.monotonic() - self.since)})"
+        (_, planned), (_, done) = self.sum_up(self.planned), self.sum_up(self.done)
+        if planned <= done or done <= self.reused_cost:
+            return "almost done"
+        pace = (time.monotonic() - self.begin) / (done - self.reused_cost)
+        return f"about {duration(pace * (planned - done))} left"
 
     def best(self, dataset: str) -> str:
-        means = [(sum(values) / len(values), id) for (id, _), values in self.values[dataset].items()]
+        means = [(sum(values) / len(values), id) for (id, _), values in list(self.values[dataset].items())]
         means = [each for each in means if not math.isnan(each[0])]
         if not means or self.quantity is None:
             return ""
@@ -67,32 +120,8 @@ class Progress:
         mean, id = min(means, key=lambda pair: float(quantity.loss(pair[0])))
         return f"best {id} {quantity.text(mean)}"
 
-    def describe(self, dataset: str) -> str:
-        best = self.best(dataset)
-        return f"{self.pace}; {dataset}: {best}" if best else self.pace
-
-    @property
-    def seconds_left(self) -> float:
-        begin, done = self.past[0] if self.past else (time.monotonic(), 0.0)
-        return self.time_left.seconds(time.monotonic() - begin, self.time_left.done - done)
-
-    @property
-    def pace(self) -> str:
-        """The rate and the time left, in words.
-
-        The longest trials run first, so the rate so far is no guide. The one shown is that of the trials
-        left, so that it agrees with the time left.
-        """
-        left, seconds = self.totals.total() - self.done.total(), self.seconds_left
-        if left <= 0 or seconds <= 0:
-            return "almost done" if left <= 0 else "time left unknown"
-        return f"{rate(left / seconds)}, about {duration(seconds)} left"
-
-    def show(self, dataset: str) -> None:
-        """Show that a trial of this data set has finished."""
-
-    def say(self, text: str) -> None:
-        """Show what goes on between trials."""
+    def show(self) -> None:
+        """Show that something has changed."""
 
     def warn(self, text: str) -> None:
         with suppress(OSError):  # nobody reads standard error: no reason to end the run
@@ -105,62 +134,68 @@ class Progress:
 class Lines(Progress):
     PAUSE = 5.0
 
-    def __init__(self, quantity: Quantity | None = None) -> None:
-        super().__init__(quantity)
-        self.last = time.monotonic()
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = ""
+        self._ended = Event()
+        self._thread = Thread(target=self._speak, daemon=True)
+        self._thread.start()
 
-    def show(self, dataset: str) -> None:
-        now = time.monotonic()
-        if now - self.last < self.PAUSE or self.fresh < 2:
+    def _speak(self) -> None:
+        while not self._ended.wait(self.PAUSE):
+            self.speak()
+
+    def speak(self) -> None:
+        (done, _), (planned, _) = self.sum_up(self.done), self.sum_up(self.planned)
+        counts = f"{done:,} of {count(planned, 'trial')}, " if planned else ""
+        if not (self.words or counts) or (not self.words and counts == self.last):
             return
-        self.last = now
-        done, total = self.done.total(), self.totals.total()
-        self._print(f"{done:,} of {count(total, 'trial')}, {self.describe(dataset)}")
+        self.last = counts
+        with suppress(OSError, ValueError):  # nobody reads standard error: no reason to end the run
+            print(f"{counts}{self.state}", file=sys.stderr, flush=True)
 
-    def say(self, text: str) -> None:
-        now = time.monotonic()
-        if now - self.last >= self.PAUSE:
-            self.last = now
-            self._print(text)
-
-    @staticmethod
-    def _print(line: str) -> None:
-        with suppress(OSError):  # nobody reads standard error: no reason to end the run
-            print(line, file=sys.stderr, flush=True)
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join()
 
 
 class Bars(Progress):
-    def __init__(self, quantity: Quantity | None = None) -> None:
-        super().__init__(quantity)
+    def __init__(self) -> None:
+        super().__init__()
         from rich.console import Console
-        from rich.progress import MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
+        from rich.progress import TextColumn
 
-        columns = (
-            TextColumn("{task.description}"), make_bar(), MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
-        )  # fmt: skip
-        self.bars = RichProgress(*columns, console=Console(stderr=True), transient=True)
         self.tasks: dict[str, Any] = {}
+        update = self.update
 
-    def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
-        super().start(shares, jobs)
-        for name, total in self.totals.items():
-            self.tasks[name] = self.bars.add_task(name, total=total, note="")
-        self.tasks[""] = self.bars.add_task("all", total=self.totals.total(), note="")
+        class Redrawn(RichProgress):
+            def get_renderables(self) -> Iterable[Any]:
+                update()
+                return super().get_renderables()
+
+        columns = (TextColumn("{task.description}"), make_bar(), TextColumn("{task.fields[note]}"))
+        self.bars = Redrawn(*columns, console=Console(stderr=True), transient=True)
+        self.tasks[ALL] = self.bars.add_task("", total=None, note="")
+
+    def start(self, planned: dict[Kind, int], *about: Any) -> None:
+        # The line for all of them comes last.
+        self.bars.remove_task(self.tasks.pop(ALL))
+        for name in (*dict.fromkeys(dataset for dataset, *_ in planned), ALL):
+            self.tasks[name] = self.bars.add_task(name, note="")
+        super().start(planned, *about)
+
+    def show(self) -> None:
         self.bars.start()
 
-    def expect(self, planned: Mapping[Kind, int]) -> None:
-        super().expect(planned)
-        for name, total in {**self.totals, "": self.totals.total()}.items():
-            self.bars.update(self.tasks[name], total=total)
-
-    def show(self, dataset: str) -> None:
-        self.bars.update(self.tasks[dataset], completed=self.done[dataset], note=self.best(dataset))
-        self.bars.update(self.tasks[""], completed=self.done.total(), note=self.pace)
-
-    def say(self, text: str) -> None:
-        self.bars.update(self.tasks[""], note=text)
+    def update(self) -> None:
+        for name, task in list(self.tasks.items()):
+            (done, cost), (planned, total) = self.sum_up(self.done, name), self.sum_up(self.planned, name)
+            note = self.state if name == ALL else self.best(name)
+            if planned:
+                self.bars.update(task, completed=cost, total=total, note=f"{done:,}/{planned:,} {note}")
+            else:
+                self.bars.update(task, note=note)
 
     def warn(self, text: str) -> None:
         self.bars.console.print(f"olbench: {text}", markup=False, highlight=False)
@@ -169,35 +204,24 @@ class Bars(Progress):
         self.bars.stop()
 
 
-class NotebookBar(Progress):
+class NotebookBars(Bars):
+    """The same bars below the cell of a notebook."""
+
     PAUSE = 0.2
+    handle: Any = None
+    drawn = -math.inf
 
-    def __init__(self, quantity: Quantity | None = None) -> None:
-        super().__init__(quantity)
-        self.place = Place()
-        self.last = 0.0
+    def show(self) -> None:
+        if time.monotonic() - self.drawn >= self.PAUSE:
+            self.drawn = time.monotonic()
+            self.draw()
 
-    def show(self, dataset: str) -> None:
-        self._draw(self.describe(dataset))
-
-    def say(self, text: str) -> None:
-        self._draw(text)
-
-    def _draw(self, note: str) -> None:
-        now = time.monotonic()
-        if now - self.last < self.PAUSE:
-            return
-        self.last = now
-        done, total = self.done.total(), self.totals.total()
-        bar = f'<progress value="{done}" max="{total}"></progress>'
-        self.place.write(f"{bar} {done:,} of {count(total, 'trial')}, {escape(note)}")
+    def draw(self) -> None:
+        if self.handle is None:
+            self.handle = importlib.import_module("IPython.display").display(self.bars, display_id=True)
+        else:
+            self.handle.update(self.bars)
 
     def close(self) -> None:
-        self.place.write(count(self.done.total(), "trial"))
-
-
-def make_progress(quiet: bool, quantity: Quantity) -> Progress:
-    if quiet:
-        return Progress(quantity)
-    kind = NotebookBar if is_notebook() else Bars if can_redraw() else Lines
-    return kind(quantity)
+        if self.handle is not None:
+            self.draw()

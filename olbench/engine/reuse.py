@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ from olbench.protocols.recorded import find_defect, read_run, refuse_record
 from olbench.records import ledger
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
-from olbench.records.compare import compare_records
-from olbench.records.container import name_of
+from olbench.records.compare import Recorded, compare_ledgers
 from olbench.records.run_file import RunFile
 from olbench.records.trial import Record, Trial
 
@@ -41,7 +41,7 @@ class OtherRun:
         about = ("versions", "commit", "dirty", "machine", "start", "end")
         said = {name: getattr(self.run, name) for name in about}
         digest = digest_records(self.records.values())
-        own = {"name": name_of(self.folder), "run": digest, "trials": len(self.records), **said}
+        own = {"name": self.folder.name, "run": digest, "trials": len(self.records), **said}
         return [own, *self.run.reused]
 
 
@@ -56,19 +56,16 @@ def open_runs(folders: Sequence[Path], own: Sequence[Path], protocol: Protocol) 
 
 
 def _find_conflicts(runs: Sequence[OtherRun], own: Sequence[Path], protocol: Protocol) -> Iterator[str]:
-    first: dict[str, tuple[Path, Record]] = {}
-    recorded = [(folder, ledger.current(folder)) for folder in own if runs]
-    for folder, records in (*recorded, *((run.folder, run.records) for run in runs)):
-        for key, record in records.items():
-            if record["status"] != "ok" or record["protocol"] != protocol.id:
-                continue
-            place, known = first.setdefault(key, (folder, record))
-            if place == folder:
-                continue
-            both = with_arrays(place, known), with_arrays(folder, record)
-            for each in compare_records(numbers_of(protocol), *both):
-                before, now = each.values
-                yield f"{each.place}: {each.name} is {before} in {place} and {now} in {folder}"
+    recorded = [Recorded(folder, ledger.current(folder)) for folder in own if runs]
+    recorded += [Recorded(run.folder, run.records) for run in runs]
+    same = [
+        Recorded(folder, {key: each for key, each in records.items() if each["protocol"] == protocol.id})
+        for folder, records in recorded
+    ]
+    for one, other in combinations(same, 2):
+        for each in compare_ledgers(numbers_of(protocol), one, other):
+            before, now = each.values
+            yield f"{each.place}: {each.name} is {before} in {one.folder} and {now} in {other.folder}"
 
 
 def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str, Record]:

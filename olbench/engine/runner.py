@@ -4,20 +4,21 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from olbench.algorithms import get_definition
-from olbench.engine.estimate import Share, guess_cost
-from olbench.engine.executors.local import Executor, LocalExecutor, attempt, warm_up
-from olbench.engine.progress import Progress, make_progress
+from olbench.engine.attempt import attempt
+from olbench.engine.estimate import guess_cost
+from olbench.engine.executors.local import Executor, LocalExecutor, warm_up
+from olbench.engine.progress import Progress, show_progress
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural
 from olbench.protocols.definition import Cell, Kind, Known, numbers_of
-from olbench.protocols.recorded import read_run
+from olbench.protocols.recorded import RecordedRun
 from olbench.protocols.specs import Experiment
 from olbench.records import provenance, run_file
 from olbench.records.arrays import with_arrays
@@ -35,11 +36,7 @@ def open_run(
 ) -> Iterator["Run"]:  # fmt: skip
     config = cells[0].config
     refuse_too_many(cells)
-    with (
-        open_ledger(folder) as ledger,
-        stop_on_interrupt() as stop,
-        closing(make_progress(quiet, cells[0].protocol.quantities[0])) as progress,
-    ):
+    with open_ledger(folder) as ledger, stop_on_interrupt() as stop, show_progress(quiet) as progress:
         own = executor or LocalExecutor(jobs, config.plugins, progress.say)
         yield Run(cells, ledger, own, stop, progress, timing, folder, reuse)
 
@@ -84,13 +81,13 @@ class Run:
             for other in reversed(self.reuse)
             for key in select_usable(other.records.values(), self.cells[0], other.folder)
         }
-        self.origins: dict[str, Mapping[str, Any]] = {}
-        #: The workers that died in this folder, in earlier runs and in this one; and how many are told.
-        self.earlier_deaths: tuple[str, ...] = ()
+        self.earlier = RunFile({})
         with suppress(UserError):
-            earlier = run_file.read(self.folder)
-            self.origins, self.earlier_deaths = {each["run"]: each for each in earlier.reused}, earlier.deaths
-        self.deaths, self.told = self.earlier_deaths, 0
+            self.earlier = run_file.read(self.folder)
+        self.origins = {each["run"]: each for each in self.earlier.reused}
+        #: The workers that died in this folder, in earlier runs and in this one; and how many are told.
+        self.deaths, self.told = self.earlier.deaths, 0
+        self.written: Mapping[str, Any] | None = None
 
     def copy_reused(self) -> None:
         """Copy the trials that can run now and that other runs have; run.json first says where from."""
@@ -143,25 +140,31 @@ class Run:
         )
 
     def write(self, end: str | None = None) -> None:
-        run_file.write(self.folder, self.describe(end).plain())
+        """Write run.json if that changes it: at the start, when a tuning has decided, and at the end."""
+        content = self.describe(end).plain()
+        if content != self.written:
+            run_file.write(self.folder, content)
+            self.written = content
 
     @property
     def is_described(self) -> bool:
-        try:
-            recorded = read_run(self.folder)
-        except UserError:
+        if not self.earlier.end or self.written is not None:
             return False
-        before, now = recorded.file.plain(), self.describe(None).plain()
+        before, now = self.earlier.plain(), self.describe(None).plain()
         for facts in (*before["data"].values(), *now["data"].values()):
             facts.pop("majority", None)  # older records lack it, and the fingerprint covers it
         same = all(before[name] == now[name] for name in ("data", "cells"))
-        return bool(before["end"]) and same and _plain(recorded.config) == now["config"]
+        with suppress(UserError):
+            return same and _plain(RecordedRun(self.folder, self.earlier).config) == now["config"]
+        return False
 
     def complete(self, record: bool = False) -> None:
         """Run the missing trials; then time the reported ones alone, if asked for.
 
-        With `record`, run.json is written before every wave: a tuning that has decided is in it.
+        With `record`, run.json says so before every wave: a tuning that has decided is in it.
         """
+        if record:
+            self.write()
         self.stop.or_none(self._start_progress)
         self._count(record)
         if self.timing == "exclusive":
@@ -191,10 +194,10 @@ class Run:
 
     def _tell_deaths(self) -> None:
         # An executor of the user's own need not count them.
-        found = list(getattr(self.executor, "deaths", ()))
-        for text in found[self.told :]:
+        found = list(getattr(self.executor, "deaths", ()))[self.told :]
+        for text in found:
             self.progress.warn(text)
-        self.told, self.deaths = len(found), (*self.earlier_deaths, *found)
+        self.told, self.deaths = self.told + len(found), (*self.deaths, *found)
 
     def _release(self, dataset: str, left: Counter[str]) -> None:
         """Close a source after its last trial; a tuning that has just decided may ask for more."""
@@ -211,17 +214,13 @@ class Run:
         return counts
 
     def _start_progress(self) -> None:
-        planned, shares = self._planned(), {}
-        for cell in self.cells:
-            cost = guess_cost(cell.source, cell.spec.id, cell.spec.options)
-            shares[cell.kind] = Share(planned[cell.kind], cost)
-        self.progress.start(shares, self.executor.jobs)
+        costs = {cell.kind: guess_cost(cell.source, cell.spec.id, cell.spec.options) for cell in self.cells}
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
-        for key in needed & self.known.keys():
-            self.progress.add(self.known[key], reused=True)
+        reused = [self.known[key] for key in needed & self.known.keys()]
+        self.progress.start(self._planned(), costs, reused, self.cells[0].protocol.quantities[0])
 
     def _keep(self, record: Record) -> None:
-        self.known[record["key"]] = kept = self.ledger.append(record)
+        self.known[record["key"]] = kept = self.ledger.append(self._confirm(record))
         self.fresh.append(kept)
         self.progress.add(record)
 
@@ -234,7 +233,7 @@ class Run:
                 record = attempt(trial, self.stop)
                 if record is None:
                     return
-                self._keep(self._time_exclusively(record))
+                self._keep({**record, "timing": "exclusive"})
 
     def _untimed(self) -> Iterator[Trial]:
         # Cells may share trials, which are timed once.
@@ -244,16 +243,20 @@ class Run:
             if record and record["status"] == "ok" and record["timing"] != "exclusive":
                 yield trial
 
-    def _time_exclusively(self, record: Record) -> Record:
-        """Mark a time as exclusive; if a count differs from the shared run, the trial fails."""
-        before = with_arrays(self.folder, self.known[record["key"]])
-        if record["status"] == "ok":
+    def _confirm(self, record: Record) -> Record:
+        """Return a record; a trial that ran before, not alone or with fewer measures, must count the same."""
+        before = self.ledger.records.get(record["key"])
+        if before and before["status"] == record["status"] == "ok":
             numbers = numbers_of(self.cells[0].protocol)
-            for changed in compare_records(numbers, before, without_series(record)):
+            pair = with_arrays(self.folder, before), without_series(record)
+            for changed in compare_records(numbers, *pair):
                 was, now = changed.values
-                error = f"measured alone, {changed.name} is {now}, not {was}"
-                return {**record, "status": "failed", "error": error, "timing": "exclusive"}
-        return {**record, "timing": "exclusive"}
+                return {
+                    **record,
+                    "status": "failed",
+                    "error": f"run again, {changed.name} is {now}, not {was}",
+                }
+        return record
 
 
 def _plain(config: Experiment) -> Any:

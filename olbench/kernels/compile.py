@@ -18,6 +18,7 @@ from numba import boolean, float64, int64, types, uint32, void
 
 from olbench.errors import UserError
 from olbench.kernels.helpers import Function, Helper
+from olbench.kernels.helpers import inlined as inlined
 from olbench.kernels.places import COMPILED_HERE, use_own_cache
 
 if numba.config.DISABLE_JIT:
@@ -45,8 +46,6 @@ ROWS = types.Tuple((READ_2D, READ_1D, READ_UINT32, READ_INT64, READ_1D, boolean)
 FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64, int64, int64, READ_1D)
 #: (m, v, mistake, t, p) -> (loss, alpha, c)
 SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64, READ_1D)
-#: (m, v, y, mistake, t, p, s) -> (loss, alpha, c, decay), of a rule that sees the label and keeps numbers s
-LABELLED_RULE = types.UniTuple(float64, 4)(float64, float64, float64, boolean, int64, READ_1D, WRITE_1D)
 #: (m, v, p) -> (loss, unit, A, b0, b1, K), the terms of the equation in olbench.kernels.exact
 EXACT_RULE = types.UniTuple(float64, 6)(float64, float64, READ_1D)
 #: (m, v_y, v_s, p) -> (alpha, c), the step over the covariances of two classes
@@ -55,15 +54,6 @@ PAIR_RULE = types.UniTuple(float64, 2)(float64, float64, float64, READ_1D)
 BASELINE_RULE = float64(int64, int64, float64, READ_1D)
 #: The rule of an algorithm by its order.
 RULES = {"first": FIRST_ORDER_RULE, "second": SECOND_ORDER_RULE, "baseline": BASELINE_RULE}
-
-
-def inlined(function: Function) -> Function:
-    """Compile a function that kernels call in every round; it may neither make nor return an array.
-
-    The caller holds a reference to every array, so none is counted here: counting would take longer than a
-    short round. The code becomes part of the caller, which keeps the fields of arrays in registers.
-    """
-    return cast(Function, Helper(function, forceinline=True, _nrt=False))
 
 
 class LazyKernel(Helper):

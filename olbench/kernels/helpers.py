@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
+from pkgutil import resolve_name
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -41,3 +42,39 @@ class Helper:
 
 def helper(function: Function) -> Function:
     return cast(Function, Helper(function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile a function that kernels call in every round; it may neither make nor return an array.
+
+    The caller holds a reference to every array, so none is counted here: counting would take longer than a
+    short round. The code becomes part of the caller, which keeps the fields of arrays in registers.
+    """
+    return cast(Function, Helper(function, forceinline=True, _nrt=False))
+
+
+class Deferred(Helper):
+    """A function whose compiled form is elsewhere: to import it takes no compiler.
+
+    The function itself is what it means in plain Python.
+    """
+
+    def __init__(self, function: Callable[..., Any], place: str):
+        super().__init__(function)
+        self.place = place
+
+    def __call__(self, *arguments: Any) -> Any:
+        return resolve_name(self.place)(*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return resolve_name(self.place)._numba_type_
+
+
+def deferred(place: str) -> Callable[[Function], Function]:
+    """Let compiled code call "module:name" instead of the decorated function."""
+
+    def decorate(function: Function) -> Function:
+        return cast(Function, Deferred(function, place))
+
+    return decorate

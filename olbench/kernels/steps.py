@@ -13,7 +13,6 @@ from numba import int64, types, void
 from olbench.kernels.compile import (
     EXACT_RULE,
     FIRST_ORDER_RULE,
-    LABELLED_RULE,
     READ_2D,
     ROWS,
     SECOND_ORDER_RULE,
@@ -55,9 +54,3 @@ def ask_exact(rule, m, v, p, rows, i, moments, answer):
     shares = np.empty(moments.shape[0])
     squares = measure_shares(moments, columns, at, values, o, n, v, shares)
     answer[1], answer[2] = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
-
-
-@question(LABELLED_RULE)
-def ask_labelled(rule, m, v, y, mistake, t, p, s, answer):
-    """Set the answer to loss, alpha, c and decay; the rule may change s."""
-    answer[0], answer[1], answer[2], answer[3] = rule(m, v, y, mistake, t, p, s)

@@ -15,8 +15,6 @@ from olbench.learners.learners import (
     ClassLearner,
     ExactLearner,
     FirstOrderLearner,
-    LabelledDiagonal,
-    LabelledRoot,
     Learner,
     SecondOrderLearner,
 )
@@ -115,13 +113,7 @@ def _explain_step(learner: Learner, x: Any, label: float) -> str:
         return f"the exact step is not finite at m = {m:.3g}, v = {v:.3g}"
     is_mistake = (1.0 if f >= 0.0 else -1.0) != label
     t = learner.learnt + 1
-    if isinstance(learner, LabelledRoot | LabelledDiagonal):
-        s = learner.rule_state.copy()
-        _, alpha, c, decay = rule(np.float64(m), np.float64(v), label, is_mistake, t, learner.p, s)
-        if not 0.0 < decay <= 1.0:
-            return f"the rule returns decay = {decay:.3g} at m = {m:.3g}, v = {v:.3g}; it must lie in (0, 1]"
-    else:
-        _, alpha, c = rule(np.float64(m), np.float64(v), is_mistake, t, learner.p)
+    _, alpha, c = rule(np.float64(m), np.float64(v), is_mistake, t, learner.p)
     if not (np.isfinite(alpha) and np.isfinite(c)):
         return f"the rule returns alpha = {alpha:.3g} and c = {c:.3g} at m = {m:.3g}, v = {v:.3g}"
     if c < 0.0:

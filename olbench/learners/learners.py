@@ -394,7 +394,7 @@ class SecondOrderLearner(KernelLearner):
     def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
         """Return Phi(m / sqrt(v)), the share of the Gaussian on the positive side; 1/2 where v = 0."""
         definition = self.algorithm.definition
-        if variances is None or definition.root_step or not definition.estimator.gaussian:
+        if variances is None or not definition.estimator.gaussian:
             return None
         from scipy.special import ndtr
 
@@ -616,40 +616,6 @@ class ProductLearner(DiagonalLearner):
         return np.asarray(self.moments[:, 1] * self.moments[:, 0])
 
 
-class LabelledRoot(RootLearner):
-    """Full covariance as a root, for a rule that sees the label and keeps numbers of its own."""
-
-    def __init__(self, algorithm: "Algorithm", d: int):
-        super().__init__(algorithm, d)
-        self.rule_state: Floats = np.array(algorithm.definition.state, np.float64)
-
-    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.labelled import run_root
-
-        state = (self.mu, self.root, self.bound, self.reach, self.scales, self.caps, self.clock)
-        return run_root, (self.rule_state, *state, self.counters)
-
-
-class LabelledDiagonal(DiagonalLearner):
-    """Diagonal covariance, for a rule that sees the label and keeps numbers of its own."""
-
-    def __init__(self, algorithm: "Algorithm", d: int):
-        super().__init__(algorithm, d)
-        self.rule_state: Floats = np.array(algorithm.definition.state, np.float64)
-        self.marks = np.ones(d)
-
-    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        from olbench.kernels.labelled import run_diagonal
-
-        algorithm = self.algorithm
-        state = (self.rule_state, self.moments, self.marks, self.clock, self.counters)
-        return run_diagonal, (*state, algorithm.projection == "kl", algorithm.definition.root_step)
-
-    def forget(self, columns: Any) -> None:
-        super().forget(columns)
-        self.rule_state[:] = self.algorithm.definition.state
-
-
 class DualLearner(SecondOrderLearner):
     """A Gaussian in the feature space of a kernel, by its support: the examples that changed the state.
 
@@ -790,11 +756,7 @@ def start_second_order(algorithm: "Algorithm", d: int) -> SecondOrderLearner:
 def _choose_class(algorithm: "Algorithm") -> type[SecondOrderLearner]:
     definition = algorithm.definition
     if algorithm.covariance != "diag":
-        if definition.sees_label:
-            return LabelledRoot
         return RootLearner if algorithm.form == "root" else CovarianceLearner
-    if definition.sees_label:
-        return LabelledDiagonal
     if definition.product:
         return ProductLearner
     return ExactLearner if algorithm.projection == "exact" else DiagonalLearner

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
+from olbench.learners.compiled import CompiledLearner
 from olbench.learners.contestants import ObjectLearner, refuse_batch
 from olbench.learners.learners import BaselineLearner, Learner, start_first_order, start_second_order
 
@@ -13,6 +14,7 @@ Maker = TypeVar("Maker", bound=Callable[[Algorithm, int], Learner])
 FAMILIES: dict[str, Callable[[Algorithm, int], Learner]] = {
     "first": start_first_order,
     "second": start_second_order,
+    "compiled": CompiledLearner,
     "baseline": BaselineLearner,
     "object": ObjectLearner,
     "batch": refuse_batch,

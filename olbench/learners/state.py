@@ -5,6 +5,7 @@ with the arrays of every algorithm in every form.
 """
 
 from olbench.algorithms.algorithm import Algorithm
+from olbench.algorithms.compiled import CompiledDefinition
 from olbench.kernels.sizes import BLOCKED_FROM, TILE, choose_depth, count_blocks, count_columns, spread_rows
 
 
@@ -14,6 +15,8 @@ def count_state_bytes(algorithm: Algorithm, d: int, classes: int = 1) -> int | N
     None for a Python object, another family and a kernel, whose state depends on more than its form.
     """
     definition = algorithm.definition
+    if isinstance(definition, CompiledDefinition):
+        return 8 * classes * definition.count_numbers(d)
     if definition.order not in ("first", "second", "baseline") or algorithm.kernel is not None:
         return None
     if classes > 1 and algorithm.multiclass == "native":
@@ -38,11 +41,10 @@ def _count_binary(algorithm: Algorithm, d: int) -> int:
     if definition.order == "first":
         vectors, scalars = (2, 3) if definition.averaged else (1, 2)
         return vectors * d + scalars + (count_blocks(d) if definition.reads_norm else 0)
-    own = len(definition.state or ())
     if algorithm.covariance == "diag":
-        return 2 * d + (d if algorithm.forgetting < 1.0 or definition.sees_label else 0) + 3 + own
+        return 2 * d + (d if algorithm.forgetting < 1.0 else 0) + 3
     if algorithm.form == "root":
-        return d * d + 4 * d + 4 + own
+        return d * d + 4 * d + 4
     side, length = (d, d) if d < BLOCKED_FROM else (_pad(d), spread_rows(_pad(d)))
     return (side + choose_depth(d)) * length + 2 * d + 2
 

@@ -16,6 +16,7 @@ from olbench.algorithms.algorithm import Algorithm, find_algorithm
 from olbench.errors import UserError, count
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ONLY_PREDICT, UPDATES
 from olbench.learners import learners
+from olbench.learners.compiled import CompiledLearner
 from olbench.learners.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
 from olbench.learners.start import start
 from olbench.memory import USABLE, available_memory
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 
 #: The most bytes that the states of a trace may take.
 MOST_BYTES = 2**29
+#: The learners that keep weights, which change round by round.
+TRACED = (learners.FirstOrderLearner, learners.SecondOrderLearner, CompiledLearner)
 #: What happened in a round, by the counter that tells.
 EVENTS = {"mistake": MISTAKES, "updated": UPDATES, "changed": EFFECTIVE, "breakdown": BREAKDOWNS}
 #: What the rule of each order is asked about beside the margin, and what it answers.
-QUESTIONS = {"first": "squared_norm", "second": "variance"}
-ANSWERS = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
+QUESTIONS = {"first": "squared_norm", "second": "variance", "compiled": "squared_norm"}
+ANSWERS = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c"), "compiled": ()}
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,9 @@ class State:
 class TracedRound:
     """One round: the example, the prediction, the answer of the rule and the state before and after.
 
-    A second-order learner has the variance v = x' Sigma x, alpha and c, and a decay if its rule sees the
-    label; a first-order one has ||x||^2, shrink and tau. The others are None. The rule is not asked in a
-    round whose margin or norm is not a finite number: its loss is NaN then.
+    A second-order learner has the variance v = x' Sigma x, alpha and c; a first-order one has ||x||^2, shrink
+    and tau. The others are None. The rule is not asked in a round whose margin or norm is not a finite
+    number: its loss is NaN then. A compiled learner has no rule to ask, and so no loss.
     """
 
     #: The number of the round, from 1, and the row of the example.
@@ -59,15 +62,14 @@ class TracedRound:
     mistake: bool
     #: The signed margin m = y mu.x before the step.
     margin: float
-    loss: float
     #: Whether the loss was above zero, whether the state changed, and whether the arithmetic broke down.
     updated: bool
     changed: bool
     breakdown: bool
+    loss: float | None = None
     variance: float | None = None
     alpha: float | None = None
     c: float | None = None
-    decay: float | None = None
     squared_norm: float | None = None
     shrink: float | None = None
     tau: float | None = None
@@ -209,7 +211,7 @@ def trace(
     labels = as_labels(y, examples.n)
     learner = start(find_algorithm(algorithm, settings), examples.d)
     _refuse_untraceable(learner)
-    assert isinstance(learner, learners.FirstOrderLearner | learners.SecondOrderLearner)
+    assert isinstance(learner, TRACED)
     if rounds is not None and rounds < 1:
         raise UserError(f"rounds must be at least 1, not {rounds}")
     if skip < 0:
@@ -243,7 +245,7 @@ def _refuse_untraceable(learner: learners.Learner) -> None:
         raise UserError(
             f"{id} with projection='exact' and forgetting cannot be traced; leave out one of them"
         )
-    if not isinstance(learner, learners.FirstOrderLearner | learners.SecondOrderLearner):
+    if not isinstance(learner, TRACED):
         raise UserError(f"{id} is no rule that changes weights round by round, so there is nothing to trace")
 
 
@@ -265,14 +267,14 @@ class _Tracer:
 
     def __init__(
         self,
-        learner: learners.FirstOrderLearner | learners.SecondOrderLearner,
+        learner: learners.FirstOrderLearner | learners.SecondOrderLearner | CompiledLearner,
         rows: tuple[Any, ...],
         labels: Floats,
     ):
         self.learner, self.rows, self.labels = learner, rows, labels
         definition = learner.algorithm.definition
         self.order = definition.order
-        self.answers = ANSWERS[self.order] + (("decay",) if definition.sees_label else ())
+        self.answers = ANSWERS[self.order]
         # A ring of one round: the kernel writes the margin, its exponent and the variance into it.
         self.ring = np.zeros((1, 3 if learner.has_variances else 2))
         self.answer = np.zeros(len(self.answers))
@@ -301,8 +303,9 @@ class _Tracer:
 
     def _may_have_changed(self, events: list[bool]) -> bool:
         algorithm = self.learner.algorithm
-        forgets = algorithm.forgetting < 1.0 or algorithm.definition.sees_label
-        return events[list(EVENTS).index("changed")] or forgets
+        # A penalty moves the weights of a compiled learner also where there is no loss.
+        is_moving = algorithm.forgetting < 1.0 or self.order == "compiled"
+        return events[list(EVENTS).index("changed")] or is_moving
 
     def run_round(self, row: int) -> tuple[int, list[float], list[bool]]:
         learner = self.learner
@@ -325,9 +328,11 @@ class _Tracer:
 
     def _prepare(self, row: int) -> Any:
         """Return a function that asks the rule about the round that starts now: of m, s or v, and mistake."""
-        from olbench.kernels.steps import ask_exact, ask_first_order, ask_labelled, ask_second_order
+        from olbench.kernels.steps import ask_exact, ask_first_order, ask_second_order
 
         learner, answer = self.learner, self.answer
+        if isinstance(learner, CompiledLearner):
+            return lambda m, s, mistake: None
         rule, p, t = learner.compiled_rule, learner.p, learner.learnt + 1
         if isinstance(learner, learners.FirstOrderLearner):
             k, (scale, squares) = learner.updates, learner.scalars[:2].tolist()
@@ -336,10 +341,6 @@ class _Tracer:
         if isinstance(learner, learners.ExactLearner):
             moments = learner.moments.copy()
             return lambda m, v, mistake: ask_exact(rule, m, v, p, self.rows, row, moments, answer)
-        if isinstance(learner, learners.LabelledRoot | learners.LabelledDiagonal):
-            # The round changes the numbers of the rule, which answers to those from before it.
-            y, s = float(self.labels[row]), learner.rule_state.copy()
-            return lambda m, v, mistake: ask_labelled(rule, m, v, y, mistake, t, p, s, answer)
         return lambda m, v, mistake: ask_second_order(rule, m, v, mistake, t, p, answer)
 
 

@@ -20,9 +20,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Value
-from olbench.data.dataset import Dataset
-from olbench.data.prepare.scaling import scale_features
-from olbench.data.readers.rows import choose_storage
+from olbench.data.dataset import Dataset, choose_storage
+from olbench.data.scale import scale_features
 from olbench.data.source import Source
 from olbench.data.spec import TRAINING_ROWS
 from olbench.errors import UserError, count

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from olbench.data.duplicates import duplicate_groups
+from olbench.data.dataset import duplicate_groups
 from olbench.data.source import Source
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats, Ints

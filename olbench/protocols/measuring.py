@@ -65,10 +65,11 @@ MEASURES: Mapping[str, Quantity] = {
         # Logarithms differ in their last digit from machine to machine.
         _lower("log_loss", "log loss", exact=False),
         _higher("macro_f1", "macro F1"),
+        q.NONZEROS,
     )
 }
 #: The measures that have a meaning for several classes, and those that have none for two.
-OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1")
+OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1", "nonzeros")
 ONLY_CLASSES = ("macro_f1",)
 MEASURES_DOC = "what is reported, as auc or balanced_accuracy; the first ranks"
 Measures = Annotated[tuple[str, ...] | None, many(choice(*MEASURES)), MEASURES_DOC]
@@ -168,7 +169,8 @@ def measure_pass(trial: Trial, result: PassResult) -> Outcome:
         kept = {"confusion": matrix}
         if "predictions" in trial.wanted and result.margins is not None:
             kept["predictions"] = result.margins.astype(np.int32)
-        return Outcome(as_plain(measures.of_matrix(matrix)), arrays=kept)
+        found = {**measures.of_matrix(matrix), **count_nonzeros(trial.wanted, result)}
+        return Outcome(as_plain(found), arrays=kept)
     counts = {q.POSITIVES.name: int(curve.positives[-1]) if curve.t.size else 0}
     counts[q.FALSE_ALARMS.name] = int(curve.false_alarms[-1]) if curve.t.size else 0
     arrays: dict[str, NDArray[Any]] = {}
@@ -179,13 +181,22 @@ def measure_pass(trial: Trial, result: PassResult) -> Outcome:
 
 def measure_margins(names: Sequence[str], result: PassResult) -> dict[str, Any]:
     margins, labels = result.margins, result.labels
+    found = count_nonzeros(names, result)
     if margins is None or labels is None:
-        return {}
-    found = {name: each(labels, margins) for name, each in measures.OF_MARGINS.items() if name in names}
+        return as_plain(found)
+    found |= {name: each(labels, margins) for name, each in measures.OF_MARGINS.items() if name in names}
     if "log_loss" in names:
         shares = result.learner.probabilities(margins, result.variances)
         found["log_loss"] = math.nan if shares is None else measures.log_loss(labels, shares)
     return as_plain(found)
+
+
+def count_nonzeros(names: Sequence[str], result: PassResult) -> dict[str, float]:
+    """Return how many weights are not zero after a pass, if asked for; an object need not show its own."""
+    if q.NONZEROS.name not in names:
+        return {}
+    is_object = result.learner.algorithm.definition.order == "object"
+    return {q.NONZEROS.name: math.nan if is_object else int(np.count_nonzero(result.weights))}
 
 
 def as_plain(values: Mapping[str, float]) -> dict[str, Any]:

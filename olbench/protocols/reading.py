@@ -11,7 +11,7 @@ from olbench import structs
 from olbench.algorithms import definitions, get_definition, load_plugin
 from olbench.algorithms.reading import check_value, read_grid, read_options
 from olbench.algorithms.spec import OPTION_KEYS, AlgorithmSpec
-from olbench.data.reading import read_dataset
+from olbench.data.load import read_dataset
 from olbench.data.spec import ALL_ROWS, FITTED_SCALES, PAST_ROWS, RUNNING, TRAINING_ROWS, DatasetSpec
 from olbench.errors import UserError, expand_home, is_unicode
 from olbench.plugins import find_paper, is_paper_file
@@ -38,19 +38,31 @@ def data_config(
 ) -> Experiment:
     """Return the config of a first look at one data set, without a file: ids separated by commas.
 
-    With a path, `data` is only what the data set is called. `reading` has the keys for a user's own file.
+    With a path, `data` is only what the data set is called. `reading` has the keys for a user's own file;
+    with labels: all, algorithms learn several classes natively where they can.
     """
     given: dict[str, Any] = {"positive": list(positive)} if positive else {}
     given |= ({"path": path} if path else {}) | dict(reading or {})
     ids = [id.strip() for id in algorithms.split(",") if id.strip()]
+    entries = [prefer_native(id) for id in ids] if "labels" in given else ids
     parts = {
         "datasets": structs.from_plain([{"name": data, **given} if given else data], data),
-        "algorithms": structs.from_plain(ALL if ids == [ALL] else ids, "--algorithms"),
+        "algorithms": structs.from_plain(ALL if ids == [ALL] else entries, "--algorithms"),
     }
     if plugins := list(plugins):
         parts["plugins"] = structs.from_plain(plugins, "--plugin")
     root = structs.Node(parts, data, dict.fromkeys(parts, data))
     return parse_config(structs.apply_overrides(root, overrides), Path())
+
+
+def prefer_native(id: str) -> Any:
+    """Return the entry of an algorithm for several classes."""
+    from olbench.algorithms.algorithm import make_algorithm
+
+    with suppress(UserError):
+        make_algorithm(id, multiclass="native")
+        return {"id": id, "multiclass": "native"}
+    return id
 
 
 def parse_config(root: structs.Node, folder: Path) -> Experiment:

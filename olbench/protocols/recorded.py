@@ -12,7 +12,7 @@ from olbench.algorithms import load_plugin
 from olbench.errors import UserError, shorten
 from olbench.protocols import Experiment, Protocol, make_protocol, protocols, read_experiment
 from olbench.records import ledger, run_file
-from olbench.records.container import is_bundle
+from olbench.records.container import is_bundle, is_trusted
 from olbench.records.run_file import CellFacts, RunFile
 from olbench.records.trial import Record, key_of
 from olbench.structs import from_plain, is_number
@@ -38,12 +38,11 @@ class RecordedRun:
 
     def load_plugins(self) -> None:
         for path in self.config.plugins:
-            for bundle in Path(path).parents:
-                if is_bundle(bundle):
-                    raise UserError(
-                        f"{bundle} brings Python code of its own ({Path(path).name}), which is not run "
-                        "unless you trust it; read it, then add --trust-plugins"
-                    )
+            if is_bundle(self.folder) and not is_trusted(self.folder):
+                raise UserError(
+                    f"the bundle {self.folder.name} brings Python code of its own ({path}), which is not run "
+                    "unless you trust it; read it, then add --trust-plugins"
+                )
             load_plugin(path)
 
     def check_config(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Parameter
 from olbench.data.catalog import catalog
-from olbench.data.reading import READING_KEYS
+from olbench.data.load import READING_KEYS
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.plugins import paper_ids

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ def digest_records(records: Iterable[Record]) -> str:
     """Return a hash of the records that count, the same for a folder, its bundle, and the run that ships."""
     digest = hashlib.sha256()
     for record in sorted(records, key=lambda each: str(each["key"])):
-        content = {name: value for name, value in round_times(record).items() if name != "checksum"}
+        content = round_times(record)
         for reference in (content.get("arrays") or {}).values():
             reference.pop("offset", None)  # where an array is depends on what was written before it
         digest.update(json.dumps(content, sort_keys=True).encode() + b"\n")
@@ -68,14 +69,14 @@ def write_run(folder: Path, target: Path) -> None:
     keys = list(dict.fromkeys([*reported, *records]))
     run_file.write(target, run_file.refer_to_lines(content, keys))
     (target / ledger.PACKED).write_bytes(pack(round_times(records[key]) for key in keys))
-    if container.has_member(folder, arrays.NAME):
-        (target / arrays.NAME).write_bytes(container.read_member(folder, arrays.NAME))
+    if (folder / arrays.NAME).is_file():
+        shutil.copyfile(folder / arrays.NAME, target / arrays.NAME)
 
 
 def write_bundle(folder: Path, target: Path, paper: Path | None) -> Bundled:
     """`paper` is the file of the paper that the config names."""
     if container.is_bundle(folder):
-        raise UserError(f"{folder} is a bundle already; name the folder of a run")
+        raise UserError(f"{folder.name} is a bundle already; name the folder of a run")
     run, records = run_file.read(folder), list(ledger.current(folder).values())
     if not records:
         raise UserError(f"{folder} has no trial yet, so there is nothing to bundle")

@@ -1,18 +1,20 @@
-"""Where two records of one trial differ in what must repeat."""
+"""The one comparison: where two records of one trial, or two ledgers, differ in what must repeat."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from olbench.errors import count, shorten
+from olbench.records.arrays import with_arrays
 from olbench.records.quantities import Quantity
 from olbench.records.trial import FIELDS, Record
 
-_ABOUT = {*FIELDS, "key", "version", "error", "timing", "worker", "checksum", "arrays"}
+_ABOUT = {*FIELDS, "key", "format", "error", "timing", "worker", "arrays"}
 _TIME = "seconds"
 
 
@@ -46,6 +48,27 @@ def name_trial(record: Record) -> str:
     return f"{algorithm} on {record['dataset']}, {role}trial {record['number']} ({record['key']})"
 
 
+class Recorded(NamedTuple):
+    """Records by key, and the folder that has their arrays."""
+
+    folder: Path
+    records: Mapping[str, Record]
+
+
+def compare_ledgers(quantities: Iterable[Quantity], before: Recorded, now: Recorded) -> Iterator[Mismatch]:
+    """Yield what differs in the trials that succeeded in both."""
+    for key, record in before.records.items():
+        again = now.records.get(key)
+        if again and record["status"] == again["status"] == "ok":
+            pair = with_arrays(before.folder, record), with_arrays(now.folder, again)
+            yield from compare_records(quantities, *pair)
+
+
+def is_different(before: Any, now: Any, tolerance: float = 0.0) -> bool:
+    """Return whether two values of one number differ by more than a tolerance; without one, exactly."""
+    return bool(abs(now - before) > tolerance if tolerance else before != now)
+
+
 def compare_records(quantities: Iterable[Quantity], before: Record, now: Record) -> Iterator[Mismatch]:
     """Yield what differs between two records of one trial; both hold their arrays, not references to them."""
     is_exact = {each.name: each.exact for each in quantities}
@@ -67,7 +90,7 @@ def _compare(name: str, before: Any, now: Any) -> Iterator[tuple[str, Any, Any]]
             if each in now:
                 for path, one, other in _compare(each, before[each], now[each]):
                     yield f"{name}.{path}", one, other
-    elif before != now:
+    elif is_different(before, now):
         yield name, before, now
 
 

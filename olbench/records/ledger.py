@@ -1,25 +1,24 @@
 """The ledger: one JSON object per line, on the disk before the next trial counts as done; never rewritten."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
 
 from olbench.errors import UserError
 from olbench.files import is_special, write_whole
 from olbench.memory import pause_collector
 from olbench.records import locks, packed, remembered
 from olbench.records.arrays import ArrayFile
-from olbench.records.container import is_bundle, read_member
 from olbench.records.growing import GrowingFile
 from olbench.records.record import BrokenRecordError, RecordError, read_line, without_series, write_line
 from olbench.records.trial import Record
 
 NAME = "trials.jsonl"
-PACKED = "trials.columns.xz"
+PACKED = "trials.json.xz"
 LOCK = ".lock"
-Item = TypeVar("Item")
+#: The packed ledger that was read last, and its keys, which take long to compute.
+_keys: dict[Path, tuple[bytes, list[str]]] = {}
 
 
 class LedgerFullError(UserError):
@@ -27,34 +26,24 @@ class LedgerFullError(UserError):
 
 
 def each(folder: Path) -> Iterator[Record]:
-    """Yield the records of a folder or bundle in the order of writing, without a torn last line."""
-    if is_bundle(folder):
-        return _bundled(folder)
+    """Yield the records of a folder in the order of writing, without a torn last line."""
     path = _find(folder)
     if path.name == PACKED:
-        return _unpacked(path, packed.unpack_briefly)
-    content = path.read_bytes() if path.exists() else b""
-    return (record for record, _ in _records(content, path))
+        return _unpack(path)
+    return (record for record, _ in _read_lines(path))
 
 
 def keys(folder: Path) -> list[str]:
-    if is_bundle(folder) or (path := _find(folder)).name != PACKED:
-        return [record["key"] for record in each(folder)]
+    path = _find(folder)
+    if path in _keys and _keys[path][0] == path.read_bytes():
+        return _keys[path][1]
     mark = remembered.hash_files(path)
     if (known := remembered.recall(folder, "keys", mark)) is not None:
         return known.decode().split()
-    found = list(_unpacked(path, packed.unpack_keys))
+    found = [record["key"] for record in each(folder)]
     if len(found) >= remembered.FEWEST:
         remembered.remember(folder, "keys", mark, "\n".join(found).encode())
     return found
-
-
-def _bundled(folder: Path) -> Iterator[Record]:
-    try:
-        yield from packed.unpack(read_member(folder, PACKED))
-    except (ValueError, FileNotFoundError) as error:
-        reason = "it is missing" if isinstance(error, FileNotFoundError) else error
-        raise UserError(f"{folder}/{PACKED}: {reason}; get the file again, from whoever made it") from None
 
 
 def current(folder: Path) -> dict[str, Record]:
@@ -82,17 +71,24 @@ def _find(folder: Path) -> Path:
     return next((path for path in paths if path.exists()), paths[0])
 
 
-def _unpacked(path: Path, unpack: Callable[[bytes], Iterable[Item]]) -> Iterator[Item]:
+def _unpack(path: Path) -> Iterator[Record]:
+    content, keys = path.read_bytes(), []
     try:
-        yield from unpack(path.read_bytes())
+        for record in packed.unpack(content):
+            keys.append(record["key"])
+            yield record
     except packed.PackedError as error:
         raise UserError(
             f"{path} is damaged: {error}; restore the file, or remove it, and the next run computes its "
             "trials again"
         ) from None
+    _keys.clear()
+    _keys[path] = content, keys
 
 
-def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:
+def _read_lines(path: Path) -> Iterator[tuple[Record, int]]:
+    """Yield the records and where the line of each ends."""
+    content = path.read_bytes() if path.exists() else b""
     begin, number = 0, 0
     while (end := content.find(b"\n", begin)) >= 0:
         number += 1
@@ -122,12 +118,11 @@ class Ledger:
         self.lines, self.arrays = GrowingFile(self.path, "a whole line"), ArrayFile(folder)
 
     def _read(self) -> list[Record]:
-        content = self.path.read_bytes() if self.path.exists() else b""
         whole, size = [], 0
-        for record, end in _records(content, self.path):
+        for record, end in _read_lines(self.path):
             whole.append(without_series(record))
             size = end
-        if size < len(content):
+        if self.path.exists() and size < self.path.stat().st_size:
             os.truncate(self.path, size)
         return whole
 
@@ -139,7 +134,7 @@ class Ledger:
         """Write many records in one piece: the disk confirms them together."""
         if self.packed:
             with write_whole(self.path) as draft, open(draft, "wb") as file:
-                file.writelines(line for _, line in _unpacked(self.packed, packed.unpack_lines))
+                file.writelines(map(write_line, _unpack(self.packed)))
             self.packed = None
         try:
             stored = [self._store_arrays(record) for record in records]

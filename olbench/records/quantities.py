@@ -213,6 +213,7 @@ TRAINING_ERRORS = _count("training_errors", "training errors")
 TRAINING_ROUNDS = _count("training_n", "training examples", digits=0, better="neither")
 MODEL_BYTES = Quantity("model_bytes", "bytes of a shard's model", 0, exact=True)
 EPOCHS = _count("epochs", "epochs", better="neither")
+NONZEROS = _count("nonzeros", "non-zero weights")
 STATE_BYTES = _count("state_bytes", "bytes of the learner", digits=0)
 
 #: The counts by name, which a record is checked for whichever protocol wrote it.

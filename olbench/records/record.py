@@ -1,4 +1,4 @@
-"""Records: the JSON lines of a ledger, each with a version, and a checksum of the text before it."""
+"""Records: the JSON lines of a ledger, each with a checksum of the text before it."""
 
 import hashlib
 import json
@@ -10,7 +10,8 @@ from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS, STA
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import is_number, is_whole
 
-VERSION = 2
+#: Of every JSON that a run leaves on disk: records, run.json, baselines, bundles.
+FORMAT = 2
 #: Fields of a record that are mappings and no curves; a run keeps them in memory.
 MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
@@ -21,9 +22,9 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("number", "seed"), int),
     **dict.fromkeys(("params", "options", "setting"), dict),
 }
-_NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
+_NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error"}
 TIMES = (SECONDS.name, CPU_SECONDS.name)
-_CHECKSUM_DIGITS, _CHECKSUM_END = 16, len('"}\n')
+_CHECKSUM_DIGITS = 16
 #: Made once: `json.dumps` would make one for every line.
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
@@ -56,17 +57,12 @@ def failure(trial: Trial, error: BaseException, numbered: str, fields: Sequence[
 
 
 def _head(trial: Trial, numbered: str) -> Record:
-    return {"key": trial.key, "version": VERSION, **trial.identity(), numbered: trial.number}
+    return {"key": trial.key, "format": FORMAT, **trial.identity(), numbered: trial.number}
 
 
 def write_line(record: Mapping[str, Any]) -> bytes:
-    content = {name: value for name, value in record.items() if name != "checksum"}
-    text = _ENCODER.encode(content)
+    text = _ENCODER.encode({name: value for name, value in record.items() if name != "checksum"})
     return f'{text[:-1]},"checksum":"{_checksum(text.encode())}"}}\n'.encode()
-
-
-def checksum_of(line: bytes) -> str:
-    return line[-_CHECKSUM_END - _CHECKSUM_DIGITS : -_CHECKSUM_END].decode()
 
 
 def read_line(line: bytes) -> Record:
@@ -76,14 +72,15 @@ def read_line(line: bytes) -> Record:
         raise RecordError("this line is not a trial") from None
     if not isinstance(record, dict) or not {"key", "status"} <= record.keys():
         raise RecordError("this line is not a trial")
-    if record.get("version") != VERSION:
-        found = _show(record.get("version"))
-        raise BrokenRecordError(f"its version is {found}, and this olbench reads version {VERSION}")
+    if record.get("format") != FORMAT:
+        found = _show(record.get("format"))
+        raise BrokenRecordError(f"its format is {found}, and this olbench reads format {FORMAT}")
     body, mark, rest = line.rstrip(b"\n").rpartition(b',"checksum":"')
     if not mark or rest != f'{_checksum(body + b"}")}"}}'.encode():
         raise BrokenRecordError(
             "this record does not match its checksum: it was changed after it was written"
         )
+    del record["checksum"]
     check_fields(record)
     return record
 

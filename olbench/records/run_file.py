@@ -15,12 +15,12 @@ from olbench.algorithms.registry import RECORDED
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
 from olbench.records import ledger
-from olbench.records.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
+from olbench.records.container import MEMBERS, PAPER, is_bundle
+from olbench.records.record import FORMAT
 from olbench.records.seeds import STREAMS
 from olbench.records.shipped import REFERENCE
 
 NAME = "run.json"
-VERSION = 2
 
 
 def read_machine(node: structs.Node, name: str) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class RunFile:
             if values := own.pop(name):
                 own[name] = dict(values) if isinstance(values, Mapping) else list(values)
         return {
-            "version": VERSION,
+            "format": FORMAT,
             "config": self.config,
             "data": {name: structs.from_struct(facts) for name, facts in self.data.items()},
             "cells": [{**vars(cell), "keys": list(cell.keys)} for cell in self.cells],
@@ -128,7 +128,11 @@ def now() -> str:
 
 def read(folder: Path) -> RunFile:
     with refusal(folder):
-        content = _find_keys(folder, json.loads(read_member(folder, NAME).decode()))
+        content = json.loads((folder / NAME).read_bytes())
+        if (found := content["format"]) != FORMAT:
+            found = shorten(repr(found))
+            raise UserError(f"its format is {found}, and this olbench reads {FORMAT}; run its config again")
+        content = _find_keys(folder, content)
         run = RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
     RECORDED.update(run.titles)
     return run
@@ -148,8 +152,6 @@ def refusal(folder: Path) -> Iterator[None]:
             f"{folder} is a file; name the folder of a run, such as results/quick, or a bundle (.olb)"
         ) from None
     except UserError as error:
-        if is_bundle(folder) and str(folder) in str(error):  # what is wrong is the bundle
-            raise
         raise UserError(f"{path} is not the record of a run: {shorten(str(error), 200)}") from None
     except (KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):
         raise UserError(f"{path} is not the record of a run") from None
@@ -160,19 +162,19 @@ def refusal(folder: Path) -> Iterator[None]:
 def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
     """Paths of the config are in the bundle; the user's own data is looked for in the current folder."""
     config = dict(content["config"])
-    if plugins := config.get("plugins"):
-        for name in plugins:
-            if not name.startswith(PLUGINS) or not has_member(folder, name):
-                raise UserError(f"{folder}: its plugin {show_name(name)} is not in it")
-        config["plugins"] = [locate_plugin(folder, name) for name in plugins]
+    for name in config.get("plugins", ()):
+        if not MEMBERS.fullmatch(name) or not (folder / name).is_file():
+            raise UserError(f"its plugin {show_name(name)} is not in it")
+    if "plugins" in config:
+        config["plugins"] = [str(folder / name) for name in config["plugins"]]
     paper = config.get("paper", "")
-    if paper == PAPER and has_member(folder, PAPER):
+    if paper == PAPER and (folder / PAPER).is_file():
         config["paper"] = str(folder / PAPER)
     elif "." in paper or "/" in paper:
-        raise UserError(f"{folder}: its paper {show_name(paper)} is not in it")
+        raise UserError(f"its paper {show_name(paper)} is not in it")
     for spec in config["datasets"]:
         if Path(path := spec.get("path", "")).name != path:
-            raise UserError(f"{folder}: its data set {show_name(path)} is in a folder of another machine")
+            raise UserError(f"its data set {show_name(path)} is in a folder of another machine")
     return {**content, "config": config}
 
 

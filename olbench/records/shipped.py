@@ -4,6 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from olbench.errors import UserError, suggest
+from olbench.records.container import SUFFIX, open_bundle
 
 REFERENCE = "reference"
 #: The package of the runs beyond the papers, which would double the size of olbench, and these runs.
@@ -41,10 +42,13 @@ def find_config(name: str) -> Path:
 
 
 def find_run(folder: str | Path) -> Path:
-    """A folder that is there, results/NAME, or the run that ships as NAME; NAME/reference always ships."""
+    """A folder that is there, results/NAME, or the run that ships as NAME; NAME/reference always ships.
+
+    A bundle is unpacked into the cache.
+    """
     path, shipped = Path(folder), runs()
     if path.exists():
-        return path
+        return open_bundle(path) if path.suffix == SUFFIX and path.is_file() else path
     if path.name == REFERENCE and str(path.parent) in shipped:
         return shipped[str(path.parent)]
     if path.parent != Path():

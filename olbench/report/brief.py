@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 from olbench.algorithms import get_definition
@@ -15,9 +14,9 @@ from olbench.report import table as t
 from olbench.report.model import Report
 from olbench.report.table import Part, Table
 from olbench.report.tables import REGISTRY
-from olbench.report.tables.results import bold_note, flag_notes, is_time, results, results_note
+from olbench.report.tables.results import flag_notes, is_time, results, results_note
 from olbench.report.tables.summary import headline_lines, list_gaps, list_winners
-from olbench.report.words import describe_guesses
+from olbench.report.words import describe_bold, describe_guesses
 
 NAMED = 2
 RANKED = 8
@@ -44,7 +43,12 @@ def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     room = max(FEWEST, height - lines - len(texts) - AROUND)
     places = [y for y, entry in enumerate(report.rows) if report.results.is_contestant(entry)]
-    table = all_rows(report, places) if len(places) <= room else few_winners(report, room, again)
+    if len(places) <= room:
+        table = results(report).take(places).ranked().printed(t.PAPER)
+        note = describe_bold(report.results)
+        table = replace(table, caption="Results, best first", group="", note=note)
+    else:
+        table = few_winners(report, room, again)
     return [before, replace(table, highlighted=report.results.highlighted), *texts[1:]]
 
 
@@ -54,12 +58,6 @@ def run_parts(report: Report) -> list[Part]:
     REGISTRY.load()
     undecided = (part for part in REGISTRY["tuning"].parts(report) if isinstance(part, str))
     return [*([table] if table.rows else []), *undecided, *filter(None, ["\n".join(list_gaps(report))])]
-
-
-def all_rows(report: Report, places: Sequence[int]) -> Table:
-    """Return the results, best first, in as many columns as a terminal has room for."""
-    table = results(report).take(places).ranked().printed(t.PAPER)
-    return replace(table, caption="Results, best first", group="", note=bold_note(report))
 
 
 def few_winners(report: Report, most: int, again: str) -> Table:

@@ -9,12 +9,11 @@ from typing import Any
 from olbench.analysis.comparison import NOTHING, OUTCOMES, ComparedRuns
 from olbench.analysis.results import Results
 from olbench.errors import count, plural
-from olbench.records.quantities import Quantity
 from olbench.report import table as t
 from olbench.report import words
 from olbench.report.document import Document, Section
 from olbench.report.figures.palette import line_styles
-from olbench.report.table import Column, Part, Table, columns, mark, measured
+from olbench.report.table import Part, Table, columns, mark, measured
 from olbench.report.tables.curves import budget, curves_of, describe_series
 from olbench.report.tables.facts import machine_text
 from olbench.report.tables.results import quantity_column, spread_of
@@ -27,28 +26,21 @@ def comparison_document(runs: Sequence[Results]) -> Document:
     compared = ComparedRuns(runs)
     *others, last = compared.titles
     datasets = {dataset for dataset, _ in compared.rows}
+    has_curves = bool(runs[0].protocol.series)
+    identical = all(map(compared.is_identical, range(1, len(compared.titles))))
 
-    def parts() -> list[Part]:
-        return [
-            *side_by_side(compared),
-            *changes(compared),
-            *differences(compared),
-            *words.describe_left_out(compared),
-        ]
-
-    def sections() -> list[Section]:
-        found = [
-            Section("Changes", list(changes(compared))),
-            Section("Side by side", list(side_by_side(compared))),
-            Section("What differs", [*differences(compared), *words.describe_left_out(compared)]),
-        ]
-        has_curves = bool(runs[0].protocol.series)
-        return [*found, *([Section("Curves", curves=curve_data(compared))] if has_curves else [])]
+    def differ() -> list[Part]:
+        return [*differences(compared), *words.describe_left_out(compared)]
 
     return Document(
         f"{', '.join(others)} and {last}",
-        parts,
-        sections,
+        parts=lambda: [*([] if identical else side_by_side(compared)), *changes(compared), *differ()],
+        sections=lambda: [
+            Section("Changes", list(changes(compared))),
+            Section("Side by side", list(side_by_side(compared))),
+            Section("What differs", differ()),
+            *([Section("Curves", curves=curve_data(compared))] if has_curves else []),
+        ],
         content=compared.records,
         records=compared.records,
         kicker="olbench comparison",
@@ -60,35 +52,35 @@ def changes(compared: ComparedRuns) -> Iterator[Part]:
     """Return how many rows got better or worse; runs that are equal in every value are called identical."""
     rows = []
     for place, title in enumerate(compared.titles[1:]):
+        if compared.is_identical(place + 1):
+            yield f"{title} is identical to {compared.titles[0]}: every count of every trial is the same."
+            continue
         for quantity in compared.quantities:
             found = (each[place] for each in compared.changes[quantity.name].values())
             counts = Counter(each.outcome for each in found if each)
             rows.append((title, quantity.title, *(counts[name] for name in OUTCOMES)))
-        if compared.is_identical(place + 1):
-            yield f"{title} is identical to {compared.titles[0]}: every count of every trial is the same."
     shown = (*columns("run", "quantity"), *columns(*OUTCOMES, format=t.COUNT))
-    yield Table(f"Changes from {compared.titles[0]}", shown, rows)
+    if rows:
+        yield Table(f"Changes from {compared.titles[0]}", shown, rows)
 
 
 def differences(compared: ComparedRuns) -> Iterator[Part]:
     rows = [(key, *values) for key, values in words.config_differences(compared.runs)]
+    if not rows:
+        yield "The configs are the same."
     files = [run.run for run in compared.runs]
     names = dict.fromkeys(name for file in files for name in file.versions)
+    dirty = [", with uncommitted changes" if file.dirty else "" for file in files]
+    commits = [(file.commit or "")[:12] for file in files]
     facts = {
-        "commit": [
-            f"{file.commit[:12]}{', with uncommitted changes' if file.dirty else ''}"
-            if file.commit
-            else NOTHING
-            for file in files
-        ],
+        "commit": [commit + end if commit else NOTHING for commit, end in zip(commits, dirty, strict=True)],
         "started": [file.start or NOTHING for file in files],
         "machine": [machine_text(file) for file in files],
         **{name: [str(file.versions.get(name, NOTHING)) for file in files] for name in names},
     }
     rows += [(name, *values) for name, values in facts.items() if len(set(values)) > 1]
-    if not words.config_differences(compared.runs):
-        yield "The configs are the same."
-    yield Table("What differs between the runs", columns("key", *compared.titles), rows)
+    if rows:
+        yield Table("What differs between the runs", columns("key", *compared.titles), rows)
 
 
 def side_by_side(compared: ComparedRuns) -> Iterator[Table]:
@@ -101,25 +93,23 @@ def side_by_side(compared: ComparedRuns) -> Iterator[Table]:
             f"{plural(compared.numbered)} of the same number, where their orders are shared)."
         )
     for quantity in compared.quantities:
+        rows = []
+        for key, entries in compared.rows.items():
+            values = (spread_of(entry, quantity) if entry else None for entry in entries)
+            moved = compared.changes[quantity.name][key]
+            changed = (mark(each.difference, each.significant) if each else None for each in moved)
+            rows.append([*key, *values, *changed])
         apart = [f"{each} − {titles[0]}" for each in titles[1:]]
         yield Table(
             f"Side by side: {quantity.title}",
             (
-                *columns("data set"),
-                Column("algorithm", t.ALGORITHM),
+                *t.ROW,
                 *(replace(quantity_column(quantity), heading=title, name=title) for title in titles),
                 *columns(*apart, format=measured(quantity, sign="+")),
             ),
-            list(_rows(compared, quantity)),
+            rows,
             note,
         )
-
-
-def _rows(compared: ComparedRuns, quantity: Quantity) -> Iterator[list[Any]]:
-    for key, entries in compared.rows.items():
-        values = [spread_of(entry, quantity) if entry else None for entry in entries]
-        moved = compared.changes[quantity.name][key]
-        yield [*key, *values, *(mark(each.difference, each.significant) if each else None for each in moved)]
 
 
 def curve_data(compared: ComparedRuns) -> Mapping[str, Any]:
@@ -134,6 +124,7 @@ def curve_data(compared: ComparedRuns) -> Mapping[str, Any]:
     lines, points = budget(entries, series)
     labels = list(dict.fromkeys(label for _, label in compared.rows))
     return {
+        **describe_series(series),
         "curves": {
             name: curves_of([entry for entry in entries if entry.dataset == name][:lines], points)
             for name in dict.fromkeys(entry.dataset for entry in entries)
@@ -144,12 +135,8 @@ def curve_data(compared: ComparedRuns) -> Mapping[str, Any]:
             for title, dash in zip(titles, chain(DASHES, repeat(DASHES[-1])), strict=False)
         },
         "grey": [_name(label, title) for label in _unchanged(compared, labels) for title in titles],
-        "most": None,
-        **describe_series(series),
         "numbered": compared.numbered,
-        "paper": False,
         "single": any(run.single for run in compared.runs),
-        "marked": False,
     }
 
 

@@ -8,7 +8,7 @@ from olbench.analysis.published import Paper
 from olbench.report.formats import write_csv
 from olbench.report.model import Report
 from olbench.report.table import Part, Table
-from olbench.report.tables import Figures, all_items
+from olbench.report.tables import Figures, all_items, find_table
 from olbench.report.tables.curves import curve_data
 from olbench.report.tables.facts import config_yaml
 from olbench.report.tables.results import results
@@ -64,6 +64,18 @@ def report_document(report: Report) -> Document:
             f"{run.name}.csv": write_csv(results(report).records()),
             f"{run.name}.yaml": config_yaml(report),
         },
+    )
+
+
+def table_document(report: Report, id: str) -> Document:
+    """Return one table of a report, by the name of the function that makes it."""
+    table = find_table(report, id)
+    return Document(
+        table.caption,
+        parts=lambda: [table],
+        sections=lambda: [Section(table.caption, [table])],
+        content=lambda: table,
+        records=table.records,
     )
 
 

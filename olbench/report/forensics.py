@@ -5,9 +5,9 @@ from typing import Any
 
 from olbench.analysis.forensics import COMPARED, Finding, Inquiry, Setting, Spread
 from olbench.analysis.published import Reported
+from olbench.errors import count
 from olbench.report.document import Document, Section
 from olbench.report.table import RIGHT, Column, Part, Table, columns, show_settings
-from olbench.report.words import describe_inquiries
 
 COLUMNS = (
     *columns("data set", "algorithm"),
@@ -19,43 +19,39 @@ COLUMNS = (
 
 
 def parts(inquiries: list[Inquiry]) -> list[Part]:
-    rows = [_row(inquiry) for inquiry in inquiries]
     title = "Settings that reach the reported mistakes and updates"
-    return [Table(title, COLUMNS, rows), describe_inquiries(inquiries)]
+    return [Table(title, COLUMNS, [_row(each) for each in inquiries]), describe(inquiries)]
+
+
+def describe(inquiries: list[Inquiry]) -> str:
+    reached = sum(bool(inquiry.reached) for inquiry in inquiries)
+    tuned = sum(inquiry.shown.by_tuning for inquiry in inquiries)
+    variants = sum(inquiry.only_variant for inquiry in inquiries)
+    wide = sum(inquiry.only_wide for inquiry in inquiries)
+    return (
+        f"{reached} of {count(len(inquiries), 'pair')} reached by some setting ({variants} only by a "
+        f"variant, {wide} only by our spread); {tuned} by the tuner's pick; "
+        f"{len(inquiries) - reached} by none"
+    )
 
 
 def _row(inquiry: Inquiry) -> tuple[str, ...]:
-    shown = inquiry.shown
+    target, shown = inquiry.target, inquiry.shown
     nearest = shown.settings[0]
-    named = "" if inquiry.reached else f"nearest: {shown.variant} " if shown.variant else "nearest: "
+    observed = nearest.observed
+    reached = ", ".join(f"{each.variant or 'plain'} ({len(each.consistent)})" for each in inquiry.reached)
+    before = "" if inquiry.reached else f"nearest: {shown.variant} " if shown.variant else "nearest: "
+    notes = ["by our spread"] if nearest.wide else []
+    if observed.broken:
+        notes.append(f"breakdowns in {observed.broken} of {observed.permutations}")
     return (
-        inquiry.target.dataset,
-        inquiry.target.row,
-        _spreads_text(inquiry.target.numbers),
-        reached_by(inquiry),
-        named + show_settings(nearest.params),
-        _spreads_text(nearest.observed.spreads) + notes(nearest),
+        *(target.dataset, target.row, _spreads_text(target.numbers)),
+        f"only {reached}" if inquiry.only_variant else reached or "none",
+        before + show_settings(nearest.params),
+        _spreads_text(observed.spreads) + (f" ({', '.join(notes)})" if notes else ""),
         show_settings(shown.chosen) if shown.chosen is not None else "none",
         "yes" if shown.by_tuning else "no",
     )
-
-
-def reached_by(inquiry: Inquiry) -> str:
-    if not inquiry.reached:
-        return "none"
-    names = ", ".join(
-        f"{finding.variant or 'plain'} ({len(finding.consistent)})" for finding in inquiry.reached
-    )
-    return f"only {names}" if inquiry.only_variant else names
-
-
-def notes(setting: Setting) -> str:
-    words = []
-    if setting.wide:
-        words.append("by our spread")
-    if setting.observed.broken:
-        words.append(f"breakdowns in {setting.observed.broken} of {setting.observed.permutations}")
-    return f" ({', '.join(words)})" if words else ""
 
 
 def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
@@ -115,7 +111,7 @@ def content(inquiries: list[Inquiry]) -> dict[str, Any]:
         }
         for inquiry in inquiries
     ]
-    return {"summary": describe_inquiries(inquiries), "rows": rows}
+    return {"summary": describe(inquiries), "rows": rows}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -1,17 +1,54 @@
-"""Tables as Markdown, CSV and JSON."""
+"""The formats of `--format`; Markdown, CSV and JSON are written here."""
 
 import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olbench.report.table import Part, Table
+
+if TYPE_CHECKING:
+    from olbench.report.document import Document
 
 SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
 #: With these, a cell of a spreadsheet begins a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Output(NamedTuple):
+    file: str
+    content: str
+
+
+OUTPUTS = {
+    "text": Output("report.txt", "all tables, for a terminal"),
+    "md": Output("report.md", "all tables in Markdown"),
+    "latex": Output("tables.tex", "all tables in LaTeX"),
+    "csv": Output("results.csv", "the results, one line per row"),
+    "json": Output("report.json", "everything, for scripts"),
+    "html": Output("report.html", "the page, for a browser"),
+}
+
+
+def render(document: "Document", form: str, width: int = 100, colour: bool = False) -> str:
+    """Return a document in a format; width and colour are those of a terminal."""
+    from olbench.report import latex, page, text
+
+    match form:
+        case "text":
+            return text.write_text(document.parts(), width, colour)
+        case "md":
+            return write_markdown(document.parts())
+        case "latex":
+            return latex.write_latex(document.parts())
+        case "csv":
+            return write_csv(document.records())
+        case "json":
+            return write_json(document.content())
+        case _:
+            return page.render_page(document)
 
 
 def write_markdown(parts: Iterable[Part]) -> str:
@@ -73,7 +110,7 @@ def write_json(content: Any) -> str:
 def make_plain(content: Any) -> Any:
     """Return plain values for JSON: tables as objects, and null in place of NaN and infinity."""
     if isinstance(content, Table):
-        return {"caption": content.caption, "rows": make_plain(_objects(content)), "note": content.note}
+        return {"caption": content.caption, "rows": make_plain([*_objects(content)]), "note": content.note}
     if isinstance(content, dict):
         return {str(key): make_plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
@@ -81,15 +118,9 @@ def make_plain(content: Any) -> Any:
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
-def _objects(table: Table) -> list[dict[str, Any]]:
-    """Return one object per row, with a mean and its deviation as one object."""
-    found = []
+def _objects(table: Table) -> Iterator[dict[str, Any]]:
+    """Yield one object per row, with a mean and its deviation as one object."""
     for row in table.rows:
         values = {c.id: c.format.plain(cell) for c, cell in zip(table.columns, row, strict=True)}
-        found.append(
-            {
-                name: each[""] if "" in each else {end.strip("_"): part for end, part in each.items()}
-                for name, each in values.items()
-            }
-        )
-    return found
+        parts = {name: {end.strip("_"): part for end, part in each.items()} for name, each in values.items()}
+        yield {name: each.get("", each) for name, each in parts.items()}

@@ -12,8 +12,6 @@ from olbench.report.tables.results import means_matrix
 
 
 class ShownResults(Results):
-    """Results that notebooks show as a table."""
-
     def _repr_html_(self) -> str:
         report, missing = Report(self, None), len(self.missing)
         table = means_matrix(report, report.headline)

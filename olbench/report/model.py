@@ -1,10 +1,12 @@
 """A report: everything that the renderers show, computed once from a results folder."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +20,13 @@ from olbench.errors import UserError, count
 from olbench.protocols import Protocol
 from olbench.records.quantities import TEST_ERROR, Quantity
 from olbench.report import words
+
+
+class Standing(NamedTuple):
+    label: str
+    rank: float | None
+    wins: int
+    among_best: int
 
 
 @dataclass(frozen=True)
@@ -113,6 +122,45 @@ class Report:
     def complete(self) -> int:
         return sum(stats.is_complete(row, self.ranks) for row in self.means.values()) if self.ranks else 0
 
+    @property
+    def leaders(self) -> list[Entry]:
+        """The entry with the best mean on each data set."""
+        found = map(self._contestants, self.results.datasets)
+        return [
+            min(own, key=lambda each: self.headline.loss(each.mean(self.headline))) for own in found if own
+        ]
+
+    def _contestants(self, dataset: str) -> list[Entry]:
+        entries = filter(self.results.is_contestant, self.block(dataset))
+        return [entry for entry in entries if not math.isnan(entry.mean(self.headline))]
+
+    @property
+    def leader(self) -> str:
+        """Who has the best mean on most data sets, such as "arow on 3 of 4 data sets"."""
+        size = len(self.results.datasets)
+        for label, wins in Counter(entry.label for entry in self.leaders).most_common(1):
+            return label if size == 1 else f"{label} on {wins} of {size} data sets"
+        return ""
+
+    @cached_property
+    def winners(self) -> list[tuple[Entry, tuple[str, ...]]]:
+        """The leader on each data set, with the algorithms that are not significantly worse."""
+        found = []
+        for best in self.leaders:
+            others = (each for each in self._contestants(best.dataset) if each is not best)
+            found.append((best, tuple(each.label for each in others if self.results.is_best(each))))
+        return found
+
+    @property
+    def standings(self) -> list[Standing]:
+        """All algorithms, the best average rank first."""
+        wins = Counter(best.label for best, _ in self.winners)
+        among = Counter(label for best, equals in self.winners for label in (best.label, *equals))
+        labels = list(dict.fromkeys(label for row in self.means.values() for label in row))
+        found = [Standing(label, self.ranks.get(label), wins[label], among[label]) for label in labels]
+        worst = len(labels) + 1.0
+        return sorted(found, key=lambda each: (worst if each.rank is None else each.rank, -each.among_best))
+
     @cached_property
     def judgements(self) -> list[Judgement]:
         if self.attempt is None:
@@ -142,16 +190,12 @@ class Report:
 
     @property
     def verdict_lines(self) -> list[str]:
-        matched = words.describe_identification(self.identification)
-        return list(filter(None, (*map(self.describe_verdicts, self.judged), self.elsewhere, matched)))
-
-    @property
-    def elsewhere(self) -> str:
-        absent = [each for each in self.judgements if each.reason == ABSENT and not each.reported.suspect]
-        if not absent:
-            return ""
-        verb = "number is" if len(absent) == 1 else "numbers are"
-        return f"{len(absent)} {verb} on other data sets: `olbench summary`"
+        lines = [*map(self.describe_verdicts, self.judged)]
+        absent = sum(each.reason == ABSENT and not each.reported.suspect for each in self.judgements)
+        if absent:
+            verb = "number is" if absent == 1 else "numbers are"
+            lines.append(f"{absent} {verb} on other data sets: `olbench summary`")
+        return list(filter(None, (*lines, words.describe_identification(self.identification))))
 
     def describe_verdicts(self, quantity: Quantity) -> str:
         control = words.describe_control(self.controls[quantity])

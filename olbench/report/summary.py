@@ -1,5 +1,6 @@
 """Several papers on one page: what each run makes of its paper's numbers and claims."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from olbench.report import words
 from olbench.report.document import Document, Section
 from olbench.report.model import Report, make_report
 from olbench.report.table import Column, Table, columns
-from olbench.report.words import describe_range
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,8 @@ class Reproduction:
 
     @property
     def claims(self) -> Counter[str]:
-        return Counter(
-            combine(claim.verdict for _, claim in each) if each else OPEN for each in self.deciding.values()
-        )
+        found = self.deciding.values()
+        return Counter(combine(claim.verdict for _, claim in each) if each else OPEN for each in found)
 
     @property
     def conflicts(self) -> dict[str, list[tuple[Report, ClaimVerdict]]]:
@@ -103,8 +102,8 @@ def _drop_subsumed(found: list[tuple[Report, ClaimVerdict]]) -> list[tuple[Repor
 def find_runs(root: Path) -> list[Path]:
     """Of one name, the most complete run speaks, then the largest, then the user's; quick looks never do."""
     best: dict[str, tuple[tuple[int, int, bool], Path]] = {}
-    own = [path.parent for path in sorted(root.glob(f"*/{run_file.NAME}"))]
-    candidates = [*((folder.name, folder, True) for folder in own)]
+    own = (path.parent for path in sorted(root.glob(f"*/{run_file.NAME}")))
+    candidates = [(folder.name, folder, True) for folder in own]
     candidates += [(name, folder, False) for name, folder in runs().items()]
     for name, folder, is_own in candidates:
         try:
@@ -156,7 +155,7 @@ def _numbers(found: Sequence[Reproduction]) -> Table:
     notes = (
         f"Reproduced: {words.describe_meanings(judgements)[verdicts.REPRODUCED]}.",
         words.describe_exceptions(judgements),
-        f"{words.LEANS} {words.LEANS_MEANING}." if any(each.leans for each in judgements) else "",
+        f"{words.LEANS} {words.MARKS[words.LEANS]}." if any(each.leans for each in judgements) else "",
         "A number counts once, in the first run that can judge it; the next table has the parts.",
     )
     return Table("Published numbers, ours beside them", shown, rows, " ".join(filter(None, notes)))
@@ -166,9 +165,13 @@ def _evidence(found: Sequence[Reproduction]) -> Table:
     rows = []
 
     def add(texts: Sequence[str], control: WrongLearners | None, named: Sequence[NamedRow]) -> None:
-        both = (f"{control.reproduced} of {control.total}", describe_range(control)) if control else ("", "")
+        ours = others = ""
+        if control:
+            fewest, middle, most = control.deranged or (math.nan,) * 3
+            ours = f"{control.reproduced} of {control.total}"
+            others = f"{middle:.0f} ({fewest:.0f} to {most:.0f})"
         right_ones, decisive = sum(row.is_right for row in named), sum(row.is_identified for row in named)
-        rows.append((*texts, *both, f"{right_ones} of {len(named)}", decisive))
+        rows.append((*texts, ours, others, f"{right_ones} of {len(named)}", decisive))
 
     for id, each in ((each.paper.id, each) for each in found):
         for report in each.reports:
@@ -198,14 +201,10 @@ def _evidence(found: Sequence[Reproduction]) -> Table:
 
 
 def _claims(found: Sequence[Reproduction]) -> Table:
-    rows = [
-        (each.paper.id, each.claims.total(), *(each.claims[outcome] for outcome in OUTCOMES))
-        for each in found
-        if each.claims
-    ]
-    return Table(
-        "Claims, checked on our runs", (Column("paper"), *columns("all", *OUTCOMES, format=t.COUNT)), rows
-    )
+    counts = {each.paper.id: each.claims for each in found if each.claims}
+    rows = [(id, own.total(), *(own[outcome] for outcome in OUTCOMES)) for id, own in counts.items()]
+    shown = (Column("paper"), *columns("all", *OUTCOMES, format=t.COUNT))
+    return Table("Claims, checked on our runs", shown, rows)
 
 
 def _conflicts(found: Sequence[Reproduction]) -> Table:

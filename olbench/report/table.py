@@ -60,13 +60,16 @@ class Format:
             return DASH
         return (self.on_paper if on_paper and self.on_paper else self.show)(value)
 
+    @staticmethod
+    def sort_value(value: Any) -> float | None:
+        """Return the number by which a cell is sorted: None for words, and for what is not defined."""
+        while isinstance(value, tuple):
+            value = next((each for each in value if not isinstance(each, str)), None)
+        return value if isinstance(value, int | float) and math.isfinite(value) else None
+
 
 def number(digits: int, sign: str = "") -> Format:
     return Format(lambda value: f"{value:{sign},.{digits}f}")
-
-
-def _percent(digits: int) -> Format:
-    return Format(lambda value: f"{value:.{digits}%}")
 
 
 class Flagged(str):
@@ -93,12 +96,10 @@ def show_bytes(size: float) -> str:
     >>> show_bytes(152), show_bytes(6_400), show_bytes(5_000_000)
     ('152 B', '6.2 KiB', '4.8 MiB')
     """
-    value, units = float(size), iter(("B", "KiB", "MiB", "GiB"))
-    unit = next(units)
-    for larger in units:
-        if value < 1024:
-            break
-        value, unit = value / 1024, larger
+    value, unit = float(size), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if value >= 1024:
+            value, unit = value / 1024, larger
     return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
 
 
@@ -146,7 +147,6 @@ BYTES = Format(show_bytes)
 RATE = Format(show_rate)
 SETTINGS = Format(show_settings, "left", plain=lambda value: {"": show_settings(value or {})})
 MARK = Format(lambda value: "✓" if value else "", "center")
-YES = Format(lambda value: "yes" if value else "no", "left")
 
 
 def measured(quantity: "Quantity", digits: int | None = None, sign: str = "") -> Format:
@@ -184,6 +184,10 @@ def columns(*headings: str, format: Format = TEXT, drop: int = KEPT) -> tuple[Co
     return tuple(Column(heading, format, drop) for heading in headings)
 
 
+#: The names of a row that belongs to an algorithm on a data set.
+ROW = (Column("data set"), Column("algorithm", ALGORITHM))
+
+
 def algorithm_columns(labels: Iterable[str], format: Format) -> tuple[Column, ...]:
     """Return a column per algorithm, which paper heads with its title."""
     return tuple(Column(label, format, on_paper=_show_title(label)) for label in labels)
@@ -210,10 +214,8 @@ class Table:
     highlighted: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        found = {
-            (y, x) for y, row in enumerate(self.rows) for x, cell in enumerate(row) if isinstance(cell, Best)
-        }
-        if found:
+        cells = ((y, x, cell) for y, row in enumerate(self.rows) for x, cell in enumerate(row))
+        if found := {(y, x) for y, x, cell in cells if isinstance(cell, Best)}:
             plain = [[cell.value if isinstance(cell, Best) else cell for cell in row] for row in self.rows]
             object.__setattr__(self, "rows", plain)
             object.__setattr__(self, "best", self.best | found)
@@ -224,10 +226,8 @@ class Table:
         return [row[place] for row in self.rows]
 
     def texts(self, on_paper: bool = False) -> list[list[str]]:
-        return [
-            [column.format.text(cell, on_paper) for column, cell in zip(self.columns, row, strict=True)]
-            for row in self.rows
-        ]
+        shows = [column.format.text for column in self.columns]
+        return [[show(cell, on_paper) for show, cell in zip(shows, row, strict=True)] for row in self.rows]
 
     def keep(self, places: Sequence[int]) -> "Table":
         """Return the table with these columns."""
@@ -260,9 +260,8 @@ class Table:
             return [("", range(len(self.rows)))]
         values = self[self.group]
         starts = [y for y, value in enumerate(values) if y == 0 or values[y - 1] != value]
-        ends = [*starts[1:], len(values)]
-        titles = [self.group_titles.get(values[start], str(values[start])) for start in starts]
-        return [(title, range(*ends)) for title, *ends in zip(titles, starts, ends, strict=True)]
+        rows = [range(*ends) for ends in zip(starts, [*starts[1:], len(values)], strict=True)]
+        return [(self.group_titles.get(values[own[0]], str(values[own[0]])), own) for own in rows]
 
     def take(self, places: Sequence[int]) -> "Table":
         """Return the table with these rows, in this order."""
@@ -274,7 +273,7 @@ class Table:
         """Return the table with the best row of every block first; undefined values come last."""
         if not self.ranked_by:
             return self
-        values = [sort_value(value) for value in self[self.ranked_by]]
+        values = [Format.sort_value(value) for value in self[self.ranked_by]]
 
         def place(y: int) -> tuple[bool, float]:
             value = values[y]
@@ -317,12 +316,6 @@ class Table:
 
 
 Part = Table | str
-
-
-def sort_value(value: Any) -> float | None:
-    """Return the number by which a cell is sorted: None for words, and for what is not defined."""
-    number = value.mean if isinstance(value, Spread) else value
-    return number if isinstance(number, int | float) and math.isfinite(number) else None
 
 
 def capitalise(text: str) -> str:

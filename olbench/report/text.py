@@ -139,7 +139,7 @@ def _align(table: "Table", width: int, style: Styled) -> list[str]:
     widths.squeeze(width)
     shown = table.shown()
     headings = [column.heading for column in table.columns]
-    lines = [style(line, BOLD) for line in _pad(headings, shown, widths)]
+    lines = [style(line, BOLD) for line in _pad(headings, widths, (), style)]
     lines.append("─" * widths.total(shown))
     for title, rows in table.blocks():
         lines += [style(title, BOLD)] if title else []
@@ -149,20 +149,15 @@ def _align(table: "Table", width: int, style: Styled) -> list[str]:
                 for x, text in enumerate(widths.texts[y])
             ]
             bold = {x for x in shown if (y, x) in table.best}
-            lines += _pad(texts, shown, widths, bold, style)
+            lines += _pad(texts, widths, bold, style)
     return lines
 
 
-def _pad(
-    texts: Sequence[str],
-    shown: Sequence[int],
-    widths: Widths,
-    bold: Collection[int] = (),
-    style: Styled = lambda text, code: text,
-) -> list[str]:
+def _pad(texts: Sequence[str], widths: Widths, bold: Collection[int], style: Styled) -> list[str]:
     """Return a row as lines: several where a column wraps."""
-    cells = {x: wrap(texts[x], widths.least[x]).split("\n") if widths.wraps[x] else [texts[x]] for x in shown}
-    lines = []
+    cells, lines = {}, []
+    for x in widths.table.shown():
+        cells[x] = wrap(texts[x], widths.least[x]).split("\n") if widths.wraps[x] else [texts[x]]
     for number in range(max(map(len, cells.values()), default=0)):
         padded = []
         for x, cell in cells.items():

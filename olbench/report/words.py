@@ -1,39 +1,30 @@
 """Sentences, marks and legends that several tables share."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from olbench.analysis import comparison, verdicts
 from olbench.analysis.evidence import Identification, WrongLearners
 from olbench.analysis.results import Guesses, Results
-from olbench.analysis.verdicts import (
-    BINOMIAL,
-    CLOSE,
-    DEVIATION,
-    DIFFERS,
-    NOT_COMPARABLE,
-    REPRODUCED,
-    Judgement,
-)
+from olbench.analysis.verdicts import BINOMIAL, CLOSE, DIFFERS, NOT_COMPARABLE, REPRODUCED, Judgement
 from olbench.errors import count, list_some, plural
 from olbench.records.container import is_bundle
 from olbench.records.quantities import CLOSE_RATIO, TOLERANCES, Quantity
 from olbench.records.shipped import REFERENCE
 
-if TYPE_CHECKING:
-    from olbench.analysis.forensics import Inquiry
-
 LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
-#: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
-LEANS, LEANS_MEANING = "\N{DEGREE SIGN}", "only because our standard deviation is larger than the paper's"
-WEAK, WEAK_MEANING = "~", "at least half of the other learners would be reproduced as well"
-OTHER_SIZE, OTHER_SIZE_MEANING = "#", "our data have another size than the paper's"
+LEANS, WEAK, OTHER_SIZE = "\N{DEGREE SIGN}", "~", "#"
+#: What the marks beside a verdict mean. The first would be worse by the paper's own deviation.
+MARKS = {
+    LEANS: "only because our standard deviation is larger than the paper's",
+    WEAK: "at least half of the other learners would be reproduced as well",
+    OTHER_SIZE: "our data have another size than the paper's",
+}
 UNITS = {
-    DEVIATION: ("deviations", "the larger of the paper's and ours"),
+    verdicts.DEVIATION: ("deviations", "the larger of the paper's and ours"),
     BINOMIAL: (
         "standard errors",
         "the binomial one of the paper's sample and that of our mean, because the paper prints no deviation",
@@ -52,16 +43,18 @@ COSTS_NOTE = (
 )
 
 
+def marks(judgement: Judgement) -> str:
+    return LEANS * judgement.leans + WEAK * judgement.weak + OTHER_SIZE * bool(judgement.other_size)
+
+
 def letter(judgement: Judgement) -> str:
-    if judgement.verdict == NOT_COMPARABLE:
-        return LETTERS[NOT_COMPARABLE]
-    marks = LEANS * judgement.leans + WEAK * judgement.weak + OTHER_SIZE * bool(judgement.other_size)
-    return LETTERS[judgement.verdict] + marks
+    is_plain = judgement.verdict == NOT_COMPARABLE
+    return LETTERS[judgement.verdict] + ("" if is_plain else marks(judgement))
 
 
 def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
     bases = {each.basis for each in judgements}
-    unit, which = UNITS[BINOMIAL if bases == {BINOMIAL} else DEVIATION]
+    unit, which = UNITS[BINOMIAL if bases == {BINOMIAL} else verdicts.DEVIATION]
     rounding = "plus half a unit of the last printed digit"
     return {
         REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} {unit} ({which}) {rounding}",
@@ -72,7 +65,7 @@ def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
 
 
 def describe_exceptions(judgements: Iterable[Judgement]) -> str:
-    return BINOMIAL_TOO if {each.basis for each in judgements} == {DEVIATION, BINOMIAL} else ""
+    return BINOMIAL_TOO if {each.basis for each in judgements} == UNITS.keys() else ""
 
 
 def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
@@ -83,14 +76,9 @@ def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
     weak = ", ".join(f"{number} {text}" for text, number in remarks.items() if number)
     line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced"
     line += f"{f' ({weak})' if weak else ''}, {_list_others(counts)}"
-    apart = summary_apart(judgements, quantity)
-    return f"{line}; {apart}" if apart else line
-
-
-def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
-    counts = verdicts.count(judgements, quantity, suspect=True)
-    unexplained = f"unexplained: {counts[REPRODUCED]} of {counts.total()} reproduced, "
-    return unexplained + _list_others(counts) if counts else ""
+    if apart := verdicts.count(judgements, quantity, suspect=True):
+        line += f"; unexplained: {apart[REPRODUCED]} of {apart.total()} reproduced, {_list_others(apart)}"
+    return line
 
 
 def _list_others(counts: Counter[str]) -> str:
@@ -108,11 +96,6 @@ def describe_control(found: WrongLearners) -> str:
     )
 
 
-def describe_range(found: WrongLearners) -> str:
-    fewest, middle, most = found.deranged or (math.nan, math.nan, math.nan)
-    return f"{middle:.0f} ({fewest:.0f} to {most:.0f})"
-
-
 def describe_identification(found: Identification) -> str:
     if not found.rows:
         return ""
@@ -124,18 +107,6 @@ def describe_identification(found: Identification) -> str:
     return (
         f"Blind matching names the right learner in {right} of {len(found.rows)} rows "
         f"({decisive} decisively{wrong}), {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
-    )
-
-
-def describe_inquiries(inquiries: Sequence["Inquiry"]) -> str:
-    reached = sum(bool(inquiry.reached) for inquiry in inquiries)
-    tuned = sum(inquiry.shown.by_tuning for inquiry in inquiries)
-    variants = sum(inquiry.only_variant for inquiry in inquiries)
-    wide = sum(inquiry.only_wide for inquiry in inquiries)
-    return (
-        f"{reached} of {count(len(inquiries), 'pair')} reached by some setting ({variants} only by a "
-        f"variant, {wide} only by our spread); {tuned} by the tuner's pick; "
-        f"{len(inquiries) - reached} by none"
     )
 
 
@@ -152,7 +123,6 @@ def describe_guesses(found: Guesses, quantity: Quantity, most: int = 6) -> str:
 
 
 def describe_twins(results: Results) -> str:
-    """Return which algorithms are equal, and what follows."""
     groups: dict[str, list[str]] = {}
     for label, twin in results.twins.items():
         groups.setdefault(twin, [twin]).append(label)
@@ -177,33 +147,28 @@ def describe_test(results: Results) -> str:
     return f"{name_test(results)}, 5%, uncorrected"
 
 
-def describe_best(results: Results) -> str:
-    """Return what bold means."""
-    headline = results.protocol.quantities[0]
-    return f"best {headline.title} in our run, or not significantly worse ({describe_test(results)})."
+def describe_bold(results: Results) -> str:
+    best = f"best {results.protocol.quantities[0].title} in our run"
+    return f"* or bold: {best}, or not significantly worse ({describe_test(results)})."
 
 
 def describe_left_out(compared: comparison.ComparedRuns) -> list[str]:
     """Return why changes are not tested, and how many rows only one run has."""
-    notes = _explain_untested(compared)
+    datasets = {dataset for dataset, _ in compared.rows}
+    notes = []
+    for (title, reason), untested in compared.find_untested().items():
+        if reason == comparison.OTHER_DATA:
+            notes += [f"{name}: {reason} in all runs, so no change is tested" for name in untested]
+        else:
+            where = "on any data set" if len(untested) == len(datasets) else f"on {', '.join(untested)}"
+            lead = f"{title}: {reason}, so the orders are not shared and no change is tested"
+            notes.append(f"{lead} {where}")
+    notes = list(dict.fromkeys(notes))
     for title, run in zip(compared.titles, compared.runs, strict=True):
         alone = sum((entry.dataset, entry.label) not in compared.rows for entry in run.entries if entry.done)
         if alone:
             notes.append(f"{title}: {count(alone, 'row')} that no other run has")
     return notes
-
-
-def _explain_untested(compared: comparison.ComparedRuns) -> list[str]:
-    datasets = {dataset for dataset, _ in compared.rows}
-    sentences = []
-    for (title, reason), untested in compared.find_untested().items():
-        if reason == comparison.OTHER_DATA:
-            sentences += [f"{name}: {reason} in all runs, so no change is tested" for name in untested]
-        else:
-            where = "on any data set" if len(untested) == len(datasets) else f"on {', '.join(untested)}"
-            lead = f"{title}: {reason}, so the orders are not shared and no change is tested"
-            sentences.append(f"{lead} {where}")
-    return list(dict.fromkeys(sentences))
 
 
 def describe_lacking(results: Results) -> str:
@@ -226,14 +191,11 @@ def describe_lacking(results: Results) -> str:
 def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
     flat = [flatten(run.config.plain()) for run in runs]
     keys = dict.fromkeys(key for each in flat for key in each)
-    told = {key: [each.get(key, comparison.NOTHING) for each in flat] for key in keys}
-    changed = {key: values for key, values in told.items() if len(set(values)) > 1}
+    found = {key: [each.get(key, comparison.NOTHING) for each in flat] for key in keys}
+    changed = {key: values for key, values in found.items() if len(set(values)) > 1}
     # Of an entry that a config does not list, the rest says nothing more.
-    return [
-        (key, values)
-        for key, values in changed.items()
-        if ": " not in key or key.partition(": ")[0] not in changed
-    ]
+    told = {key for key in changed if ": " in key and key.partition(": ")[0] in changed}
+    return [(key, values) for key, values in changed.items() if key not in told]
 
 
 def flatten(config: Mapping[str, Any]) -> dict[str, str]:
@@ -244,28 +206,23 @@ def flatten(config: Mapping[str, Any]) -> dict[str, str]:
     """
     flat: dict[str, str] = {}
     for name, value in config.items():
-        if name in ("datasets", "algorithms"):
-            flat.update(_flatten_list(name.removesuffix("s").replace("dataset", "data set"), value))
-        else:
-            flat.update(_flatten_value(name, value))
+        if name not in ("datasets", "algorithms"):
+            flat |= _flatten_values({name: value})
+            continue
+        seen = Counter[str]()
+        for entry in value:
+            id = str(entry.get("name") or entry.get("id"))
+            seen[id] += 1
+            title = f"{'data set' if name == 'datasets' else 'algorithm'} {id}"
+            title += f" ({seen[id]})" if seen[id] > 1 else ""
+            rest = {key: each for key, each in entry.items() if key not in ("name", "id")}
+            flat |= {title: "listed", **dict(_flatten_values(rest, f"{title}: "))}
     return flat
 
 
-def _flatten_list(noun: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    seen: dict[str, int] = {}
-    for entry in entries:
-        name = str(entry.get("name") or entry.get("id"))
-        seen[name] = seen.get(name, 0) + 1
-        title = f"{noun} {name}" + (f" ({seen[name]})" if seen[name] > 1 else "")
-        yield title, "listed"
-        for key, value in entry.items():
-            if key not in ("name", "id"):
-                yield from ((f"{title}: {each}", text) for each, text in _flatten_value(key, value))
-
-
-def _flatten_value(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _flatten_value(f"{name}.{key}", each)
-    else:
-        yield name, comparison.describe(value)
+def _flatten_values(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flatten_values(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", comparison.describe(value)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
+from olbench.data.archives import lineage_of, read_spoligotypes, simulate_miru24
 from olbench.data.catalog import find
-from olbench.data.generators.synthetic import Clusters
 from olbench.data.named import load_named
-from olbench.data.readers.spoligotypes import lineage_of, read_spoligotypes, simulate_miru24
+from olbench.data.synthetic import Clusters
 from tests.refusals import refusal
 
 HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Distribution (SITVIT2)\n"

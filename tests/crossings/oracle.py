@@ -230,6 +230,30 @@ class FirstOrder(Counting):
         self.total = self.total + self.w
 
 
+class Adaptive(Counting):
+    """AdaGrad, and FOBOS with every weight moved in every round."""
+
+    def __init__(self, id, d, p, options):
+        super().__init__()
+        self.id, self.p, self.w, self.squares = id, p, np.zeros(d, L), np.zeros(d, L)
+
+    def look(self, x):
+        f = self.w @ x
+        return f >= 0, f, None
+
+    def learn(self, x, y):
+        self.learnt += 1
+        loss = excess(1, y * (self.w @ x))
+        self.count(loss, loss > 0 and x.any())
+        step = np.full(x.size, self.p["eta"] / np.sqrt(L(self.learnt)))
+        if self.id == "adagrad":
+            self.squares = self.squares + (loss > 0) * x**2
+            step = self.p["eta"] / (L(1e-8) + np.sqrt(self.squares))
+        self.w = self.w + (loss > 0) * step * y * x
+        if self.id == "fobos":
+            self.w = np.sign(self.w) * np.maximum(0, np.abs(self.w) - step * self.p["lam"])
+
+
 class Gaussian(Counting):
     def __init__(self, id, d, p, options):
         super().__init__()
@@ -343,6 +367,7 @@ def start(id, d, p, options, classes=0):
         return (Native if "multiclass" in options else OneVsRest)(id, d, p, options, classes)
     known = {"sop": SecondOrderPerceptron, **dict.fromkeys(("one-by-one", "non-zeros", "row-by-row"), Object)}
     known |= dict.fromkeys(FIRST, FirstOrder) | dict.fromkeys(SECOND, Gaussian)
+    known |= dict.fromkeys(("adagrad", "fobos"), Adaptive)
     return known.get(id, LastLabel)(id, d, p, options)
 
 

@@ -45,6 +45,7 @@ PARAMETERS = {
     "iellip": {"b": (0.5, 0.9), "c": (0.1, 0.5)}, "fading": {"r": (0.1, 1.0)},
     "one-by-one": {"cut": (0.5, 0.3)}, "non-zeros": {"cut": (0.5, 0.3)},
     "row-by-row": {"margin": (0.25, 0.5)},
+    "adagrad": {"eta": (0.1, 1.0)}, "fobos": {"eta": (0.1, 1.0), "lam": (0.001, 0.1)},
 }  # fmt: skip
 OBJECTS = ("one-by-one", "non-zeros", "row-by-row")
 GAUSSIAN = tuple(id for id in oracle.SECOND if id != "iellip")
@@ -139,11 +140,12 @@ def examples(draw, protocol, classes):
 @st.composite
 def entries(draw, protocol, classes, tuned):
     """Draw an entry of `algorithms`: an id with its options, parameters and grid."""
-    kind = draw(st.sampled_from(["first", "second", "second", "own", "object"]))
+    kind = draw(st.sampled_from(["first", "second", "second", "compiled", "own", "object"]))
     native = classes and kind in ("first", "second") and draw(st.booleans())
     pools = {
         "first": NATIVE_FIRST if native else tuple(oracle.FIRST), "own": ("shrinking", "fading"),
         "second": NATIVE_SECOND if native else (*oracle.SECOND, "sop"), "object": OBJECTS,
+        "compiled": ("adagrad", "fobos"),
     }  # fmt: skip
     id = draw(st.sampled_from(pools[kind]))
     entry = {"id": id}

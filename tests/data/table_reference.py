@@ -14,13 +14,15 @@ GAPS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 def read_reference(path, separator):
     """Return (names, lines, rows) of a file in UTF-8; a cell is a number, a text or None."""
     text = path.read_bytes().decode("utf-8-sig")
+    if text.count("\r") > text.count("\r\n"):  # lines end as on old computers
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     names, lines, rows, begin = None, [], [], 1
     try:
         for record in records:
             begin = records.line_num + 1
             fields = [field.strip() for field in record]
-            if fields in ([], [""]):
+            if not record or (len(record) == 1 and record[0] and not record[0].strip(" \t")):
                 continue
             if names is None:
                 has_heading = not any(map(NUMBER.fullmatch, fields))

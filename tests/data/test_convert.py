@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data import cache
-from olbench.data.readers.libsvm import read_libsvm
-from olbench.data.readers.registry import FORMATS
+from olbench.data.formats import FORMATS
+from olbench.data.libsvm import read_libsvm
 
 RNG = np.random.default_rng(13)
 
@@ -45,8 +45,8 @@ CASES = {
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 64)
-    monkeypatch.setattr("olbench.data.readers.convert.AT_ONCE", 37)
+    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 64)
+    monkeypatch.setattr("olbench.data.libsvm.AT_ONCE", 37)
 
 
 def whole(path, monkeypatch, **labels):
@@ -114,7 +114,7 @@ PEAK = """
 import sys
 from pathlib import Path
 from olbench import load_dataset
-import olbench.data.readers.convert
+import olbench.data.libsvm
 def anonymous():
     fields = dict(line.split(":", 1) for line in open("/proc/self/status"))
     return int(fields["RssAnon"].split()[0]) * 1024
@@ -153,13 +153,14 @@ from olbench import load_dataset
 import signal
 # A test run in the background of a shell has it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from olbench.data.readers import convert
-append = convert._Conversion._append
-def slowly(self, block):
-    append(self, block)
-    print("block", flush=True)
-    time.sleep(0.2)
-convert._Conversion._append = slowly
+from olbench.data.libsvm import BlockReader
+blocks = BlockReader.blocks
+def slowly(*given):
+    for block in blocks(*given):
+        yield block
+        print("block", flush=True)
+        time.sleep(0.2)
+BlockReader.blocks = slowly
 load_dataset(sys.argv[1])
 """
 

@@ -154,7 +154,7 @@ FULL = """
 import resource, signal, sys
 from olbench import load_dataset
 from olbench.data import load
-from olbench.data.readers import libsvm
+from olbench.data import libsvm
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
 print(load_dataset(sys.argv[1]).fingerprint)
@@ -182,7 +182,7 @@ def test_a_full_disk_only_costs_time(libsvm_file, small_disk, monkeypatch, caplo
 TWO = """
 import sys, time
 from olbench import load_dataset
-import olbench.data.readers.libsvm
+import olbench.data.libsvm
 print("ready", flush=True)
 sys.stdin.readline()
 data = load_dataset(sys.argv[1])

@@ -7,7 +7,7 @@ import numpy as np
 
 from olbench import UserError, load_dataset
 from olbench.data.catalog import catalog, find, parse_catalog
-from olbench.data.readers.frames import BUNDLED, read_bundled
+from olbench.data.synthetic import BUNDLED, read_bundled
 from tests.refusals import find_wrong, refusal
 
 #: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.

@@ -8,16 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
+from olbench.data.archives import count_terms, keep_headers, read_feature_counts, read_posts, read_reviews
 from olbench.data.catalog import TextRecipe, parse_catalog
 from olbench.data.entries import load_entry
 from olbench.data.fetch import fetch
-from olbench.data.readers.documents import (
-    count_terms,
-    keep_headers,
-    read_feature_counts,
-    read_posts,
-    read_reviews,
-)
 from tests.refusals import find_wrong, refusal
 
 POSTS = {

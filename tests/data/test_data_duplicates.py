@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from olbench.data.duplicates import duplicate_groups, first_rows
+from olbench.data.dataset import duplicate_groups, first_rows
 
 values = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.1, 0.1 + 2**-56, 1e300, 5e-324])
 matrices = st.tuples(st.integers(0, 12), st.integers(1, 3)).flatmap(

@@ -116,13 +116,12 @@ def server(monkeypatch):
 
 @pytest.fixture(scope="module")
 def toy_fingerprint(tmp_path_factory):
-    from olbench.data.readers.libsvm import read_libsvm
+    from olbench.data.libsvm import read_libsvm
 
     path = tmp_path_factory.mktemp("toy") / "toy"
     path.write_bytes(TEXT)
-    rows, d = read_libsvm([path])
-    y = rows.labels[: rows.n].copy()
-    return fingerprint(rows.matrix(d), y)
+    X, y, *_ = read_libsvm([path])
+    return fingerprint(X, y)
 
 
 @pytest.fixture

@@ -8,16 +8,16 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
-from olbench.data.prepare.encode import encode
-from olbench.data.prepare.preprocess import divide_by_255, normgrey, pixel_products, unit_range
-from olbench.data.readers import tables
-from olbench.data.readers.idx import read_idx, read_images
+from olbench.data import tables
+from olbench.data.archives import read_idx, read_images
+from olbench.data.prepare import encode
+from olbench.data.scale import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.spec import Reading
 from tests.refusals import find_wrong, refusal
 
 
 def read_csv(path, label="last"):
-    X, labels, *_ = encode(tables.csv.read_table(path), Reading(label=label))
+    X, labels, *_ = encode(tables.read_table(path), Reading(label=label))
     return X, labels
 
 

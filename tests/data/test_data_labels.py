@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
-from olbench.data.prepare.labels import as_signs
+from olbench.data.labels import as_signs
 from tests.cases import for_each
 from tests.refusals import find_wrong
 

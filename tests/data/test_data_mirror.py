@@ -6,7 +6,7 @@ from sklearn.datasets import load_svmlight_file
 
 from olbench import load_dataset
 from olbench.data.catalog import catalog, find
-from olbench.data.duplicates import duplicate_groups
+from olbench.data.dataset import duplicate_groups
 from olbench.data.fetch import local_files
 
 TEXT = [entry.name for entry in catalog().values() if any(file.startswith("text/") for file in entry.files)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset, make_algorithm, online_pass
-from olbench.data.generators.synthetic import RotatedGaussian
 from olbench.data.load import load_run
+from olbench.data.synthetic import RotatedGaussian
 from tests.cases import for_each
 from tests.refusals import refusal
 

@@ -8,8 +8,8 @@ import zlib
 
 import pytest
 
-from olbench.data.readers.decompress import Decompressed
-from olbench.data.readers.libsvm import read_libsvm
+from olbench.data.compressed import Decompressed
+from olbench.data.libsvm import read_libsvm
 from olbench.errors import UserError
 
 PACK = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}

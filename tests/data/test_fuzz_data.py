@@ -14,9 +14,9 @@ from urllib3.exceptions import NewConnectionError
 from olbench.cli.init import make_config
 from olbench.data import fetch
 from olbench.data.load import load_spec
-from olbench.data.prepare.encode import prepare_table
-from olbench.data.readers.tables.csv import read_table
+from olbench.data.prepare import prepare_table
 from olbench.data.spec import Reading
+from olbench.data.tables import read_table
 from olbench.errors import UserError
 from olbench.protocols.reading import read_config
 from tests.changes import damaged, examples, expect_sentence
@@ -87,7 +87,7 @@ def test_a_table_gives_what_its_reading_promises_or_is_refused(
     else:
         X = X if isinstance(X, np.ndarray) else X.toarray()
         assert np.isfinite(X).all()
-        assert 0 < len(X) == len(y) <= len(table.numbers)
+        assert 0 < len(X) == len(y) <= len(table.frame)
         classes = set(y.tolist())
         assert len(classes) > 1
         assert classes == (set(range(len(classes))) if multiclass else {-1.0, 1.0})

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import lzma
 
-from olbench.data.readers.libsvm import read_libsvm
+from olbench.data.libsvm import read_libsvm
 from tests.refusals import refusal
 
 GOOD = b"+1 1:1 2:2\n-1 1:3\n"
@@ -114,7 +114,7 @@ BROKEN = [
 def test_a_broken_file_is_refused_in_one_sentence_whatever_the_size_of_the_blocks(libsvm_file, monkeypatch):
     wrong = []
     for block in (2 << 20, 16):
-        monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", block)
+        monkeypatch.setattr("olbench.data.libsvm.BLOCK", block)
         for content, message in BROKEN:
             path = libsvm_file(content)
             said = refusal(read_libsvm, [path])
@@ -144,8 +144,8 @@ def test_a_second_file_is_named_when_it_is_the_broken_one(libsvm_file):
 
 
 def test_a_line_without_an_end_is_given_up(libsvm_file, monkeypatch):
-    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 16)
-    monkeypatch.setattr("olbench.data.readers.libsvm.LONGEST_LINE", 1024)
+    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 16)
+    monkeypatch.setattr("olbench.data.libsvm.LONGEST_LINE", 1024)
     path = libsvm_file(b"1 " + b"0" * 5000)
     assert "has a line of more than 1,024 bytes; is it a LIBSVM file?" in refusal(read_libsvm, [path])
 

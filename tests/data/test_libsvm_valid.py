@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from olbench import UserError, load_dataset
 from olbench.data.dataset import fingerprint
-from olbench.data.readers.libsvm import read_libsvm
+from olbench.data.libsvm import read_libsvm
 from tests.changes import examples
 
 
@@ -25,11 +25,8 @@ def scratch(tmp_path_factory):
 
 
 def parsed(path):
-    rows, d = read_libsvm([path])
-    rows.keep(np.ones(rows.n, dtype=bool))
-    labels = rows.labels[: rows.n].copy()
-    X = rows.matrix(d)
-    return (X.toarray() if sp.issparse(X) else X), labels
+    X, labels, *_ = read_libsvm([path])
+    return X.toarray(), labels
 
 
 FORMS = {
@@ -53,7 +50,7 @@ FORMS = {
 def test_every_way_to_write_the_same_examples_gives_the_same_arrays(libsvm_file, monkeypatch):
     for form, text in FORMS.items():
         for block in (8, 2 << 20):
-            monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", block)
+            monkeypatch.setattr("olbench.data.libsvm.BLOCK", block)
             X, labels = parsed(libsvm_file(text))
             assert X.tolist() == [[2, 0, 4], [0, 5, 0]], (form, block)
             assert labels.tolist() == [1, -1], (form, block)
@@ -89,9 +86,9 @@ def test_rows_without_features_are_kept(libsvm_file):
 def test_one_zero_anywhere_makes_all_indices_start_at_zero(libsvm_file):
     one = libsvm_file("+1 1:1\n-1 3:1\n", "one")
     zero = libsvm_file("+1 0:7\n-1 1:1\n", "zero")
-    assert read_libsvm([one])[1] == 3
-    rows, d = read_libsvm([one, zero])
-    assert (rows.n, d) == (4, 4)
+    assert read_libsvm([one])[0].shape == (2, 3)
+    X, _, last_file, first = read_libsvm([one, zero])
+    assert (X.shape, last_file, first) == ((4, 4), 2, 0)
 
 
 def test_the_last_feature_counts_even_where_it_is_zero(libsvm_file):
@@ -102,11 +99,11 @@ def test_a_long_row_in_any_order_is_sorted_in_time(libsvm_file):
     indices = np.arange(1, 300_001)[::-1]
     text = "+1 " + " ".join(f"{i}:{i}" for i in indices) + "\n-1 1:1\n"
     started = time.perf_counter()
-    rows, d = read_libsvm([libsvm_file(text)])
+    X, *_ = read_libsvm([libsvm_file(text)])
     assert time.perf_counter() - started < 5
-    assert d == 300_000
-    assert (np.diff(rows.indices[:300_000]) == 1).all()
-    assert (rows.data[:300_000] == rows.indices[:300_000] + 1).all()
+    assert X.shape[1] == 300_000
+    assert (np.diff(X.indices[:300_000]) == 1).all()
+    assert (X.data[:300_000] == X.indices[:300_000] + 1).all()
 
 
 def numbers():
@@ -127,9 +124,11 @@ def numbers():
 def test_numbers_are_rounded_as_python_rounds_them(scratch, texts):
     path = scratch
     path.write_text("1 " + " ".join(f"{k + 1}:{text}" for k, text in enumerate(texts)))
-    rows, _ = read_libsvm([path])
     expected = np.array([float(text) for text in texts])
-    assert rows.data[: rows.entries].tobytes() == expected.tobytes()
+    assert read_libsvm([path])[0].data.tobytes() == expected.tobytes()
+    # In any order of the entries.
+    path.write_text("1 " + " ".join(f"{k + 1}:{text}" for k, text in reversed(list(enumerate(texts)))))
+    assert read_libsvm([path])[0].data.tobytes() == expected.tobytes()
 
 
 VALUES = st.floats(-1e6, 1e6).filter(lambda value: value != 0)
@@ -193,20 +192,20 @@ def _compare(path, content):
     expected = rows_of(content)
     for block in (5, 64, 2 << 20):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("olbench.data.readers.libsvm.BLOCK", block)
+            patch.setattr("olbench.data.libsvm.BLOCK", block)
             try:
-                rows, _ = read_libsvm([path])
+                X, labels, *_ = read_libsvm([path])
             except UserError:
                 assert expected is None
                 continue
         assert expected is not None
-        assert rows.labels[: rows.n].tolist() == [label for label, _ in expected]
+        assert labels.tolist() == [label for label, _ in expected]
         first = 0 if any(0 in entries for _, entries in expected) else 1
         for i, (_, entries) in enumerate(expected):
-            span = slice(rows.indptr[i], rows.indptr[i + 1])
-            found = dict(zip((rows.indices[span] + first).tolist(), rows.data[span].tolist(), strict=True))
+            span = slice(X.indptr[i], X.indptr[i + 1])
+            found = dict(zip((X.indices[span] + first).tolist(), X.data[span].tolist(), strict=True))
             assert found == entries
-            assert (np.diff(rows.indices[span]) > 0).all()
+            assert (np.diff(X.indices[span]) > 0).all()
 
 
 def test_blocks_of_any_size_give_the_same_arrays(libsvm_file, monkeypatch):
@@ -220,12 +219,11 @@ def test_blocks_of_any_size_give_the_same_arrays(libsvm_file, monkeypatch):
         lines.append(f"{label} qid:{k} {' '.join(rng.permutation(entries))} {hard} # a:b")
         lines += ["", "# 1:1"] if k % 5 == 0 else []
     path = libsvm_file("\n".join(lines))
-    whole, d = read_libsvm([path, path])
-    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 1 << 12)
-    parts, features = read_libsvm([path, path])
-    assert (whole.n, d) == (parts.n, features) == (6000, 9)
-    assert (whole.entries, whole.starts) == (parts.entries, parts.starts)
-    np.testing.assert_array_equal(whole.labels[:6000], [1.0, -1.0] * 3000)
-    sizes = {"labels": 6000, "indptr": 6001, "indices": whole.entries, "data": whole.entries}
-    for name, size in sizes.items():
-        assert getattr(parts, name)[:size].tobytes() == getattr(whole, name)[:size].tobytes()
+    whole, labels, *_ = read_libsvm([path, path])
+    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 1 << 12)
+    parts, labels_of_parts, last_file, _ = read_libsvm([path, path])
+    assert (whole.shape, last_file) == (parts.shape, last_file) == ((6000, 9), 3000)
+    np.testing.assert_array_equal(labels, [1.0, -1.0] * 3000)
+    np.testing.assert_array_equal(labels, labels_of_parts)
+    for name in ("indptr", "indices", "data"):
+        assert getattr(parts, name).tobytes() == getattr(whole, name).tobytes()

@@ -10,7 +10,7 @@ import yaml
 
 from olbench import UserError, load_dataset
 from olbench.data.load import load_spec
-from olbench.data.prepare.preprocess import as_dense
+from olbench.data.scale import as_dense
 from olbench.protocols.reading import read_config
 from olbench.protocols.schema import make_schema
 from tests.refusals import refusal

@@ -11,14 +11,14 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, load_dataset, load_plugin
-from olbench.data.readers.registry import FORMATS
+from olbench.data.formats import FORMATS
 
 PACKAGE = Path(__file__).resolve().parents[2] / "olbench"
 #: One example per line: words, and after a bar the label.
 READER = """\
 import pandas
 from scipy.sparse import csr_matrix
-from olbench.data.readers.registry import reader
+from olbench.data.formats import reader
 
 @reader("words", suffixes=[".words"])
 def read_words(path, entry):

@@ -11,10 +11,10 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from olbench import UserError, load_dataset
-from olbench.data.inspect import look_at
-from olbench.data.prepare import scaling
-from olbench.data.prepare.encode import MOST_CATEGORIES
-from olbench.data.prepare.scaling import scale_features, scale_running
+from olbench.data import scale as scaling
+from olbench.data.look import look_at
+from olbench.data.prepare import MOST_CATEGORIES
+from olbench.data.scale import scale_features, scale_running
 from olbench.data.spec import Reading
 from tests.refusals import find_wrong, refusal
 

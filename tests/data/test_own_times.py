@@ -6,10 +6,9 @@ import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data import cache
-from olbench.data.prepare.times import NEVER
-from olbench.data.source import Source, find_source
+from olbench.data.prepare import NEVER
+from olbench.data.source import Source, find_received, find_source, pack, receive
 from olbench.data.spec import DatasetSpec, Reading
-from olbench.data.transfer import find_received, pack, receive
 from tests.refusals import find_wrong, refusal
 
 DAYS = """\

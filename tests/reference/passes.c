@@ -186,9 +186,9 @@ static const struct {
 
 /* ---- second order: mu += alpha y z, Sigma -= beta z z', that is Sigma^-1 += c x x' ---- */
 
-enum { CW, CW_VAR, SCW1, SCW2, SCW2_LIBOL, AROW, NHERD, NAROW, NAROW2010, SOP, SOP_LIBOL, IELLIP };
+enum { CW, CW_VAR, SCW1, SCW2, SCW2_LIBOL, AROW, NHERD, NAROW, NAROW2010, ONS, SOP, SOP_LIBOL, IELLIP };
 static const char *SECOND_ORDER[] = {"cw", "cw-var", "scw1", "scw2", "scw2-libol", "arow", "nherd", "narow",
-                                     "narow2010", "sop", "sop-libol", "iellip"};
+                                     "narow2010", "ons", "sop", "sop-libol", "iellip"};
 
 typedef struct {
     real alpha, beta, c;
@@ -198,6 +198,7 @@ static real find_loss(int rule, real m, real v, int mistake, const real *p) {
     if (rule == CW) return lost(p[0] * sqrt(v), m);
     if (rule == CW_VAR) return lost(p[0] * v, m);
     if (rule <= SCW2_LIBOL) return lost(p[1] * sqrt(v), m);
+    if (rule == ONS) return m > 0 ? log1p(exp(-m)) : log1p(exp(m)) - m;
     return rule >= SOP ? mistake : lost(1, m);
 }
 
@@ -256,6 +257,9 @@ static step find_step(int rule, real m, real v, real loss, int64_t t, const real
         if (v <= 1 / p[0]) return (step){0, 0, 0};
         r = v / (p[0] * v - 1);
         return (step){loss / (v + r), 1 / (v + r), 1 / r};
+    case ONS: /* A grows by g g', and w moves by A^-1 g / gamma */
+        r = 1 / (1 + exp(m));
+        return (step){r / (p[0] * (1 + r * r * v)), r * r / (1 + r * r * v), r * r};
     case SOP:
     case SOP_LIBOL:
         return (step){0, 1 / (1 + v), 1};

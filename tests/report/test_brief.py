@@ -50,7 +50,7 @@ def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run, monk
         assert "Within each data set" in here("report", run, *words)[1]
     here("report", run, "--output", run / "r.txt")
     assert "Within each data set" in (run / "r.txt").read_text()
-    assert "does not go with" in here.err("report", run, "--all", "--full")
+    assert "leave out --format" in here.err("report", run, "--all", "--full")
 
 
 def test_it_fits_a_terminal_and_keeps_its_names(report):

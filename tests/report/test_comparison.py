@@ -44,6 +44,10 @@ def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
     assert found == MeanChange(0.0, 1.0, MISTAKE_RATE)
 
 
+def tables(*runs: Results) -> list[Table]:
+    return [part for part in comparison_document(runs).parts() if isinstance(part, Table)]
+
+
 def sentences(*runs: Results) -> str:
     return "\n".join(part for part in comparison_document(runs).parts() if not isinstance(part, Table))
 
@@ -52,6 +56,7 @@ def test_runs_that_are_equal_in_every_count_are_called_identical(before: Results
     same = changed(tmp_path)
     said = "after is identical to small: every count of every trial is the same."
     assert said in sentences(before, same)
+    assert all(part.caption.startswith("What differs") for part in tables(before, same))
     for name in ("mistakes", "updates"):
         first, *others = same.entries
         other = {**first.columns, name: first.columns[name] + (first.columns["number"] == 0)}

@@ -1,11 +1,9 @@
 """Figures show the record and nothing else, hide no data, and are the same bytes every time."""
 
 import itertools
-import re
 import subprocess
 import sys
 import warnings
-import xml.dom.minidom
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +29,7 @@ from olbench.report.figures.run import (
     overview_figure,
     save_figures,
 )
-from olbench.report.figures.style import PAGE_HEIGHT, as_svg
+from olbench.report.figures.style import PAGE_HEIGHT
 from olbench.report.model import Report
 
 SMALL = Path(__file__).with_name("small")
@@ -215,23 +213,6 @@ def test_figures_for_papers_have_no_heading_but_the_names_of_their_panels(small:
         assert ("<!-- Against the number of samples" in drawn["overview"]) == titles
         assert ("<!-- Average ranks by" in drawn["ranks"]) == titles
         assert all(f"<!-- {name} -->" in drawn["overview"] for name in DATASETS)
-
-
-def test_a_figure_for_the_page_is_small_text_on_no_ground(small: Results, tmp_path: Path):
-    figure = overview_figure(small)
-    text = as_svg(figure)
-    assert text == as_svg(figure) == as_svg(overview_figure(small))
-    assert text.startswith("<svg ")
-    assert xml.dom.minidom.parseString(text).documentElement.getAttribute("aria-label") == figure.get_label()
-    assert all(f">{word}</text>" in text for word in ("splice", "SCW-II", "number of samples"))
-    [path] = [
-        path for path in save_figures(Report(small, None), tmp_path, ("svg",)) if path.stem == "overview"
-    ]
-    assert 2 * len(text) < path.stat().st_size
-    # A page has its own style, and several figures.
-    assert "<style" not in text
-    assert not re.search(r"<g [^>]*id=", text)
-    assert "fill: #ffffff; stroke-linejoin: miter" not in text
 
 
 def with_labels(results: Results, labels: Sequence[str]) -> Results:

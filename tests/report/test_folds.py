@@ -97,7 +97,7 @@ def test_folds_overlap_by_what_they_test_over_what_they_train_on_and_a_given_spl
 def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
     results, headline = report.results, report.headline
     note = "(corrected resampled t-test of Nadeau and Bengio over the shared folds, 5%, uncorrected)."
-    assert words.describe_best(results).endswith(note)
+    assert words.describe_bold(results).endswith(note)
     for dataset in results.datasets:
         [folds] = {entry.recorded_setting["folds"] for entry in results.of(dataset)}
         values = aligned(results.contestants(dataset), headline)

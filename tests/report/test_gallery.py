@@ -21,8 +21,7 @@ from olbench.report.model import make_report
 from olbench.report.page import render_page
 from olbench.report.site import build
 from olbench.report.site.build import MARKER, build_site, load_runs
-from olbench.report.site.names import file_name
-from olbench.report.site.pages import make_leaderboard, make_pages
+from olbench.report.site.pages import file_name, make_leaderboard, make_pages
 from tests.refusals import refusal
 from tests.report import made
 from tests.report.editing import reseal

@@ -17,7 +17,6 @@ from olbench.report import table as t
 from olbench.report.model import make_report
 from olbench.report.table import Column, Spread, Table, mark
 from olbench.report.tables.curves import curve_data
-from olbench.report.tables.facts import commands
 from olbench.report.tables.summary import winner_sentence
 from olbench.report.tables.verdicts import describe_judgement
 from tests.report.editing import reseal
@@ -116,15 +115,6 @@ def test_every_number_of_the_paper_has_a_cell_with_all_that_its_verdict_rests_on
     wanted = [(each.verdict.replace(" ", "-"), describe_judgement(report, each)) for each in judged]
     assert sorted(cells) == sorted(wanted)
     assert all(("ours" in words) != words.endswith("not run") for _, words in cells)
-
-
-def test_the_commands_time_alone_what_was_timed_alone(copy: Path):
-    run, again = commands(make_report(copy))
-    assert run == "olbench run copy.yaml --out results/copy"
-    assert again == f"{run} --timing exclusive"
-    rewrite(copy / "trials.jsonl", lambda text: text.replace('"exclusive"', '"shared"', 10))
-    reseal(copy)
-    assert commands(make_report(copy)) == [run]
 
 
 def test_curves_are_rounded_but_end_at_the_mean_of_the_trials():

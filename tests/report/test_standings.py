@@ -9,7 +9,6 @@ import pytest
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report import words
 from olbench.report.model import Report, make_report
-from olbench.report.standings import standings, winners
 from tests.report import made
 from tests.report.pages import render
 
@@ -18,7 +17,7 @@ SMALL = Path(__file__).with_name("small")
 
 def test_the_winner_has_the_best_mean_and_its_equals_are_bold():
     report = make_report(SMALL)
-    for best, equals in winners(report):
+    for best, equals in report.winners:
         block = report.block(best.dataset)
         means = {entry.label: entry.mean(MISTAKE_RATE) for entry in block}
         assert best.label == min(means, key=means.get)
@@ -33,7 +32,7 @@ def test_algorithms_are_ranked_by_their_mean_rank_with_their_wins():
         for id, each in rates.items()
         for dataset, rate in zip(("splice", "usps", "w7a"), each, strict=True)
     ]
-    found = standings(Report(made.results(entries), None))
+    found = Report(made.results(entries), None).standings
     assert [each.label for each in found] == ["arow", "scw1", "perceptron"]
     assert [each.rank for each in found] == pytest.approx([4 / 3, 5 / 3, 3])
     assert [each.wins for each in found] == [2, 1, 0]
@@ -51,7 +50,7 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     assert results.twins == {"averaged-perceptron": "perceptron"}
     report = Report(results, None)
     assert report.ranks == {"perceptron": 3.0, "pa": 1.5, "arow": 1.5}
-    assert [each.label for each in standings(report)] == ["pa", "arow", "perceptron"]
+    assert [each.label for each in report.standings] == ["pa", "arow", "perceptron"]
     assert not isinstance(report.across, str)
     assert report.across.labels == ("perceptron", "pa", "arow")
     said = "Equal in every count of every trial, and ranked once: perceptron = averaged-perceptron"
@@ -71,8 +70,8 @@ def test_an_undefined_mean_is_neither_ranked_nor_best():
         ]
     report = Report(made.results(entries), None)
     assert (report.complete, report.ranks) == (2, {"perceptron": 1.5, "arow": 1.5})
-    assert [best.label for best, _ in winners(report)] == ["arow", "perceptron", "arow"]
-    assert {each.label: each.wins for each in standings(report)} == {"perceptron": 1, "arow": 2}
+    assert [best.label for best, _ in report.winners] == ["arow", "perceptron", "arow"]
+    assert {each.label: each.wins for each in report.standings} == {"perceptron": 1, "arow": 2}
 
 
 def test_one_trial_that_differs_makes_two_algorithms():

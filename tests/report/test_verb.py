@@ -112,8 +112,7 @@ def test_strict_compares_with_the_verdicts_that_were_expected(here, run):
 
 def test_several_folders_stand_side_by_side(here, run):
     shutil.copytree(run, "after")
-    out = here.out("report", run, "after")
-    assert "after − small" in out
+    assert here.out("report", run, "after").startswith("after is identical to small: ")
     assert "The configs are the same." in here.out("report", run, "after", "--format", "html")
 
 
@@ -218,13 +217,27 @@ def done(report):
 """
 
 
-@pytest.mark.parametrize(("datasets", "count"), [(2, 1), (3, 0)])
-def test_a_users_file_adds_a_table_where_it_applies(here, run, datasets, count):
+def report_with(here, datasets, *words):
     plugin = Path("tables.py")
     plugin.write_text(TABLES.replace("DATASETS", str(datasets)))
     try:
-        code, out, _ = here("report", "results/small", "--plugin", str(plugin), "--full")
+        return here("report", "results/small", "--plugin", str(plugin), *words)
     finally:
         for registry in REGISTRIES:
             registry.drop(load_file(plugin))
-    assert (code, out.count("Trials that are done")) == (0, count)
+
+
+@pytest.mark.parametrize("form", ["text", "md", "latex", "json", "html"])
+def test_a_users_file_adds_a_table_where_it_applies(here, form):
+    for datasets, applies in ((2, True), (3, False)):
+        code, out, _ = report_with(here, datasets, "--format", form)
+        assert (code, "Trials that are done" in out) == (0, applies)
+
+
+def test_one_table_is_written_by_its_name(here):
+    _, out, _ = report_with(here, 2, "--format", "csv", "--table", "done")
+    assert out.splitlines()[:2] == ["algorithm,trials", "perceptron,5"]
+    code, _, err = report_with(here, 3, "--table", "done")
+    assert code == 2
+    assert "the report has no table 'done'" in err
+    assert ", results," in err

@@ -32,8 +32,8 @@ from olbench.records.record import RecordError, read_line
 from olbench.records.trial import Trial
 from olbench.report import regression
 from olbench.report.document import report_document
+from olbench.report.formats import OUTPUTS
 from olbench.report.model import make_report
-from olbench.report.outputs import OUTPUTS
 from olbench.structs import from_plain
 from tests.changes import ODD, changed_tree, damaged, examples, expect_sentence
 from tests.report.editing import seal
@@ -218,8 +218,7 @@ ROWS = [
     for dataset in ("breast-cancer", "synthetic") for algorithm in ("arow", "scw1")
 ]  # fmt: skip
 BASELINE = {
-    "version": 2, "protocol": "online", "seed": 3, "versions": {"numpy": "2.0"}, "processor": "p",
-    "pace": 0.001, "rows": ROWS,
+    "format": 2, "protocol": "online", "seed": 3, "versions": {"numpy": "2.0"}, "rows": ROWS,
 }  # fmt: skip
 TEXT = json.dumps(BASELINE, indent=1).encode()
 CHANGED = changed_tree(BASELINE) | changed_tree(BASELINE).flatmap(changed_tree)

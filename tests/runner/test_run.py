@@ -63,19 +63,25 @@ def test_a_run_plans_each_trial_once_and_keeps_the_plan(here, config, records, m
 
 
 def test_a_registered_executor_runs_the_trials_of_its_scheme(here, config, records, monkeypatch):
+    """All that docs/cluster.md asks of an executor: how many trials run at a time, and their records."""
     from olbench.engine import executors
-    from olbench.engine.executors.local import LocalExecutor
+    from olbench.engine.attempt import attempt
 
-    taken = []
+    class OneByOne:
+        jobs = 1
 
-    class Registered(LocalExecutor):
         def execute(self, trials, stop):
-            taken.extend(trial.key for trial in trials)
-            return super().execute(trials, stop)
+            for trial in trials:
+                record = attempt(trial, stop)
+                if record is not None:
+                    yield record | {"worker": "mine"}
 
-    monkeypatch.setitem(executors.REGISTRY, "mine", lambda where, plugins, say: nullcontext(Registered(1)))
+    monkeypatch.setitem(executors.REGISTRY, "mine", lambda where, plugins, say: nullcontext(OneByOne()))
     assert here("run", config(), "--out", "out", "--cluster", "mine:1", "--quiet")[0] == 0
-    assert sorted(taken) == sorted(record["key"] for record in records("out"))
+    assert here("run", "small.yaml", "--out", "local", "--quiet")[0] == 0
+    ours, theirs = ({each["key"]: each["mistakes"] for each in records(out)} for out in ("out", "local"))
+    assert ours == theirs
+    assert {each["worker"] for each in records("out")} == {"mine"}
 
 
 def test_a_second_run_touches_nothing_and_says_so(here, config):
@@ -231,12 +237,38 @@ def test_whatever_is_measured_can_be_timed_alone_and_verified(here, config, reco
     assert here("verify", "out", "--trial", records("out")[-1]["key"])[0] == 0
 
 
-def test_a_trial_that_counts_differently_alone_fails(here, config, records):
+@pytest.mark.parametrize("again", [("--timing", "exclusive"), ("--set", "measures=[auc]")])
+def test_a_trial_that_counts_differently_when_it_runs_again_fails(here, config, records, again):
+    """It runs again for its time, or for a measure that its record does not have."""
     here("run", config(), "--out", "out")
     altered = [{**record, "mistakes": record["mistakes"] + 1} for record in records("out")]
     Path("out/trials.jsonl").write_bytes(b"".join(map(write_line, altered)))
-    code, _, err = here("run", "small.yaml", "--out", "out", "--timing", "exclusive")
-    assert (code, "measured alone, mistakes is" in err) == (3, True)
+    code, _, err = here("run", "small.yaml", "--out", "out", *again)
+    assert (code, "run again, mistakes is" in err) == (3, True)
+
+
+def test_the_run_file_is_written_at_the_start_after_a_tuning_and_at_the_end(here, config, monkeypatch):
+    from olbench.records import run_file
+
+    written = []
+    write = run_file.write
+    monkeypatch.setattr(
+        run_file, "write", lambda folder, content: written.append(content) or write(folder, content)
+    )
+    here(
+        "run",
+        config("datasets: [breast-cancer]\nalgorithms: [perceptron, arow]\n"),
+        "--out",
+        "plain",
+        "--quiet",
+    )
+    assert [bool(each["end"]) for each in written] == [False, True]
+    written.clear()
+    tuned = (
+        "datasets: [breast-cancer]\nalgorithms: [{id: pa1, grid: {C: [0.5, 1.0]}}]\ntuning: {search: grid}\n"
+    )
+    here("run", config(tuned), "--out", "tuned", "--quiet")
+    assert [bool(each["cells"][0]["params"]) for each in written] == [False, True, True]
 
 
 def test_quiet_prints_nothing(here, config):

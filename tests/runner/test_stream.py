@@ -68,7 +68,7 @@ def test_a_pipe_is_copied_piece_by_piece(monkeypatch):
     """What is in memory at a time is a piece, whatever the size of the pipe."""
     from olbench.data.load import keep_pipe
 
-    monkeypatch.setattr("olbench.data.readers.compressed.READ_AT_ONCE", 100)
+    monkeypatch.setattr("olbench.data.compressed.READ_AT_ONCE", 100)
     os.mkfifo("pipe")
     content = text(300)
     writer = Thread(target=lambda: Path("pipe").write_text(content))

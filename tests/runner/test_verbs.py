@@ -38,7 +38,7 @@ def test_check_says_what_changed_and_by_how_much(here, baseline):
     assert here(*words, 0.001)[0] == 1
 
 
-HEAD, SEED = '{"version": 2, "protocol": "online", "versions": {}, ', '"seed": 3, '
+HEAD, SEED = '{"format": 2, "protocol": "online", "versions": {}, ', '"seed": 3, '
 EMPTY = f'{HEAD}{SEED}"rows": []}}'
 
 
@@ -83,7 +83,7 @@ ROW = f'{NAMES}, "fingerprint": "f"'
 
 
 @for_each(("content", "message"), [
-        (None, "there is no baseline base.json; write one with --update"),
+        (None, "cannot read the baseline base.json: No such file or directory; write one with --update"),
         ("[]", "base.json is not a baseline: baseline: the file must be a mapping, not a list; write a new "
          "one with --update"),
         ("{", "base.json is not a baseline; write a new one with --update"),

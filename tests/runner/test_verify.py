@@ -12,6 +12,7 @@ from olbench.api import bundle as write_bundle
 from olbench.engine.verification import altered_trials, detection, sample_size
 from olbench.records import container, ledger
 from olbench.records.packed import pack
+from olbench.records.shipped import find_run
 from olbench.records.trial import key_of
 from tests.trials.test_bundle import read_all
 
@@ -59,7 +60,7 @@ def test_the_probability_is_that_of_the_hypergeometric_distribution(population):
 
 def test_one_altered_count_is_found_with_the_stated_probability(made, tmp_path):
     _, bundle = made
-    records = list(ledger.current(bundle).values())
+    records = list(ledger.current(find_run(bundle)).values())
     generator, found, stated = np.random.default_rng(27), 0, set()
     for number in range(200):
         altered = [dict(record) for record in records]
@@ -79,7 +80,7 @@ def test_one_altered_count_is_found_with_the_stated_probability(made, tmp_path):
 
 
 def test_a_record_from_before_a_column_was_added_is_the_same(made, tmp_path):
-    records = list(ledger.current(made[1]).values())
+    records = list(ledger.current(find_run(made[1])).values())
     for record in records:
         del record["curve"]["positives"]
         del record["positives"]
@@ -97,7 +98,7 @@ def test_a_record_from_before_a_column_was_added_is_the_same(made, tmp_path):
 )
 def test_any_count_is_compared_and_no_time_is(here, made, tmp_path, monkeypatch, name, alter):
     monkeypatch.chdir(tmp_path)
-    records = list(ledger.current(made[1]).values())
+    records = list(ledger.current(find_run(made[1])).values())
     for record in records:
         record["seconds"] *= 3
         record["curve"]["seconds"] = [3 * t for t in record["curve"]["seconds"]]
@@ -115,7 +116,7 @@ def test_any_count_is_compared_and_no_time_is(here, made, tmp_path, monkeypatch,
 def test_one_trial_is_run_again_by_its_key(here, made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, bundle = made
-    records = list(ledger.current(bundle).values())
+    records = list(ledger.current(find_run(bundle)).values())
     record = records[-1]
     for run in (folder, bundle):
         code, out, err = here("verify", run, "--trial", record["key"][:8])
@@ -135,7 +136,7 @@ def test_one_trial_is_run_again_by_its_key(here, made, tmp_path, monkeypatch):
 def test_a_trial_that_cannot_run_here_or_does_not_exist(here, made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, bundle = made
-    records = list(ledger.current(bundle).values())
+    records = list(ledger.current(find_run(bundle)).values())
     for record in records:
         record["code"] = "0" * len(record["code"])
         record["key"] = key_of(record)
@@ -187,7 +188,7 @@ def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, tmp_path):
     lost = {**TINY, "algorithms": [{"id": "pa1", "params": {"C": other}}], "tuning": {"search": "none"}}
     olbench.run(lost, tmp_path / "lost", jobs=1)
     trials = ledger.current(tmp_path / "lost")
-    records = [*ledger.current(bundle).values(), *trials.values()]
+    records = [*ledger.current(find_run(bundle)).values(), *trials.values()]
     cell["params"] = {"C": other}
     cell["keys"] = json.loads((tmp_path / "lost/run.json").read_text())["cells"][0]["keys"]
     shown = olbench.verify(forge(bundle, tmp_path / "x.olb", records, content), trials=2, jobs=1)
@@ -200,7 +201,7 @@ def test_trials_of_another_version_are_counted_apart(here, made, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     folder, bundle = made
     content, records, keys = json.loads((folder / "run.json").read_text()), [], {}
-    for record in ledger.current(bundle).values():
+    for record in ledger.current(find_run(bundle)).values():
         changed = dict(record)
         if record["algorithm"] == "pa1":
             changed["code"] = "2"
@@ -219,7 +220,7 @@ def test_trials_of_another_version_are_counted_apart(here, made, tmp_path, monke
 
 
 def test_records_that_contradict_themselves_are_refused(made, tmp_path):
-    records = list(ledger.current(made[1]).values())
+    records = list(ledger.current(find_run(made[1])).values())
     changed = [{**records[0], "seed": 4}, *records[1:]]
     with pytest.raises(olbench.UserError, match=r"its key is not that of its fields|differ in their seed"):
         olbench.verify(forge(made[1], tmp_path / "x.olb", changed), jobs=1)

@@ -15,7 +15,7 @@ from olbench.records.trial import Trial
 from tests.refusals import find_wrong, refusal
 
 TRIAL = Trial("online", "d", "f", "arow", {"r": 1.0}, {"a": 1.0}, 3, "report", 2, {"part": "all"}, "c")
-RECORD = {"key": TRIAL.key, "version": 2, **TRIAL.identity(), "status": "ok", "mistakes": 7}
+RECORD = {"key": TRIAL.key, "format": 2, **TRIAL.identity(), "status": "ok", "mistakes": 7}
 
 
 def test_a_record_is_read_as_it_was_written():
@@ -42,13 +42,13 @@ def test_a_changed_line_and_one_that_is_no_record_are_refused():
             read_line(line)
 
 
-def test_a_record_of_another_version_is_refused_even_as_the_last_line(tmp_path):
+def test_a_record_of_another_format_is_refused_even_as_the_last_line(tmp_path):
     for version, shown in ((1, "1"), (3, "3"), ("\n", r"'\\n'"), (None, "missing")):
-        line = json.dumps({**RECORD, "version": version}).encode() + b"\n"
-        with pytest.raises(RecordError, match=f"^its version is {shown}, and this olbench reads version 2$"):
+        line = json.dumps({**RECORD, "format": version}).encode() + b"\n"
+        with pytest.raises(RecordError, match=f"^its format is {shown}, and this olbench reads format 2$"):
             read_line(line)
         (tmp_path / ledger.NAME).write_bytes(line)
-        with pytest.raises(UserError, match=rf"trials\.jsonl:1: its version is {shown}, .*; remove the line"):
+        with pytest.raises(UserError, match=rf"trials\.jsonl:1: its format is {shown}, .*; remove the line"):
             ledger.current(tmp_path)
 
 
@@ -75,7 +75,7 @@ def test_an_edited_record_is_refused_with_its_line_and_the_remedy(tmp_path):
 
 def test_the_last_record_of_a_trial_counts_in_memory_and_on_disk(tmp_path):
     """A trial that counts something else when timed alone stays failed when the ledger is read again."""
-    failed = {**RECORD, "status": "failed", "timing": "exclusive", "error": "measured alone, mistakes is 8"}
+    failed = {**RECORD, "status": "failed", "timing": "exclusive", "error": "run again, mistakes is 8"}
     with ledger.open_ledger(tmp_path) as book:
         book.append({**RECORD, "timing": "shared"})
         book.append(failed)
@@ -105,9 +105,7 @@ def test_a_damaged_packed_ledger_is_refused_and_leaves_no_lines(tmp_path):
     content = packed.pack([read_line(write_line(RECORD))])
     (tmp_path / ledger.PACKED).write_bytes(content[:-9])
     for read in (ledger.keys, ledger.current, lambda folder: ledger.open_ledger(folder).__enter__()):
-        with pytest.raises(
-            UserError, match=r"trials\.columns\.xz is damaged: .*; restore the file, or remove"
-        ):
+        with pytest.raises(UserError, match=r"trials\.json\.xz is damaged: .*; restore the file, or remove"):
             read(tmp_path)
     assert not (tmp_path / ledger.NAME).exists()
 

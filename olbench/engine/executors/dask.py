@@ -1,62 +1,51 @@
 """Trials on a Dask cluster: the client's side. What a worker does is in `worker`.
 
-Dask decides where a trial runs, and runs it elsewhere when its worker dies. The client alone writes records,
-and it decides what Dask cannot know:
+Dask places trials, runs them again when their worker dies, moves data and cancels. The client alone writes
+records, and decides what Dask cannot know:
 
-- A trial that is lost with its worker is a suspect, and so is every other trial that was assigned to that
-  worker. Suspects run again at the end of a wave, each alone on a worker. Only deaths there count against a
-  trial; the third makes it fail.
-- A finished trial is released once it is on record; Dask would compute it again if its worker died.
-- A worker that would compute something else (another olbench, other data) is refused, not the trial.
+- A worker with another olbench may count something else. A cluster that has one is refused; one that comes
+  later is retired.
+- Dask gives up on a trial once more than `allowed-failures` workers have died with it, whoever's fault that
+  was. Such a trial runs once more, when nothing else does; if that kills its workers too, it fails.
 """
 
 import json
 import logging
 import resource
-import time
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
-from olbench.data.transfer import pack
+from olbench.data.source import pack
+from olbench.engine.attempt import fail
 from olbench.engine.executors import executor, worker
-from olbench.engine.executors.local import fail, order_by_cost
+from olbench.engine.executors.local import order_by_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
 from olbench.records.trial import Record, Trial
 
-#: Deaths of workers, each with this trial alone on it, after which a trial fails.
-FATAL_DEATHS = 3
 #: How often a trial is tried again for reasons that are neither its own nor a worker's death.
 RETRIES = 20
 #: Trials that are handed to the scheduler at a time, for each thread and at least: enough for an adaptive
 #: cluster to see that there is work, and few enough to be cancelled at once.
 AHEAD, LEAST_AHEAD = 4, 64
 PAUSE = 0.05
+#: Answers that are fetched at a time: one whose worker has just died takes until a connection times out.
+FETCHERS = 8
 CONNECT_SECONDS = 10
 FILES = 32
-#: Seconds after which the list of workers is read again even if no event has changed it.
-LOOK_SECONDS = 5
+LOCAL = {"distributed.scheduler.allowed-failures": 1, "distributed.comm.timeouts.connect": "3s"}
 
 
 class SchedulerLostError(UserError):
     exit_code = 3
-
-
-@dataclass(eq=False)
-class Assignment:
-    trial: Trial
-    deaths: int = 0
-    retries: int = 0
-    #: Whether it was on a worker that died; it then runs alone on a worker.
-    is_suspect: bool = False
-    future: Any = None
-    workers: tuple[str, ...] | None = None
 
 
 @executor("")
@@ -65,30 +54,25 @@ class ClusterExecutor(ExitStack):
         super().__init__()
         self.where, self.say = where, say
         self.plugins = worker.write_plugins(plugins)
-        self.refused: dict[str, str] = {}
-        #: Workers that have gone, the keys of the tasks that each had, and whether a kill or crash was why.
-        self.departures: deque[tuple[str, frozenset[str], bool]] = deque()
-        self.has_newcomers = False
+        self.newcomers: deque[str] = deque()
         self.deaths: list[str] = []
 
     @cached_property
     def client(self) -> Any:
         client = self.enter_context(connect(self.where))
         client.subscribe_topic("all", self._note_event)
-        self.check_workers(client)
+        for address, reason in find_others(client):
+            raise UserError(f"{self.where} cannot be used: the worker {address} has {reason}")
         return client
 
     @property
     def jobs(self) -> int:
-        return max(1, sum(self.workers().values()))
-
-    def workers(self) -> dict[str, int]:
-        everyone: Mapping[str, int] = self.ask(self.client.nthreads)
-        return {address: n for address, n in everyone.items() if address not in self.refused}
+        threads: Mapping[str, int] = self.ask(self.client.nthreads)
+        return max(1, sum(threads.values()))
 
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         """Yield records as trials finish; after a stop, only those of trials that were done in time."""
-        wave = _Wave(self, deque(map(Assignment, order_by_cost(trials))), stop)
+        wave = _Wave(self, trials, stop)
         try:
             yield from wave.run()
         finally:
@@ -113,200 +97,154 @@ class ClusterExecutor(ExitStack):
             "from there"
         )
 
-    def check_workers(self, client: Any) -> bool:
-        from importlib.metadata import version
+    def retire_others(self, addresses: Sequence[str] | None = None) -> int:
+        """Retire workers with another olbench, of these or of all; return how many there were."""
+        others = list(self.ask(lambda: list(find_others(self.client, addresses))))
+        for address, reason in others:
+            self.retire(address, f"it has {reason}")
+        return len(others)
 
-        ours, known = worker.identify(), set(self.refused)
-        for address, answer in client.run(worker.identify, on_error="return").items():
-            if answer == ours or address in known or isinstance(answer, OSError):
-                continue
-            if isinstance(answer, BaseException):
-                # A worker without this module may still have an olbench.
-                other = client.run(version, "olbench", workers=[address], on_error="return").get(address)
-                answer = f"olbench {other}" if isinstance(other, str) else "no olbench"
-            else:
-                answer = f"olbench {answer}"
-            self.refuse(address, f"it has {answer}, and this run has {ours}")
-        return self.refused.keys() != known
-
-    def refuse(self, address: str, reason: str) -> None:
-        if address not in self.refused:
-            self.refused[address] = reason
-            self.say(f"olbench: the worker {address} is not used: {reason}")
+    def retire(self, address: str, reason: str) -> None:
+        self.say(f"olbench: the worker {address} is retired: {reason}")
+        self.ask(self.client.retire_workers, [address])
+        if not self.ask(self.client.nthreads):
+            raise UserError(f"no worker is left; {address}: {reason}")
 
     def _note_event(self, event: tuple[float, Any]) -> None:
-        """Note that a worker has gone; the scheduler tells all clients which tasks it had."""
         _, content = event
         action = content.get("action") if isinstance(content, Mapping) else ""
         if action == "add-worker":
-            self.has_newcomers = True
-        elif action == "remove-worker":
-            keys = frozenset(map(str, content.get("processing-tasks", ())))
-            self.departures.append((str(content.get("worker")), keys, not content.get("expected", False)))
+            self.newcomers.append(str(content["worker"]))
+        elif action == "remove-worker" and not content.get("expected", False):
+            lost = sum(str(key).startswith("olbench-") for key in content.get("processing-tasks", ()))
+            again = f" with {count(lost, 'trial')} on it, to be run again" if lost else ""
+            self.deaths.append(f"a worker of the cluster died{again}")
+
+
+def find_others(client: Any, addresses: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the workers that would not compute what this process does, and what they have."""
+    ours = worker.identify()
+    for address, answer in client.run(worker.identify, workers=addresses, on_error="return").items():
+        if isinstance(answer, BaseException) and not isinstance(answer, OSError):
+            # A worker without this module may still have an olbench.
+            answer = client.run(version, "olbench", workers=[address], on_error="return").get(address)
+        if isinstance(answer, str) and answer != ours:
+            yield address, f"olbench {answer}, and this run has {ours}"
+        elif isinstance(answer, ImportError):
+            yield address, f"no olbench, and this run has {ours}"
 
 
 class _Wave:
-    def __init__(self, executor: ClusterExecutor, queue: deque[Assignment], stop: StopFlag):
-        from distributed import as_completed
-
-        self.executor, self.queue, self.stop = executor, queue, stop
-        self.client = executor.client
-        self.done = as_completed(loop=self.client.loop, with_results=True, raise_errors=False)
-        self.flying: dict[str, Assignment] = {}
-        self.suspects: deque[Assignment] = deque()
+    def __init__(self, executor: ClusterExecutor, trials: Sequence[Trial], stop: StopFlag):
+        self.executor, self.stop, self.client = executor, stop, executor.client
+        self.queue, self.suspects = deque(order_by_cost(trials)), deque[Trial]()
+        #: The futures of submitted trials by their keys, each with its trial and whether that is alone.
+        self.flying: dict[str, tuple[Any, Trial, bool]] = {}
+        self.retries = Counter[str]()
         self.parcels: dict[str, Any] = {}
-        self.workers: dict[str, int] = {}
-        self.looked = 0.0
+        self.answers: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
+        self.fetchers = ThreadPoolExecutor(FETCHERS, "olbench-fetch")
+        self.room = 0
 
     def run(self) -> Iterator[Record]:
-        self._look_around()
-        if not self.workers:
+        if not self.executor.ask(self.client.nthreads):
             self.executor.say("olbench: the cluster has no workers yet; the run starts when one comes")
         while not self.stop.is_set() and (self.queue or self.suspects or self.flying):
             self.executor.check_connection()
-            yield from self._take_departures()
             self._submit()
-            with self.done.thread_condition:
-                if not self.done.has_ready():
-                    self.done.thread_condition.wait(PAUSE)
-            for future, result in self.done.next_batch(block=False):
-                yield from self._take(future, result)
+            with suppress(Empty):
+                future, answer = self.answers.get(timeout=PAUSE)
+                yield from self._take(future, answer)
                 future.release()  # after it was recorded; before, a death of its worker would repeat it
 
     def cancel(self) -> None:
-        futures = [each.future for each in self.flying.values()] + list(self.parcels.values())
+        futures = [future for future, *_ in self.flying.values()] + list(self.parcels.values())
         self.flying.clear()
         if self.client.status == "running" and futures:
             with suppress(Exception):
                 self.client.cancel(futures, force=True)
-
-    def _look_around(self) -> None:
-        self.executor.has_newcomers = False
-        self.workers = self.executor.workers()
-        self.looked = time.monotonic()
-        for assignment in list(self.flying.values()):
-            if assignment.workers and not self.workers.keys() & set(assignment.workers):
-                self._recall(assignment)
-                self._enqueue(assignment)
-        if self.executor.refused and not self.workers and self.executor.ask(self.client.nthreads):
-            address, reason = list(self.executor.refused.items())[-1]
-            raise UserError(f"no worker can be used; {address}: {reason}")
+        self.fetchers.shutdown(wait=False, cancel_futures=True)
 
     def _submit(self) -> None:
-        """Keep the scheduler supplied; suspects come last, one for each worker, when nothing else runs."""
-        if self.executor.has_newcomers or time.monotonic() - self.looked > LOOK_SECONDS:
-            self._look_around()
-        room = max(LEAST_AHEAD, AHEAD * sum(self.workers.values()))
-        # Workers that came later may take anything, unless some are refused: then only those known are asked.
-        allowed = tuple(self.workers) if self.executor.refused else None
-        while self.queue and len(self.flying) < room and allowed != ():
-            self._launch(self.queue.popleft(), allowed)
+        """Keep the scheduler supplied; a trial that Dask has given up on runs when nothing else does."""
+        if not self.room or self.executor.newcomers:
+            addresses = [self.executor.newcomers.popleft() for _ in range(len(self.executor.newcomers))]
+            here = self.executor.ask(self.client.nthreads)
+            if late := [address for address in addresses if address in here]:
+                self.executor.retire_others(late)
+            self.room = max(LEAST_AHEAD, AHEAD * self.executor.jobs)
+        while self.queue and len(self.flying) < self.room:
+            self._launch(self.queue.popleft())
         if self.suspects and not self.queue and not self.flying:
-            # An adaptive cluster starts a worker only if there is a task for it.
-            places: list[tuple[str, ...] | None] = [(address,) for address in self.workers]
-            if not places and not self.executor.refused:
-                places = [None]
-            for place in places[: len(self.suspects)]:
-                self._launch(self.suspects.popleft(), place)
+            self._launch(self.suspects.popleft(), alone=True)
 
-    def _launch(self, assignment: Assignment, workers: tuple[str, ...] | None, parcel: Any = None) -> None:
+    def _launch(self, trial: Trial, alone: bool = False, parcel: Any = None) -> None:
         """Submit a trial; with a parcel, Dask takes the data to whichever worker runs it."""
-        assignment.workers = workers
-        message = worker.write_message(assignment.trial, self.executor.plugins)
-        assignment.future = self.client.submit(
-            worker.run_task, message, assignment.is_suspect, parcel, pure=False,
-            key=f"olbench-{assignment.trial.key}-{uuid.uuid4().hex[:12]}",
-            workers=workers and list(workers),
-        )  # fmt: skip
-        self.flying[str(assignment.future.key)] = assignment
-        self.done.add(assignment.future)
+        message = worker.write_message(trial, self.executor.plugins)
+        key = f"olbench-{trial.key}-{uuid.uuid4().hex[:12]}"
+        future = self.client.submit(worker.run_task, message, alone, parcel, pure=False, key=key)
+        self.flying[key] = future, trial, alone
+        future.add_done_callback(lambda done: self.fetchers.submit(self._fetch, done))
 
-    def _recall(self, assignment: Assignment) -> None:
-        self.flying.pop(str(assignment.future.key), None)
-        self.executor.ask(self.client.cancel, [assignment.future], force=True)
+    def _fetch(self, future: Any) -> None:
+        try:
+            self.answers.put((future, future.result()))
+        except BaseException as error:
+            self.answers.put((future, error))
 
-    def _enqueue(self, assignment: Assignment) -> None:
-        (self.suspects if assignment.is_suspect else self.queue).appendleft(assignment)
-
-    def _take_departures(self) -> Iterator[Record]:
-        while self.executor.departures:
-            address, keys, died = self.executor.departures.popleft()
-            self.looked = 0.0
-            self.workers.pop(address, None)
-            if died:
-                lost = len(keys & self.flying.keys())
-                again = f" with {count(lost, 'trial')} on it, to be run again" if lost else ""
-                self.executor.deaths.append(f"a worker of the cluster died{again}")
-            for key in keys & self.flying.keys() if died else ():
-                assignment = self.flying[key]
-                self._recall(assignment)
-                yield from self._lose(assignment, was_alone=len(keys) == 1)
-
-    def _lose(self, assignment: Assignment, was_alone: bool) -> Iterator[Record]:
-        """Make a trial whose worker died a suspect; the third time it was alone there, it fails."""
-        assignment.deaths += was_alone
-        assignment.is_suspect = True
-        if assignment.deaths < FATAL_DEATHS:
-            self.suspects.append(assignment)
-            return
-        reason = (
-            f"the worker died {assignment.deaths} times with this trial alone on it; is there enough memory?"
-        )
-        yield fail(assignment.trial, RuntimeError(reason))
-
-    def _take(self, future: Any, result: Any) -> Iterator[Record]:
+    def _take(self, future: Any, answer: Any) -> Iterator[Record]:
         from distributed.scheduler import KilledWorker
 
-        assignment = self.flying.pop(str(future.key), None)
-        if assignment is None:
+        if future.key not in self.flying:
             return
-        if future.status == "finished":
-            yield from self._take_answer(assignment, result)
-        elif future.status != "error":
-            # The scheduler has forgotten the task: it is a new one, or a worker died with the data for it.
-            if getattr(result, "reason", "") == "scheduler-connection-lost":
-                raise self.executor.lost()  # a new scheduler at the same address knows nothing of this run
-            self.parcels.pop(assignment.trial.fingerprint, None)
-            yield from self._retry(assignment, "the scheduler forgot it")
-        elif isinstance(result[1], KilledWorker):
-            yield from self._lose(assignment, was_alone=assignment.is_suspect)
-        elif self.executor.check_workers(self.client):
-            yield from self._retry(assignment, str(result[1]))
-        else:
-            yield fail(assignment.trial, result[1])
-
-    def _take_answer(self, assignment: Assignment, answer: worker.Answer) -> Iterator[Record]:
-        if "record" in answer:
+        _, trial, alone = self.flying.pop(future.key)
+        if isinstance(answer, KilledWorker):
+            if not alone:
+                self.suspects.append(trial)
+                return
+            reason = "workers died with this trial, also when nothing else ran; is there enough memory?"
+            yield fail(trial, RuntimeError(reason))
+        elif isinstance(answer, CancelledError):
+            # A new scheduler at the same address knows nothing of this run.
+            if getattr(answer, "reason", "") == "scheduler-connection-lost":
+                raise self.executor.lost()
+            self.parcels.pop(trial.fingerprint, None)  # a worker may have died with the data
+            yield from self._retry(trial, "the scheduler forgot it")
+        elif isinstance(answer, BaseException):
+            if self.executor.retire_others():
+                yield from self._retry(trial, str(answer))
+            else:
+                yield fail(trial, answer)
+        elif "record" in answer:
             yield {**answer["record"], "worker": answer["worker"]}
         elif "needs_data" in answer:
-            self._send_data(assignment)
+            self._send_data(trial, alone)
         elif "refused" in answer:
-            self.executor.refuse(answer["worker"].partition(" ")[0], answer["refused"])
-            yield from self._retry(assignment, "every worker refused it")
-            self._look_around()
+            self.executor.retire(answer["worker"].partition(" ")[0], answer["refused"])
+            yield from self._retry(trial, "every worker refused it")
         else:
-            yield from self._retry(assignment, "it was cancelled")
+            yield from self._retry(trial, "it was cancelled")
 
-    def _retry(self, assignment: Assignment, reason: str) -> Iterator[Record]:
-        assignment.retries += 1
-        if assignment.retries > RETRIES:
-            yield fail(assignment.trial, RuntimeError(f"given up: {reason}"))
+    def _retry(self, trial: Trial, reason: str) -> Iterator[Record]:
+        self.retries[trial.key] += 1
+        if self.retries[trial.key] > RETRIES:
+            yield fail(trial, RuntimeError(f"given up: {reason}"))
         else:
-            self._enqueue(assignment)
+            self.queue.appendleft(trial)
 
-    def _send_data(self, assignment: Assignment) -> None:
+    def _send_data(self, trial: Trial, alone: bool) -> None:
         """Submit a trial with its data; the client sends it once, and workers pass it on to each other."""
-        wanted = assignment.trial.fingerprint
+        wanted = trial.fingerprint
         if wanted not in self.parcels:
-            parcels = [pack(assignment.trial.source)]
+            parcels = [pack(trial.source)]
             try:
                 [self.parcels[wanted]] = self.executor.ask(
                     self.client.scatter, parcels, hash=False, timeout=CONNECT_SECONDS
                 )
             except TimeoutError:  # the workers have gone in the meantime
-                self._enqueue(assignment)
+                self.queue.appendleft(trial)
                 return
-        self._launch(assignment, assignment.workers, self.parcels[wanted])
+        self._launch(trial, alone, self.parcels[wanted])
 
 
 @contextmanager
@@ -316,8 +254,7 @@ def connect(where: str) -> Iterator[Any]:
         import distributed
     except ImportError:
         raise UserError('--cluster needs Dask; get it with `pip install "olbench[cluster]"`') from None
-    timeouts = {"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}
-    with _quieten(), dask.config.set(timeouts), ExitStack() as stack:
+    with _quieten(), dask.config.set(LOCAL), ExitStack() as stack:
         place: Any = _find_place(where)
         # Ctrl-C is for this process; the workers that it starts must not see it.
         with hold_interrupts():

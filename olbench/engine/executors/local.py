@@ -5,7 +5,6 @@ An executor takes trials and yields their records in any order: a class with the
 
 import os
 import re
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -21,16 +20,13 @@ from threadpoolctl import threadpool_limits
 from olbench.algorithms import load_plugin
 from olbench.data.source import find_source
 from olbench.data.spec import DatasetSpec
+from olbench.engine.attempt import attempt, fail
 from olbench.engine.estimate import guess_cost
-from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
+from olbench.engine.stopping import StopFlag, hold_interrupts, silence_threads
 from olbench.errors import UserError, count, show_name
-from olbench.learners.own_rules import run_rule
-from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.protocols import get_protocol
-from olbench.protocols.definition import numbers_of
-from olbench.records.record import failure, success
-from olbench.records.trial import Outcome, Record, Trial
+from olbench.records.trial import Record, Trial
 
 
 class Executor(Protocol):
@@ -177,30 +173,3 @@ def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...
     except Exception as error:
         return fail(trial, error)
     return attempt(trial, StopFlag())
-
-
-def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = None) -> Record | None:
-    """Run a trial and return its record, also of a failure; a trial that was stopped gives None.
-
-    `run` is another way to run it, such as in parts on many machines.
-    """
-    protocol = get_protocol(trial.protocol)
-    started = time.perf_counter()
-    try:
-        work = run or partial(protocol.run, trial, trial.source, stop.is_set)
-        outcome = run_rule(trial.definition, work, stop.is_set)
-    except StoppedError:
-        return None
-    except UserInterruptError:
-        raise
-    # sys.exit in a contestant would end the command as if all were well.
-    except BaseException as error:
-        return fail(trial, error)
-    seconds = time.perf_counter() - started
-    return None if outcome is None else success(trial, outcome, protocol.numbered, seconds)
-
-
-def fail(trial: Trial, error: BaseException) -> Record:
-    protocol = get_protocol(trial.protocol)
-    names = (*(each.name for each in numbers_of(protocol)), *(each.of for each in protocol.series))
-    return failure(trial, error, protocol.numbered, names)

@@ -26,17 +26,17 @@ from threadpoolctl import threadpool_limits
 from olbench import __version__
 from olbench.algorithms import load_plugin
 from olbench.data.dataset import Dataset
-from olbench.data.source import Source
+from olbench.data.source import OtherDataError, Source, find_data, receive
 from olbench.data.spec import DatasetSpec
-from olbench.data.transfer import OtherDataError, find_data, receive
-from olbench.engine.executors.local import attempt, warm_up
+from olbench.engine.attempt import attempt
+from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag
+from olbench.files import cache_folder, write_text
 from olbench.learners.passes import StoppedError
 from olbench.plugins import REGISTRIES
 from olbench.protocols import get_protocol
 from olbench.protocols.parts import InParts, fold
 from olbench.records import provenance
-from olbench.records.container import keep_plugin
 from olbench.records.trial import Outcome, Record, Trial, code_of
 
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
@@ -92,7 +92,7 @@ def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> A
     worker = f"{stop.worker.address} on {socket.gethostname()}"
     try:
         trial = _make_ready(json.loads(text), parcel)
-    except (_RefusalError, OtherDataError) as error:
+    except _RefusalError as error:
         return {"worker": worker, "refused": str(error)}
     if trial is None:
         return {"worker": worker, "needs_data": True}
@@ -210,9 +210,12 @@ def _open_source(message: Mapping[str, Any], parcel: Dataset | None = None) -> S
     with _lock:
         source = _sources.get((spec, wanted))
         if source is None:
-            data = find_data(spec, name, wanted)
-            if data is None and parcel is not None:
-                data = receive(wanted, parcel)
+            data = None if parcel is None else receive(wanted, parcel)
+            if data is None:
+                with suppress(
+                    OtherDataError
+                ):  # another file of the same name; the client sends the right one
+                    data = find_data(spec, name, wanted)
             if data is None:
                 return None
             source = _sources[spec, wanted] = Source(spec, replace(data, name=name), can_reload=False)
@@ -243,7 +246,8 @@ def _load_plugins(plugins: Sequence[Mapping[str, str]]) -> None:
         for digest in _loaded.keys() - wanted.keys():
             _unload(_loaded.pop(digest))
         for digest in wanted.keys() - _loaded.keys():
-            path = keep_plugin(wanted[digest]["name"], digest, wanted[digest]["content"].encode())
+            path = cache_folder().resolve() / "plugins" / digest[:16] / wanted[digest]["name"]
+            write_text(path, wanted[digest]["content"])
             load_plugin(path)
             _loaded[digest] = next(name for name, each in sys.modules.items() if _file_of(each) == str(path))
 

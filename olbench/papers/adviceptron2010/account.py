@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.labels import Labels
 from olbench.data.named import NamedDataset, load_named
 from olbench.data.names import Names
-from olbench.data.prepare.labels import Labels
 from olbench.errors import count
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.feasibility import conflicts, unsatisfiable

@@ -13,7 +13,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Definition
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.data.duplicates import duplicate_groups
+from olbench.data.dataset import duplicate_groups
 from olbench.data.source import Source
 from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, types
 
-from olbench.data.readers.rows import csr, join_blocks, narrow
+from olbench.data.dataset import csr, join_blocks, narrow
 from olbench.errors import UserError
 from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, kernel
 from olbench.kernels.helpers import helper

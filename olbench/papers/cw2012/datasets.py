@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench.data.catalog import CatalogEntry, add_datasets
-from olbench.data.readers.registry import reader
+from olbench.data.formats import reader
 
 
 @reader("corpus", files=0, version=1)

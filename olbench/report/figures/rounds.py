@@ -25,23 +25,21 @@ RATIO, TALLEST = 1.2, 3.0
 LARGEST_MARGIN = 2.0**20
 WRONG_SIDE = 0.14
 Look = dict[str, Any]
+Rounds = Sequence[TracedRound]
+Pair = tuple[int, int]
 DOT: Look = {"marker": "o", "markersize": 3.5}
 STEPS = (1, 2, 5, 10)
 
 
-def rounds_figure(
-    trace: Trace, rounds: Sequence[TracedRound], features: tuple[int, int], dark: bool
-) -> Figure:
+def rounds_figure(trace: Trace, rounds: Rounds, features: Pair, dark: bool) -> Figure:
     columns = count_columns(len(rounds))
     view = _View(trace.algorithm, rounds, features, RATIO, dark)
     diagonal = {"covariance": "diag"} if trace.algorithm.covariance == "diag" else {}
     settings = show_settings({**trace.algorithm.params, **diagonal})
     name = display_name(trace.algorithm.id) + (f" ({settings})" if settings else "")
     heading = f"{name}: the Gaussian over two weights, before and after an example"
-    caption = (
-        f"{heading}. Weights on the shaded side of the line misclassify the example. The ellipses are those "
-        f"of {view.deviations:.2g} standard deviations."
-    )
+    caption = f"{heading}. Weights on the shaded side of the line misclassify the example. "
+    caption += f"The ellipses are those of {view.deviations:.2g} standard deviations."
     titles = [describe(each) for each in rounds]
     height = min(TEXT_WIDTH / columns / RATIO, TALLEST) + 0.5
     weight = f"weight of feature {features[0]}"
@@ -54,12 +52,12 @@ def rounds_figure(
     return figure
 
 
-def draw_round(panel: Axes, trace: Trace, each: TracedRound, features: tuple[int, int]) -> Axes:
+def draw_round(panel: Axes, trace: Trace, each: TracedRound, features: Pair) -> Axes:
     box = panel.get_window_extent()
     view = _View(trace.algorithm, [each], features, box.width / box.height)
     view.draw(panel, each)
-    panel.set(title=describe(each))
-    panel.set(xlabel=f"weight of feature {features[0]}", ylabel=f"weight of feature {features[1]}")
+    x, y = (f"weight of feature {feature}" for feature in features)
+    panel.set(title=describe(each), xlabel=x, ylabel=y)
     panel.legend(handles=view.samples())
     return panel
 
@@ -76,14 +74,12 @@ def ellipse(mean: Floats, covariance: Floats, deviations: float = 1.0, **look: A
     variances, axes = np.linalg.eigh(covariance)
     width, height = 2 * deviations * np.sqrt(variances[::-1])
     angle = math.degrees(math.atan2(axes[1, 1], axes[0, 1]))
-    look = {"facecolor": "none", **look}
-    return Ellipse((float(mean[0]), float(mean[1])), width, height, angle=angle, **look)
+    shape: Look = {"facecolor": "none", "angle": angle, **look}
+    return Ellipse((float(mean[0]), float(mean[1])), width, height, **shape)
 
 
 def required_margin(algorithm: Algorithm, v: float) -> float | None:
-    """The least margin without a loss at variance v; None without one, or if the rule sees more."""
-    if algorithm.definition.sees_label:
-        return None
+    """The least margin without a loss at variance v; None without one."""
     rule, p = algorithm.definition.rule, algorithm.definition.rule_constants(algorithm.params)
     assert rule is not None
 
@@ -103,12 +99,7 @@ class _View:
     """What panels of the same algorithm, features and limits share."""
 
     def __init__(
-        self,
-        algorithm: Algorithm,
-        rounds: Sequence[TracedRound],
-        features: tuple[int, int],
-        ratio: float,
-        dark: bool = False,
+        self, algorithm: Algorithm, rounds: Rounds, features: Pair, ratio: float, dark: bool = False
     ):
         self.algorithm, self.rounds, self.pair = algorithm, rounds, list(features)
         colours = (BLACK, GREY, BLUE, VERMILLION)
@@ -142,21 +133,20 @@ class _View:
         curve = f"{self.deviations:.2g} deviation{'' if self.deviations == 1.0 else 's'}"
         name = f"before: mean and {'φ = ' if self.is_confident else ''}{curve}"
         dashed = {"linestyle": DASHES["dash"], "markerfacecolor": "none", "linewidth": 1.0}
-        found: list[Artist] = [
+        asked = any(self._asked_margin(each) for each in self.rounds)
+        return [
             Line2D([], [], color=self.before, label=name, **DOT, **dashed),
             Line2D([], [], color=self.after, linewidth=1.2, label="after", **DOT),
             Line2D([], [], label="y w · x = 0", **self.line),
             Patch(facecolor=self.before, alpha=2 * WRONG_SIDE, label="misclassifies the example"),
+            *([Line2D([], [], label="margin that the rule asks for", **self.asked)] if asked else []),
         ]
-        if any(self._asked_margin(each) for each in self.rounds):
-            found.append(Line2D([], [], label="margin that the rule asks for", **self.asked))
-        return found
 
     def draw(self, panel: Axes, each: TracedRound) -> None:
         panel.grid(False)
         panel.set(xlim=self.limits[0], ylim=self.limits[1])
-        set_ticks(panel.xaxis, 5, STEPS)
-        set_ticks(panel.yaxis, 5, STEPS)
+        for axis in (panel.xaxis, panel.yaxis):
+            set_ticks(axis, 5, STEPS)
         self._draw_line(panel, each)
         (old, before), (new, after) = self._moments(each.before), self._moments(each.after)
         if each.changed:

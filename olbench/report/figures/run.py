@@ -3,10 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,8 +44,7 @@ DEVIATION, INTERVAL = BANDS = ("deviation", "interval")
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """A mean and the edges of its band, which are the mean where there is none."""
 
     label: str
@@ -147,8 +145,7 @@ def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, ban
     describe_band(band)
     entries = entries_on(results, dataset)
     _draw_panel(panel, entries, series, find_looks(results), band)
-    panel.set_title(f"{dataset}: {_name(series, entries)}")
-    panel.set_xlabel(series.along_title)
+    panel.set(title=f"{dataset}: {_name(series, entries)}", xlabel=series.along_title)
     panel.legend(fontsize="small", frameon=False)
     return panel
 
@@ -177,17 +174,17 @@ def _draw_panel(
     style.set_ticks(panel.xaxis, 4, format=EngFormatter(sep=""))
     numbers = StrMethodFormatter("{x:g}") if series.is_level or series.timed else EngFormatter(sep="")
     ends = [float(curve.mean[-1]) for curve in curves]
-    if not series.is_level and min(ends) > 0 and max(ends) > LOG_SPAN * min(ends):
+    if series.is_level:
+        low, high = late_range(curves)
+        margin = 0.04 * (high - low) or 0.01
+        panel.set_ylim(max(0.0, low - margin), high + margin)
+    elif min(ends) > 0 and max(ends) > LOG_SPAN * min(ends):
         panel.set_yscale("log")
         panel.yaxis.set_major_locator(LogLocator(numticks=6))
         panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5), numticks=6))
         panel.yaxis.set_minor_formatter(NullFormatter())
         panel.yaxis.set_major_formatter(numbers)
         return
-    if series.is_level:
-        low, high = late_range(curves)
-        margin = 0.04 * (high - low) or 0.01
-        panel.set_ylim(max(0.0, low - margin), high + margin)
     else:
         panel.set_ylim(bottom=0)
     style.set_ticks(panel.yaxis, 5, format=numbers)
@@ -216,10 +213,9 @@ def draw_line(panel: Axes, x: Floats, y: Floats, label: str, own: Style, **how: 
 
 def late_range(curves: Sequence[Band]) -> tuple[float, float]:
     """Return the range of all bands except their start, where a rate jumps between zero and one half."""
-    edges = [
-        edge[curve.points >= EARLY * curve.points[-1]] for curve in curves for edge in (curve.low, curve.high)
-    ]
-    return float(np.nanmin(np.concatenate(edges))), float(np.nanmax(np.concatenate(edges)))
+    late = [(curve, curve.points >= EARLY * curve.points[-1]) for curve in curves]
+    edges = np.concatenate([edge[places] for curve, places in late for edge in (curve.low, curve.high)])
+    return float(np.nanmin(edges)), float(np.nanmax(edges))
 
 
 def critical_difference_figure(
@@ -308,8 +304,5 @@ def save_figures(
 
     folder.mkdir(parents=True, exist_ok=True)
     with style.headings(titles):
-        return [
-            path
-            for name, draw in figures_of(report).items()
-            for path in style.save(draw(), folder / name, formats)
-        ]
+        drawn = figures_of(report).items()
+        return [path for name, draw in drawn for path in style.save(draw(), folder / name, formats)]

@@ -13,9 +13,7 @@ from contextvars import ContextVar
 from io import BytesIO
 from math import ceil
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import matplotlib
 import matplotlib.style
@@ -80,8 +78,9 @@ _has_heading = ContextVar("has_heading", default=True)
 
 
 @contextmanager
-def our_settings(more: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
-    with matplotlib.style.context(["default", SETTINGS, dict(more)]), warnings.catch_warnings():
+def our_settings(dark: bool = False) -> Iterator[None]:
+    settings = SETTINGS | DARK if dark else SETTINGS
+    with matplotlib.style.context(["default", settings]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
         yield
 
@@ -123,7 +122,7 @@ def new_page(
     """
     columns = columns or count_columns(len(titles))
     rows = ceil(len(titles) / columns)
-    with our_settings(DARK if dark else {}):
+    with our_settings(dark):
         figure = Picture((TEXT_WIDTH, height), layout="constrained")
         FigureCanvasAgg(figure)
         figure.set_label(caption or heading)
@@ -218,33 +217,11 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
     return paths
 
 
-def as_bytes(figure: Figure, format: str, settings: Mapping[str, Any] = MappingProxyType({})) -> bytes:
+def as_bytes(figure: Figure, format: str) -> bytes:
     buffer = BytesIO()
-    with our_settings(settings):
+    with our_settings():
         figure.savefig(buffer, format=format, metadata=METADATA.get(format))
     return buffer.getvalue()
-
-
-def as_svg(figure: Figure) -> str:
-    """Return a figure as a small `svg` element for a page: text is text, and the ground is the page's.
-
-    Several can stand in one page: they share an id only where they share the marker or the frame behind it.
-    In the dark, `filter: invert(1) hue-rotate(180deg)` turns the lightness of all colours round.
-    """
-    text = as_bytes(figure, "svg", {"svg.fonttype": "none", "savefig.transparent": True}).decode()
-    text = re.sub(r"<(metadata|style).*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(r"<[^>]*>", lambda tag: _shorten_tag(tag[0]), re.sub(r">\s+<", "><", text))
-    # The style that matplotlib would give to every element of the page is for this one alone.
-    about = f'role="img" aria-label={quoteattr(str(figure.get_label()))}'
-    return text.replace("<svg", f'<svg {about} style="stroke-linejoin: round; stroke-linecap: butt"', 1)
-
-
-def _shorten_tag(tag: str) -> str:
-    """Leave out ids of groups, fonts that readers may lack, turns by nothing and digits beyond 0.01 pt."""
-    tag = re.sub(r'^<g id="[^"]*"', "<g", tag)
-    tag = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", tag)
-    tag = re.sub(r' transform="rotate\(-0 [^"]*"', "", tag)
-    return re.sub(r"\s*\n\s*", "", re.sub(r"(\.\d\d)\d+", r"\1", tag))
 
 
 def shorten(name: str, most: int) -> str:

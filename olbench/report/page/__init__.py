@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import math
 import re
 from functools import cache
 from pathlib import Path
@@ -53,19 +52,17 @@ def table_values(table: "Table") -> dict[str, Any]:
     table = table.ranked().printed()
     rows, firsts = [], {rows.start for title, rows in table.blocks() if title}
     for y, (texts, row) in enumerate(zip(table.texts(), table.rows, strict=True)):
-        cells = [
-            _cell(
-                column.format, text, value, best=(y, x) in table.best, marked=str(value) in table.highlighted
-            )
-            for x, (column, text, value) in enumerate(zip(table.columns, texts, row, strict=True))
-        ]
-        rows.append(
-            {"cells": cells, "classes": _join(first=y in firsts, highlighted=table.is_highlighted(y))}
-        )
+        cells = []
+        for x, (column, text, value) in enumerate(zip(table.columns, texts, row, strict=True)):
+            looks = {"best": (y, x) in table.best, "marked": str(value) in table.highlighted}
+            cells.append(_cell(column.format, text, value, **looks))
+        classes = _join(first=y in firsts, highlighted=table.is_highlighted(y))
+        rows.append({"cells": cells, "classes": classes})
     return {"table": table, "rows": rows}
 
 
 def _cell(format: "Format", text: str, value: Any, **looks: bool) -> dict[str, Any]:
+    number = format.sort_value(value)
     named = value if value in (*VERDICTS, *OUTCOMES) else getattr(value, "verdict", "")
     is_long = format.side == "left" and len(text) > LONG
     looks |= {"long": is_long, "words": is_long and len(text) > WORDS}
@@ -74,7 +71,7 @@ def _cell(format: "Format", text: str, value: Any, **looks: bool) -> dict[str, A
         "text": NEGATIVE.sub("\N{MINUS SIGN}", text),
         "deviation": deviation,
         "classes": _join(format.side, **looks),
-        "value": _sort_value(value),
+        "value": "" if number is None else f"{number:.6g}",
         "tip": format.tip(value) if format.tip and value else "",
         "verdict": named.replace(" ", "-"),
     }
@@ -84,14 +81,7 @@ def _join(*names: str, **conditions: bool) -> str:
     return " ".join([*names, *(name for name, is_true in conditions.items() if is_true)])
 
 
-def _sort_value(value: Any) -> str:
-    while isinstance(value, tuple):
-        value = next((each for each in value if not isinstance(each, str)), None)
-    return f"{value:.6g}" if isinstance(value, int | float) and math.isfinite(value) else ""
-
-
 def render_table(table: "Table") -> str:
-    """Return a table alone, for a notebook."""
     return fill("table.html.j2", **table_values(table))
 
 

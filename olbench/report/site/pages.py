@@ -1,12 +1,16 @@
 """The pages of the site. Every table on them is a Table; the page of a run is its report."""
 
 import math
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from markupsafe import Markup
 
 from olbench.algorithms import definitions, title_of
 from olbench.analysis import stats
@@ -17,8 +21,6 @@ from olbench.report import table as t
 from olbench.report.document import report_document
 from olbench.report.model import Report
 from olbench.report.page import make_environment, render_page, table_values
-from olbench.report.site.names import Link, algorithm_link, file_name
-from olbench.report.standings import winners
 from olbench.report.table import Column, Format, Table, capitalise, columns, mark
 from olbench.report.tables import find_table
 from olbench.report.tables.results import is_time, spread_of
@@ -28,7 +30,39 @@ FOLDER = Path(__file__).parent
 INDEX = "index.html"
 #: The letters of a trial's key that commands show.
 KEY = 12
+#: Longer file names are cut.
+LONGEST = 60
 INTERVAL = Format(lambda ends: f"{ends[0]:.2f} to {ends[1]:.2f}")
+
+
+class Link(NamedTuple):
+    """A cell that leads to another page of the site."""
+
+    text: str
+    address: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __html__(self) -> str:
+        return Markup('<a href="{}">{}</a>').format(self.address, self.text)
+
+
+def algorithm_link(id: str, label: str) -> Link:
+    return Link(label, f"{file_name(f'algorithm-{id}')}.html")
+
+
+def file_name(name: str) -> str:
+    """Return a file name that differs from all others on any disk: letters and digits, and a digest.
+
+    >>> file_name("arow"), file_name("AROW"), file_name("../a b")
+    ('arow', 'arow-aeed36f6', 'a-b-2c2c791a')
+    """
+    letters = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST].strip("-")
+    # A plain name that ends as one with a digest gets a digest too.
+    if letters == name and not re.search(r"-[0-9a-f]{8}$", name):
+        return name
+    return f"{letters or 'name'}-{sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 class SiteRun(NamedTuple):
@@ -64,8 +98,7 @@ def make_pages(runs: Sequence[SiteRun]) -> Iterator[tuple[str, str]]:
     algorithms = dict(sorted(algorithms.items()))
     yield INDEX, _index(runs, boards, algorithms)
     for page, own in boards.items():
-        # The comparison over the most data sets comes first.
-        yield page, _leaderboard_page(sorted(own, key=lambda each: -len(each[0].report.results.datasets)))
+        yield page, _leaderboard_page(own)
     for id, pairs in algorithms.items():
         yield algorithm_link(id, id).address, _algorithm_page(id, pairs)
     home = f'<body>\n<p class="kicker" style="padding-top: 1rem"><a href="{INDEX}">All results</a></p>'
@@ -76,19 +109,15 @@ def make_pages(runs: Sequence[SiteRun]) -> Iterator[tuple[str, str]]:
 def _render(title: str, lead: str, sections: Sequence[tuple[Link, Table]]) -> str:
     environment = make_environment(FOLDER)
     environment.filters["file_name"] = file_name
-    shown = [(link, _link_cells(table_values(table))) for link, table in sections]
+    shown = [(link, table_values(table)) for link, table in sections]
+    for values in (values for _, values in shown):
+        for row, cells in zip(values["table"].rows, values["rows"], strict=True):
+            for value, cell in zip(row, cells["cells"], strict=True):
+                cell["text"] = value if isinstance(value, Link) else cell["text"]
     template = environment.get_template("site.html.j2")
     html = template.render(title=title, lead=lead, sections=shown, index=INDEX)
     # Names may have control characters, which do not belong on a page.
     return "\n".join(map(escape_controls, str(html).split("\n")))
-
-
-def _link_cells(values: dict[str, Any]) -> dict[str, Any]:
-    for row, shown in zip(values["table"].rows, values["rows"], strict=True):
-        for value, cell in zip(row, shown["cells"], strict=True):
-            if isinstance(value, Link):
-                cell["text"] = value
-    return values
 
 
 def _index(runs: Sequence[SiteRun], boards: Mapping[str, Boards], algorithms: Mapping[str, Pairs]) -> str:
@@ -125,7 +154,7 @@ def _datasets_table(runs: Sequence[SiteRun]) -> Table:
     rows = []
     for run in runs:
         quantity = run.report.headline
-        for best, equals in winners(run.report):
+        for best, equals in run.report.winners:
             value = t.spread(quantity).text(spread_of(best, quantity))
             links = run.link, algorithm_link(best.algorithm, best.label)
             rows.append((best.dataset, *links, quantity.title, value, list_some(equals, 4)))
@@ -145,6 +174,8 @@ def _algorithms_table(algorithms: Mapping[str, Pairs]) -> Table:
 
 
 def _leaderboard_page(boards: Boards) -> str:
+    # The comparison over the most data sets comes first.
+    boards = sorted(boards, key=lambda each: -len(each[0].report.results.datasets))
     run, quantity = boards[0]
     lead = f"{capitalise(quantity.better)} is better. Each run has a table of its own, on its own data."
     sections = [(run.link, make_leaderboard(run.report.results, quantity)) for run, quantity in boards]
@@ -206,9 +237,7 @@ def _algorithm_page(id: str, pairs: Pairs) -> str:
 
 def _results_table(run: SiteRun, id: str) -> Table:
     """Return the rows of one algorithm in the results of a run, with a command that runs a trial again."""
-    found, rows = find_table(run.report, "results"), []
-    assert found is not None
-    table = found.printed(t.PAPER)
+    table, rows = find_table(run.report, "results").printed(t.PAPER), []
     for y, entry in enumerate(run.report.rows):
         if entry.algorithm == id:
             key = entry.keys[int(entry.columns["number"][0])][:KEY]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from olbench.errors import UserError, suggest
 from olbench.plugins import Registry
 from olbench.report.model import Report
 from olbench.report.table import Part, Table
@@ -88,7 +89,13 @@ def figures_of(report: Report) -> Figures:
     return {name: draw for item in all_items() for name, draw in item.figures(report).items()}
 
 
-def find_table(report: Report, id: str) -> Table | None:
+def find_table(report: Report, id: str) -> Table:
     """Return the first table that a function makes for a report."""
-    REGISTRY.load()
-    return next((part for part in REGISTRY[id].parts(report) if isinstance(part, Table)), None)
+    tables = {
+        item.id: (part for part in item.parts(report) if isinstance(part, Table)) for item in all_items()
+    }
+    found = next(tables.get(id, iter(())), None)
+    if found is None:
+        known = [name for name, own in tables.items() if next(own, None)]
+        raise UserError(f"the report has no table '{id}'{suggest(id, known)}; it has {', '.join(known)}")
+    return found

@@ -1,6 +1,6 @@
 """Several classes and streams: which classes are confused, and what drifts of the concept cost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from olbench.analysis.results import Entry, Results
 from olbench.report import table as t
 from olbench.report.model import Report
-from olbench.report.standings import winners
 from olbench.report.table import Column, Format, Table, columns
 from olbench.report.tables import Figures, figures, table
 
@@ -42,7 +41,7 @@ def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
 
 
 def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64]]]:
-    found = ((best, matrix_of(report.results, best)) for best, _ in winners(report))
+    found = ((best, matrix_of(report.results, best)) for best, _ in report.winners)
     return {best.dataset: (best.label, matrix) for best, matrix in found if matrix is not None}
 
 
@@ -82,10 +81,7 @@ def confusion_figures(report: Report) -> Figures:
 
     found = best_matrices(report)
     names = file_names(list(found))
-    return {
-        f"confusion-{names[dataset]}": partial(confusion_figure, dataset, *own)
-        for dataset, own in found.items()
-    }
+    return {f"confusion-{names[key]}": partial(confusion_figure, key, *own) for key, own in found.items()}
 
 
 def drifts_of(entry: Entry) -> list[dict[str, list[Any]]]:
@@ -107,28 +103,24 @@ def drifts(report: Report) -> Iterator[Table]:
         entries = [entry for entry in report.block(dataset) if drifts_of(entry)]
         known = [entry for entry in entries if "depth" in drifts_of(entry)[0]]
         if known:
-            rows = drifts_of(known[0])[0]["row"]
             shown = (
                 Column("algorithm", t.ALGORITHM),
                 *columns("before (%)", "depth (%)", format=t.number(2)),
                 Column("recovered", t.RIGHT),
                 *columns("recovery", "lost", format=t.number(0)),
             )
-            title = f"Drifts of {dataset} at {', '.join(f'{row:,}' for row in rows)}"
+            title = f"Drifts of {dataset} at {_show_rows(drifts_of(known[0])[0]['row'])}"
             yield Table(title, shown, [(entry.label, *_mean_effects(entry)) for entry in known], DRIFTS_NOTE)
         elif entries:
-            cells = [
-                (entry.label, len(rows), rows) for entry in entries for rows in [drifts_of(entry)[0]["row"]]
-            ]
-            shown = (Column("algorithm", t.ALGORITHM), Column("drifts", t.COUNT), Column("rows", ROWS))
+            rows = [drifts_of(entry)[0]["row"] for entry in entries]
+            cells = [(entry.label, len(own), own) for entry, own in zip(entries, rows, strict=True)]
+            format = Format(partial(_show_rows, most=MOST), "left")
+            shown = (Column("algorithm", t.ALGORITHM), Column("drifts", t.COUNT), Column("rows", format))
             yield Table(f"Drifts found on {dataset}", shown, cells, FOUND_NOTE)
 
 
-def _show_rows(rows: list[int]) -> str:
-    return ", ".join(f"{row:,}" for row in rows[:MOST]) + (", …" if len(rows) > MOST else "")
-
-
-ROWS = Format(_show_rows, "left")
+def _show_rows(rows: Sequence[int], most: int | None = None) -> str:
+    return ", ".join(f"{row:,}" for row in rows[:most]) + (", …" if most and len(rows) > most else "")
 
 
 def _mean_effects(entry: Entry) -> list[Any]:

@@ -1,7 +1,7 @@
 """The curves that trials record: on the page, and as separate figures."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,6 @@ from olbench.analysis.results import Entry, Floats, drift_rows
 from olbench.protocols.definition import Series
 from olbench.report.figures.palette import line_styles
 from olbench.report.model import Report
-from olbench.report.standings import standings
 from olbench.report.table import capitalise
 from olbench.report.tables import Figures, figures
 
@@ -31,35 +30,27 @@ def curve_data(report: Report) -> Mapping[str, Any]:
     """Return what the page draws curves from, if most rows have one: the others would be missed."""
     if 2 * sum(bool(entry.points.size) for entry in report.rows) <= len(report.rows):
         return {}
-    results = report.results
-    series = report.protocol.series
+    results, series = report.results, report.protocol.series
     lines, points = budget(results.entries, series)
     shown = {name: _best(results.of(name), lines, report) for name in results.datasets if results.of(name)}
     labels = {entry.label for entries in shown.values() for entry in entries}
     styles = line_styles(results.labels, results.highlighted, results.among)
+    best = [each.label for each in report.standings if each.label in labels][:FRONT]
+    front = [label for label in results.highlighted if label in labels] or best
     return {
+        **describe_series(series),
         "curves": {
             name: {**curves_of(entries, points), "marks": drift_rows(entries)}
             for name, entries in shown.items()
         },
         "styles": {label: style for label, style in styles.items() if label in labels},
         "most": lines if any(len(results.of(name)) > lines for name in shown) else None,
-        **describe_series(series),
-        "grey": _others(report, labels),
+        "grey": [label for label in labels if label not in front] if len(labels) > FEW else [],
         "numbered": report.protocol.numbered,
         "single": bool(results.single),
         "marked": any(map(drift_rows, shown.values())),
         "paper": report.paper is not None,
     }
-
-
-def _others(report: Report, labels: Collection[str]) -> list[str]:
-    """Return whose curves are grey at first: of many, all but the highlighted or the best ones."""
-    if len(labels) <= FEW:
-        return []
-    best = [each.label for each in standings(report) if each.label in labels][:FRONT]
-    front = [label for label in report.results.highlighted if label in labels] or best
-    return [label for label in labels if label not in front]
 
 
 def describe_series(series: Sequence[Series]) -> dict[str, Any]:
@@ -78,7 +69,8 @@ def describe_series(series: Sequence[Series]) -> dict[str, Any]:
             "factor": 100 if quantity.percent else 1,
             "top": quantity.top if quantity.is_rate else None,
         }
-    return {"series": about, "buttons": buttons, "along": capitalise(series[0].along_title)}
+    shown = {"series": about, "buttons": buttons, "along": capitalise(series[0].along_title)}
+    return {**shown, "most": None, "marked": False, "paper": False}
 
 
 def is_counted(series: Series) -> bool:
@@ -148,8 +140,7 @@ def window_rates(entry: Entry, name: str, most: int) -> Floats:
     ends = thin(entry.points.size, most)
     # A curve that begins before the first example has no window before its first point.
     widths = np.maximum(np.diff(entry.points[ends], prepend=0), 1)
-    rates: Floats = np.diff(entry.curves[name][:, ends], prepend=0, axis=1) / widths
-    return rates
+    return np.asarray(np.diff(entry.curves[name][:, ends], prepend=0, axis=1) / widths)
 
 
 def _band(values: Floats) -> list[list[float | None]]:

@@ -42,7 +42,10 @@ def datasets(report: Report) -> Table:
         source = entry.source if entry else "the user's file"
         steps = (", ".join(entry.preprocess) if entry else "; ".join(facts.prepared)) or "none"
         share = facts.majority / facts.rows if facts.majority and facts.rows else None
-        size = (facts.rows, facts.features, share, in_paper(report, name))
+        in_paper = ""
+        if report.attempt and name in report.attempt.paper.shapes:
+            in_paper = report.attempt.find_other_size(name) or "the same size"
+        size = (facts.rows, facts.features, share, in_paper)
         rows.append((name, *size, source, steps, facts.fingerprint[:12]))
     where = report.paper.shapes_where if report.paper else ""
     shown = (
@@ -54,12 +57,6 @@ def datasets(report: Report) -> Table:
         Column("fingerprint", drop=t.COST),
     )
     return Table(f"{where}: data sets" if where else "Data sets", shown, rows)
-
-
-def in_paper(report: Report, name: str) -> str:
-    if report.attempt is None or name not in report.attempt.paper.shapes:
-        return ""
-    return report.attempt.find_other_size(name) or "the same size"
 
 
 def machine_text(run: RunFile) -> str:
@@ -76,7 +73,7 @@ def run_data(report: Report) -> Mapping[str, Any]:
 
 @table("Provenance", 250, data=run_data)
 def provenance(report: Report) -> Table:
-    run = report.results.run
+    run, name = report.results.run, report.results.name
     facts = {
         "commit": f"{run.commit or 'unknown'}{', with uncommitted changes' if run.dirty else ''}",
         "started": run.start,
@@ -86,32 +83,21 @@ def provenance(report: Report) -> Table:
         "seed": f"{report.results.config.seed}, streams {', '.join(STREAMS)}",
         "versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
         "during the run": "; ".join(run.deaths),
-        "to run it again": commands(report)[0],
+        # The page offers the config under this name.
+        "to run it again": shlex.join(("olbench", "run", f"{name}.yaml", "--out", f"results/{name}")),
     }
     return Table("Provenance", columns("fact", "value"), [pair for pair in facts.items() if pair[1]])
 
 
 def changed_settings(report: Report) -> str:
     """Return the settings that differ from the protocol's defaults, except the number of trials."""
-    protocol = report.protocol
-    usual = type(protocol).experiment.own
-    trials = plural(protocol.numbered), max((entry.planned for entry in report.results.entries), default=0)
-    changed = {
-        name: each
-        for name, each in protocol.experiment.own.items()
-        if each != usual[name] and (name, each) != trials
-    }
+    usual, own = type(report.protocol).experiment.own, report.protocol.experiment.own.items()
+    most = max((entry.planned for entry in report.results.entries), default=0)
+    trials = plural(report.protocol.numbered), most
+    changed = {name: each for name, each in own if each != usual[name] and (name, each) != trials}
     return shorten(json.dumps(changed, ensure_ascii=False).replace('"', "")[1:-1], 300)
 
 
 def config_yaml(report: Report) -> str:
     plain = json.loads(json.dumps(report.results.config.plain()))
     return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
-
-
-def commands(report: Report) -> list[str]:
-    """Return the commands that run it again, beginning with the config that the page offers."""
-    name = report.results.name
-    config, folder = shlex.quote(f"{name}.yaml"), shlex.quote(f"results/{name}")
-    run = f"olbench run {config} --out {folder}"
-    return [run, *([f"{run} --timing exclusive"] if report.results.exclusive else [])]

@@ -22,16 +22,11 @@ MOST = 40
 
 
 def _reported(judgement: Judgement | None) -> Mapping[str, Any]:
-    """Return the paper's number of a judgement for programs."""
     reported = judgement.reported if judgement else None
     return {"_mean": reported and reported.mean, "_std": reported and reported.deviation}
 
 
 PRINTED = Format(lambda judgement: f"{judgement.reported.printed} {words.letter(judgement)}", plain=_reported)
-
-
-def bold_note(report: Report) -> str:
-    return f"* or bold: {words.describe_best(report.results)}"
 
 
 def name_of(entry: Entry) -> str:
@@ -54,29 +49,15 @@ def quantity_column(quantity: Quantity) -> Column:
     return Column(quantity.title, t.spread(quantity), name=quantity.name)
 
 
-def quantity_cells(report: Report, entry: Entry) -> list[Any]:
-    best = report.results.is_best(entry)
-    return [mark(spread_of(entry, q), best and q is report.headline) for q in report.protocol.quantities]
-
-
 def flag_notes(report: Report) -> list[str]:
     """Return, by data set, whose trials are in doubt, such as for a numerical breakdown."""
     found = []
     for dataset in report.results.datasets:
         flagged = [entry for entry in report.block(dataset) if entry.flagged]
         listed = ", ".join(f"{entry.label} in {entry.flagged} of {entry.done}" for entry in flagged)
-        lead, end = f"Numerical breakdowns on {dataset}:", plural(report.results.numbered)
-        found += [f"{lead} {listed} {end}."] if flagged else []
+        if listed:
+            found.append(f"Numerical breakdowns on {dataset}: {listed} {plural(report.results.numbered)}.")
     return found
-
-
-def flag_note(report: Report) -> str:
-    """Return what the flags of names mean, with the command that explains the first."""
-    first = next((entry for entry in report.rows if entry.flagged), None)
-    if first is None:
-        return ""
-    flags = f"{t.FLAG.strip()} {' '.join(flag_notes(report))} What follows a breakdown depends on rounding"
-    return f"{flags}; `olbench verify RUN --trial {first.first_flagged}` says why."
 
 
 def block_titles(report: Report) -> dict[str, str]:
@@ -89,10 +70,6 @@ def block_titles(report: Report) -> dict[str, str]:
         wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
         titles[dataset] = f"{', '.join(wheres)}: {name}" if wheres else name
     return titles
-
-
-def row_data(report: Report) -> Mapping[str, Any]:
-    return {"rows": [_row_data(entry, report) for entry in report.rows]}
 
 
 def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
@@ -120,11 +97,19 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
 
 
 def results_note(report: Report) -> str:
-    timed = any(map(is_time, report.protocol.quantities)) and not report.results.exclusive
-    return " ".join(filter(None, (flag_note(report), bold_note(report), SHARED_NOTE if timed else "")))
+    """Return what flags of names mean, with the command that explains the first; bold; and shared times."""
+    notes = [words.describe_bold(report.results)]
+    if first := next((entry for entry in report.rows if entry.flagged), None):
+        flags = (
+            f"{t.FLAG.strip()} {' '.join(flag_notes(report))} What follows a breakdown depends on rounding"
+        )
+        notes.insert(0, f"{flags}; `olbench verify RUN --trial {first.first_flagged}` says why.")
+    if any(map(is_time, report.protocol.quantities)) and not report.results.exclusive:
+        notes.append(SHARED_NOTE)
+    return " ".join(notes)
 
 
-@table("Results", 80, data=row_data)
+@table("Results", 80, data=lambda report: {"rows": [_row_data(entry, report) for entry in report.rows]})
 def results(report: Report) -> Table:
     quantities, flags = report.protocol.quantities, [each for each in report.protocol.recorded if each.flag]
     columns = [
@@ -164,9 +149,11 @@ def results(report: Report) -> Table:
 
 
 def _cells(report: Report, entry: Entry) -> Iterator[Any]:
-    yield from (entry.dataset, entry.algorithm, name_of(entry), *quantity_cells(report, entry))
-    yield from ({**(entry.params or {}), **entry.setting}, entry.done, report.results.is_best(entry))
-    yield entry.timing
+    yield from (entry.dataset, entry.algorithm, name_of(entry))
+    best = report.results.is_best(entry)
+    for quantity in report.protocol.quantities:
+        yield mark(spread_of(entry, quantity), best and quantity is report.headline)
+    yield from ({**(entry.params or {}), **entry.setting}, entry.done, best, entry.timing)
     yield from (int((entry.columns[each.name] > 0).sum()) for each in entry.protocol.recorded if each.flag)
     judged = report.judgements_of(entry)
     for quantity in report.judged:
@@ -195,9 +182,8 @@ def contestants(report: Report) -> Sequence[Entry]:
 def matrix(report: Report) -> Table | None:
     """Return the means of all algorithms on all data sets, as the main table of a paper has them."""
     # Streams, which pass over the rows in one order, have other tables.
-    counted = any(
-        MISTAKES.name in each.columns and NO_CHANGE_MISTAKES.name not in each.columns for each in report.rows
-    )
+    kept = (each.columns for each in report.rows)
+    counted = any(MISTAKES.name in each and NO_CHANGE_MISTAKES.name not in each for each in kept)
     labels = {entry.label for entry in contestants(report)}
     fits = len(report.results.datasets) > 1 and 1 < len(labels) <= MOST
     return means_matrix(report, report.headline) if counted and fits else None
@@ -210,4 +196,4 @@ def means_matrix(report: Report, quantity: Quantity) -> Table:
         for each in contestants(report)
     }
     title = f"{capitalise(column.heading)} by data set and algorithm"
-    return by_dataset(title, column.format, cells, bold_note(report) if ranks else "")
+    return by_dataset(title, column.format, cells, words.describe_bold(report.results) if ranks else "")

@@ -1,6 +1,6 @@
 """The statistics: within each data set over its trials, and across data sets."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ def statistics_data(report: Report) -> Mapping[str, Any]:
 
 
 @table("Statistics", 210, data=statistics_data)
-def across(report: Report) -> Part | None:
+def across(report: Report) -> Part:
     """Return the average ranks over data sets with the tests of Friedman, Iman and Davenport, and Nemenyi."""
     found = report.across
     if isinstance(found, str):
@@ -79,11 +79,8 @@ def against_best(report: Report) -> Table | None:
     found = report.against_best
     if isinstance(found, str) or isinstance(report.across, str):
         return None
-    shown = (
-        Column("algorithm", t.ALGORITHM),
-        Column("z", t.number(2)),
-        *columns("p", "adjusted p", format=t.P),
-    )
+    names = (Column("algorithm", t.ALGORITHM), Column("z", t.number(2)))
+    shown = (*names, *columns("p", "adjusted p", format=t.P))
     note = (
         "z: the difference of the average ranks in standard errors; adjusted p: with Holm's correction. The "
         "best was found by the same ranks, so p is somewhat too small."
@@ -95,19 +92,12 @@ def against_best(report: Report) -> Table | None:
             f" Better, equal, worse: their probabilities by the Bayesian signed-rank test, where equal is a "
             f"difference of at most {reach}."
         )
-    rows = [
-        (
-            each.label,
-            each.z,
-            each.p,
-            each.adjusted,
-            *(vars(each.posterior).values() if each.posterior else ()),
-        )
-        for each in found.tests
-    ]
-    return Table(
-        f"Across data sets: against {found.label}, which has the best average rank", shown, rows, note
-    )
+    rows = []
+    for each in found.tests:
+        posterior = vars(each.posterior).values() if each.posterior else ()
+        rows.append((each.label, each.z, each.p, each.adjusted, *posterior))
+    title = f"Across data sets: against {found.label}, which has the best average rank"
+    return Table(title, shown, rows, note)
 
 
 @table("Statistics", 213)
@@ -121,7 +111,12 @@ def within(report: Report) -> Table | None:
         counted = "blocks won/tied/lost"
     elif any(map(results.overlap, results.datasets)):
         interval, test = "95% corrected t", "corrected t"
-    rows = list(_differences(report))
+    rows = []
+    for dataset, (_, differences) in results.within.items():
+        for each in differences:
+            place = dataset, each.label, each.mean, (each.low, each.high)
+            counts = f"{each.wins}/{each.ties}/{each.losses}"
+            rows.append((*place, counts, each.p, each.adjusted, each.detectable))
     signed = measured(headline, sign="+")
     ends = t.Format(
         lambda value: f"[{signed.text(value[0])}, {signed.text(value[1])}]",
@@ -130,8 +125,7 @@ def within(report: Report) -> Table | None:
     return Table(
         f"Within each data set: {headline.title} minus that of the best",
         (
-            Column("data set"),
-            Column("algorithm", t.ALGORITHM),
+            *t.ROW,
             Column("difference", signed),
             Column(interval, ends, name="interval"),
             Column(counted, t.RIGHT, name="counts"),
@@ -146,11 +140,3 @@ def within(report: Report) -> Table | None:
         group="data set",
         group_titles={name: f"{name}: best is {best}" for name, (best, _) in results.within.items()},
     )
-
-
-def _differences(report: Report) -> Iterator[tuple[Any, ...]]:
-    for dataset, (_, differences) in report.results.within.items():
-        for each in differences:
-            counts = f"{each.wins}/{each.ties}/{each.losses}"
-            ends = (each.low, each.high)
-            yield dataset, each.label, each.mean, ends, counts, each.p, each.adjusted, each.detectable

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,8 @@ from olbench.analysis.stats import LEVEL
 from olbench.errors import count, list_some
 from olbench.report import table as t
 from olbench.report import words
+from olbench.report.figures.palette import display_name
 from olbench.report.model import Report
-from olbench.report.standings import standings, winners
 from olbench.report.table import Column, Table, capitalise, columns
 from olbench.report.tables import table
 from olbench.report.tables.facts import changed_settings
@@ -20,6 +20,11 @@ from olbench.report.tables.results import PRINTED, is_time, name_of, quantity_co
 
 #: The most rows without all of their trials that are listed one by one.
 FEW = 12
+AS_GOOD = t.Format(
+    lambda labels: list_some(labels, 3),
+    "left",
+    on_paper=lambda labels: list_some([display_name(label) for label in labels], 3),
+)
 
 
 def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
@@ -31,13 +36,12 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     settings = changed_settings(report)
     protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
-    notes = (
-        marked,
-        *list_gaps(report, few),
-        capitalise(words.describe_lacking(results)),
-        words.describe_twins(results),
-    )
+    notes = (marked, *list_gaps(report, few), *_list_remarks(report))
     return list(filter(None, [run, protocol, winner_sentence(report), *notes, *report.verdict_lines]))
+
+
+def _list_remarks(report: Report) -> tuple[str, str]:
+    return capitalise(words.describe_lacking(report.results)), words.describe_twins(report.results)
 
 
 def list_gaps(report: Report, few: int = FEW) -> list[str]:
@@ -56,40 +60,42 @@ def list_gaps(report: Report, few: int = FEW) -> list[str]:
 
 def list_notices(report: Report) -> list[str]:
     """Return what qualifies the results: missing trials and measures, equal algorithms, guessing."""
-    results, gaps = report.results, "\n".join(list_gaps(report))
     guesses = words.describe_guesses(report.guesses, report.headline)
-    return list(
-        filter(
-            None, (gaps, capitalise(words.describe_lacking(results)), words.describe_twins(results), guesses)
-        )
-    )
+    return list(filter(None, ("\n".join(list_gaps(report)), *_list_remarks(report), guesses)))
 
 
-def winner_sentence(report: Report) -> str:
-    """Return who won and how sure that is: across data sets by ranks, on one by its trials."""
-    headline, won, control = report.headline, winners(report), report.against_best
+def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
+    """Return who won, by how much and how sure that is: across data sets by ranks, on one by its trials."""
+    headline, won, control = report.headline, report.winners, report.against_best
     lead = f"has the {headline.best} {headline.title} on"
     if len(won) == 1:
         [(best, _)] = won
-        mean = t.spread(headline).text(spread_of(best, headline))
-        return f"{best.label} {lead} {best.dataset}, {mean}{_rivals(report, best.dataset)}."
+        entries = {entry.label: entry for entry in report.results.contestants(best.dataset)}
+        ranked = [entries[each.label] for each in report.standings]
+        means = [(each.label, t.spread(headline).text(spread_of(each, headline))) for each in ranked]
+        who = f"{name(best.label)} {lead} {best.dataset}, {means[0][1]}"
+        return f"{who}{_name_second(means, name)}{_rivals(report, best.dataset, name)}."
     if isinstance(control, str):
         wins = Counter(best.label for best, _ in won)
         most = max(wins.values(), default=0)
         first = [label for label, number in wins.items() if number == most]
-        if not first:
-            return ""
         if len(first) > 1:
             lead = f"each have the {headline.best} {headline.title} on"
-        won_on = f"{most} of {count(len(won), 'data set')}"
-        return f"{list_some(first, 4)} {lead} {won_on}."
+        who = list_some([name(label) for label in first], 4)
+        return f"{who} {lead} {most} of {count(len(won), 'data set')}." if first else ""
     worse = sum(test.significant for test in control.tests)
     rank, over = report.ranks[control.label], count(report.complete, "data set")
     others = f"{worse} of the {len(control.tests)} others rank significantly worse (Holm, 5%)"
-    return f"{control.label} has the best average rank by {headline.title}, {rank:.2f} over {over}; {others}."
+    ranks = [(each.label, f"{each.rank:.2f}") for each in report.standings if each.rank is not None]
+    who = f"{name(control.label)} has the best average rank by {headline.title}, {rank:.2f} over {over}"
+    return f"{who}{_name_second(ranks, name)}; {others}."
 
 
-def _rivals(report: Report, dataset: str) -> str:
+def _name_second(ranked: Sequence[tuple[str, str]], name: Callable[[str], str]) -> str:
+    return f", before {name(ranked[1][0])} with {ranked[1][1]}" if len(ranked) > 1 else ""
+
+
+def _rivals(report: Report, dataset: str, name: Callable[[str], str]) -> str:
     """Return which algorithms the best of a data set does not beat, with the correction of Holm."""
     if dataset not in report.results.within or report.results.missing:
         return ""
@@ -97,7 +103,7 @@ def _rivals(report: Report, dataset: str) -> str:
     if all(math.isnan(each.p) for each in differences):
         return "; one trial allows no test"
     tested = f"{words.name_test(report.results)}, with Holm's correction, 5%"
-    equal = [each.label for each in differences if not each.adjusted <= LEVEL]
+    equal = [name(each.label) for each in differences if not each.adjusted <= LEVEL]
     if not equal:
         return f"; all others are significantly worse ({tested})"
     return f"; not significantly better than {list_some(equal, 4)} ({tested})"
@@ -127,7 +133,7 @@ def summary(report: Report) -> str:
 @table("Ranking", 12)
 def ranking(report: Report) -> Table | None:
     """Return all algorithms, the best first: by mean ranks, or by the measure on one data set."""
-    won, ranked = winners(report), standings(report)
+    won, ranked = report.winners, report.standings
     if len(ranked) < 2 or not won:
         return None
     headline, numbers = report.headline, [*enumerate(ranked, 1)]
@@ -138,7 +144,7 @@ def ranking(report: Report) -> Table | None:
             for place, each in numbers
         ]
         shown: tuple[Column, ...] = (quantity_column(headline),)
-        note = f"* or bold: {words.describe_best(report.results)}"
+        note = words.describe_bold(report.results)
     else:
         rows = [(place, each.label, each.rank, each.wins, each.among_best) for place, each in numbers]
         shown = (Column("mean rank", t.number(2)), *columns("best on", "among the best", format=t.COUNT))
@@ -156,7 +162,7 @@ def list_winners(report: Report) -> Table:
     alone = all(entry.exclusive for entry in report.rows)
     times = [each for each in report.protocol.quantities if alone and is_time(each)]
     judged = [headline] if report.judgements else []
-    for best, equals in winners(report):
+    for best, equals in report.winners:
         numbers = [spread_of(best, each) for each in (headline, *times)]
         printed = [report.judgements_of(best).get(each.name) for each in judged]
         rows.append((best.dataset, name_of(best), *numbers, equals, *printed))
@@ -166,7 +172,7 @@ def list_winners(report: Report) -> Table:
         quantity_column(headline),
         # Beside the winners, the paper's numbers say more than times do.
         *(replace(quantity_column(each), drop=t.COST) for each in times),
-        Column("as good", t.Format(lambda labels: list_some(labels, 3), "left"), t.DETAIL),
+        Column("as good", AS_GOOD, t.DETAIL),
         *(Column("paper", PRINTED, t.PAPER) for _ in judged),
     )
     note = f"As good: not significantly different from the best ({words.describe_test(report.results)})."
@@ -181,7 +187,7 @@ def best_on_each(report: Report) -> Table | None:
 @table("In words", 16)
 def in_words(report: Report) -> str | None:
     """Return a paragraph to paste into a paper."""
-    results, won = report.results, winners(report)
+    results, won = report.results, report.winners
     if not won or results.missing:
         return None
     titles = list(dict.fromkeys(title_of(entry.algorithm) for entry in results.entries))
@@ -199,16 +205,15 @@ def in_words(report: Report) -> str | None:
             f"by the {words.name_test(results)}, with Holm's correction, at the 5% level."
         )
     if not isinstance(report.across, str):
-        found = report.across
+        friedman = f"chi-square {report.across.statistic:.2f}, p = {report.across.p:.2g}"
         sentences.append(
-            f"Across data sets, average ranks were compared by Friedman's test (chi-square "
-            f"{found.statistic:.2f}, p = {found.p:.2g}) and with the best by z-tests, with Holm's correction."
+            f"Across data sets, average ranks were compared by Friedman's test ({friedman}) and with the "
+            "best by z-tests, with Holm's correction."
         )
-    sentences.append(winner_sentence(report))
-    wins = Counter(best.label for best, _ in won)
+    sentences.append(winner_sentence(report, display_name))
     if not isinstance(report.against_best, str):
-        label, number = wins.most_common(1)[0]
-        sentences.append(f"{label} has the {report.headline.best} mean on {number} of them.")
+        label, number = Counter(best.label for best, _ in won).most_common(1)[0]
+        sentences.append(f"{display_name(label)} has the {report.headline.best} mean on {number} of them.")
     versions = ", ".join(f"{name} {version}" for name, version in results.run.versions.items())
     sentences.append(f"Versions: {versions}.")
     return " ".join(filter(None, sentences))

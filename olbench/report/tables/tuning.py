@@ -117,10 +117,8 @@ def tuning_verdicts(report: Report) -> Table | None:
         rows.append((way, *(counts[name] for name in verdicts.VERDICTS), share))
     apart = verdicts.count(report.judgements, report.headline, suspect=True).total()
     required = " or ".join(report.paper.requires.search)
-    notes = [
-        f"The verdicts of this report are those of {required}." if required else "",
-        f"Not counted: {count(apart, 'unexplained number')}." if apart else "",
-    ]
+    notes = [f"The verdicts of this report are those of {required}."] if required else []
+    notes += [f"Not counted: {count(apart, 'unexplained number')}."] if apart else []
     return Table(
         f"Tunings side by side: verdicts on the paper's {report.headline.counted}",
         (
@@ -129,5 +127,5 @@ def tuning_verdicts(report: Report) -> Table | None:
             Column("reproduced of compared", t.PERCENT),
         ),
         rows,
-        " ".join(note for note in notes if note),
+        " ".join(notes),
     )

@@ -5,19 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from olbench.analysis import verdicts
-from olbench.analysis.claims import DERANGED, HOLDS, ClaimVerdict
+from olbench.analysis.claims import DERANGED, HOLDS
 from olbench.analysis.evidence import UNEXPLAINED, NamedRow, joint_verdicts
 from olbench.analysis.verdicts import DEVIATION, NOT_COMPARABLE, REPRODUCED, Judgement
 from olbench.errors import count
 from olbench.protocols.definition import find_quantity
 from olbench.report import table as t
 from olbench.report import words
+from olbench.report.figures.palette import display_name
 from olbench.report.model import Report
 from olbench.report.table import Column, Format, Spread, Table, capitalise, columns, mark
 from olbench.report.tables import table
-from olbench.report.tables.results import bold_note, by_dataset, contestants
+from olbench.report.tables.results import by_dataset, contestants
 
-LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in words.LETTERS.items())
 DEVIATION_NOTE = (
     "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. Same "
     "mean: a test in standard errors does not reject equal means at 5%; it is stricter, because it allows "
@@ -43,13 +43,17 @@ CLAIMS_NOTE = (
 )
 
 
+#: How many numbers a wrong learner reproduces, and which one.
+MOST_WRONG = Format(
+    lambda best: f"{best[0]:.0f} ({best[1]})",
+    on_paper=lambda best: f"{best[0]:.0f} ({display_name(best[1])})",
+)
+
+
 def legend(report: Report) -> str:
-    marks = {
-        f"{words.LEANS} {words.LEANS_MEANING}": any(each.leans for each in report.judgements),
-        f"{words.WEAK} {words.WEAK_MEANING}": any(each.weak for each in report.judgements),
-        f"{words.OTHER_SIZE} {words.OTHER_SIZE_MEANING}": any(each.other_size for each in report.judgements),
-    }
-    return ", ".join((LEGEND, *(text for text, is_used in marks.items() if is_used)))
+    letters = [f"{letter} {verdict}" for verdict, letter in words.LETTERS.items()]
+    used = {sign for each in report.judgements for sign in words.marks(each)}
+    return ", ".join((*letters, *(f"{sign} {text}" for sign, text in words.MARKS.items() if sign in used)))
 
 
 @table("Verdicts", 20)
@@ -72,29 +76,25 @@ def overview(report: Report) -> Table | None:
                 cells[dataset, row] = mark(judgement, judgement is not None and judgement.label in best)
 
     def show(value: Judgement | float) -> str:
-        return _beside(value, quantity.text) if isinstance(value, Judgement) else quantity.text(value)
+        if not isinstance(value, Judgement):
+            return quantity.text(value)
+        printed = value.reported.printed.partition(" ")[0]
+        if value.mean is None:
+            return f"– / {printed}"
+        ours = quantity.text(value.mean, len(printed.partition(".")[2]))
+        return f"{ours} / {printed} {words.letter(value)}{'?' if value.reported.suspect else ''}"
+
+    def plain(value: Any) -> Mapping[str, Any]:
+        if not isinstance(value, Judgement):
+            return {"_ours": value, "_paper": None}
+        return {"_ours": value.mean, "_paper": value.reported.mean}
 
     title = capitalise(quantity.title if report.is_cross_validated else quantity.counted)
     title += ", ours / the paper's" if report.judgements else ""
-    notes = [bold_note(report), f"{legend(report)}." if report.judgements else ""]
+    notes = [words.describe_bold(report.results), f"{legend(report)}." if report.judgements else ""]
     if report.is_cross_validated and verdicts.suspects(report.judgements):
         notes.append("Question mark: the printed number is unexplained.")
-    return by_dataset(title, Format(show, plain=_plain), cells, " ".join(filter(None, notes)))
-
-
-def _plain(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Judgement):
-        return {"_ours": value, "_paper": None}
-    return {"_ours": value.mean, "_paper": value.reported.mean}
-
-
-def _beside(judgement: Judgement, text: Any) -> str:
-    printed = judgement.reported.printed.partition(" ")[0]
-    if judgement.mean is None:
-        return f"– / {printed}"
-    digits = len(printed.partition(".")[2])
-    doubt = "?" if judgement.reported.suspect else ""
-    return f"{text(judgement.mean, digits)} / {printed} {words.letter(judgement)}{doubt}"
+    return by_dataset(title, Format(show, plain=plain), cells, " ".join(filter(None, notes)))
 
 
 def shown_datasets(report: Report) -> list[str]:
@@ -123,24 +123,20 @@ def describe_judgement(report: Report, judgement: Judgement) -> str:
         lines.append(f"difference {quantity.text(judgement.difference, sign='+')}{z}")
     if judgement.basis == verdicts.BINOMIAL:
         lines.append("compared in standard errors: the paper prints no deviation")
-    lines += [f"{judgement.verdict} {words.LEANS_MEANING}"] if judgement.leans else []
+    lines += [f"{judgement.verdict} {words.MARKS[words.LEANS]}"] if judgement.leans else []
     return "\n".join([*lines, *([judgement.reason] if judgement.reason else [])])
-
-
-def verdict_format(report: Report) -> Format:
-    """Return the format of a judgement: its letter, with the rest as a tip on the page."""
-    return Format(
-        lambda judgement: words.letter(judgement),
-        "center",
-        plain=lambda judgement: {"": judgement and judgement.verdict},
-        tip=lambda judgement: describe_judgement(report, judgement),
-    )
 
 
 @table("Verdicts", 30, data=judgement_data)
 def verdict_map(report: Report) -> Iterator[Table]:
     """Return the verdicts by data set and algorithm, one table per quantity."""
     meanings = words.describe_meanings(report.judgements)
+    format = Format(
+        words.letter,
+        "center",
+        plain=lambda judgement: {"": judgement and judgement.verdict},
+        tip=lambda judgement: describe_judgement(report, judgement),
+    )
     for place, quantity in enumerate(report.judged):
         assert report.paper is not None
         names, ranks = report.paper.algorithms, quantity is report.headline
@@ -152,7 +148,7 @@ def verdict_map(report: Report) -> Iterator[Table]:
         note = f"{legend(report)}. Reproduced: {meanings[REPRODUCED]}. Close: {meanings[verdicts.CLOSE]}."
         yield Table(
             f"Verdicts: {quantity.title}",
-            (Column("data set"), *t.algorithm_columns(names, verdict_format(report)), *tau),
+            (Column("data set"), *t.algorithm_columns(names, format), *tau),
             rows,
             "" if place else f"{note} {words.describe_exceptions(report.judgements)}".strip(),
         )
@@ -184,8 +180,7 @@ def _list(report: Report, title: str, judgements: Sequence[Judgement], note: str
             where = (each.dataset, each.algorithm, each.reported.printed)
             rows.append((*where, ours, each.difference, each.z, each.verdict))
         shown = (
-            Column("data set"),
-            Column("algorithm", t.ALGORITHM),
+            *t.ROW,
             Column("paper", t.RIGHT),
             Column("ours", t.spread(quantity)),
             Column("difference", t.measured(quantity, sign="+"), t.DETAIL),
@@ -253,7 +248,7 @@ def evidence(report: Report) -> Iterator[Table]:
             own = [each for each in judgements if each.algorithm == row.row]
             by_paper = sum(each.by_paper == REPRODUCED for each in own)
             more = [by_paper, sum(bool(each.is_same_mean) for each in own)] if has_deviations else []
-            best = f"{row.others[row.best]:.0f} ({row.best})" if row.best else ""
+            best = (row.others[row.best], row.best) if row.best else None
             rows.append([row.row, row.total, row.reproduced, *more, row.median, best])
         lines = [f"{words.describe_control(found)}."] if found.deranged else []
         if quantity is shown[0][0]:
@@ -266,7 +261,7 @@ def evidence(report: Report) -> Iterator[Table]:
                 *columns("compared", "reproduced", format=t.COUNT),
                 *columns(*extra, format=t.COUNT, drop=t.DETAIL),
                 Column("wrong, median", Format(lambda value: f"{value:.1f}".removesuffix(".0"))),
-                Column("wrong, best", t.RIGHT),
+                Column("wrong, best", MOST_WRONG),
             ),
             rows,
             " ".join(lines),
@@ -281,16 +276,12 @@ def blind_matching(report: Report) -> Table:
         cells.setdefault(row, []).append(named)
     compared = Counter(row for _, row in joint)
     together = Counter(row for (_, row), verdict in joint.items() if verdict == REPRODUCED)
-    rows = [
-        (
-            each.row,
-            each.named if each.is_right else f"{each.named} (wrong)",
-            each.margin,
-            f"{sum(cell.is_right for cell in cells[each.row])} of {len(cells[each.row])}",
-            f"{together[each.row]} of {compared[each.row]}",
-        )
-        for each in found.rows
-    ]
+    rows = []
+    for each in found.rows:
+        match = each.named if each.is_right else f"{each.named} (wrong)"
+        matched = f"{sum(cell.is_right for cell in cells[each.row])} of {len(cells[each.row])}"
+        jointly = f"{together[each.row]} of {compared[each.row]}"
+        rows.append((each.row, match, each.margin, matched, jointly))
     shown = (
         *columns("row", "best match", format=t.ALGORITHM),
         Column("margin", t.number(1, "+")),
@@ -305,17 +296,13 @@ def claim_data(report: Report) -> Mapping[str, Any]:
 
 @table("Claims", 170, data=claim_data)
 def claims(report: Report) -> Table:
-    rows = [
-        (
-            claim.text,
-            claim.where,
-            claim.verdict,
-            claim.own_verdict,
-            report.chance_of(claim),
-            _describe_evidence(claim),
-        )
-        for claim in report.claims
-    ]
+    rows = []
+    for claim in report.claims:
+        found, other = claim.evidence, len(claim.other_size)
+        if other:
+            found += f"; data of another size than the paper's on {other} of {len(claim.datasets)}"
+        outcomes = claim.verdict, claim.own_verdict, report.chance_of(claim)
+        rows.append((claim.text, claim.where, *outcomes, found))
     shown = (
         Column("claim"),
         Column("where", drop=t.PAPER),
@@ -335,10 +322,3 @@ def _describe_chance(report: Report) -> str:
     expected = sum(report.claim_chances[id][HOLDS] / report.claim_chances[id].total() for id in tried)
     holding = f"{held} {'holds' if held == 1 else 'hold'}; by chance {expected:.1f} would"
     return f"Of {count(len(tried), 'claim')} tried with wrong learners, {holding}."
-
-
-def _describe_evidence(claim: ClaimVerdict) -> str:
-    other = len(claim.other_size)
-    if not other:
-        return claim.evidence
-    return f"{claim.evidence}; data of another size than the paper's on {other} of {len(claim.datasets)}"

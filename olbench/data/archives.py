@@ -1,0 +1,307 @@
+"""Catalogue files of other kinds: documents in tar archives, IDX images and lists of spoligotypes."""
+
+import csv
+import io
+import re
+import tarfile
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from olbench.data.catalog import TextRecipe
+from olbench.data.compressed import read_content
+from olbench.data.labels import quote_bytes
+from olbench.errors import UserError, count
+from olbench.learners.examples import Floats
+
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_WHOLE_NUMBER = re.compile(rb"[+-]?[0-9]{1,15}")
+_COUNT = re.compile(rb"0*[1-9][0-9]{0,14}")
+_LABELS = {b"#label#:negative": -1.0, b"#label#:positive": 1.0}
+_LABEL_TOKENS = "#label#:negative or #label#:positive"
+_IDX_KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+#: The lineages of the M. tuberculosis complex, and the families of SITVIT2's list that belong to them.
+LINEAGES = {
+    1: ("East-Asian", ("Beijing",)),
+    2: ("East-African-Indian", ("CAS",)),
+    3: ("Euro-American", ("H", "LAM", "T", "X", "S", "Cameroon", "Turkey", "Ural")),
+    4: ("Indo-Oceanic", ("EAI",)),
+    5: ("M. africanum", ("AFRI",)),
+    6: ("M. bovis", ("BOV",)),
+}
+#: Lineages with more than one repeat at the locus MIRU24; the others are modern.
+ANCESTRAL = (4, 5, 6)
+SPACERS = 43
+COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2)")
+
+
+@dataclass(frozen=True)
+class Member:
+    pattern: str
+    name: str
+    content: bytes
+
+
+def read_members(path: str | Path, patterns: Sequence[str], limit: int | None = None) -> list[Member]:
+    """Ordered by pattern and then by name, however the archive was packed; hidden files never match.
+
+    Archives with a name that leaves the folder are refused as a whole.
+    """
+    places = {pattern: place for place, pattern in enumerate(patterns)}
+    members = list(_scan(io.BytesIO(read_content(path, limit)), path, patterns))
+    absent = places.keys() - {member.pattern for member in members}
+    if absent:
+        raise UserError(f"{path}: no file of the archive matches '{min(absent, key=places.__getitem__)}'")
+    members.sort(key=lambda member: (places[member.pattern], member.name))
+    return members
+
+
+def _scan(content: IO[bytes], path: str | Path, patterns: Sequence[str]) -> Iterator[Member]:
+    seen = set()
+    try:
+        with tarfile.open(fileobj=content, mode="r:", tarinfo=_StrictInfo) as archive:
+            for info in archive:
+                _check_place(path, info)
+                pattern = next((each for each in patterns if fnmatchcase(info.name, each)), None)
+                if pattern is None or info.isdir() or PurePosixPath(info.name).name.startswith("."):
+                    continue
+                file = archive.extractfile(info) if info.isfile() else None
+                if file is None:
+                    raise UserError(f"{path}: {info.name} is a link or a device, not a file")
+                if info.name in seen:
+                    raise UserError(f"{path}: {info.name} is in the archive twice")
+                seen.add(info.name)
+                yield Member(pattern, info.name, file.read())
+    except tarfile.TarError as error:
+        raise UserError(f"{path} is not a tar archive, or it is damaged ({error})") from None
+
+
+class _StrictInfo(tarfile.TarInfo):
+    """A header whose damage is an error; by default tarfile takes it for the end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(str(error)) from None
+
+
+def _check_place(path: str | Path, info: tarfile.TarInfo) -> None:
+    targets = [info.name, info.linkname] if info.islnk() or info.issym() else [info.name]
+    for target in targets:
+        place = PurePosixPath(target.replace("\\", "/"))
+        if place.is_absolute() or ".." in place.parts:
+            raise UserError(f"{path}: the name '{target}' leaves the folder of the archive; it is not read")
+
+
+def count_terms(documents: Iterable[Sequence[bytes]], recipe: TextRecipe, counts: Any = None) -> Any:
+    """Columns are in the byte order of the terms, then of pairs, whatever the order of the documents."""
+    numbers: dict[bytes, int] = {}
+    terms, lengths = array("q"), array("q")
+    for document in documents:
+        terms.extend([numbers.setdefault(term, len(numbers)) for term in document])
+        lengths.append(len(document))
+    ranks = np.empty(len(numbers), dtype=np.int64)
+    ranks[[numbers[term] for term in sorted(numbers)]] = np.arange(ranks.size)
+    rows, columns = np.repeat(np.arange(len(lengths)), lengths), ranks[np.frombuffer(terms, dtype=np.int64)]
+    width = ranks.size
+    if recipe.ngrams == 2:
+        inside = rows[1:] == rows[:-1]
+        pairs, places = np.unique(columns[:-1][inside] * width + columns[1:][inside], return_inverse=True)
+        rows = np.concatenate([rows, rows[1:][inside]])
+        columns = np.concatenate([columns, width + places])
+        width += pairs.size
+    values = np.ones(columns.size) if counts is None else np.asarray(counts)
+    # A matrix has at least one column, even if no document has a term.
+    X = sp.csr_matrix((values, (rows, columns)), shape=(len(lengths), max(1, width)))
+    if recipe.values == "binary":
+        X.data[:] = 1.0
+    return X
+
+
+def read_posts(
+    path: str | Path, labels: Mapping[str, int | None], recipe: TextRecipe, limit: int | None = None
+) -> tuple[Any, Any]:
+    members = read_members(path, list(labels), limit)
+    posts = [
+        member.content if recipe.headers is None else keep_headers(member.content, recipe.headers)
+        for member in members
+    ]
+    X = count_terms((split_words(post, recipe) for post in posts), recipe)
+    return X, np.array([labels[member.pattern] for member in members], dtype=np.float64)
+
+
+def keep_headers(post: bytes, names: Sequence[str]) -> bytes:
+    r"""Return a post with only the named headers, including their continuation lines.
+
+    >>> keep_headers(b"From: a\nLines: 3\nSubject: b\n c\n\nText", ["Subject"])
+    b'Subject: b\n c\n\nText'
+    """
+    head, *body = _BLANK_LINE.split(post, maxsplit=1)
+    wanted = {name.lower().encode() for name in names}
+    lines, keep = [], False
+    for line in head.split(b"\n"):
+        if not line.startswith((b" ", b"\t")):
+            keep = line.partition(b":")[0].strip().lower() in wanted
+        if keep:
+            lines.append(line)
+    return b"\n".join([*lines, b"", *body])
+
+
+def read_reviews(
+    path: str | Path, patterns: Sequence[str], recipe: TextRecipe, limit: int | None = None
+) -> tuple[Any, Any]:
+    """Return (X, labels) of an archive of files with one review per line: label, tab, text."""
+    labels = array("d")
+
+    def documents() -> Iterator[list[bytes]]:
+        for place, line in _read_lines(path, patterns, limit):
+            label, tab, text = line.partition(b"\t")
+            if not tab:
+                raise UserError(f"{place}: there is no tab after the label")
+            if not _WHOLE_NUMBER.fullmatch(label):
+                raise UserError(f"{place}: label {quote_bytes(label)} is not a whole number")
+            labels.append(float(label))
+            yield split_words(text, recipe)
+
+    return count_terms(documents(), recipe), np.frombuffer(labels)
+
+
+def read_feature_counts(
+    path: str | Path, patterns: Sequence[str], recipe: TextRecipe, limit: int | None = None
+) -> tuple[Any, Any]:
+    """Return (X, labels) of an archive of files with lines `feature:count ... #label#:positive`."""
+    labels, counts = array("d"), array("d")
+
+    def documents() -> Iterator[list[bytes]]:
+        for place, line in _read_lines(path, patterns, limit):
+            *entries, label = line.split()
+            if label not in _LABELS:
+                raise UserError(
+                    f"{place}: the line ends with {quote_bytes(label)} instead of {_LABEL_TOKENS}"
+                )
+            labels.append(_LABELS[label])
+            features = _parse_counts(place, entries)
+            counts.extend(features.values())
+            yield list(features)
+
+    return count_terms(documents(), recipe, counts), np.frombuffer(labels)
+
+
+def _parse_counts(place: str, entries: Sequence[bytes]) -> dict[bytes, float]:
+    features: dict[bytes, float] = {}
+    for entry in entries:
+        feature, colon, number = entry.rpartition(b":")
+        if not colon or not feature or not _COUNT.fullmatch(number):
+            raise UserError(f"{place}: {quote_bytes(entry)} is not a feature:count pair")
+        if feature in features:
+            raise UserError(f"{place}: {quote_bytes(entry)} gives a feature a second time")
+        features[feature] = float(number)
+    return features
+
+
+def _read_lines(path: str | Path, patterns: Sequence[str], limit: int | None) -> Iterator[tuple[str, bytes]]:
+    for member in read_members(path, patterns, limit):
+        empty = True
+        for number, line in enumerate(member.content.split(b"\n"), start=1):
+            if line.strip():
+                yield f"{path}: {member.name}:{number}", line
+                empty = False
+        if empty:
+            raise UserError(f"{path}: {member.name} contains no examples")
+
+
+def split_words(text: bytes, recipe: TextRecipe) -> list[bytes]:
+    return (text.lower() if recipe.lower else text).split()
+
+
+def read_idx(path: str | Path, limit: int | None = None) -> Any:
+    content = read_content(path, limit)
+    magic = _take(content, 0, 4, path)
+    if magic[:2] != b"\0\0" or magic[2] not in _IDX_KINDS or not 1 <= magic[3] <= 8:
+        raise UserError(f"{path} is not an IDX file (it starts with {magic!r})")
+    kind, begin = np.dtype(_IDX_KINDS[magic[2]]), 4 + 4 * magic[3]
+    shape = tuple(int(k) for k in np.frombuffer(_take(content, 4, begin - 4, path), ">u4"))
+    size = int(np.prod(shape, dtype=object)) * kind.itemsize
+    if limit is not None and size > limit:
+        raise UserError(f"{path} announces {size:,} bytes, more than the limit of {limit:,} for this file")
+    values = np.frombuffer(_take(content, begin, size, path), kind).reshape(shape)
+    if len(content) > begin + size:
+        raise UserError(f"{path} continues after the {count(size, 'byte')} that its header announces")
+    return values
+
+
+def read_images(images: str | Path, labels: str | Path, limit: int | None = None) -> tuple[Any, Any]:
+    pixels, digits = read_idx(images, limit), read_idx(labels, limit)
+    if digits.ndim != 1 or pixels.ndim < 2 or pixels.shape[0] != digits.shape[0]:
+        raise UserError(
+            f"{images} has the shape {pixels.shape}, which does not match {digits.shape} in {labels}"
+        )
+    return pixels.reshape(pixels.shape[0], -1), digits.astype(np.float64)
+
+
+def _take(content: bytes, begin: int, size: int, path: str | Path) -> bytes:
+    piece = content[begin : begin + size]
+    if len(piece) < size:
+        raise UserError(f"{path} is truncated: {size - len(piece):,} of {count(size, 'byte')} missing")
+    return piece
+
+
+def read_spoligotypes(
+    path: str | Path, limit: int | None = None, country: str = "US", miru24: dict[str, Any] | None = None
+) -> tuple[Floats, Floats]:
+    """Families outside of the six lineages, and patterns with an unread spacer, are left out."""
+    patterns: list[list[float]] = []
+    labels: list[int] = []
+    content = read_content(path, limit).decode("utf-8-sig", errors="replace")
+    lines = csv.DictReader(io.StringIO(content))
+    for name in COLUMNS:
+        if name not in (lines.fieldnames or ()):
+            raise UserError(f"{path}:1: there is no column with the heading '{name}'")
+    for line in lines:
+        pattern, family, countries = (line[name] or "" for name in COLUMNS)
+        if not re.fullmatch(f"[no?]{{{SPACERS}}}", pattern):
+            raise UserError(
+                f"{path}:{lines.line_num}: '{pattern}' is not a pattern of {SPACERS} spacers, n or o"
+            )
+        lineage = lineage_of(family)
+        isolates = re.search(rf"\b{country}=(\d+)", countries)
+        if lineage is None or isolates is None or "?" in pattern:
+            continue
+        patterns += [[float(spacer == "n") for spacer in pattern]] * int(isolates[1])
+        labels += [lineage] * int(isolates[1])
+    if not labels:
+        raise UserError(f"{path} has no isolates of the country {country}")
+    X, numbers = np.array(patterns), np.array(labels, dtype=np.float64)
+    if miru24:
+        X = np.column_stack([X, simulate_miru24(numbers, **miru24)])
+    return X, numbers
+
+
+def lineage_of(family: str) -> int | None:
+    """Return the number of the lineage that a family or subfamily of the list belongs to, or None.
+
+    >>> lineage_of("LAM11-ZWE"), lineage_of("H3"), lineage_of("Manu2"), lineage_of("Unknown")
+    (3, 3, None, None)
+    """
+    stem = re.match(r"[A-Za-z]*?(?=[\d_-]|$)", family)
+    for number, (_, families) in LINEAGES.items():
+        if stem and stem[0] in families:
+            return number
+    return None
+
+
+def simulate_miru24(labels: Floats, seed: int = 2010, flips: float = 0.02) -> Floats:
+    """The list has no MIRU types: 2 for ancestral and 1 for modern lineages, some exchanged."""
+    repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
+    flipped = np.random.default_rng(seed).random(labels.size) < flips
+    return np.where(flipped, 3.0 - repeats, repeats)

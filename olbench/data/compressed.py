@@ -1,0 +1,212 @@
+"""Reading plain, gzip, bzip2 and xz files; the content decides which, not the name.
+
+Decompression is strict: Python's readers take damage after the first stream for the end of the file.
+"""
+
+import bz2
+import codecs
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from olbench.errors import UserError
+from olbench.files import cache_folder
+
+SUFFIXES = ("", ".gz", ".bz2", ".xz")
+
+STDIN = "-"
+READ_AT_ONCE = 1 << 20
+LONGEST_LINE = 1 << 16
+LONGEST_MAGIC = 6
+
+_KINDS = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+)
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError)
+BUFFER = 1 << 17
+#: zlib's code for data with the header and the checksum of gzip.
+_GZIP = 16 + zlib.MAX_WBITS
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: zlib.decompressobj(_GZIP),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
+}
+#: Formats whose streams may be followed by zeros, which fill a block of a disk or tape.
+_PADDED = ("gzip", "xz")
+
+
+#: Called with the position in a file and its size while it is read; a pipe has size 0.
+_listeners: list[Callable[[int, int], None]] = []
+
+
+@contextmanager
+def listen_to_reading(listener: Callable[[int, int], None]) -> Iterator[None]:
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+@contextmanager
+def open_content(path: str | Path) -> Iterator[IO[bytes]]:
+    kind, name = "plain", show_path(path)
+    try:
+        place = 0 if _is_stdin(path) else path
+        with open(place, "rb", buffering=0, closefd=place != 0) as file:
+            raw = _Replayed(file)
+            for start, kind_of_file in _FOREIGN:
+                if raw.head.startswith(start):
+                    raise UserError(
+                        f"{name} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz"
+                    )
+            for start, kind_of_file in _KINDS:
+                if raw.head.startswith(start):
+                    kind = kind_of_file
+                    yield io.BufferedReader(Decompressed(raw, kind), BUFFER)
+                    break
+            else:
+                yield raw  # type: ignore[misc]
+    except _DAMAGE as error:
+        raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
+    except OSError as error:
+        if kind != "plain" and error.errno is None:
+            raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
+        raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def read_pieces(path: str | Path) -> Iterator[bytes]:
+    with open_content(path) as stream:
+        while piece := stream.read(READ_AT_ONCE):
+            yield piece
+
+
+def read_content(path: str | Path, limit: int | None = None) -> bytes:
+    pieces, size = [], 0
+    for piece in read_pieces(path):
+        pieces.append(piece)
+        size += len(piece)
+        if limit is not None and size > limit:
+            raise UserError(f"{path} unpacks to more bytes than its limit")
+    return b"".join(pieces)
+
+
+def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
+    content = read_content(path, limit).removeprefix(codecs.BOM_UTF8)
+    try:
+        content.isascii() or content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
+    return content
+
+
+def is_pipe(path: str | Path) -> bool:
+    """Return whether a path is a pipe, a terminal or standard input: what can be read only once."""
+    path = Path(path)
+    try:
+        return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()
+    except OSError:  # opening it will raise the error
+        return False
+
+
+def piped_folder() -> Path:
+    return cache_folder() / "piped"
+
+
+def show_path(path: str | Path) -> str:
+    """Return a path as errors show it, which is not that of a copy of what came through a pipe."""
+    if _is_stdin(path):
+        return "stdin"
+    is_copy = Path(path).parent.parent == piped_folder()
+    return Path(path).name.removesuffix(".csv") if is_copy else str(path)
+
+
+def _is_stdin(path: str | Path) -> bool:
+    return str(path) in (STDIN, "/dev/stdin")
+
+
+class _Replayed(io.RawIOBase):
+    """A raw file whose first bytes, which tell its format, are read twice."""
+
+    def __init__(self, file: Any):
+        self.file = file
+        self.head = b""
+        while len(self.head) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(self.head))):
+            self.head += more
+        self.replayed, self.position = 0, len(self.head)
+        self.size = os.fstat(file.fileno()).st_size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self.replayed < len(self.head):
+            piece = self.head[self.replayed : self.replayed + len(buffer)]
+            buffer[: len(piece)] = piece
+            self.replayed += len(piece)
+            return len(piece)
+        got = int(self.file.readinto(buffer) or 0)
+        self.position += got
+        for listener in _listeners:
+            listener(self.position, self.size)
+        return got
+
+
+def _describe(error: BaseException) -> str:
+    return str(error).rstrip(".") or type(error).__name__
+
+
+def base_name(name: str) -> str:
+    for suffix in SUFFIXES[1:]:
+        if name.endswith(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+class Decompressed(io.RawIOBase):
+    def __init__(self, file: Any, kind: str):
+        self.file, self.kind = file, kind
+        self.stream = MAKERS[kind]()
+        self.left = b""
+        self.ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self.ended:
+            piece = self._decompress(len(buffer))
+            if piece:
+                buffer[: len(piece)] = piece
+                return len(piece)
+        return 0
+
+    def _decompress(self, most: int) -> bytes:
+        if self.stream.eof:
+            self._begin_stream()
+            return b""
+        if not self.left and (self.kind == "gzip" or self.stream.needs_input):
+            self.left = self.file.read(BUFFER)
+            if not self.left:
+                raise EOFError("the file ends before its last stream does")
+        piece = self.stream.decompress(self.left, most)
+        self.left = self.stream.unconsumed_tail if self.kind == "gzip" else b""
+        return bytes(piece)
+
+    def _begin_stream(self) -> None:
+        rest = self.stream.unused_data or self.file.read(BUFFER)
+        if self.kind in _PADDED:
+            while rest and not (rest := rest.lstrip(b"\0")):
+                rest = self.file.read(BUFFER)
+        self.ended = not rest
+        self.stream, self.left = MAKERS[self.kind](), rest

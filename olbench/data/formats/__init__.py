@@ -1,1 +1,0 @@
-"""The formats that ship, registered without the libraries that read them."""

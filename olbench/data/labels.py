@@ -1,0 +1,186 @@
+"""Mapping the labels of a file, numbers or text, to -1 and +1."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from olbench.errors import UserError
+from olbench.learners.examples import Floats
+
+Labels = float | str | Sequence[float | str] | None
+
+#: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
+NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
+
+#: A larger floating-point number may stand for several whole numbers.
+LARGEST_WHOLE = 2**53 - 1
+
+
+#: A column of numbers with more values, of which each has fewer rows than that, is no class.
+MOST_CLASSES, FEW_PER_CLASS = 20, 10
+
+
+class SeveralLabelsError(UserError):
+    """There are more than two labels, and nothing says which are positive."""
+
+    def __init__(self, message: str, labels: Any):
+        super().__init__(message)
+        self.labels = labels
+
+
+def refuse_regression(labels: Any, where: str) -> None:
+    """Refuse many different numbers as labels."""
+    distinct = np.unique(labels)
+    if distinct.dtype.kind != "U" and distinct.size > max(MOST_CLASSES, len(labels) / FEW_PER_CLASS):
+        raise UserError(
+            f"{where} has {distinct.size:,} different numbers in {len(labels):,} rows: that is a target of "
+            "regression, and olbench learns classes; cut the numbers into classes in a new column, or name "
+            "another column with --label"
+        )
+
+
+def quote(token: str) -> str:
+    """Return a token in quotes, shortened and with unprintable characters escaped.
+
+    >>> quote("one\\x00")
+    "'one\\\\x00'"
+    """
+    shown = token if len(token) <= 40 else token[:37] + "..."
+    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown) + "'"
+
+
+def quote_bytes(token: bytes) -> str:
+    """Return bytes as `quote` shows text; what is not UTF-8 is escaped."""
+    return quote(token.decode("utf-8", "backslashreplace"))
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
+
+    >>> is_number("-1.5e3"), is_number("1_000"), is_number("nan")
+    (True, False, False)
+    """
+    return NUMBER.fullmatch(text) is not None
+
+
+def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tuple[Floats, Any]:
+    """Return -1 or +1 for each label, and a mask of the rows to keep.
+
+    Of two labels, the smaller number or the first text becomes -1. Otherwise `positive` and `negative`
+    (default: all others) list those that become +1 and -1.
+    """
+    distinct = np.unique(labels)
+    if positive is None:
+        if negative is not None:
+            raise UserError(f"{where}: `negative` was given without `positive`; give both")
+        plus, minus = _order_two(distinct, where, labels)
+    else:
+        plus = _select(positive, distinct, "positive", where)
+        rest = distinct[~np.isin(distinct, plus)]
+        minus = rest if negative is None else _select(negative, distinct, "negative", where)
+    both = np.intersect1d(plus, minus)
+    if both.size:
+        raise UserError(f"{where}: the label {show_label(both[0])} cannot be both positive and negative")
+    if not minus.size:
+        raise UserError(
+            f"{where}: no label remains for the negative examples; the file has {describe(distinct)}"
+        )
+    is_plus = np.isin(labels, plus)
+    mask = is_plus | np.isin(labels, minus)
+    return np.where(is_plus[mask], 1.0, -1.0), mask
+
+
+def as_targets(
+    labels: Any, positive: Labels, negative: Labels, where: str, multiclass: bool
+) -> tuple[Floats, Any]:
+    """Return -1 or +1 for each label as `as_signs` does, or with `multiclass` the numbers of the classes.
+
+    Classes are numbered from 0 in the order of their labels; no row is dropped.
+
+    >>> as_targets(np.array([3.0, 7.0, 1.0, 3.0]), None, None, "here", True)[0].tolist()
+    [1.0, 2.0, 0.0, 1.0]
+    """
+    if not multiclass:
+        return as_signs(labels, positive, negative, where)
+    classes, numbers = np.unique(labels, return_inverse=True)
+    if classes.size < 2:
+        raise UserError(
+            f"{where}: every example has the label {show_label(classes[0])}; two distinct labels are needed"
+        )
+    return numbers.astype(np.float64), np.ones(labels.size, bool)
+
+
+def _order_two(distinct: Any, where: str, labels: Any) -> tuple[Any, Any]:
+    shown = describe(distinct)
+    word = shlex.quote(label_text(distinct[0]))
+    remedy = f"--positive {word} (the key positive in a config or in Python)"
+    if distinct.size == 1:
+        raise UserError(
+            f"{where}: every example has the label {show_label(distinct[0])}; two distinct labels are needed"
+            "; if another column of a table has them, give --label"
+        )
+    if distinct.size > 2:
+        raise SeveralLabelsError(
+            f"{where} has {distinct.size} distinct labels ({shown}); say which are positive, as in {remedy}",
+            labels,
+        )
+    if distinct.dtype.kind == "U" and any(is_number(text) for text in distinct):
+        raise UserError(
+            f"{where}: the labels mix numbers and text ({shown}); say which are positive, as in {remedy}"
+        )
+    return distinct[1:], distinct[:1]
+
+
+def _select(wanted: Labels, distinct: Any, role: str, where: str) -> Any:
+    given = [wanted] if isinstance(wanted, str) else np.atleast_1d(np.asarray(wanted, dtype=object)).ravel()
+    if not len(given):
+        raise UserError(f"{where}: {role} names no label; the file has {describe(distinct)}")
+    labels = [_like(label, distinct.dtype.kind) for label in given]
+    for label, name in zip(labels, given, strict=True):
+        if label is None or label not in distinct:
+            raise UserError(
+                f"{where}: no example has the {role} label {show_label(name)}; "
+                f"the file has {describe(distinct)}"
+            )
+    return np.unique(np.array(labels, dtype=distinct.dtype))
+
+
+def _like(label: Any, kind: str) -> Any:
+    if kind == "U":
+        return label_text(label)
+    if isinstance(label, str):
+        return float(label) if is_number(label.strip()) else None
+    return float(label)
+
+
+def number_text(number: float) -> str:
+    """Return a number as a label that is text among other texts.
+
+    >>> number_text(1_000_001.0), number_text(0.5), number_text(1e300)
+    ('1000001', '0.5', '1e+300')
+    """
+    whole = float(number).is_integer() and abs(number) <= LARGEST_WHOLE
+    return str(int(number) if whole else float(number))
+
+
+def label_text(label: float | str) -> str:
+    return label if isinstance(label, str) else number_text(label)
+
+
+def read_label(label: float | str) -> float | str:
+    try:
+        return float(label) if not isinstance(label, str) or is_number(label.strip()) else label.strip()
+    except OverflowError:
+        raise UserError("a whole number is too large for a label; write it in quotes") from None
+
+
+def show_label(label: Any) -> str:
+    return quote(str(label)) if isinstance(label, str) else number_text(label)
+
+
+def describe(labels: Any) -> str:
+    shown = ", ".join(show_label(label) for label in labels[:10])
+    return shown if len(labels) <= 10 else f"{shown}, ..."

@@ -1,0 +1,271 @@
+"""The LIBSVM text format: `label [qid:n] index:value ... [# comment]`, one example per line.
+
+Query ids are ignored. Indices start at 1 unless a 0 occurs anywhere.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from olbench.data import libsvm_kernel as kernel
+from olbench.data.cache import CHUNK, Draft
+from olbench.data.catalog import CatalogEntry
+from olbench.data.compressed import open_content, show_path
+from olbench.data.dataset import Dataset, about_indices, csr, dense_is_smaller, narrow
+from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, quote
+from olbench.errors import UserError
+from olbench.learners.examples import Floats
+
+BLOCK = 2 << 20
+LONGEST_LINE = 1 << 30
+#: How many values of a conversion are in memory at once.
+AT_ONCE = CHUNK // 8
+
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_TOKEN_END = re.compile(rb"[\s#]")
+
+
+def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[Any, Floats, int, int]:
+    """Return X in CSR, the labels, the first row of the last file, and the number of the first index.
+
+    `limit` bounds the uncompressed size of a file in bytes.
+    """
+    reader = BlockReader()
+    parts: list[tuple[Any, ...]] = []
+    for path in paths:
+        last_file = sum(part[0].size for part in parts)
+        parts += [tuple(array.copy() for array in block) for block in reader.blocks(path, limit)]
+    labels, lengths, indices, data = map(np.concatenate, zip(*parts, strict=True))
+    indices -= reader.first
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return csr(data, indices, narrow(indptr), reader.features), labels, last_file, reader.first
+
+
+class BlockReader:
+    """Reads files block by block; the range of the indices is that of all blocks so far."""
+
+    def __init__(self) -> None:
+        self.counters = np.zeros(kernel.COUNTERS, dtype=np.int64)
+        self.counters[kernel.LOWEST] = kernel.LARGEST_INDEX + 1
+        self.counters[kernel.HIGHEST] = -1
+        self._arrays: tuple[Any, ...] = ()
+
+    @property
+    def first(self) -> int:
+        return 0 if self.counters[kernel.LOWEST] == 0 else 1
+
+    @property
+    def features(self) -> int:
+        """A matrix has at least one column even if no example has a feature, as in scikit-learn."""
+        return max(1, int(self.counters[kernel.HIGHEST]) + 1 - self.first)
+
+    def blocks(self, path: str | Path, limit: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """Yield labels, lengths of the rows, indices and values; they are valid until the next block."""
+        self.counters[kernel.LINES] = 0
+        name, is_empty = show_path(path), True
+        with open_content(path) as stream:
+            for text, size in whole_lines(stream, name, limit):
+                block = self._parse(text, size, name)
+                is_empty = is_empty and not block[0].size
+                yield block
+        if is_empty:
+            raise UserError(f"{name} contains no examples")
+
+    def _parse(self, block: bytearray, size: int, name: str) -> tuple[Any, ...]:
+        counters, lines = self.counters, int(self.counters[kernel.LINES])
+        text = np.frombuffer(block, dtype=np.uint8)
+        most_entries, most_rows = kernel.count_marks(text, size)
+        labels, indptr, indices, data, hard = self._reserve(most_rows, most_entries)
+        stopped = kernel.parse_lines(text, size, labels, indptr, indices, data, hard, counters)
+        rows, entries = (int(k) for k in counters[[kernel.ROWS, kernel.ENTRIES]])
+        fault = int(counters[kernel.POSITION]) if stopped else size
+        for row, entry, begin, end in hard[: counters[kernel.HARD_NUMBERS]].tolist():
+            number = float(block[begin:end])
+            if entry == kernel.LABEL:
+                if abs(number) > 2**53 or not number.is_integer():
+                    raise _refuse(name, lines, block, begin, _explain_label(_read_token(block, begin)))
+                labels[row] = number + 0.0
+            elif not np.isfinite(number) and begin < fault:
+                place = begin - len(block[:begin].rsplit(None, 1)[-1])
+                reason = f"value {quote(_read_token(block, begin))} of feature {indices[entry]} is too large"
+                raise _refuse(name, lines, block, place, f"{reason} for a 64-bit number")
+            else:
+                data[entry] = number
+        if stopped:
+            raise self._explain(stopped, name, lines, block, fault)
+        return labels[:rows], np.diff(indptr[: rows + 1]), indices[:entries], data[:entries]
+
+    def _reserve(self, rows: int, entries: int) -> tuple[Any, ...]:
+        """Return scratch arrays, those of the last block if they are large enough."""
+        if not self._arrays or self._arrays[0].size < rows or self._arrays[3].size < entries:
+            kinds = ((rows, np.float64), (rows + 1, np.int64), (entries, np.int32), (entries, np.float64))
+            arrays = [np.empty(size + size // 4, kind) for size, kind in kinds]
+            self._arrays = (*arrays, np.empty((arrays[0].size + arrays[3].size, 4), np.int64))
+        return self._arrays
+
+    def _explain(self, stopped: int, name: str, lines: int, block: bytearray, position: int) -> UserError:
+        token = _read_token(block, position)
+        if stopped == kernel.BAD_LABEL:
+            reason = _explain_label(token)
+        elif stopped == kernel.BAD_QUERY:
+            reason = f"query id {quote(token[4:])} is not a whole number"
+        elif stopped == kernel.BAD_ENTRY:
+            reason = _explain_entry(token)
+        else:
+            index = int(self.counters[kernel.INDEX])
+            begin, end = block.rfind(b"\n", 0, position) + 1, block.find(b"\n", position)
+            _, second, *_ = re.compile(rb"(?<=\s)0*%d:" % index).finditer(block, begin, end)
+            position = second.start()
+            reason = f"{quote(_read_token(block, position))} gives feature {index} a second time"
+        return _refuse(name, lines, block, position, reason)
+
+
+def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tuple[bytearray, int]]:
+    """Yield (buffer, size) such that buffer[:size] holds the next whole lines; the buffer is reused."""
+    # The last byte is for a newline that the last line may lack.
+    buffer, kept, total = bytearray(BLOCK + 1), 0, 0
+    while True:
+        got = stream.readinto(memoryview(buffer)[kept:-1])  # type: ignore[attr-defined]
+        if not got:
+            break
+        if not total and buffer.startswith(b"\xef\xbb\xbf"):
+            buffer[:3] = b"   "
+        total += got
+        if limit is not None and total > limit:
+            raise UserError(f"{name} unpacks to more than {limit:,} bytes, the limit for this file")
+        end = buffer.rfind(b"\n", kept, kept + got) + 1
+        kept += got
+        if end:
+            yield buffer, end
+            buffer[: kept - end] = buffer[end:kept]
+            kept -= end
+        elif kept == len(buffer) - 1:
+            if kept >= LONGEST_LINE:
+                raise UserError(
+                    f"{name} has a line of more than {LONGEST_LINE:,} bytes; is it a LIBSVM file?"
+                )
+            buffer = buffer + bytearray(kept)
+    if kept:
+        buffer[kept] = ord("\n")
+        yield buffer, kept + 1
+
+
+def _read_token(block: bytearray, position: int) -> str:
+    end = _TOKEN_END.search(block, position)
+    return block[position : end.start() if end else len(block)].decode("utf-8", "backslashreplace")
+
+
+def _refuse(name: str, lines: int, block: bytearray, position: int, reason: str) -> UserError:
+    """Name the line and the column; `lines` come before the block."""
+    line = lines + block.count(b"\n", 0, position) + 1
+    column = position - block.rfind(b"\n", 0, position)
+    return UserError(f"{name}:{line}:{column}: {reason}")
+
+
+def _explain_label(token: str) -> str:
+    label = quote(token)
+    if re.match(r"\d+:", token):
+        return f"the line starts with {label}, where a label such as +1 or -1 belongs"
+    if "," in token:
+        return f"label {label} lists several labels, but an example has one"
+    if not is_number(token):
+        return f"label {label} is not a number"
+    if abs(float(token)) > LARGEST_WHOLE + 1:
+        return f"label {label} is too large"
+    return f"label {label} is not a whole number"
+
+
+def _explain_entry(token: str) -> str:
+    index, colon, value = token.partition(":")
+    if not colon:
+        return f"{quote(token)} is not an index:value pair"
+    if index == "qid":
+        return f"{quote(token)} must come right after the label"
+    if not index:
+        return f"{quote(token)} has no index before its colon"
+    if re.fullmatch(r"-\d+", index, re.ASCII):
+        return f"index {quote(index)} is negative"
+    if not re.fullmatch(r"\d+", index, re.ASCII):
+        return f"index {quote(index)} is not a whole number"
+    if len(index.lstrip("0")) > 10 or int(index) > kernel.LARGEST_INDEX:
+        return f"index {quote(index)} is larger than {kernel.LARGEST_INDEX}"
+    if not value:
+        return f"{quote(token)} has no value after its colon"
+    if _NOT_FINITE.fullmatch(value):
+        return f"value {quote(value)} of feature {int(index)} is not finite"
+    return f"value {quote(value)} of feature {int(index)} is not a number"
+
+
+class _StartsAtZeroError(Exception):
+    """An index 0 occurs, and indices were taken to start at 1."""
+
+
+def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft) -> Dataset:
+    """Write LIBSVM files of any size to an entry of the cache, block by block."""
+    try:
+        return _convert(entry, paths, where, draft, first=1)
+    except _StartsAtZeroError:
+        return _convert(entry, paths, where, draft, first=0)
+
+
+def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft, first: int) -> Dataset:
+    reader, distinct, last_file = BlockReader(), np.empty(0), 0
+    kinds = {"labels": np.float64, "offsets": np.int64, "indices": np.int32, "data": np.float64}
+    files = {name: draft.start(name, kind) for name, kind in kinds.items()}
+    files["offsets"].append([0])
+    # Rows are dropped only if both kinds of labels are listed.
+    both = entry.positive is not None and entry.negative is not None
+    wanted = [*(entry.positive or ()), *(entry.negative or ())] if both else None
+    for path in paths:
+        last_file = files["labels"].length
+        for labels, lengths, indices, data in reader.blocks(path, entry.max_bytes or None):
+            if reader.first < first:
+                raise _StartsAtZeroError
+            distinct = np.union1d(distinct, labels)
+            rows = np.ones(labels.size, bool) if wanted is None else np.isin(labels, wanted)
+            entries = np.repeat(rows, lengths) & (data != 0.0)
+            ends = np.concatenate([[0], np.cumsum(entries)])[np.cumsum(lengths)]
+            files["offsets"].append(ends[rows] + files["data"].length)
+            files["labels"].append(labels[rows])
+            files["indices"].append(indices[entries] - np.int32(first))
+            files["data"].append(data[entries])
+    targets, mask = as_targets(distinct, entry.positive, entry.negative, where, entry.multiclass)
+    y = _write_targets(draft, distinct[mask], targets)
+    offsets, indices, data = (draft.finish(name) for name in ("offsets", "indices", "data"))
+    # A file need not mention the last features of its data set.
+    d = max(reader.features, entry.features)
+    if dense_is_smaller(y.size, d, data.size):
+        X = _spread(draft, offsets, indices, data, d)
+    else:
+        kind = np.int32 if data.size < np.iinfo(np.int32).max else np.int64
+        X = csr(data, indices, draft.add("indptr", offsets, kind), d)
+    draft.drop("offsets")
+    return Dataset.make(
+        entry.name, X, y, last_file if entry.split else None, about_indices(first, entry.is_own)
+    )
+
+
+def _write_targets(draft: Draft, labels: Floats, targets: Floats) -> Any:
+    found, y = draft.finish("labels"), draft.start("y", np.float64)
+    for part in _slices(found.size, AT_ONCE):
+        y.append(targets[np.searchsorted(labels, found[part])])
+    draft.drop("labels")
+    return draft.finish("y")
+
+
+def _spread(draft: Draft, offsets: Any, indices: Any, data: Any, d: int) -> Any:
+    X = draft.start("X", np.float64, d)
+    for part in _slices(offsets.size - 1, max(1, AT_ONCE // d)):
+        begin, end = int(offsets[part.start]), int(offsets[part.stop])
+        indptr = (offsets[part.start : part.stop + 1] - begin).astype(np.int32)
+        X.append(csr(data[begin:end], indices[begin:end], indptr, d).toarray())
+    for name in ("indices", "data"):
+        draft.drop(name)
+    return draft.finish("X")
+
+
+def _slices(size: int, step: int) -> Iterator[slice]:
+    return (slice(begin, min(begin + step, size)) for begin in range(0, size, step))

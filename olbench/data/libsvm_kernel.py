@@ -1,0 +1,320 @@
+"""The compiled loop over lines of LIBSVM text."""
+
+from typing import Any
+
+import numpy as np
+from numba import float64, int32, int64, types, uint8
+
+from olbench.kernels.compile import inlined, kernel
+
+FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY, DUPLICATE = range(5)
+LINES, ROWS, ENTRIES, HARD_NUMBERS, POSITION, INDEX, LOWEST, HIGHEST = range(8)
+COUNTERS = 8
+GOOD, BAD, HARD = range(3)
+
+#: One below the largest int32, so that the number of features fits as well.
+LARGEST_INDEX = 2**31 - 2
+#: The place of a hard number that is a label, not an entry.
+LABEL = -1
+
+#: A mantissa and a power of ten that are both exact need one product or quotient, which is rounded
+#: correctly (Clinger, PLDI 1990). Python's float reads the numbers that are left over.
+_EXACT = 2**53
+_POWERS = np.array([10.0**e for e in range(23)])
+_MOST_DIGITS = 18
+#: Multiplied by it, a double splits into two halves of 26 bits (Dekker 1971).
+_SPLIT = 2.0**27 + 1.0
+_NEWLINE, _HASH, _COLON, _SPACE = ord("\n"), ord("#"), ord(":"), ord(" ")
+
+
+@inlined
+def _byte(text: Any, position: Any) -> Any:
+    # An index without a sign: numba tests one with a sign for counting from the end.
+    return text[np.uint64(position)]
+
+
+@inlined
+def _is_digit(byte: Any) -> Any:
+    return ord("0") <= byte <= ord("9")
+
+
+@inlined
+def _ends_token(byte: Any) -> Any:
+    return byte == 32 or 9 <= byte <= 13 or byte == ord("#")
+
+
+@inlined
+def _skip_spaces(text: Any, position: Any) -> Any:
+    byte = _byte(text, position)
+    while byte == _SPACE or (9 <= byte <= 13 and byte != _NEWLINE):
+        position += 1
+        byte = _byte(text, position)
+    return position
+
+
+@inlined
+def _read_digits(text: Any, position: Any, number: Any) -> Any:
+    """Append digits to a number, which wraps around if they are too many; return it and where they end."""
+    byte = _byte(text, position)
+    while _is_digit(byte):
+        number = number * 10 + np.int64(byte - ord("0"))
+        position += 1
+        byte = _byte(text, position)
+    return number, position
+
+
+@inlined
+def _count_zeros(text: Any, position: Any) -> Any:
+    """Return how many zeros a number begins with."""
+    zeros = np.int64(0)
+    while _byte(text, position) == ord("0") or _byte(text, position) == ord("."):
+        zeros += np.int64(_byte(text, position) == ord("0"))
+        position += 1
+    return zeros
+
+
+@inlined
+def _halve(number: Any) -> Any:
+    high = _SPLIT * number - (_SPLIT * number - number)
+    return high, number - high
+
+
+@inlined
+def _divide(mantissa: Any, power: Any) -> Any:
+    """Return (whether it is certain, the quotient rounded to nearest), for a mantissa of up to 18 digits.
+
+    The remainder of a rounded quotient is a double, and Dekker's product gives it without FMA. The correction
+    by it is right to 51 bits, so that the sum is certain where the last of them does not decide it.
+    """
+    high = np.float64(mantissa)
+    quotient = high / power
+    if mantissa <= _EXACT:
+        return True, quotient
+    product, (q, q_low), (p, p_low) = quotient * power, _halve(quotient), _halve(power)
+    error = ((q * p - product) + q * p_low + q_low * p) + q_low * p_low
+    rest = ((high - product) - error + np.float64(mantissa - np.int64(high))) / power
+    value = quotient + rest * (1.0 + 2.0**-48)
+    return value == quotient + rest * (1.0 - 2.0**-48), value
+
+
+@inlined
+def _read_number(text: Any, position: Any) -> Any:
+    """Return (status, value, position after it); the text must end with a byte that ends a number."""
+    negative = _byte(text, position) == ord("-")
+    begin = position + np.int64(negative or _byte(text, position) == ord("+"))
+    mantissa, end = _read_digits(text, begin, np.int64(0))
+    digits, exponent = end - begin, np.int64(0)
+    if _byte(text, end) == ord("."):
+        point = end + 1
+        mantissa, end = _read_digits(text, point, mantissa)
+        exponent = point - end
+        digits -= exponent
+    if digits == 0:
+        return BAD, 0.0, end
+    if _byte(text, end) == ord("e") or _byte(text, end) == ord("E"):
+        minus = _byte(text, end + 1) == ord("-")
+        first = end + 1 + np.int64(minus or _byte(text, end + 1) == ord("+"))
+        power, end = _read_digits(text, first, np.int64(0))
+        if end == first:
+            return BAD, 0.0, end
+        digits += np.int64(_MOST_DIGITS * (end - first > 3))
+        exponent += -power if minus else power
+    if digits > _MOST_DIGITS:
+        digits -= _count_zeros(text, begin)
+    if digits > _MOST_DIGITS or exponent < -22 or exponent > 22:
+        return HARD, 0.0, end
+    if exponent < 0:
+        certain, value = _divide(mantissa, _POWERS[np.uint64(-exponent)])
+    else:
+        certain, value = mantissa <= _EXACT, np.float64(mantissa) * _POWERS[np.uint64(exponent)]
+    return (GOOD if certain else HARD), (-value if negative else value), end
+
+
+@inlined
+def _list_hard(hard: Any, counters: Any, row: Any, entry: Any, begin: Any, end: Any) -> None:
+    k = counters[HARD_NUMBERS]
+    hard[k, 0], hard[k, 1], hard[k, 2], hard[k, 3] = row, entry, begin, end
+    counters[HARD_NUMBERS] = k + 1
+
+
+@inlined
+def _sort(indices: Any, data: Any, begin: Any, end: Any) -> Any:
+    """Sort one row by index with Shell's method, which no order of the input makes slow."""
+    gap = 1
+    while gap < (end - begin) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(begin + gap, end):
+            index, value, place = indices[k], data[k], k
+            while place >= begin + gap and indices[place - gap] > index:
+                indices[place], data[place] = indices[place - gap], data[place - gap]
+                place -= gap
+            indices[place], data[place] = index, value
+        gap //= 3
+
+
+@inlined
+def _sort_row(row: Any, indices: Any, data: Any, begin: Any, end: Any, hard: Any, counters: Any) -> Any:
+    """Sort a row, and find its hard numbers again; return the first index that it has twice, or -1."""
+    first = counters[HARD_NUMBERS]
+    while first > 0 and hard[first - 1, 0] == row and hard[first - 1, 1] != LABEL:
+        first -= 1
+        hard[first, 1] = indices[hard[first, 1]]
+    _sort(indices, data, begin, end)
+    for k in range(first, counters[HARD_NUMBERS]):
+        low, high = begin, end
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < hard[k, 1]:
+                low = middle + 1
+            else:
+                high = middle
+        hard[k, 1] = low
+    for k in range(begin + 1, end):
+        if indices[k] == indices[k - 1]:
+            return np.int64(indices[k])
+    return np.int64(-1)
+
+
+@inlined
+def _read_index(text: Any, begin: Any) -> Any:
+    """Return (index, position after it); the index is -1 if there is none or it is too large."""
+    index, position = np.int64(0), begin
+    while _is_digit(_byte(text, position)):
+        index = index * 10 + np.int64(_byte(text, position) - ord("0"))
+        if index > LARGEST_INDEX:
+            return np.int64(-1), position
+        position += 1
+    return (index if position > begin else np.int64(-1)), position
+
+
+@inlined
+def _read_label(text: Any, begin: Any, row: Any, hard: Any, counters: Any) -> Any:
+    """Return (whether it is one, label, position after it)."""
+    status, label, position = _read_number(text, begin)
+    if status == BAD or not _ends_token(text[position]):
+        return False, 0.0, position
+    if status == HARD:
+        _list_hard(hard, counters, row, LABEL, begin, position)
+        return True, 0.0, position
+    return label == np.floor(label) and abs(label) <= 2.0**53, label + 0.0, position
+
+
+@inlined
+def _is_query(text: Any, position: Any) -> Any:
+    return (
+        text[position] == ord("q")
+        and text[position + 1] == ord("i")
+        and text[position + 2] == ord("d")
+        and text[position + 3] == _COLON
+    )
+
+
+@inlined
+def _skip_query(text: Any, position: Any) -> Any:
+    """Return (whether the query id is a whole number, position after it)."""
+    begin = position + 4 + np.int64(text[position + 4] == ord("-"))
+    _, end = _read_digits(text, begin, np.int64(0))
+    return end > begin and _ends_token(text[end]), end
+
+
+@inlined
+def _read_entries(
+    text: Any, position: Any, row: Any, entry: Any, indices: Any, data: Any, hard: Any, counters: Any
+) -> Any:
+    """Return (why it stopped, position of the token at fault or after the line, entry)."""
+    first, previous, is_sorted = entry, np.int64(-1), True
+    while True:
+        begin = position
+        index, position = _read_index(text, begin)
+        if index < 0 or _byte(text, position) != _COLON:
+            position = _skip_spaces(text, begin)
+            if text[position] == _NEWLINE or text[position] == _HASH:
+                break
+            if position > begin:
+                continue
+            return BAD_ENTRY, begin, entry
+        value_begin = position + 1
+        status, value, position = _read_number(text, value_begin)
+        if status == BAD or not _ends_token(_byte(text, position)):
+            return BAD_ENTRY, begin, entry
+        if status == HARD:
+            _list_hard(hard, counters, row, entry, value_begin, position)
+        indices[entry] = index
+        data[entry] = value
+        entry += 1
+        if index <= previous:
+            if index == previous:
+                counters[INDEX] = index
+                return DUPLICATE, begin, entry
+            is_sorted = False
+        previous = index
+        # One space is the rule; a newline or more spaces are no index, which is found out above.
+        position += np.int64(_byte(text, position) == _SPACE)
+    if not is_sorted:
+        index = _sort_row(row, indices, data, first, entry, hard, counters)
+        if index >= 0:
+            counters[INDEX] = index
+            return DUPLICATE, begin, entry
+    return FINE, position, entry
+
+
+_TEXT = types.Array(uint8, 1, "C", readonly=True)
+_FLOATS, _INT32, _INT64 = (types.Array(kind, 1, "C") for kind in (float64, int32, int64))
+
+
+@kernel(int64(_TEXT, int64, _FLOATS, _INT64, _INT32, _FLOATS, types.Array(int64, 2, "C"), _INT64))
+def parse_lines(
+    text: Any, size: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any, counters: Any
+) -> Any:
+    """Fill the arrays from whole lines; `hard` is for Python: (row, entry or LABEL, begin, end)."""
+    position, fault, stopped = np.int64(0), np.int64(0), FINE
+    lines, row, first = counters[LINES], np.int64(0), np.int64(0)
+    lowest, highest = counters[LOWEST], counters[HIGHEST]
+    indptr[0] = counters[HARD_NUMBERS] = 0
+    while position < size:
+        position = _skip_spaces(text, position)
+        if text[position] != _NEWLINE and text[position] != _HASH:
+            fault = position
+            is_label, label, position = _read_label(text, position, row, hard, counters)
+            if not is_label:
+                stopped = BAD_LABEL
+                break
+            position = _skip_spaces(text, position)
+            if text[position] == ord("q") and _is_query(text, position):
+                fault = position
+                is_query, position = _skip_query(text, position)
+                if not is_query:
+                    stopped = BAD_QUERY
+                    break
+                position = _skip_spaces(text, position)
+            stopped, position, entry = _read_entries(
+                text, position, row, first, indices, data, hard, counters
+            )
+            if stopped != FINE:
+                fault = position
+                break
+            if entry > first:
+                lowest = min(lowest, np.int64(indices[first]))
+                highest = max(highest, np.int64(indices[entry - 1]))
+            labels[row] = label
+            row += 1
+            indptr[row] = entry
+            first = entry
+        while text[position] != _NEWLINE:
+            position += 1
+        position += 1
+        lines += 1
+    counters[LINES], counters[ROWS], counters[ENTRIES], counters[POSITION] = lines, row, first, fault
+    counters[LOWEST], counters[HIGHEST] = lowest, highest
+    return stopped
+
+
+@kernel(types.UniTuple(int64, 2)(_TEXT, int64))
+def count_marks(text: Any, size: Any) -> Any:
+    """Return the numbers of colons and of newlines, which bound those of entries and rows."""
+    colons, newlines = 0, 0
+    for k in range(size):
+        colons += text[k] == _COLON
+        newlines += text[k] == _NEWLINE
+    return colons, newlines

@@ -1,0 +1,524 @@
+"""From a typed frame to examples: labels, times, gaps, the coding of columns, and what was done in words."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from olbench.data.dataset import About, Dataset
+from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, label_text, quote, show_label
+from olbench.data.scale import scale_as_read
+from olbench.data.spec import DATE_PARTS, OTHERS, ColumnSpec, DatasetSpec, Reading
+from olbench.data.tables import TypedFrame, as_pair, as_table, is_frame, list_texts
+from olbench.errors import UserError, count
+from olbench.learners.examples import Floats, Ints
+
+#: A column with more distinct texts is a name or a number rather than a category.
+MOST_CATEGORIES = 1000
+#: A longer text is not the name of a class.
+LONGEST_LABEL = 300
+MOST_LISTED = 10
+ORIGIN = "1970-01-01"
+#: The numbers of the indicators of a part of a date: months and ISO weekdays from 1 on, hours from 0 on.
+PARTS = {"month": range(1, 13), "weekday": range(1, 8), "hour": range(24)}
+#: The arrival of a label that is never learnt.
+NEVER = np.iinfo(np.int64).max
+_OFFSET = re.compile(r":\d\d.*(?:Z|[+-]\d\d(?::?\d\d)?)$", re.IGNORECASE)
+_NUMBERS, _DATES, _DATES_WITH_OFFSET = "numbers", "dates without an offset", "dates with an offset from UTC"
+#: The names of the features of a column, their values, and what became of it in words.
+Coded = tuple[list[str], Any, str]
+
+
+def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
+    if spec.reading.delimiter:
+        raise UserError("a frame has no delimiter; leave it out")
+    if is_frame(data) and spec.reading.label == "":
+        raise UserError(f"say which column is the label, as in label={str(data.columns[-1])!r}")
+    return prepare_content(data, replace(spec, name=spec.name or "frame"), "the frame")
+
+
+def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:
+    """Return a data set of a table, a frame or a pair (X, y)."""
+    if not isinstance(content, TypedFrame) and not is_frame(content):
+        X, labels = as_pair(content)
+        if spec.reading.label != "":
+            raise UserError("X and y come apart here, so leave out label")
+        if sp.issparse(X):
+            return _prepare_sparse(X, labels, spec)
+    X, y, about, arrivals = prepare_table(
+        as_table(content, where), spec.positive, spec.negative, spec.reading, spec.labels == "all"
+    )
+    return Dataset.make(spec.name, X, y, about=about, arrivals=arrivals)
+
+
+def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
+    reading = spec.reading
+    if reading.time != "" or reading.arrival != "" or reading.columns:
+        raise UserError(
+            "time, arrival and columns name columns of a table, and a sparse X is none; leave them out"
+        )
+    _, labels, about, _ = encode(as_table((np.zeros((X.shape[0], 1)), y), "the data"), reading)
+    matrix = sp.csr_matrix(X, dtype=np.float64)
+    if not np.isfinite(matrix.data).all():
+        raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
+    about = replace(about, features=(), label="label")
+    matrix, signs, about, _ = encode_targets(
+        matrix, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
+    )
+    matrix, about = scale_as_read(matrix, about, reading)
+    return Dataset.make(spec.name, matrix, signs, about=about)
+
+
+def prepare_table(
+    table: TypedFrame, positive: Any, negative: Any, reading: Reading, multiclass: bool
+) -> tuple[Any, Any, About, Ints | None]:
+    X, labels, about, times = encode(table, reading)
+    X, y, about, kept = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
+    X, about = scale_as_read(X, about, reading)
+    arrivals = find_arrivals(*(each[kept] for each in times)) if len(times) == 2 else None
+    if arrivals is not None and (never := np.count_nonzero(arrivals == NEVER)):
+        steps = (*about.steps, f"labels that arrive after the last row or never: {never:,} of {len(y):,}")
+        about = replace(about, steps=steps)
+    return X, y, about, arrivals
+
+
+def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tuple[Any, ...]]:
+    """Return X, the labels, what is known of them, and the times of the rows and of the labels if given."""
+    label = table.find_label("last" if reading.label == "" else reading.label)
+    timed, times = read_times(table, reading, label)
+    taken = {column: key for key, column in timed.items()}
+    specs = match_columns(table, reading.columns, {**taken, label: "label"})
+    places = [place for place, spec in specs.items() if spec.encode != "drop"]
+    if not places:
+        raise UserError(f"{table.where}: no column is left for a feature; at least one is needed")
+    named_out = list_columns(table, [place for place, spec in specs.items() if spec.encode == "drop"])
+    places, left_out = _leave_out_text(table, places, specs, reading.categorical)
+    gaps, dropped = _find_gaps(table, [*places, label], reading.missing)
+    if dropped:
+        table, times = table.keep(~gaps), tuple(each[~gaps] for each in times)
+    labels = read_labels(table, label)
+    X, names, coded = _encode_columns(table, {place: specs[place] for place in places}, reading.categorical)
+    filled = _fill(X, reading.missing)
+    out = [f"columns left out: {named_out}"] if named_out else []
+    steps = (
+        f"label: {table.column_name(label)}",
+        *(f"{key}: {table.column_name(column)}" for key, column in timed.items()),
+        *out, *left_out, *dropped, *coded, *filled,
+    )  # fmt: skip
+    heading = table.names[label] if table.has_heading else ""
+    return X, labels, About(tuple(names), steps=steps, label=heading), times
+
+
+def match_columns(
+    table: TypedFrame, specs: tuple[ColumnSpec, ...], taken: Mapping[int, str]
+) -> dict[int, ColumnSpec]:
+    """Return what becomes of each column, by place; `taken` has those that are no features, and their key."""
+    found: dict[int, ColumnSpec] = {}
+    usual = ColumnSpec(OTHERS)
+    for spec in specs:
+        if spec.name == OTHERS:
+            usual = spec
+            continue
+        try:
+            place = table.find_column(spec.name, "columns", "the key columns")
+        except UserError as error:
+            raise UserError(f"{spec.place}: {error}") from None
+        if place in found:
+            raise UserError(f"{spec.place}: {table.column_name(place)} of {table.where} is named twice")
+        if place in taken and spec.encode:
+            raise UserError(
+                f"{spec.place}: {table.column_name(place)} is the {taken[place]}, no feature; leave it out "
+                "under columns"
+            )
+        found[place] = spec
+    return {place: found.get(place, usual) for place in range(len(table.names)) if place not in taken}
+
+
+def list_columns(table: TypedFrame, columns: list[int]) -> str:
+    names = ", ".join(table.column_name(column).removeprefix("column ") for column in columns[:MOST_LISTED])
+    return names + (", ..." if len(columns) > MOST_LISTED else "")
+
+
+def _leave_out_text(
+    table: TypedFrame, columns: list[int], specs: Mapping[int, ColumnSpec], categorical: str
+) -> tuple[list[int], list[str]]:
+    if categorical != "drop":
+        return columns, []
+    texts = {column for column in list_texts(table.frame) if column in specs and not specs[column].encode}
+    kept = [column for column in columns if column not in texts]
+    if not kept:
+        raise UserError(
+            f"{table.where}: every feature is text, so --categorical drop leaves none; use onehot"
+        )
+    dropped = [column for column in columns if column in texts]
+    return kept, [f"columns of text left out: {list_columns(table, dropped)}"] if dropped else []
+
+
+def _find_gaps(table: TypedFrame, columns: list[int], missing: str) -> tuple[Any, list[str]]:
+    """Return the rows to leave out, and what to say of them; the label is the last column."""
+    gaps = table.frame[columns if missing in ("", "drop") else columns[-1:]].isna()
+    if missing != "drop" and gaps.any(axis=None):
+        column = gaps.columns[int(gaps.any().argmax())]
+        remedy = (
+            "a row without a label teaches nothing: leave such rows out with --missing drop"
+            if column == columns[-1]
+            else "say what to do with missing values: --missing drop, zero or mean"
+        )
+        row = int(gaps[column].argmax())
+        raise UserError(f"{table.place(row)}: {table.column_name(column)} has no value; {remedy}")
+    left_out = gaps.any(axis=1).to_numpy()
+    dropped = int(left_out.sum())
+    if dropped == len(left_out):
+        raise UserError(
+            f"{table.where}: every row has a missing value, so --missing drop leaves none; use zero or mean"
+        )
+    return left_out, [
+        f"{dropped:,} of {len(left_out):,} rows with missing values left out"
+    ] if dropped else []
+
+
+def read_labels(table: TypedFrame, column: int) -> Any:
+    """Return the labels as numbers, or as text if any is text."""
+    cells = table.frame[column]
+    if table.has_text(column):
+        _refuse_large(table, column, cells, "label")
+        words, codes = cells.cat.categories, cells.cat.codes.to_numpy()
+        if long := [code for code, word in enumerate(words) if len(word) > LONGEST_LABEL]:
+            raise UserError(
+                f"{table.place(int(np.argmax(codes == long[0])))}: label {quote(words[long[0]])} has "
+                f"{len(words[long[0]]):,} characters, and a label names a class; if another column is the "
+                "label, name it with --label"
+            )
+        return np.array(words, dtype=str)[codes]
+    _refuse_large(table, column, cells, "label")
+    numbers = cells.to_numpy(copy=True)
+    odd = numbers != np.floor(numbers)
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise UserError(
+            f"{table.place(row)}: label {quote(f'{numbers[row]:g}')} is not a whole number, and a label "
+            "names a class; cut a numeric target into classes, or name another column with --label"
+        )
+    return numbers
+
+
+def _refuse_large(table: TypedFrame, column: int, cells: Any, what: str) -> None:
+    """Refuse a whole number that a double cannot tell from its neighbours, where it names something."""
+    if table.has_text(column):
+        sizes = np.array([abs(float(word)) if is_number(word) else 0.0 for word in cells.cat.categories])
+        large = np.append(sizes > LARGEST_WHOLE, False)[cells.cat.codes]
+    else:
+        large = cells.abs().to_numpy() > LARGEST_WHOLE
+    if not large.any():
+        return
+    row = int(np.argmax(large))
+    if what == "label":
+        shown = quote(f"{float(cells.iloc[row]):.0f}")
+        reason = f"label {shown} is too large to represent exactly; renumber the classes"
+    else:
+        reason = (
+            f"{table.column_name(column)} has a number of 2^53 or more, too large to represent exactly; put "
+            "a letter before such numbers, or drop the column"
+        )
+    raise UserError(f"{table.place(row)}: {reason}")
+
+
+def _encode_columns(
+    table: TypedFrame, specs: Mapping[int, ColumnSpec], categorical: str
+) -> tuple[Floats, list[str], list[str]]:
+    """Return X, the names of the features, and how columns were coded; gaps stay."""
+    texts = set(list_texts(table.frame))
+    coded = {
+        place: _encode_column(table, place, spec, categorical)
+        for place, spec in specs.items()
+        if place in texts or spec.encode in ("date", "ordinal", "onehot")
+    }
+    names: list[str] = []
+    begins = {}
+    for place in specs:
+        begins[place] = len(names)
+        names += coded[place][0] if place in coded else [feature_name(table, place)]
+    X = np.empty((len(table.frame), len(names)))
+    numeric = [place for place in specs if place not in coded]
+    X[:, [begins[place] for place in numeric]] = table.frame[numeric].to_numpy(np.float64)
+    for place, (features, values, _) in coded.items():
+        X[:, begins[place] : begins[place] + len(features)] = values
+    return X, names, [f"{table.column_name(place)} as {words}" for place, (*_, words) in coded.items()]
+
+
+def feature_name(table: TypedFrame, place: int) -> str:
+    return (table.names[place] if table.has_heading else "") or f"x{place + 1}"
+
+
+def _encode_column(table: TypedFrame, place: int, spec: ColumnSpec, categorical: str) -> Coded:
+    if spec.encode == "date":
+        return _encode_dates(table, place, spec.parts or DATE_PARTS[:1], spec.origin or ORIGIN)
+    if spec.encode == "ordinal":
+        return _encode_order(table, place, tuple(map(label_text, spec.order)))
+    if spec.encode != "onehot":
+        refuse_text(table, place, spec, categorical)
+    cells = _as_category(table, place)
+    # Numbers come first, by their size.
+    texts = sorted(
+        cells.cat.categories, key=lambda text: (0, float(text), "") if is_number(text) else (1, 0.0, text)
+    )
+    if len(texts) > MOST_CATEGORIES:
+        raise UserError(
+            f"{table.where}: {table.column_name(place)} has {len(texts):,} distinct texts, more than the "
+            f"{MOST_CATEGORIES:,} that onehot takes; leave columns of text out with --categorical drop, or "
+            "this one alone under columns in a config, as `olbench init` does"
+        )
+    codes = cells.cat.set_categories(texts).cat.codes.to_numpy()
+    values = np.where(codes[:, None] < 0, np.nan, codes[:, None] == np.arange(len(texts)))
+    return [f"{feature_name(table, place)}={text}" for text in texts], values, count(len(texts), "indicator")
+
+
+def _as_category(table: TypedFrame, place: int) -> Any:
+    cells = table.frame[place]
+    _refuse_large(table, place, cells, "category")
+    if table.has_text(place):
+        return cells
+    codes, distinct = pd.factorize(cells)
+    texts = pd.Index([label_text(number) for number in distinct.tolist()], dtype=object)
+    return pd.Series(pd.Categorical.from_codes(codes, texts), cells.index)
+
+
+def _encode_order(table: TypedFrame, place: int, order: tuple[str, ...]) -> Coded:
+    cells = _as_category(table, place)
+    codes = cells.cat.set_categories(order).cat.codes.to_numpy()
+    gaps = cells.isna().to_numpy()
+    unknown = (codes < 0) & ~gaps
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise UserError(
+            f"{table.place(row)}: {table.column_name(place)} has {quote(cells.iloc[row])}, which is not in "
+            f"its order ({', '.join(map(quote, order))}); add it there, or correct the cell"
+        )
+    words = f"0 to {len(order) - 1}, in the order {', '.join(map(quote, order))}"
+    return [feature_name(table, place)], np.where(gaps, np.nan, codes)[:, None], words
+
+
+def _encode_dates(table: TypedFrame, place: int, parts: tuple[str, ...], origin: str) -> Coded:
+    dates = pd.Series(read_dates(table, place))
+    found = {
+        "days": (dates.to_numpy() - np.datetime64(origin)) / np.timedelta64(1, "D"),
+        "month": dates.dt.month.to_numpy(),
+        "weekday": dates.dt.day_of_week.to_numpy() + 1,
+        "hour": dates.dt.hour.to_numpy(),
+    }
+    names, blocks, words = [], [], []
+    for part in parts:
+        if part == "days":
+            names.append(f"{feature_name(table, place)}.days")
+            blocks.append(found[part][:, None])
+            words.append(f"days since {origin}")
+        else:
+            names += [f"{feature_name(table, place)}.{part}={number}" for number in PARTS[part]]
+            blocks.append(found[part][:, None] == np.array(PARTS[part]))
+            words.append(f"{len(PARTS[part])} indicators of the {part}")
+    values = np.hstack(blocks).astype(np.float64)
+    values[dates.isna().to_numpy()] = np.nan
+    return names, values, ", ".join(words)
+
+
+def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: str) -> None:
+    cells = table.frame[place]
+    is_text = np.array([not is_number(word) for word in cells.cat.categories] + [False])[cells.cat.codes]
+    row = int(np.argmax(is_text))
+    first = cells.iloc[row]
+    shown, name = f"the text {quote(first)}, where a number is expected", table.column_name(place)
+    if spec.encode == "number":
+        remedy = "correct the cell, or encode the column otherwise under columns"
+    elif any(map(is_number, cells.cat.categories)):
+        shown = f"numbers and the text {quote(first)}"
+        remedy = "correct the cell, or say under columns what the column is: onehot, ordinal or drop"
+    elif not categorical:
+        remedy = "encode columns of text with --categorical onehot, or leave them out with --categorical drop"
+    else:
+        return
+    raise UserError(f"{table.place(row)}: {name} has {shown}{_hint(first)}; {remedy}")
+
+
+def _hint(text: str) -> str:
+    if is_number(text.replace(",", ".", 1)):
+        return " (numbers have a decimal point, not a comma)"
+    return " (numbers have no underscores)" if is_number(text.replace("_", "")) else ""
+
+
+def _fill(X: Floats, missing: str) -> list[str]:
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return []
+    found = count(int(np.count_nonzero(gaps)), "missing value")
+    if missing == "zero":
+        X[gaps] = 0.0
+        return [f"{found} replaced by 0"]
+    empty = int(np.count_nonzero(gaps.all(axis=0)))
+    X[gaps] = _column_means(X)[np.nonzero(gaps)[1]]
+    words = f"{found} replaced by the mean of their column over all rows"
+    return [words + (f" (0 in {count(empty, 'column')} without values)" if empty else "")]
+
+
+def _column_means(X: Floats) -> Floats:
+    gaps = np.isnan(X)
+    X = np.where(gaps, 0.0, X)
+    counts = np.maximum(1, len(X) - np.count_nonzero(gaps, axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        means: Floats = X.sum(axis=0) / counts
+    if not np.isfinite(means).all():  # the sum of large numbers overflows, and their mean does not
+        means = (X / counts).sum(axis=0)
+    return means
+
+
+def encode_targets(
+    X: Any, labels: Any, about: About, positive: Any, negative: Any, where: str, multiclass: bool = False
+) -> tuple[Any, Floats, About, Any]:
+    y, mask = as_targets(labels, positive, negative, where, multiclass)
+    distinct, first, sizes = np.unique(labels[mask], return_index=True, return_counts=True)
+    counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))
+    classes = tuple((label_text(label), sign) for label, sign, _ in counts)
+    targets = f"{len(counts)} classes: {_list(counts)}" if multiclass else _describe_signs(counts, positive)
+    dropped = int(np.count_nonzero(~mask))
+    rest = [f"{count(dropped, 'row')} with other labels left out"] if dropped else []
+    steps = (about.steps[0], targets, *about.steps[1:], *rest)
+    return X[mask] if dropped else X, y, replace(about, classes=classes, steps=steps), mask
+
+
+def _list(counts: list[tuple[Any, int, int]]) -> str:
+    listed = [f"{show_label(label)} ({count(n, 'row')})" for label, _, n in counts[:MOST_LISTED]]
+    return ", ".join(listed) + (", ..." if len(counts) > MOST_LISTED else "")
+
+
+def _describe_signs(counts: list[tuple[Any, int, int]], positive: Any) -> str:
+    shown = []
+    for sign in (1, -1):
+        same = [each for each in counts if each[1] == sign]
+        shown.append(f"{_list(same)} {'is' if len(same) == 1 else 'are'} {sign:+d}")
+    rule = "the later in the alphabet" if isinstance(counts[0][0], str) else "the larger"
+    return "; ".join(shown) + ("" if positive is not None else f" (of two labels, {rule} is +1)")
+
+
+def find_arrivals(times: NDArray[Any], known: NDArray[Any]) -> Ints:
+    """Return for each row the first later row not before the arrival of its label; NEVER if there is none.
+
+    >>> find_arrivals(np.array([1, 2, 2, 5]), np.array([1.0, 2.0, 3.0, np.nan])).tolist()[:3]
+    [1, 2, 3]
+    """
+    n = times.size
+    first = np.searchsorted(times, known)  # NaN and NaT come after all others
+    return np.where(first < n, np.maximum(first, np.arange(1, n + 1)), NEVER)
+
+
+def read_times(
+    table: TypedFrame, reading: Reading, label: int
+) -> tuple[dict[str, int], tuple[NDArray[Any], ...]]:
+    """Return the columns of times by their key, and the times: of the rows, then of their labels."""
+    if reading.time == "":
+        if reading.arrival != "":
+            raise UserError(
+                f"{table.where}: arrival needs time, the column with the time of each row; name it as well"
+            )
+        return {}, ()
+    time = _find_column(table, reading.time, "time", {label: "label"})
+    times, kind = read_column(table, time)
+    gaps = table.frame[time].isna()
+    if gaps.any():
+        raise UserError(
+            f"{table.place(int(gaps.argmax()))}: {table.column_name(time)} has no value, and every row "
+            "needs a time; fill it in, or remove the row"
+        )
+    early = times[1:] < times[:-1]
+    if early.any():
+        row = int(np.argmax(early)) + 1
+        name = quote(table.names[time]) if table.has_heading else table.column_name(time)
+        raise UserError(
+            f"{table.place(row)}: the time {table.show_cell(row, time)} is before that of the row above "
+            f"({table.show_cell(row - 1, time)}); sort the file by {name}"
+        )
+    if reading.arrival == "":
+        return {"time": time}, (times,)
+    arrival = _find_column(table, reading.arrival, "arrival", {label: "label", time: "time"})
+    known, kind_of_arrivals = read_column(table, arrival)
+    if kind_of_arrivals != kind and not table.frame[arrival].isna().all():
+        raise UserError(
+            f"{table.where}: {table.column_name(time)} has {kind} and {table.column_name(arrival)} "
+            f"{kind_of_arrivals}; write both in the same way"
+        )
+    known = known.astype(times.dtype)
+    early = known < times
+    if early.any():
+        row = int(np.argmax(early))
+        raise UserError(
+            f"{table.place(row)}: the label arrives at {table.show_cell(row, arrival)}, before the time of "
+            f"its own row ({table.show_cell(row, time)}); correct {table.column_name(arrival)}"
+        )
+    return {"time": time, "arrival": arrival}, (times, known)
+
+
+def _find_column(table: TypedFrame, name: str | int, key: str, taken: dict[int, str]) -> int:
+    column = table.find_column(name, key)
+    if column in taken:
+        raise UserError(
+            f"{table.where}: {taken[column]} and {key} are both {table.column_name(column)}; name another"
+        )
+    return column
+
+
+def read_column(table: TypedFrame, column: int) -> tuple[NDArray[Any], str]:
+    cells = table.frame[column]
+    if not table.has_text(column):
+        return cells.to_numpy(copy=True), _NUMBERS
+    texts, codes = tuple(cells.cat.categories), cells.cat.codes.to_numpy()
+
+    def refuse(bad: list[bool], why: str) -> None:
+        rows = np.array([*bad, False])[codes]  # a gap is the last
+        if rows.any():
+            row = int(np.argmax(rows))
+            shown = table.show_cell(row, column)
+            raise UserError(f"{table.place(row)}: {table.column_name(column)}: {shown} {why}")
+
+    dates = parse_dates(texts)
+    is_numeric = [is_number(text) for text in texts]
+    is_bad = [not number and bool(np.isnat(date)) for number, date in zip(is_numeric, dates, strict=False)]
+    refuse(is_bad, "is not a time; write numbers or ISO dates")
+    refuse(is_numeric, "is a number, and other rows have dates; write all in the same way")
+    has_offset = [_OFFSET.search(text) is not None for text in texts]
+    first = has_offset[codes[codes >= 0][0]]
+    refuse(
+        [each != first for each in has_offset],
+        f"has {'no' if first else 'an'} offset from UTC, unlike the rows above; write all in the same way",
+    )
+    return dates[codes], _DATES_WITH_OFFSET if first else _DATES
+
+
+def read_dates(table: TypedFrame, column: int) -> NDArray[np.datetime64]:
+    dates, kind = read_column(table, column)
+    if kind != _NUMBERS:
+        return dates
+    is_numeric = ~np.isnan(dates)
+    if is_numeric.any():
+        row = int(np.argmax(is_numeric))
+        raise UserError(
+            f"{table.place(row)}: {table.column_name(column)}: {table.show_cell(row, column)} is a number, "
+            "where an ISO date is expected; encode it as number"
+        )
+    return np.full(len(dates), np.datetime64("NaT", "us"))
+
+
+def parse_dates(texts: tuple[str, ...]) -> NDArray[np.datetime64]:
+    """Return ISO dates and date-times, NaT for every other text, and a last NaT.
+
+    >>> parse_dates(("2020-01-31", "2020-01-31T12:30+01:00", "31.1.2020", "now")).astype("M8[m]").tolist()[1]
+    datetime.datetime(2020, 1, 31, 11, 30)
+    """
+    # pandas takes words such as "now" as well.
+    dated = [text if text[:1].isdecimal() else None for text in texts]
+    parsed = pd.Series(
+        pd.to_datetime(pd.Series([*dated, None], dtype=object), format="ISO8601", errors="coerce", utc=True)
+    )
+    return parsed.dt.tz_localize(None).to_numpy("datetime64[us]")

@@ -1,1 +1,0 @@
-"""From raw columns and labels to what is learnt from: labels, coding, scaling, duplicates."""

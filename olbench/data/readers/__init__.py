@@ -1,1 +1,0 @@
-"""Readers of data files, one per format, and what they share."""

@@ -1,0 +1,265 @@
+"""Scaling features, adding one that is always 1, and the preprocessing steps that the catalogue names."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from olbench.data.dataset import About, choose_storage, first_rows
+from olbench.data.spec import RUNNING, TRAINING_ROWS, Reading
+from olbench.errors import UserError
+from olbench.learners.examples import Floats
+from olbench.memory import memory_limit, show_size
+
+VALUES_AT_ONCE = 1 << 20
+ARRAYS = 5
+#: A square of a length outside loses digits.
+SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
+#: Brings values whose squares vanish into range, without rounding.
+MAGNIFIED = 2.0**800
+
+
+def as_dense(X: Any) -> Floats:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+def fit_scale(X: Any, scale: str) -> tuple[Floats, Floats]:
+    """Return by what each feature is shifted and multiplied: to [0, 1] (minmax), or mean 0 and deviation 1.
+
+    A constant feature becomes 0. The deviation is that of the rows themselves, with n in the denominator.
+
+    >>> shift, factor = fit_scale(np.array([[1.0, 5.0], [3.0, 5.0]]), "minmax")
+    >>> ((np.array([2.0, 5.0]) - shift) * factor).tolist()
+    [0.5, 0.0]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if scale == "minmax":
+            if sp.issparse(X):
+                refuse_wide(X.shape[1], "a factor for each of them")
+            low, high = as_dense(X.min(axis=0)).ravel(), as_dense(X.max(axis=0)).ravel()
+            shift, factor = low, _invert(high - low)
+        else:
+            _refuse_large(X)
+            shift, factor = _fit_standard(as_dense(X))
+    bad = ~(np.isfinite(shift) & np.isfinite(factor) & (factor > 0))
+    if bad.any():
+        _refuse_values(int(np.argmax(bad)), scale)
+    return shift, factor
+
+
+def _apply_scale(X: Any, shift: Floats, factor: Floats) -> Any:
+    if sp.issparse(X) and not shift.any():
+        return sp.csr_matrix(X @ sp.diags_array(factor))
+    _refuse_large(X)
+    scaled = as_dense(X) - shift
+    scaled *= factor
+    return scaled
+
+
+def _refuse_values(feature: int, scale: str) -> NoReturn:
+    raise UserError(
+        f"feature {feature + 1} has values too large or too small to scale by {scale}; change its unit"
+    )
+
+
+def _fit_standard(X: Floats) -> tuple[Floats, Floats]:
+    """Squares may underflow in a column."""
+    means, deviations = X.mean(axis=0), X.std(axis=0)
+    low, high = X.min(axis=0), X.max(axis=0)
+    means = np.where(low == high, low, means)  # a mean is rounded, and would leave a rest of a constant
+    tiny = (deviations < math.sqrt(SMALLEST_SQUARE)) & (low < high)
+    if tiny.any():
+        spans = high[tiny] - low[tiny]
+        deviations[tiny] = spans * ((X[:, tiny] - means[tiny]) / spans).std(axis=0)
+    return means, _invert(np.where(low == high, 0.0, deviations))
+
+
+def _invert(spread: Floats) -> Floats:
+    inverse: Floats = 1.0 / np.where(spread > 0, spread, 1.0)
+    return inverse
+
+
+def _refuse_large(X: Any) -> None:
+    size, limit = 8 * X.shape[0] * X.shape[1], memory_limit()
+    if sp.issparse(X) and size > limit:
+        raise UserError(
+            f"scaled this way, hardly a value would be zero, and {X.shape[0]:,} x {X.shape[1]:,} numbers "
+            f"take {show_size(size)}, more than the {show_size(limit)} of memory that may be used; use unit"
+        )
+
+
+def refuse_wide(d: int, what: str) -> None:
+    size, limit = ARRAYS * 8 * d, memory_limit()
+    if size > limit:
+        raise UserError(
+            f"there are {d:,} features, and {what} takes {show_size(size)}, more than the {show_size(limit)} "
+            "of memory that may be used; give features smaller numbers"
+        )
+
+
+def scale_rows(X: Any) -> Any:
+    """Return rows of Euclidean length 1; a row of zeros stays as it is.
+
+    >>> scale_rows(np.array([[3e-200, 4e-200], [3e200, 4e200], [0.0, 0.0]])).round(9).tolist()
+    [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        squares = _sum_squares(X)
+    extreme = ~((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE))
+    if extreme.any():  # the squares have no room for these rows; scaled to a largest value of 1, they have
+        largest = as_dense(abs(X).max(axis=1)).ravel()
+        # Nothing smaller has an inverse.
+        largest = np.where(largest > 0, np.maximum(largest, np.finfo(np.float64).tiny), 0.0)
+        X = _multiply_rows(X, np.where(extreme, _invert(largest), 1.0))
+        squares = _sum_squares(X)
+    return _multiply_rows(X, _invert(np.sqrt(squares)))
+
+
+def _sum_squares(X: Any) -> Floats:
+    if sp.issparse(X):  # no array as long as the rows are wide, which the sum of a sparse matrix takes
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(rows, X.data**2, minlength=X.shape[0]).astype(np.float64, copy=False)
+    squares: Floats = (X * X).sum(axis=1)
+    return squares
+
+
+def _multiply_rows(X: Any, factors: Floats) -> Any:
+    if not sp.issparse(X):
+        return X * factors[:, None]
+    scaled = sp.csr_matrix(X, copy=True)
+    scaled.data *= np.repeat(factors, np.diff(scaled.indptr))
+    return scaled
+
+
+def scale_running(X: Any) -> Floats:
+    """Scale each row by mean and deviation of the rows up to it, itself included.
+
+    >>> scale_running(np.array([[3.0, 1.0], [5.0, 1.0], [7.0, 4.0]])).round(4).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [1.2247, 1.4142]]
+    """
+    _refuse_large(X)
+    scaled = np.array(as_dense(X), dtype=np.float64)
+    counts = np.arange(1.0, len(scaled) + 1)[:, None]
+    step = max(1, VALUES_AT_ONCE // len(scaled))
+    for begin in range(0, scaled.shape[1], step):
+        block = scaled[:, begin : begin + step]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = block - block[0]  # sums of small numbers are more precise
+            block[:], squares = _scale_differences(values, counts)
+            bad = ~np.isfinite(squares).all(axis=0)
+            if bad.any():
+                _refuse_values(begin + int(np.argmax(bad)), RUNNING)
+            small = squares < SMALLEST_SQUARE
+            if (small & (values != 0)).any():
+                block[small] = _scale_differences(MAGNIFIED * values, counts)[0][small]
+    return scaled
+
+
+def _scale_differences(values: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    means = np.cumsum(values, axis=0) / counts
+    before = np.vstack([np.zeros((1, values.shape[1])), means[:-1]])
+    squares = np.cumsum((values - before) * (values - means), axis=0)
+    return (values - means) * _invert(np.sqrt(squares / counts)) * (squares > 0), squares
+
+
+def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any:
+    """`fitted_on` are the rows that decide about minmax and standard; all rows by default."""
+    if scale == "unit":
+        X = scale_rows(X)
+    elif scale == RUNNING:
+        X = scale_running(X)
+    elif scale:
+        X = _apply_scale(X, *fit_scale(X if fitted_on is None else X[fitted_on], scale))
+    if not bias:
+        return X
+    ones = np.ones((X.shape[0], 1))
+    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+
+def scale_as_read(X: Any, about: About, reading: Reading) -> tuple[Any, About]:
+    if reading.scale or reading.bias:
+        X = scale_features(X, reading.scale, reading.bias)
+    steps = describe_scaling(reading.scale, reading.bias, reading.fitted)
+    names = (*about.features, "bias") if reading.bias and about.features else about.features
+    return choose_storage(X), replace(about, features=names, steps=(*about.steps, *steps))
+
+
+def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
+    rows = "the training rows of each trial" if fitted == TRAINING_ROWS else "all rows, whatever their order"
+    words = {
+        "unit": "every row scaled to length 1",
+        "minmax": f"every feature scaled to [0, 1] by {rows}",
+        "standard": f"every feature scaled to mean 0 and standard deviation 1 by {rows}",
+        RUNNING: "every feature scaled by the mean and standard deviation of the rows so far, in their order",
+    }
+    steps = [words[scale]] if scale else []
+    return [*steps, "a feature that is always 1 added"] if bias else steps
+
+
+def divide_by_255(X: Any) -> Any:
+    return X / 255.0
+
+
+def unit_range(X: Any) -> Floats:
+    """Scale each feature to [0, 1]: its smallest value becomes 0, its largest 1; a constant becomes 0."""
+    dense = as_dense(X)
+    low = dense.min(axis=0)
+    span = dense.max(axis=0) - low
+    scaled: Floats = (dense - low) / np.where(span > 0, span, 1.0)
+    return scaled
+
+
+def normgrey(X: Any) -> Floats:
+    """Subtract each image's least-squares plane and equalise its histogram (Sung and Poggio 1998)."""
+    images = as_dense(X)
+    side = round(images.shape[1] ** 0.5)
+    if side * side != images.shape[1]:
+        raise UserError(f"normgrey needs square images, but there are {images.shape[1]} pixels")
+    from scipy.stats import rankdata
+
+    # Rounding gives pixels that differ only by rounding errors of the plane the same rank on every machine.
+    ranks = rankdata(np.round(images - _fit_planes(images, side), 6), axis=1)
+    return np.asarray((ranks - 1.0) / (images.shape[1] - 1), dtype=np.float64)
+
+
+def _fit_planes(images: Floats, side: int) -> Floats:
+    """Return the least-squares plane of each image; centred coordinates make the slopes independent."""
+    steps = np.arange(side) - (side - 1) / 2
+    down, across = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
+    scale = (down**2).sum()
+    slopes = [((images * axis).sum(axis=1) / scale)[:, None] * axis for axis in (down, across)]
+    planes: Floats = images.mean(axis=1, keepdims=True) + slopes[0] + slopes[1]
+    return planes
+
+
+def pixel_products(X: Any) -> Floats:
+    """Append the product of every pair of different features to the features, as cw2012, section 7.6, does.
+
+    The pairs (i, j) with i < j follow in lexicographic order: d features become d + d (d - 1) / 2.
+    """
+    pixels = as_dense(X)
+    n, d = pixels.shape
+    extended = np.empty((n, d + d * (d - 1) // 2))
+    extended[:, :d] = pixels
+    begin = d
+    for i in range(d - 1):
+        end = begin + d - 1 - i
+        np.multiply(pixels[:, i : i + 1], pixels[:, i + 1 :], out=extended[:, begin:end])
+        begin = end
+    return extended
+
+
+STEPS: dict[str, Callable[[Any], Any]] = {
+    "divide-by-255": divide_by_255,
+    "unit-range": unit_range,
+    "normgrey": normgrey,
+    "pixel-products": pixel_products,
+}
+
+WIDENING_STEPS = frozenset({"pixel-products"})
+
+#: Steps that remove rows: each returns the numbers of the rows to keep.
+ROW_STEPS: dict[str, Callable[[Any], Any]] = {"drop-duplicates": first_rows}

@@ -1,0 +1,348 @@
+"""Tables of any kind as one typed frame: a column has numbers or text, whatever file or frame it is from."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from olbench.data.compressed import read_utf8, show_path
+from olbench.data.labels import is_number, label_text, quote
+from olbench.data.spec import detect_delimiter, read_delimiter
+from olbench.errors import UserError, count, shorten, suggest
+
+GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
+FIRST_BYTES = 1 << 16
+#: So many rows say which columns have text; a column whose text comes later is read again.
+FIRST_ROWS = 1000
+#: The number of a column has fewer; Python refuses to read a number of thousands of digits.
+MOST_DIGITS = 20
+#: A number with a plus sign and spaces around it, which pandas rounds carelessly.
+_SPACED_PLUS = re.compile(rb"[ \t\v\f]\+|\+[\d.eE+-]*+[ \t\v\f]")
+#: Later versions always round correctly, and warn if they are asked to.
+_ROUNDING = "round_trip" if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else None
+
+
+@dataclass(frozen=True)
+class TypedFrame:
+    """A frame whose columns, called by their places, are float64 or category; gaps are NaN.
+
+    A column with any text is a category, in which numbers are written as labels are. The index has the
+    numbers of the rows.
+    """
+
+    where: str
+    frame: Any
+    names: tuple[str, ...]
+    #: Whether the names are headings; otherwise columns are called by their numbers.
+    has_heading: bool = True
+    #: The line of a row in the file, if it is a text.
+    find_line: Callable[[int], int] | None = None
+
+    def place(self, row: int) -> str:
+        number = int(self.frame.index[row])
+        return (
+            f"{self.where}, row {number}"
+            if self.find_line is None
+            else f"{self.where}:{self.find_line(number)}"
+        )
+
+    def column_name(self, column: int) -> str:
+        return f"column {quote(self.names[column])}" if self.has_heading else f"column {column + 1}"
+
+    def has_text(self, column: int) -> bool:
+        return isinstance(self.frame[column].dtype, pd.CategoricalDtype)
+
+    def show_cell(self, row: int, column: int) -> str:
+        cell = self.frame[column].iloc[row]
+        return quote(cell if isinstance(cell, str) else label_text(float(cell)))
+
+    def keep(self, mask: Any) -> "TypedFrame":
+        """Return the rows of a mask; a column that loses all its texts is one of numbers."""
+        frame = self.frame[mask].copy()
+        for column in list_texts(frame):
+            left = frame[column].cat.remove_unused_categories()
+            frame[column] = left.astype(np.float64) if all(map(is_number, left.cat.categories)) else left
+        return replace(self, frame=frame)
+
+    def find_label(self, label: str | int) -> int:
+        if len(self.names) < 2:
+            raise UserError(
+                f"{self.where}: there is only one column; a label and at least one feature are needed; if "
+                "the columns have another separator, give it with --delimiter"
+            )
+        return self.find_column(label, "label")
+
+    def find_column(self, name: str | int, key: str, option: str = "") -> int:
+        """A heading, a number from 1 (or from the end, -1), first or last; errors name `option`."""
+        option = option or f"--{key}"
+        width = len(self.names)
+        if self.has_heading and str(name) in self.names:
+            if self.names.count(str(name)) > 1:
+                raise UserError(
+                    f"{self.where}: {self.names.count(str(name))} columns have the heading "
+                    f"{quote(str(name))}; give the number of the {key} column with {option}"
+                )
+            return self.names.index(str(name))
+        if name in ("first", "last"):
+            return 0 if name == "first" else width - 1
+        return self._find_number(str(name), width, option)
+
+    def _find_number(self, text: str, width: int, option: str) -> int:
+        if text.removeprefix("-").isdecimal() and text.isascii():
+            number = int(text) if len(text) < MOST_DIGITS else 0
+            if 1 <= number <= width or -width <= number <= -1:
+                return number - 1 if number > 0 else width + number
+            raise UserError(
+                f"{self.where}: there is no column {shorten(text)}; columns are numbered 1 to {width}, or "
+                f"-1 to -{width} from the end; correct {option}"
+            )
+        shown = ", ".join(quote(name) for name in self.names[:10]) + (", ..." if width > 10 else "")
+        known = (
+            f"the headings are {shown}" if self.has_heading else f"it has no headings, and {width} columns"
+        )
+        hint = suggest(text, [name for name in self.names if name.isprintable()]) if self.has_heading else ""
+        raise UserError(
+            f"{self.where}: there is no column with the heading {quote(text)}; {known}; name one of them, or "
+            f"give its number, with {option}{hint}"
+        )
+
+
+def as_table(content: Any, where: str) -> TypedFrame:
+    """Return a frame, a pair (X, y) or scikit-learn's Bunch as a typed frame."""
+    if isinstance(content, TypedFrame):
+        return content
+    return type_frame(content, where) if is_frame(content) else _join_pair(*as_pair(content))
+
+
+def type_frame(frame: Any, where: str) -> TypedFrame:
+    """Type the columns of a user's frame: truth values are numbers, and other objects what their text is."""
+    if not len(frame):
+        raise UserError(f"{where} contains no examples; it has no rows")
+    names = tuple(str(name) for name in frame.columns)
+    plain = frame.set_axis(range(len(names)), axis=1).reset_index(drop=True)
+    table = TypedFrame(where, plain, names)
+
+    def refuse(row: int, column: int, cell: str) -> UserError:
+        return UserError(
+            f"{where}: column '{names[column]}' has an infinite value in row {row}; every value must be "
+            "finite: correct it"
+        )
+
+    return replace(table, frame=_type_columns(table, refuse))
+
+
+def _type_columns(table: TypedFrame, refuse: Callable[[int, int, str], UserError]) -> Any:
+    frame = table.frame
+    numeric = [column for column, kind in enumerate(frame.dtypes) if _is_numeric(kind)]
+    numbers = frame[numeric].to_numpy(np.float64, na_value=np.nan)
+    infinite = [(int(row), numeric[k], "inf") for row, k in np.argwhere(np.isinf(numbers))[:1]]
+    typed = {}
+    for column in frame.columns.difference(numeric):
+        try:
+            typed[column], cell = _type_cells(frame[column])
+        except TypeError:
+            kind = type(frame[column].dropna().iloc[0]).__name__
+            raise UserError(
+                f"{table.where}: column '{table.names[column]}' has values of type {kind}, neither numbers "
+                "nor text; leave it out"
+            ) from None
+        infinite += [(cell[0], column, cell[1])] if cell else []
+    if infinite:
+        raise refuse(*min(infinite))
+    texts = pd.DataFrame(typed, index=frame.index)
+    return pd.concat([pd.DataFrame(numbers, frame.index, numeric), texts], axis=1)[range(frame.shape[1])]
+
+
+def _is_numeric(kind: Any) -> bool:
+    is_number = pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind)
+    return bool(is_number and kind.kind != "c" and not isinstance(kind, pd.CategoricalDtype))
+
+
+def _type_cells(cells: Any) -> tuple[Any, tuple[int, str] | None]:
+    """Return cells as numbers, or as a category if any is text, and the first infinite one with its row."""
+    places, distinct = pd.factorize(cells)
+    texts = [str(cell).strip() for cell in distinct]
+    numbers = np.array([*(float(text) if is_number(text) else np.nan for text in texts), np.nan])
+    infinite = np.flatnonzero(np.isinf(numbers)[places])
+    if infinite.size:
+        return None, (int(infinite[0]), texts[places[infinite[0]]])
+    if all(text in GAPS for text, number in zip(texts, numbers, strict=False) if np.isnan(number)):
+        return numbers[places], None
+    known: dict[str, int] = {}
+    codes = np.full(len(texts) + 1, -1)  # a gap has the place -1, which is the last
+    for place, (text, number) in enumerate(zip(texts, numbers.tolist(), strict=False)):
+        if text not in GAPS:
+            value = text if np.isnan(number) else label_text(number)
+            codes[place] = known.setdefault(value, len(known))
+    return pd.Categorical.from_codes(codes[places], pd.Index(list(known), dtype=object)), None
+
+
+def list_texts(frame: Any) -> list[int]:
+    return [column for column, kind in frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
+
+
+def is_frame(data: Any) -> bool:
+    return isinstance(data, pd.DataFrame)
+
+
+def as_pair(data: Any) -> tuple[Any, Any]:
+    if isinstance(data, tuple) and len(data) == 2:
+        return data
+    if isinstance(data, Mapping) and "data" in data and "target" in data:
+        if data["target"] is None:
+            raise UserError(
+                "the Bunch has no target; fetch it with target_column, or pass its frame with label"
+            )
+        return data["data"], data["target"]
+    raise UserError(
+        f"load_dataset takes a name, a path, a pandas frame, a pair (X, y) or scikit-learn's Bunch, not "
+        f"{type(data).__name__}"
+    )
+
+
+def _join_pair(X: Any, y: Any) -> TypedFrame:
+    frame = X
+    if not is_frame(X):
+        matrix = np.asarray(X)
+        if matrix.ndim != 2:
+            raise UserError(f"X must have two dimensions, not {matrix.ndim}")
+        frame = pd.DataFrame(matrix, columns=[f"x{k + 1}" for k in range(matrix.shape[1])])
+    labels = np.asarray(y.iloc[:, 0] if is_frame(y) and y.shape[1] == 1 else y, dtype=object)
+    if labels.ndim != 1 or len(labels) != len(frame):
+        raise UserError(f"the data: X has {count(len(frame), 'row')}, and y must have one label for each")
+    label = "label"
+    while label in frame.columns:
+        label += "_"
+    last = pd.Series(list(labels), frame.index, name=label).infer_objects()
+    return type_frame(pd.concat([frame, last], axis=1), "the data")
+
+
+def read_parquet(path: Path) -> TypedFrame:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UserError(
+            f"{path}: reading Parquet needs pyarrow; install it with `pip install 'olbench[parquet]'`"
+        ) from None
+    try:
+        frame = pyarrow.parquet.read_table(path).to_pandas()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"{path} is not a Parquet file that can be read ({reason}); write it again") from None
+    named = [name for name in frame.index.names if name is not None]
+    if twice := [name for name in named if name in frame.columns]:
+        raise UserError(f"{path}: the index and a column are both called '{twice[0]}'; rename one of them")
+    return type_frame(frame.reset_index() if named else frame, str(path))
+
+
+def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> TypedFrame:
+    """If no field of the first line is a number, it has the headings; it also tells the separator."""
+    given = read_delimiter(delimiter) if delimiter else ""
+    content, where = _read_lines(path, limit), show_path(path)
+    beginning = content[:FIRST_BYTES].decode(errors="replace").split("\n")
+    separator = given or detect_delimiter(next((line for line in beginning if line.strip()), ""))
+    line, fields = next(_read_records(where, content, separator), (0, []))
+    names = tuple(field.strip() for field in fields)
+    has_heading = not any(map(is_number, names))
+    if not has_heading:
+        line, names = 0, tuple(str(k + 1) for k in range(len(names)))
+    begin = 0
+    for _ in range(line):
+        begin = content.find(b"\n", begin) + 1 or len(content)
+    frame = _parse(content[begin:], separator)
+    # pandas fills short rows up, and forgives characters after a quote.
+    is_suspicious = frame is None or frame.shape[1] != len(names) or frame.iloc[:, -1].isna().any()
+    if is_suspicious or b'"' in content or b"\0" in content:
+        _check_records(where, islice(_read_records(where, content, separator), has_heading, None), len(names))
+    if frame is None:
+        raise UserError(f"{where} contains no examples; is it the right file?")
+
+    def find_line(row: int) -> int:
+        records = _read_records(where, _read_lines(path, limit), separator)
+        return next(islice(records, row + has_heading, None))[0]
+
+    def refuse(row: int, column: int, cell: str) -> UserError:
+        place = f"{where}:{find_line(row)}: field {column + 1}"
+        return UserError(f"{place}, {quote(cell)}, is not a finite number; correct it")
+
+    table = TypedFrame(where, frame, names, has_heading, find_line)
+    return replace(table, frame=_type_columns(table, refuse))
+
+
+def _read_lines(path: str | Path, limit: int | None) -> bytes:
+    content = read_utf8(path, limit)
+    has_old_ends = content.count(b"\r") > content.count(b"\r\n")
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if has_old_ends else content
+
+
+def _parse(rows: bytes, separator: str) -> Any:
+    """Return a frame; columns with any text have the cells as they are. None if nothing can be read."""
+    read: Any = partial(
+        pd.read_csv, sep=separator, header=None, na_values=list(GAPS), keep_default_na=False,
+        low_memory=False, float_precision=_ROUNDING,
+    )  # fmt: skip
+    if rows.startswith(codecs.BOM_UTF8):
+        rows = codecs.BOM_UTF8 + rows  # pandas leaves out one mark at the beginning
+    is_careless = b"+" in rows and _SPACED_PLUS.search(rows.replace(separator.encode(), b","))
+    try:
+        texts = _find_texts(read(io.BytesIO(rows), nrows=FIRST_ROWS))
+        frame = read(io.BytesIO(rows), dtype=object if is_careless else dict.fromkeys(texts, object))
+        late = [column for column in _find_texts(frame) if column not in texts]
+        if late and not is_careless:
+            frame[late] = read(io.BytesIO(rows), usecols=late, dtype=object)
+    except OverflowError:  # at a whole number of hundreds of digits
+        return read(io.BytesIO(rows), dtype=object)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError):
+        return None
+    return frame
+
+
+def _find_texts(frame: Any) -> list[int]:
+    """Return the columns that have other cells than numbers; the word "inf" is text."""
+    numeric = [column for column, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
+    is_infinite = np.isinf(frame[numeric].to_numpy(np.float64)).any(axis=0)
+    plain = {column for column, infinite in zip(numeric, is_infinite, strict=True) if not infinite}
+    return [column for column in frame.columns if column not in plain]
+
+
+def _read_records(where: str, content: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line at which each record ends, and its fields; blank lines are left out."""
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
+    records = csv.reader(text, delimiter=separator, strict=True)
+    begin = 1
+    try:
+        for fields in records:
+            begin = records.line_num + 1
+            if len(fields) > 1 or (fields and (not fields[0] or fields[0].strip(" \t"))):
+                yield records.line_num, fields
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            raise UserError(
+                f"{where}:{begin}: a quote is opened here or later, and never closed; correct it"
+            ) from None
+        place = f"{where}:{records.line_num}"
+        raise UserError(f"{place}: not a CSV file ({error}); correct the line") from None
+
+
+def _check_records(where: str, records: Iterator[tuple[int, list[str]]], width: int) -> None:
+    for line, fields in records:
+        if len(fields) != width:
+            raise UserError(
+                f"{where}:{line}: {count(len(fields), 'field')}, but the first line has {width}; correct the "
+                "line, or give the separator with --delimiter"
+            )
+        column = next((k for k, cell in enumerate(fields, start=1) if "\0" in cell), 0)
+        if column:
+            raise UserError(
+                f"{where}:{line}: field {column} has a NUL character; save the file as UTF-8 text"
+            )

@@ -1,0 +1,187 @@
+"""AdaGrad, FTRL, truncated gradient, FOBOS, RDA, ONS and Adam against the problems that define them."""
+
+import numpy as np
+import pytest
+
+from olbench import make_algorithm, online_pass
+from tests.examples import noisy
+
+N, D = 300, 6
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = noisy(n=N, d=D)
+    X = X * (np.random.default_rng(3).random(X.shape) < 0.6)
+    X[::37] = 0.0
+    return X, y
+
+
+def hinge(m):
+    return float(m < 1.0)
+
+
+def logistic(m):
+    return 1.0 / (1.0 + np.exp(m))
+
+
+def play(data, slope, solve):
+    """Return the margins and the last weights of a learner whose weights solve a problem in every round.
+
+    `solve` gets the gradients of all rounds and the weights that they were taken at.
+    """
+    gradients, weights, margins = [], [np.zeros(D)], []
+    for x, y in zip(*data, strict=True):
+        margins.append(weights[-1] @ x)
+        gradients.append(-slope(y * margins[-1]) * y * x)
+        weights.append(solve(np.array(gradients), np.array(weights)))
+    return np.array(margins), weights[-1]
+
+
+def minimise(a, h, lam=0.0):
+    """Return the w_j that minimise a_j w + h_j w^2 / 2 + lam |w|: the best of zero and both sides' roots."""
+    h = np.broadcast_to(h, a.shape)
+    found = np.zeros(a.size)
+    for j in range(a.size):
+        roots = (0.0, max(0.0, -(a[j] + lam) / h[j]), min(0.0, -(a[j] - lam) / h[j]))
+        found[j] = min(roots, key=lambda w: a[j] * w + h[j] * w * w / 2.0 + lam * abs(w))
+    return found
+
+
+def solve_adagrad(gradients, weights, eta=0.3, delta=0.01):
+    h = delta + np.sqrt((gradients**2).sum(axis=0))
+    return minimise(eta * gradients[-1] - h * weights[-1], h)
+
+
+def solve_adagrad_da(gradients, weights, eta=0.3, delta=0.01, lam=0.02):
+    h = delta + np.sqrt((gradients**2).sum(axis=0))
+    return minimise(gradients.mean(axis=0), h / (eta * len(gradients)), lam)
+
+
+def solve_ftrl(gradients, weights, alpha=0.3, beta=0.7, l1=0.4, l2=0.2):
+    roots = np.sqrt(np.cumsum(gradients**2, axis=0)) / alpha
+    sigma = np.diff(roots, axis=0, prepend=0.0)
+    h = sigma.sum(axis=0) + beta / alpha + l2
+    return minimise(gradients.sum(axis=0) - (sigma * weights).sum(axis=0), h, l1)
+
+
+def solve_fobos(gradients, weights, eta=0.3, lam=0.05):
+    step = eta / np.sqrt(len(gradients))
+    return minimise(step * gradients[-1] - weights[-1], 1.0, step * lam)
+
+
+def solve_rda(gradients, weights, gamma=0.5, lam=0.05):
+    return minimise(gradients.mean(axis=0), gamma / np.sqrt(len(gradients)), lam)
+
+
+def solve_tg(gradients, weights, eta=0.2, gravity=0.05, K=7.0, theta=0.3):
+    w = weights[-1] - eta * gradients[-1]
+    if len(gradients) % K:
+        return w
+    pulled = np.sign(w) * np.maximum(0.0, np.abs(w) - K * eta * gravity)
+    return np.where(np.abs(w) <= theta, pulled, w)
+
+
+def solve_ons(gradients, weights, gamma=0.7):
+    A = np.eye(D) + gradients.T @ gradients
+    return weights[-1] - np.linalg.solve(A, gradients[-1]) / gamma
+
+
+def solve_adam(gradients, weights, alpha=0.05, beta1=0.8, beta2=0.95, epsilon=1e-3):
+    """The means as sums over all rounds, for rows without zeros."""
+    t = len(gradients)
+    ages = np.arange(t)[::-1, None]
+    first = (1 - beta1) * (beta1**ages * gradients).sum(axis=0) / (1 - beta1**t)
+    second = (1 - beta2) * (beta2**ages * gradients**2).sum(axis=0) / (1 - beta2**t)
+    return weights[-1] - alpha * first / (np.sqrt(second) + epsilon)
+
+
+SOLVERS = {
+    "adagrad": (hinge, solve_adagrad),
+    "adagrad-da": (hinge, solve_adagrad_da),
+    "ftrl": (logistic, solve_ftrl),
+    "tg": (logistic, solve_tg),
+    "fobos": (hinge, solve_fobos),
+    "rda": (logistic, solve_rda),
+    "ons": (logistic, solve_ons),
+    "adam": (logistic, solve_adam),
+}
+
+
+@pytest.mark.parametrize("id", SOLVERS)
+def test_weights_solve_the_problem_of_every_round(data, id):
+    slope, solve = SOLVERS[id]
+    if id == "adam":
+        data = noisy(n=N, d=D)
+    names = solve.__code__.co_varnames[2 : solve.__code__.co_argcount]
+    params = dict(zip(names, solve.__defaults__, strict=True))
+    margins, weights = play(data, slope, solve)
+    found = online_pass(make_algorithm(id, **params), *data, keep="margins")
+    np.testing.assert_allclose(found.margins, margins, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.weights, weights, rtol=1e-8, atol=1e-10)
+    np.testing.assert_array_equal(found.weights == 0.0, weights == 0.0)
+    assert found.mistakes == np.count_nonzero((margins >= 0) != (data[1] > 0))
+
+
+PENALTIES = {
+    "ftrl": ("l1", 80.0),
+    "tg": ("gravity", 0.1),
+    "fobos": ("lam", 0.5),
+    "rda": ("lam", 0.1),
+    "adagrad-da": ("lam", 0.1),
+}
+
+
+@pytest.mark.parametrize("id", PENALTIES)
+def test_a_penalty_leaves_the_features_that_matter(id):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((2000, 40))
+    y = np.where(X[:, :3].sum(axis=1) + 0.3 * rng.standard_normal(2000) >= 0, 1.0, -1.0)
+    name, penalty = PENALTIES[id]
+    free, bound = (online_pass(id, X, y, **{name: each}).weights for each in (0.0, penalty))
+    assert np.count_nonzero(free) == 40
+    assert np.count_nonzero(bound) < 35
+    assert bound[:3].all()
+
+
+def test_ons_on_a_diagonal_is_its_own_problem(data):
+    def solve(gradients, weights):
+        return weights[-1] - gradients[-1] / (0.7 * (1.0 + (gradients**2).sum(axis=0)))
+
+    margins, _ = play((np.eye(D)[np.arange(N) % D] * data[0][:, :1], data[1]), logistic, solve)
+    X = np.eye(D)[np.arange(N) % D] * data[0][:, :1]
+    found = online_pass("ons", X, data[1], gamma=0.7, covariance="diag", keep="margins")
+    np.testing.assert_allclose(found.margins, margins, rtol=1e-9, atol=1e-12)
+
+
+def test_ftrl_is_vowpal_wabbits(data):
+    """Vowpal Wabbit computes in single precision; without its constant feature it agrees to that."""
+    pyvw = pytest.importorskip("vowpalwabbit.pyvw", reason="Vowpal Wabbit is not installed")
+    workspace = pyvw.Workspace(
+        "--ftrl --ftrl_alpha 0.3 --ftrl_beta 0.7 --l1 0.4 --l2 0.2 --loss_function logistic --noconstant "
+        "--quiet -b 10"
+    )
+    X, y = data
+    found = online_pass("ftrl", X, y, alpha=0.3, beta=0.7, l1=0.4, l2=0.2, keep="margins")
+    for x, label, margin in zip(X, y, found.margins, strict=True):
+        entries = " ".join(f"{j}:{float(x[j])!r}" for j in np.flatnonzero(x))
+        example = workspace.example(f"{int(label)} | {entries}")
+        workspace.learn(example)
+        assert example.get_simplelabel_prediction() == pytest.approx(margin, rel=1e-4, abs=1e-5)
+        workspace.finish_example(example)
+    weights = [workspace.get_weight(j) for j in range(D)]
+    np.testing.assert_allclose(weights, found.weights, rtol=1e-4, atol=1e-5)
+    assert [each == 0.0 for each in weights] == (found.weights == 0.0).tolist()
+
+
+def test_adam_is_rivers_on_the_features_of_a_row(data):
+    """River adds epsilon before the means lose their bias, which is the same where it is next to nothing."""
+    linear_model = pytest.importorskip("river.linear_model", reason="River is not installed")
+    from river.optim import Adam
+
+    X, y = data
+    model = linear_model.LogisticRegression(Adam(0.05, 0.8, 0.95, 1e-300), intercept_lr=0.0)
+    for x, label in zip(X, y, strict=True):
+        model.learn_one({int(j): float(x[j]) for j in np.flatnonzero(x)}, bool(label > 0))
+    found = online_pass("adam", X, y, alpha=0.05, beta1=0.8, beta2=0.95, epsilon=1e-300)
+    np.testing.assert_allclose([model.weights[j] for j in range(D)], found.weights, rtol=1e-9)

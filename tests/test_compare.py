@@ -1,0 +1,108 @@
+"""`olbench.compare`: from a frame, or X and y, to a ranking in one call; and what `init` says of tables."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import SGDClassifier
+
+import olbench
+from olbench.data.look import look_at
+from olbench.data.spec import Reading
+from olbench.errors import UserError
+from tests.refusals import refusal
+
+RNG = np.random.default_rng(3)
+FEW = {"permutations": 2, "jobs": 1}
+EXAMPLES = Path(__file__).parents[1] / "docs/examples"
+
+
+@pytest.fixture
+def frame():
+    made = pd.DataFrame(RNG.standard_normal((120, 2)), columns=["a", "b"])
+    made["kind"] = RNG.choice(["x", "y"], 120)
+    made.loc[3, "a"] = np.nan
+    made["churned"] = np.where(made.b + (made.kind == "x") > 0.5, "yes", "no")
+    return made
+
+
+def test_a_frame_and_a_pair_give_a_ranking_that_notebooks_show(frame):
+    found = olbench.compare(frame, label="churned", algorithms=["perceptron", "arow"], **FEW)
+    rates = found.to_frame().groupby("algorithm").mistake_rate.mean()
+    assert rates["arow"] < 0.5
+    html = found._repr_html_()
+    assert "<table" in html
+    assert "<svg" in html
+    X, y = frame[["b"]].to_numpy(), frame.churned
+    for matrix in (X, sp.csr_matrix(X)):
+        labels = np.where(y == "yes", 1, 0)
+        found = olbench.compare(matrix, labels, algorithms=["arow"], **FEW)
+        assert len(found.to_frame()) == 2
+
+
+def test_learners_of_other_libraries_and_several_classes_take_part(frame):
+    frame["churned"] = RNG.choice(["low", "mid", "high"], 120)
+    found = olbench.compare(frame, label="churned", algorithms=["arow", SGDClassifier()], **FEW)
+    assert found.missing == []
+    assert set(found.to_frame().algorithm) == {"arow", "SGDClassifier"}
+    [arow] = [spec for spec in found.config.algorithms if spec.id == "arow"]
+    assert arow.options["multiclass"] == "native"
+
+
+def test_what_cannot_be_compared_is_refused_with_a_remedy(frame):
+    assert "say which column is the label, as in label='churned'" in refusal(olbench.compare, frame)
+    frame["churned"] = range(120)
+    refused = refusal(olbench.compare, frame, label="churned")
+    assert "has 120 different numbers in 120 rows: that is a target of regression" in refused
+    frame["churned"] = "yes"
+    assert "every example has the label 'yes'" in refusal(olbench.compare, frame, label="churned")
+
+
+def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):
+    path = tmp_path / "odd.csv"
+    rows = [f"{k},c{k},5,{k * 7 % 11},{'pqr'[k % 3]},{'abc'[k % 3]}" for k in range(60)]
+    path.write_text("\n".join(["row,customer,five,size,same,class", *rows]))
+    look = look_at(path, Reading())
+    assert look.oddities == {
+        "different in every row, as an id": ["row", "customer"],
+        "constant": ["five"],
+        "gives the label away": ["same=p", "same=q", "same=r"],
+    }
+    assert [spec.name for spec in look.reading.columns if spec.encode == "drop"] == [
+        "customer",
+        "row",
+        "same",
+    ]
+    assert (look.positive, look.reading.scale, look.reading.missing) == (None, "", "")
+
+
+def test_decimal_commas_are_not_taken_for_categories(tmp_path):
+    path = tmp_path / "semi.csv"
+    path.write_text("a;y\n1,5;no\n2,25;yes\n")
+    with pytest.raises(UserError, match=r"semi.csv:2: column 'a' has the text '1,5'.*decimal point, not a"):
+        look_at(path, Reading())
+
+
+def test_a_first_look_runs_several_classes_and_says_what_it_leaves_out(tmp_path):
+    path = tmp_path / "three.csv"
+    path.write_text("a,b,y\n" + "".join(f"{k % 7},{k % 5},{'rst'[k % 3]}\n" for k in range(60)))
+    command = [sys.executable, "-m", "olbench", "run", "three.csv", "--set", "permutations=1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "three: every label is a class (labels: all); --positive LABEL makes two" in done.stderr
+    assert "three: untuned, unscaled, no bias; `olbench init three.csv` writes" in done.stderr
+
+
+def test_the_example_is_what_its_script_makes(tmp_path):
+    for name in ("make_churn.py", "churn.csv"):
+        (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
+    (tmp_path / "churn.csv").unlink()
+    subprocess.run([sys.executable, tmp_path / "make_churn.py"], check=True)
+    assert (tmp_path / "churn.csv").read_bytes() == (EXAMPLES / "churn.csv").read_bytes()
+    look = look_at(EXAMPLES / "churn.csv", Reading())
+    assert (look.rows, look.gaps > 0, 0.1 < look.rarest < 0.2) == (2000, True, True)
+    assert look.oddities == {"different in every row, as an id": ["customer"]}

@@ -1,0 +1,266 @@
+"""Compiled learners: two functions over declared arrays, in one loop."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import olbench
+from olbench import UserError, conform, load_plugin, make_algorithm, online_pass
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import REGISTRY
+from olbench.learners.breakdowns import find_breakdown
+from olbench.learners.passes import run_learner
+from olbench.learners.start import start
+from olbench.learners.state import count_state_bytes
+from tests.examples import noisy
+
+PLUGIN = Path(__file__).parent.parent / "docs/examples/my_learners.py"
+SHIPPED = ["adagrad", "adagrad-da", "ftrl", "tg", "fobos", "rda", "adam"]
+OWN = ["my-adagrad", "weighted-arow"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded():
+    load_plugin(PLUGIN)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = noisy(n=400, d=7)
+    X = X * (np.random.default_rng(5).random(X.shape) < 0.7)
+    X[::41] = 0.0
+    return X, y
+
+
+@pytest.mark.parametrize("id", SHIPPED + OWN)
+def test_storage_slices_steps_and_copies_leave_the_bits_alone(data, id):
+    X, y = data
+    algorithm = make_algorithm(id)
+    whole = online_pass(algorithm, X, y, keep="margins")
+    assert 0 < whole.mistakes < 150
+    for other in (
+        online_pass(algorithm, sp.csr_matrix(X), y),
+        online_pass(algorithm, X, y, stopped=lambda: False, curve=13),
+    ):
+        np.testing.assert_array_equal(whole.weights, other.weights)
+        np.testing.assert_array_equal(whole.learner.counters, other.learner.counters)
+        for one, another in zip(whole.learner.state, other.learner.state, strict=True):
+            np.testing.assert_array_equal(one, another)
+    learner = start(algorithm, X.shape[1])
+    for x, label in zip(X[:200], y[:200], strict=True):
+        learner.step(x, label)
+    copy = pickle.loads(pickle.dumps(learner))
+    margins = [copy.step(x, label) for x, label in zip(X[200:], y[200:], strict=True)]
+    np.testing.assert_array_equal(margins, whole.margins[200:])
+    assert copy.score(X[1]) == pytest.approx(whole.weights @ X[1], rel=1e-12)
+    assert copy.state_bytes == count_state_bytes(algorithm, X.shape[1])
+    assert learner.rounds == 200
+
+
+def test_an_own_arow_is_the_built_in_one(data):
+    X, y = data
+    arow = online_pass("arow", X, y, keep="margins")
+    for X in (data[0], sp.csr_matrix(data[0])):
+        mine = online_pass("weighted-arow", X, y, weight=1.0, keep="margins")
+        assert (mine.mistakes, mine.updates) == (arow.mistakes, arow.updates)
+        np.testing.assert_allclose(mine.margins, arow.margins, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(mine.learner.state.sigma, arow.learner.covariance, rtol=1e-10, atol=1e-13)
+        np.testing.assert_array_equal(mine.learner.state.sigma, mine.learner.state.sigma.T)
+    empty = int((~data[0].any(axis=1)).sum())
+    assert mine.effective_updates == mine.updates - empty
+
+
+def test_several_classes_are_learnt_one_against_the_rest(data):
+    X, _ = data
+    labels = np.argmax(X[:, :3], axis=1)
+    assert online_pass("ftrl", X, labels, labels="all", alpha=1.0).mistakes < 120
+    with pytest.raises(UserError, match="ftrl has no native form for several classes"):
+        make_algorithm("ftrl", multiclass="native")
+
+
+def test_a_trace_shows_margins_and_weights_of_every_round(data):
+    X, y = data
+    kept = online_pass("fobos", X, y, keep="margins")
+    rounds = olbench.trace("fobos", X, y)
+    np.testing.assert_array_equal([each.margin * each.label for each in rounds], kept.margins)
+    np.testing.assert_array_equal(rounds[-1].after.weights, kept.weights)
+    quiet = next(each for each in rounds[100:] if not each.updated)
+    assert quiet.loss is None
+    assert np.abs(quiet.after.weights).sum() < np.abs(quiet.before.weights).sum()
+    assert (rounds.mistakes, rounds.updates) == (kept.mistakes, kept.updates)
+
+
+def test_a_row_too_large_to_learn_is_a_breakdown_with_its_reason(data):
+    X, y = data
+    X = X.copy()
+    X[7] = 1e200
+    result = online_pass("adagrad", X, y)
+    assert result.breakdowns == 1
+    assert np.isfinite(result.weights).all()
+    assert "is not finite; scale the data" in find_breakdown("adagrad", X, y).reason
+
+
+CACHED = """
+import json, sys, numpy as np, olbench
+olbench.load_plugin(sys.argv[1])
+loops = []
+for id in ("my-adagrad", "weighted-arow", "ftrl"):
+    olbench.online_pass(id, np.eye(3), [1, -1, 1])
+    loops.append(olbench.make_algorithm(id).definition.compiled_rule)
+print(json.dumps([(len(each.stats.cache_hits), len(each.stats.cache_misses)) for each in loops]))
+"""
+
+
+def test_a_second_process_compiles_nothing():
+    command = [sys.executable, "-c", CACHED, str(PLUGIN)]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    assert json.loads(done.stdout) == [[1, 0]] * 3
+
+
+TEXT = """\
+import math
+from olbench import compiled_learner, dot
+
+STEP = 1.0
+
+@compiled_learner("mine", arrays={{"w": {shape}}})
+class Mine:
+    def score(arrays, columns, values, {score}
+    def learn(arrays, columns, values, y, t, p):
+        for k in range(columns.size):
+            {learn}
+        return {found}
+"""
+GOOD = {
+    "shape": '"d"',
+    "score": "t, p): return dot(arrays.w, columns, values)",
+    "learn": "arrays.w[columns[k]] += STEP * y * values[k]",
+    "found": "2",
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(**parts):
+        (tmp_path / "mine.py").write_text(TEXT.format(**{**GOOD, **parts}))
+        return tmp_path / "mine.py"
+
+    yield write
+    REGISTRY.pop("mine", None)
+
+
+def test_an_edit_of_the_file_is_noticed(write, tmp_path, data):
+    weights = []
+    for step in ("1.0", "1.0", "2.0"):
+        path = write()
+        path.write_text(path.read_text().replace("STEP = 1.0", f"STEP = {step}"))
+        code = (
+            f"import olbench, numpy as np; olbench.load_plugin({str(path)!r}); "
+            "print(olbench.online_pass('mine', np.eye(3), [1, -1, 1]).weights.tolist())"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        weights.append(json.loads(done.stdout))
+    assert weights == [[1, -1, 1], [1, -1, 1], [2, -2, 2]]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"learn": "arrays.w[columns[k] + 1] = 1.0"}, r"mine\.py:11: 'mine' fails: IndexError: index 4 is"),
+        ({"learn": "arrays.u[0] = 1.0"}, r"mine\.py:11: 'mine' fails: AttributeError: .* no attribute 'u'"),
+        ({"learn": "values[k] = 1.0"}, r"mine\.py:11: 'mine' fails: ValueError: .* read-only"),
+        ({"found": "3"}, r"learn of 'mine' returns 3; it must return 0 \(no loss\), 1"),
+        ({"found": "None"}, "learn of 'mine' returns None"),
+        ({"score": "t, p): arrays.w[0] = 1.0; return 0.0"}, "score of 'mine' changes its arrays"),
+        ({"score": "t, p): return 'high'"}, "score of 'mine' returns 'high'; it must return a number"),
+        ({"score": "p): return 0.0"}, r"score of 'mine' takes \(arrays, columns, values, p\); it must take"),
+        ({"learn": "z = {}"}, r"mine\.py:\d+: the rule of 'mine' does not compile"),
+        ({"shape": '"n"'}, "the array w must have one of the shapes 'd', 'd x d', '1', or a shape"),
+        ({"shape": '"d"}, parameters={"x": 1'}, "TypeError|AttributeError"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_its_line(write, parts, message):
+    def use(path):
+        load_plugin(path)
+        online_pass("mine", np.eye(2), [1, -1])
+
+    with pytest.raises(UserError, match=message):
+        use(write(**parts))
+
+
+def test_a_learner_too_large_for_memory_is_refused():
+    with pytest.raises(UserError, match=r"weighted-arow needs .* GiB for 3,000,000 features"):
+        start(make_algorithm("weighted-arow"), 3_000_000)
+
+
+def test_it_runs_resumes_and_counts_what_is_not_zero(tmp_path, monkeypatch, here):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(
+        "datasets: [breast-cancer]\npermutations: 2\nmeasures: [mistake_rate, nonzeros, auc]\n"
+        "algorithms: [my-adagrad, {id: rda, grid: {lam: [0, 1]}}, {id: weighted-arow, grid: {r: [1, 4]}}]\n"
+        f"tuning: {{search: grid}}\nplugins: ['{PLUGIN}']\n"
+    )
+    assert here("run", "mine.yaml", "--out", "out", "--quiet")[0] == 0
+    trials = (tmp_path / "out/trials.jsonl").read_text()
+    assert here("run", "mine.yaml", "--out", "out", "--quiet")[0] == 0
+    assert (tmp_path / "out/trials.jsonl").read_text() == trials
+    here.out("check", "mine.yaml", "--against", "out", "--quiet")
+    rows = json.loads(here.out("report", "out", "--format", "json"))["rows"]
+    assert all(0 < row["nonzeros"]["mean"] <= 30 for row in rows)
+    for protocol in ("stream\ndelay: 3\nmeasures: [accuracy, nonzeros]", "crossval\nfolds: 3"):
+        text = f"protocol: {protocol}\ndatasets: [breast-cancer]\nalgorithms: [ftrl, weighted-arow]\n"
+        (tmp_path / "other.yaml").write_text(f"{text}plugins: ['{PLUGIN}']\n")
+        assert here("run", "other.yaml", "--out", protocol[:6], "--quiet")[0] == 0
+    out = here.out("algorithms", "--plugin", PLUGIN, "weighted-arow")
+    assert "mu (d), sigma (d x d), z (d)" in out
+
+
+def test_estimators_learn_as_a_pass_does(data):
+    from olbench.estimators import FTRL, ONS
+
+    X, y = data
+    model = FTRL(alpha=0.5, shuffle=False).fit(X, y)
+    result = online_pass("ftrl", X, y, alpha=0.5)
+    np.testing.assert_array_equal(model.coef_[0], result.weights)
+    np.testing.assert_allclose(model.decision_function(X), X @ result.weights, rtol=1e-9, atol=1e-12)
+    assert not hasattr(ONS().fit(X, y), "predict_proba")
+
+
+class Ada:
+    def __init__(self, d, eta=0.1, forgets=False):
+        self.w, self.squares, self.eta, self.forgets = np.zeros(d), np.zeros(d), eta, forgets
+
+    def predict(self, X):
+        return np.where(np.asarray(X) @ self.w >= 0, 1.0, -1.0)
+
+    def partial_fit(self, X, y):
+        for x, label in zip(X, y, strict=True):
+            if label * (self.w @ x) < 1:
+                self.squares = 0.9 * self.squares * self.forgets + self.squares * (not self.forgets) + x * x
+                self.w = self.w + self.eta * label * x / (1e-8 + np.sqrt(self.squares))
+
+
+def test_conform_tells_adagrad_from_others():
+    assert conform(Ada, "adagrad", eta=0.3).conforms
+    forgetful = conform(lambda d: Ada(d, forgets=True), "adagrad")
+    assert (forgetful.conforms, forgetful.outcome) == (False, "differs")
+    assert conform(Ada, "fobos").deviations == ("adagrad",)
+    assert get_definition("adagrad").code == "1"
+
+
+def test_a_learner_goes_on_where_it_stopped(data):
+    X, y = data
+    examples = olbench.learners.examples.as_examples(X)
+    learner, order = start(make_algorithm("tg"), X.shape[1]), np.arange(400)
+    for part in np.split(order, 8):
+        run_learner(learner, examples, y, part)
+    np.testing.assert_array_equal(learner.weights, online_pass("tg", X, y).weights)
