@@ -143,7 +143,7 @@ def test_the_claims_about_shards_are_decided_as_the_page_says():
     assert claims["ten-shards-beat-pa-on-rare-features"] == "reversed"
 
 
-@pytest.mark.parametrize("name", ["data.md", "python.md", "streams.md"])
+@pytest.mark.parametrize("name", ["python.md", "streams.md"])
 def test_the_python_examples_of_a_page_print_what_they_show(name, tmp_path, monkeypatch):
     import doctest
 
