@@ -80,11 +80,11 @@ def complete_sections(app: Any, what: str, name: str, thing: Any, options: Any, 
 
 
 def escape_names(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Keep names such as coef_ from being read as links; docstrings are plain text, not reStructuredText."""
+    """Keep coef_ and |u| from being read as markup; docstrings are plain text, not reStructuredText."""
     for number, line in enumerate(lines):
         if not line.lstrip().startswith(("..", ":", ">>>")):
             pieces = line.split("`")
-            pieces[::2] = [re.sub(r"(?<=\w)_(?!\w)", r"\\_", piece) for piece in pieces[::2]]
+            pieces[::2] = [re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", piece) for piece in pieces[::2]]
             lines[number] = "`".join(pieces)
 
 
