@@ -56,7 +56,7 @@ def measure(name: str, size: int) -> dict[str, float]:
     total, walked = models[0], 0
     for model in models[1:]:
         walked += total.columns.size + model.columns.size
-        total = total.add(model)
+        total = total + model
     return {
         **speeds,
         "entries": X.nnz / size,

@@ -89,9 +89,15 @@ _FOLDERS: list[TemporaryDirectory[str]] = []
 
 
 def compare(
-    data: Any, y: Any = None, *, label: str | int = "", algorithms: Sequence[Any] = FIRST_ALGORITHMS,
-    permutations: int = 20, jobs: int | None = None, quiet: bool | None = None,
-) -> "Results":  # fmt: skip
+    data: Any,
+    y: Any = None,
+    *,
+    label: str | int = "",
+    algorithms: Sequence[Any] = FIRST_ALGORITHMS,
+    permutations: int = 20,
+    jobs: int | None = None,
+    quiet: bool | None = None,
+) -> "Results":
     """Compare algorithms on a pandas frame with a label column, or on X and y, and return the results.
 
     Columns are read as `olbench init` would: gaps are 0, text becomes indicators, rows are scaled if the
@@ -117,10 +123,12 @@ def compare(
     ids = [each if isinstance(each, str | Mapping) else _register(each) for each in algorithms]
     entries = [prefer_native(id) if source.classes and isinstance(id, str) else id for id in ids]
     content = {
-        "datasets": ["breast-cancer"], "algorithms": entries, "permutations": permutations,
+        "datasets": ["breast-cancer"],
+        "algorithms": entries,
+        "permutations": permutations,
         "covariance": covariance,
         "tuning": {"search": "grid", "permutations": 3, "ties": "last"},
-    }  # fmt: skip
+    }
     config = parse_config(from_plain(content, "compare"), Path())
     cells = list(cells_of(replace(config, datasets=(source.spec,)), [source]))
     check_rules(cells)

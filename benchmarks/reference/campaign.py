@@ -20,7 +20,7 @@ from benchmarks.reference import page
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog, find
 from olbench.data.load import load_dataset
-from olbench.data.named import load_named
+from olbench.data.names import load_named
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.files import read_rules
 from olbench.records.provenance import machine

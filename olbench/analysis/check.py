@@ -18,10 +18,9 @@ from olbench.errors import UserError, count, is_unicode, plural, show_name, sugg
 from olbench.files import write_text
 from olbench.protocols import Protocol, recorded
 from olbench.protocols.definition import Cell, Known
-from olbench.records import ledger, provenance
+from olbench.records import FORMAT, ledger, provenance
 from olbench.records.compare import is_different
 from olbench.records.quantities import Quantity
-from olbench.records.record import FORMAT
 from olbench.records.trial import Record
 
 Row = dict[str, Any]

@@ -162,15 +162,22 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in left_out}
         reading = replace(reading, columns=(*single.values(), ColumnSpec(OTHERS))) if single else reading
     return FileSummary(
-        rows=len(table.frame), columns=len(columns), features=len(numeric) + sum(onehot) + len(dates) + 1,
-        label=f"{table.column_name(label)} ({OTHER_LABEL})", labels=labels, gaps=int(gaps.sum()),
+        rows=len(table.frame),
+        columns=len(columns),
+        features=len(numeric) + sum(onehot) + len(dates) + 1,
+        label=f"{table.column_name(label)} ({OTHER_LABEL})",
+        labels=labels,
+        gaps=int(gaps.sum()),
         rows_with_gaps=int(gaps.any(axis=1).sum()),
         texts=tuple((_show_name(table, k), len(table.frame[k].cat.categories)) for k in words),
         mixed=tuple(_show_name(table, k) for k in texts if k not in words),
-        deviations=deviations, positive=chosen, reading=reading,
+        deviations=deviations,
+        positive=chosen,
+        reading=reading,
         oddities=oddities,
-        time="" if time is None else table.column_name(time), is_sorted=is_sorted,
-    )  # fmt: skip
+        time="" if time is None else table.column_name(time),
+        is_sorted=is_sorted,
+    )
 
 
 def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSummary:

@@ -108,8 +108,12 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
     steps = (
         f"label: {table.column_name(label)}",
         *(f"{key}: {table.column_name(column)}" for key, column in timed.items()),
-        *out, *left_out, *dropped, *coded, *filled,
-    )  # fmt: skip
+        *out,
+        *left_out,
+        *dropped,
+        *coded,
+        *filled,
+    )
     heading = table.names[label] if table.has_heading else ""
     return X, labels, About(tuple(names), steps=steps, label=heading), times
 

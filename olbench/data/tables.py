@@ -288,9 +288,14 @@ def _read_lines(path: str | Path, limit: int | None) -> bytes:
 def _parse(rows: bytes, separator: str) -> Any:
     """Return a frame; columns with any text have the cells as they are. None if nothing can be read."""
     read: Any = partial(
-        pd.read_csv, sep=separator, header=None, na_values=list(GAPS), keep_default_na=False,
-        low_memory=False, float_precision=_ROUNDING,
-    )  # fmt: skip
+        pd.read_csv,
+        sep=separator,
+        header=None,
+        na_values=list(GAPS),
+        keep_default_na=False,
+        low_memory=False,
+        float_precision=_ROUNDING,
+    )
     if rows.startswith(codecs.BOM_UTF8):
         rows = codecs.BOM_UTF8 + rows  # pandas leaves out one mark at the beginning
     is_careless = b"+" in rows and _SPACED_PLUS.search(rows.replace(separator.encode(), b","))

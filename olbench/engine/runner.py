@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,11 @@ class Run:
         needed = (trial for cell in cells or self.cells for trial in cell.trials(self.known))
         return list({trial.key: trial for trial in needed if trial.key not in self.known}.values())
 
+    @cached_property
+    def origin(self) -> dict[str, Any]:
+        about = {"versions": provenance.versions(), "machine": provenance.machine()}
+        return {**about, **provenance.commit()}
+
     def describe(self, end: str | None) -> RunFile:
         sources = {cell.source.name: cell.source for cell in self.cells}
         definitions = [get_definition(id) for id in dict.fromkeys(cell.spec.id for cell in self.cells)]
@@ -129,9 +135,7 @@ class Run:
                 for name, each in sources.items()
             },
             cells=tuple(_describe_cell(cell, self.known) for cell in self.cells),
-            versions=provenance.versions(),
-            **provenance.commit(),
-            machine=provenance.machine(),
+            **self.origin,
             start=self.start,
             end=end,
             reused=tuple(self.origins.values()),

@@ -1,7 +1,7 @@
 """Figures of the papers that need no run: ILLUSTRATIONS in `illustrations.py` of a paper's folder."""
 
-import importlib
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,21 +23,17 @@ def illustrated_papers() -> list[str]:
 
 def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
     papers = illustrated_papers()
-    if paper not in papers:
-        known = ", ".join(papers)
-        if paper in paper_ids():
-            about = (
-                name for name, folder in runs().items() if run_file.read(folder).config.get("paper") == paper
-            )
-            hint = f"papers with illustrations: {known}"
-            if name := next(about, ""):
-                hint = f"`olbench report {name} --figures FOLDER` draws them from the run that ships"
-            raise UserError(f"all figures of {paper} show results; {hint}")
+    if paper in papers:
+        found: Mapping[str, Callable[[], Figure]] = import_module(find_paper_part(paper, PART)).ILLUSTRATIONS
+        return found
+    known = ", ".join(papers)
+    if paper not in paper_ids():
         raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
-    draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(
-        find_paper_part(paper, PART)
-    ).ILLUSTRATIONS
-    return draws
+    about = [name for name, folder in runs().items() if run_file.read(folder).config.get("paper") == paper]
+    hint = f"papers with illustrations: {known}"
+    if about:
+        hint = f"`olbench report {about[0]} --figures FOLDER` draws them from the run that ships"
+    raise UserError(f"all figures of {paper} show results; {hint}")
 
 
 def save_illustrations(

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import cache_folder, is_special, write_whole
-from olbench.records.record import FORMAT
+from olbench.records import FORMAT
 
 SUFFIX = ".olb"
 MANIFEST = "manifest.json"

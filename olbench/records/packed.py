@@ -7,20 +7,23 @@ The file is JSON, compressed by xz:
 
 Records with the same fields form a group, which looks like one of them with a list in place of every value.
 By `order`, 40 records of group 0 come first, then 7 of group 1. Keys and checksums follow from the rest.
+Where all values are lists of whole numbers, such as curves, "steps of NAME" has their differences.
 """
 
 import json
 import lzma
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import accumulate, groupby, islice, pairwise
 from typing import Any
 
-from olbench.records.record import FORMAT, BrokenRecordError, check_fields
+from olbench.records import FORMAT
+from olbench.records.record import BrokenRecordError, check_fields
 from olbench.records.trial import Record, key_of
 
 #: Columns are never this much larger than packed, with some room for a few; a bomb is.
 MOST_RATIO, ROOM = 200, 16 << 20
 MOST_MEMORY = 1 << 28
+STEPS = "steps of "
 
 
 class PackedError(ValueError):
@@ -80,16 +83,30 @@ def _outline(record: Record) -> dict[str, Any]:
 
 
 def _to_columns(outline: dict[str, Any], rows: Sequence[Record]) -> dict[str, Any]:
-    columns = {name: [row[name] for row in rows] for name in outline}
-    return {
-        name: _to_columns(outline[name], values) if outline[name] else values
-        for name, values in columns.items()
-    }
+    columns: dict[str, Any] = {}
+    for name, inner in outline.items():
+        values = [row[name] for row in rows]
+        if inner:
+            columns[name] = _to_columns(inner, values)
+        elif all(type(each) is list and all(type(number) is int for number in each) for each in values):
+            columns[STEPS + name] = [
+                [after - before for before, after in pairwise((0, *each))] for each in values
+            ]
+        else:
+            columns[name] = values
+    return columns
 
 
 def _to_rows(columns: dict[str, Any]) -> Iterator[Record]:
-    values = [_to_rows(each) if isinstance(each, dict) else each for each in columns.values()]
-    return (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
+    names = [name.removeprefix(STEPS) for name in columns]
+    values = [_read_column(name, column) for name, column in columns.items()]
+    return (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
+
+
+def _read_column(name: str, column: Any) -> Iterable[Any]:
+    if isinstance(column, dict):
+        return _to_rows(column)
+    return [list(accumulate(steps)) for steps in column] if name.startswith(STEPS) else column
 
 
 def _read(content: bytes) -> Any:

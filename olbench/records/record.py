@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from olbench.errors import describe_error, shorten
+from olbench.records import FORMAT
 from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS, STATE_BYTES
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import is_number, is_whole
 
-#: Of every JSON that a run leaves on disk: records, run.json, baselines, bundles.
-FORMAT = 2
 #: Fields of a record that are mappings and no curves; a run keeps them in memory.
 MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 

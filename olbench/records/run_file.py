@@ -14,9 +14,8 @@ from olbench.algorithms import title_of
 from olbench.algorithms.registry import RECORDED
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
-from olbench.records import ledger
+from olbench.records import FORMAT, ledger
 from olbench.records.container import MEMBERS, PAPER, is_bundle
-from olbench.records.record import FORMAT
 from olbench.records.seeds import STREAMS
 from olbench.records.shipped import REFERENCE
 

@@ -25,13 +25,13 @@ def test_each_point_is_the_accuracy_of_the_weights_so_far(id):
     X, y, X_test, y_test = data()
     order = np.random.default_rng(0).permutation(40)
     algorithm = make_algorithm(id)
-    curve = follow(algorithm, X, y, X_test, y_test, order=order)
+    curve, _ = follow(algorithm, X, y, X_test, y_test, order=order)
     assert curve.accuracy.shape == (41,)
     for t in range(1, 41, 3):
         weights = online_pass(algorithm, X, y, order=order[:t]).weights
         predicted = np.where(X_test @ weights >= 0, 1.0, -1.0)
         assert curve.accuracy[t] == pytest.approx(accuracy_score(y_test, predicted))
-        assert curve.balanced_accuracy[t] == pytest.approx(balanced_accuracy_score(y_test, predicted))
+        assert curve.balanced[t] == pytest.approx(balanced_accuracy_score(y_test, predicted))
     assert curve.accuracy[0] == np.mean(y_test > 0), "before the first example everything is positive"
 
 
@@ -40,9 +40,9 @@ def test_the_curve_of_a_start_by_advice_begins_with_what_the_advice_alone_gives(
     advice = random_advice(np.random.default_rng(1), 5, 2)
     algorithm = make_algorithm("adviceptron-exact", advice=advice, start="advice")
     alone = start(algorithm, 5).weights
-    curve = follow(algorithm, X, y, X_test, y_test)
+    curve, weights = follow(algorithm, X, y, X_test, y_test)
     assert curve.accuracy[0] == np.mean((X_test @ alone >= 0) == (y_test > 0))
-    np.testing.assert_array_equal(curve.weights, online_pass(algorithm, X, y).weights)
+    np.testing.assert_array_equal(weights, online_pass(algorithm, X, y).weights)
 
 
 def test_equal_test_examples_can_be_counted_instead_of_repeated():
@@ -54,16 +54,16 @@ def test_equal_test_examples_can_be_counted_instead_of_repeated():
     assert len(rows) < 40
     assert counts.sum() == 350
     for algorithm in (make_algorithm("pa2"), make_algorithm("arow")):
-        merged = follow(algorithm, X[:50], y[:50], rows, labels, counts=counts)
-        plain = follow(algorithm, X[:50], y[:50], X[50:], y[50:])
+        merged, _ = follow(algorithm, X[:50], y[:50], rows, labels, counts=counts)
+        plain, _ = follow(algorithm, X[:50], y[:50], X[50:], y[50:])
         np.testing.assert_allclose(merged.accuracy, plain.accuracy)
-        np.testing.assert_allclose(merged.balanced_accuracy, plain.balanced_accuracy)
+        np.testing.assert_allclose(merged.balanced, plain.balanced)
 
 
 def test_a_test_set_of_one_class_has_that_class_share():
     X, y, X_test, y_test = data()
-    curve = follow(make_algorithm("pa"), X, y, X_test[y_test > 0], y_test[y_test > 0])
-    np.testing.assert_array_equal(curve.balanced_accuracy, curve.accuracy)
+    curve, _ = follow(make_algorithm("pa"), X, y, X_test[y_test > 0], y_test[y_test > 0])
+    np.testing.assert_array_equal(curve.balanced, curve.accuracy)
 
 
 def test_what_cannot_be_scored_is_refused():

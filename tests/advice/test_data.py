@@ -8,7 +8,7 @@ import pytest
 from olbench import UserError, load_dataset
 from olbench.data.archives import lineage_of, read_spoligotypes, simulate_miru24
 from olbench.data.catalog import find
-from olbench.data.named import load_named
+from olbench.data.names import load_named
 from olbench.data.synthetic import Clusters
 from tests.refusals import refusal
 

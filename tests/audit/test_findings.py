@@ -33,13 +33,13 @@ def test_every_result_is_as_expected(results):
 def test_a_wrong_statement_comes_with_plain_numbers(results):
     for result in results.values():
         if result.check.correction:
-            example = result.outcome.printed.example
+            example = result.printed.example
             assert example
             assert all(isinstance(value, int | float | str | list) for value in example.values())
 
 
 def example(results, paper, id):
-    return results[paper, id].outcome.printed.example
+    return results[paper, id].printed.example
 
 
 def test_the_root_of_equation_13_misses_the_constraint_at_margin_zero(results):
@@ -107,7 +107,7 @@ def test_the_midpoint_of_two_feasible_points_misses_9_and_not_10(results, constr
     assert [problem.shortfall(*point) for point in points] == [0, 0]
     halfway = [(one + other) / 2 for one, other in zip(*points, strict=True)]
     assert (problem.shortfall(*halfway) > 0.2) == missed
-    assert "(2, 5) misses it by 0.236" in results["cw2012", "constraint-9"].outcome.note
+    assert "(2, 5) misses it by 0.236" in results["cw2012", "constraint-9"].note
 
 
 def test_sop_is_the_variant_with_a_fixed_alpha_and_not_with_the_optimal_step(results):
@@ -122,7 +122,7 @@ def test_sop_is_the_variant_with_a_fixed_alpha_and_not_with_the_optimal_step(res
     np.testing.assert_allclose(2 * mean, np.linalg.solve(precision, X.T @ y))
     np.testing.assert_allclose(run.means[-1], 2 * mean)
     assert not np.allclose(cw2008._run_fixed(X, y, 0.5, cw2008._optimal_step)[1], mean)
-    assert " 0 of " not in results["cw2008", "fixed-alpha"].outcome.note
+    assert " 0 of " not in results["cw2008", "fixed-alpha"].note
 
 
 def soft_step(m, v, phi, C):

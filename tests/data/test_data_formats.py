@@ -75,7 +75,7 @@ BROKEN = [
     ("٣,1\n", f":1: column 1 has the text '٣', {TEXT}{TEXT_REMEDY}"),
     ("infinity,1\n", f":1: column 1 has the text 'infinity', {TEXT}{TEXT_REMEDY}"),
     ("1e999,1\n", ":1: field 1, '1e999', is not a finite number; correct it"),
-    ("1,2\n3,0.5\n", ":2: label '0.5' is not a whole number; a label names a class; if another"),
+    ("1,2\n3,0.5\n", ":2: label '0.5' is not a whole number, and a label names a class; cut a"),
     ("1\n2\n", ": there is only one column; a label and at least one feature are needed; if the columns"),
     ("1,2\n3,2\n", ": every example has the label 2; two distinct labels are needed; if another column"),
 ]

@@ -1,5 +1,7 @@
 """Gaussians combine as cw2012, section 7.10, says: checked against a minimiser of the paper's objective."""
 
+from operator import add
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -26,7 +28,7 @@ def model(random, size=5, a=1.0, variances=True):
 
 
 def combine(models):
-    return fold(models, Sums.add)
+    return fold(models, add)
 
 
 def full(sums, way):
@@ -106,7 +108,7 @@ def test_the_order_of_combination_does_not_matter_beyond_rounding(count, seed):
     tree = combine(models)
     chain = models[0]
     for each in models[1:]:
-        chain = each.add(chain)
+        chain = each + chain
     shuffled = combine([models[k] for k in random.permutation(count)])
     assert tree.n == chain.n == shuffled.n == count
     for other in (chain, shuffled):

@@ -23,7 +23,7 @@ COUNTS = ("n", "mistakes", "updates", "effective_updates", "breakdowns")
 
 def without_activity(text):
     """Return what a run said without what it says on a busy machine: what it loads and compiles."""
-    return re.sub(r"(?m)^(loading|preparing|compiling|[0-9,]+ of [0-9,]+ trials,) .*\n", "", text)
+    return re.sub(r"(?m)^(reading|loading|preparing|compiling|[0-9,]+ of [0-9,]+ trials,) .*\n", "", text)
 
 
 @pytest.fixture(autouse=True)

@@ -38,21 +38,21 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
     assert is_valid(text)
     [spec] = yaml.safe_load(text)["datasets"]
     assert spec == {
-        "path": "shop.csv", "label": "sold", "positive": "yes", "missing": "mean", "categorical": "onehot",
-        "scale": "standard", "bias": True,
+        "path": "shop.csv", "label": "sold", "positive": "yes", "missing": "zero", "categorical": "onehot",
+        "scale": "unit", "bias": True,
     }  # fmt: skip
     words = ("run", "shop.yaml", "--set", "permutations=2", "--set", "algorithms=[perceptron, pa1]")
     err = here.err(*words, "--set", "tuning.search=none", code=0)
     assert "shop: 'yes' (" in err
-    assert "by all rows, whatever their order" in err
+    assert "shop: every row scaled to length 1" in err
     assert "perceptron" in here.out("report", "results/shop")
     prepared = json.loads(Path("results/shop/run.json").read_text())["data"]["shop"]["prepared"]
-    assert "3 missing values replaced by the mean of their column over all rows" in prepared
+    assert "3 missing values replaced by 0" in prepared
     assert "nothing to do: all 4 trials are in" in here.out(*words, "--set", "tuning.search=none")
 
 
 def test_init_replaces_nothing_and_refuses_what_is_no_file(here, shop):
-    assert "is not a whole number; a label names a class" in here.err("init", shop)
+    assert "is not a whole number, and a label names a class; cut a numeric" in here.err("init", shop)
     assert here("init", shop, "--label", 2)[0] == 0
     assert here.err("init", shop, "--label", 2).endswith("overwrite it with --force\n")
     assert here("init", shop, "--label", 2, "--force")[0] == 0

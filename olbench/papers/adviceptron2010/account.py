@@ -6,34 +6,30 @@ from typing import Any
 import numpy as np
 
 from olbench.data.labels import Labels
-from olbench.data.named import NamedDataset, load_named
-from olbench.data.names import Names
+from olbench.data.names import NamedDataset, Names, load_named
 from olbench.errors import count
 from olbench.learners.examples import Floats
-from olbench.papers.adviceptron2010.feasibility import conflicts, unsatisfiable
+from olbench.papers.adviceptron2010.compile import list_missing
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
-from olbench.papers.adviceptron2010.sets import Advice
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, conflicts, unsatisfiable
 
 
 @dataclass(frozen=True)
 class Coverage:
-    text: str
+    rule: AdviceSet
     title: str
-    rows: tuple[str, ...]
+    rows: list[str]
     covered: int
     right: int
-    place: str
-    source: str
-    dropped: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Account:
     headline: str
     n: int
-    entries: tuple[Coverage, ...]
-    summary: tuple[str, ...]
-    warnings: tuple[str, ...]
+    entries: list[Coverage]
+    summary: list[str]
+    warnings: list[str]
 
 
 def make_account(rules: str, data: str, positive: Labels = None) -> Account:
@@ -44,10 +40,10 @@ def make_account(rules: str, data: str, positive: Labels = None) -> Account:
 def render(account: Account) -> str:
     lines = [account.headline, ""]
     for number, entry in enumerate(account.entries, start=1):
-        lines.append(f"{number}. {entry.text}")
-        lines += [f"     {row}" for row in entry.rows]
-        lines.append(f"   {entry.place}" + (f"; {entry.source}" if entry.source else ""))
-        lines += [f"   dropped: {condition} (the data has no such feature)" for condition in entry.dropped]
+        rule = entry.rule
+        lines += [f"{number}. {rule.text}", *(f"     {row}" for row in entry.rows)]
+        lines.append(f"   {_short(rule.place)}" + (f"; {rule.source}" if rule.source else ""))
+        lines += [f"   dropped: {condition} (the data has no such feature)" for condition in rule.dropped]
         lines.append("")
     lines += [*_table(account), "", *account.summary]
     if account.warnings:
@@ -78,9 +74,7 @@ def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
         if added := each.d.size - each.written:
             rows.append(f"and {count(added, 'row')} for 0 <= x <= 1")
         covered, right = int(mask.sum()), int((y[mask] == each.z).sum())
-        place, title = _short(each.place), names.title(each.z)
-        shown = each.text, title, tuple(rows), covered, right, place, each.source, each.dropped
-        entries.append(Coverage(*shown))
+        entries.append(Coverage(each, names.title(each.z), rows, covered, right))
     positives = int((y > 0).sum())
     headline = (
         f"{named.data.name}: {count(y.size, 'row')}, {count(len(names.features), 'feature')}; "
@@ -90,11 +84,11 @@ def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
     warnings = [
         f"the rule at {_short(rule.source.place)} is left out: the data has none of its features "
         f"('{' '.join(rule.source.text.split())}')"
-        for rule, _ in file.dropped(named.names)
-        if rule.source.place not in kept
+        for rule in file.rules
+        if rule.source.place not in kept and any(list_missing(names, each) for each in rule.conditions)
     ]
     warnings += warn(advice, names, masks)
-    return Account(headline, y.size, tuple(entries), tuple(_summary(advice, masks, y)), tuple(warnings))
+    return Account(headline, y.size, entries, _summary(advice, masks, y), warnings)
 
 
 def _short(place: str) -> str:

@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any, get_args
 
 from olbench.algorithms.definition import Estimator, Parameter, Traits, batch_contestant
-from olbench.papers.adviceptron2010.batch import KnowledgeClassifier
-from olbench.papers.adviceptron2010.kbsvm import Loss
+from olbench.papers.adviceptron2010.kbsvm import KnowledgeClassifier, Loss
 from olbench.papers.adviceptron2010.kernels.cone import descend
 from olbench.papers.adviceptron2010.kernels.sets import solve, truncate
 from olbench.papers.adviceptron2010.learner import ESTIMATOR, advice

@@ -13,24 +13,18 @@ import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
 from olbench.algorithms.algorithm import make_algorithm
+from olbench.analysis.published import load_paper
 from olbench.learners.examples import Floats, as_examples
 from olbench.learners.start import start
-from olbench.papers.adviceptron2010.feasibility import is_empty
-from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.papers.audit.definition import Instance, Instances, stated_checks
 
 #: What is below this share of the terms that it is a difference of is rounding.
 ROUNDING = 1e-9
 check = stated_checks(__file__)
 #: Table 1: isolates of each lineage; and the number of isolates that section 5.2 states.
-ISOLATES = {
-    "East-Asian": 4924,
-    "East-African-Indian": 1469,
-    "Euro-American": 25161,
-    "Indo-Oceanic": 5309,
-    "M. africanum": 154,
-    "M. bovis": 693,
-}
+SHAPES = load_paper("adviceptron2010").shapes
+ISOLATES = {name: shape["positives"] for name, shape in SHAPES.items() if name.startswith("tb-")}
 STATED_ISOLATES = 37942
 
 
@@ -429,43 +423,36 @@ def left_corrected(run: AdviceRun) -> float:
     return float(total)
 
 
-def right_side(run: AdviceRun, w: Floats, u: list[Floats]) -> float:
-    """The sum over t is read as covering all three R, and L_zeta(u^2) in their definition as L_zeta(u)^2."""
-    total = float(w @ w) / run.nu + sum(float(part @ part) for part in u)
-    for t in range(run.y.size):
-        total += run.lam * l_xi(w, run.X[t], run.y[t]) ** 2
-        for each, star, now in zip(run.advice, u, run.u[t], strict=True):
-            etas = l_eta(each, w, now), l_eta(each, run.w[t + 1], star)
-            total += run.mu * (l_zeta(each, star) ** 2 + etas[0] + etas[1])
-    return float(total)
+def right_side(run: AdviceRun, w: Floats, u: list[Floats]) -> tuple[float, Floats]:
+    """Return T times the right side of (18) and its slope.
 
-
-def right_slope(run: AdviceRun, w: Floats, u: list[Floats]) -> Floats:
-    slope = 2.0 * w / run.nu
+    The sum over t is read as covering all three R, and L_zeta(u^2) in their definition as L_zeta(u)^2.
+    """
+    total, slope = float(w @ w) / run.nu + sum(float(part @ part) for part in u), 2.0 * w / run.nu
     parts = [2.0 * part for part in u]
     for t in range(run.y.size):
-        slope = slope - 2.0 * run.lam * l_xi(w, run.X[t], run.y[t]) * run.y[t] * run.X[t]
+        loss = l_xi(w, run.X[t], run.y[t])
+        total += run.lam * loss**2
+        slope = slope - 2.0 * run.lam * loss * run.y[t] * run.X[t]
         for i, (each, star, now) in enumerate(zip(run.advice, u, run.u[t], strict=True)):
+            etas = l_eta(each, w, now), l_eta(each, run.w[t + 1], star)
+            total += run.mu * (l_zeta(each, star) ** 2 + etas[0] + etas[1])
             slope = slope + 2.0 * run.mu * each.z * (each.D.T @ now + each.z * w)
             parts[i] = parts[i] + 2.0 * run.mu * gradient(each, run.w[t + 1], star)
-    return np.concatenate([slope, *parts])
+    return float(total), np.concatenate([slope, *parts])
 
 
-def tightest_right_side(run: AdviceRun) -> tuple[float, Floats, list[Floats]]:
+def tightest_right_side(run: AdviceRun) -> tuple[float, Floats]:
+    """Return the least right side and its w."""
     n, sizes = run.X.shape[1], [each.d.size for each in run.advice]
-    ends = np.cumsum(sizes)[:-1]
 
-    def value(x: Floats) -> float:
-        return right_side(run, x[:n], np.split(x[n:], ends))
-
-    def slope(x: Floats) -> Floats:
-        return right_slope(run, x[:n], np.split(x[n:], ends))
+    def side(x: Floats) -> tuple[float, Floats]:
+        return right_side(run, x[:n], np.split(x[n:], np.cumsum(sizes)[:-1]))
 
     start = np.zeros(n + sum(sizes))
     bounds = [(None, None)] * n + [(0.0, None)] * sum(sizes)
-    found = minimize(value, start, jac=slope, bounds=bounds, method="L-BFGS-B").x
-    best = min((start, found), key=value)
-    return value(best), best[:n], np.split(best[n:], ends)
+    found = minimize(side, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    return min(((side(x)[0], x[:n]) for x in (start, found)), key=lambda pair: pair[0])
 
 
 def alternating_run(id: str, m: int, lam: float, mu: float, strength: float, rounds: int = 60) -> AdviceRun:
@@ -490,7 +477,7 @@ def search_theorem_1(rng: np.random.Generator, starts: int) -> list[AdviceRun]:
 
         def margin(logs: Floats, m: int = m) -> float:
             run = alternating_run("adviceptron-printed", m, *read(logs), rounds=20)
-            left, right = left_printed(run), right_side(run, np.zeros(1), [np.zeros(1)] * m)
+            left, (right, _) = left_printed(run), right_side(run, np.zeros(1), [np.zeros(1)] * m)
             return relative(right - left, right)
 
         best = minimize(margin, rng.normal(size=3), method="Nelder-Mead", options={"maxfev": 60}).x
@@ -532,7 +519,7 @@ def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def judge(run: AdviceRun, left_side: Callable[[AdviceRun], float]) -> tuple[float, dict[str, Any]]:
-    left, (right, w, _), first = left_side(run), tightest_right_side(run), next(iter(run.advice))
+    left, (right, w), first = left_side(run), tightest_right_side(run), next(iter(run.advice))
     shown = {"X": run.X, "y": run.y, "lam": run.lam, "mu": run.mu, "m": len(run.advice), "D": first.D}
     shown |= {"d": first.d, "left": left, "right": right, "comparator": w}
     return relative(left - right, left, right), shown

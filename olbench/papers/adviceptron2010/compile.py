@@ -1,16 +1,15 @@
 """From rules to inequalities: names become columns, conditions rows of D x <= d."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from olbench.data.names import Names
 from olbench.errors import suggest
 from olbench.learners.examples import Floats
-from olbench.papers.adviceptron2010.feasibility import is_empty
-from olbench.papers.adviceptron2010.grammar import Condition, Feature, Inequality, Presence, Rule, parse_rule
-from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
+from olbench.papers.adviceptron2010.grammar import Condition, Feature, Inequality, Rule, parse_rule
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.papers.adviceptron2010.tokens import RuleText
 
 Row = tuple[Floats, float]
@@ -104,18 +103,25 @@ class _Compiler:
             "'missing: drop' to leave such conditions out",
         )
 
-    def rows(self, condition: Condition) -> Iterator[Row]:
-        if isinstance(condition.content, Presence):
-            return self._presence(condition.content)
-        return map(self._inequality, condition.content)
+    def rows(self, condition: Condition) -> list[Row]:
+        columns = [self._column(feature) for feature in condition.binary]
+        for k, (feature, column) in enumerate(zip(condition.binary, columns, strict=True)):
+            if column in columns[:k]:
+                raise self.rule.source.fail(feature.start, f"'{feature.name}' is listed twice")
+            if self.names.binary is not None and column not in self.names.binary:
+                raise self.rule.source.fail(
+                    feature.start,
+                    f"'{feature.name}' holds other values than 0 and 1, so it is neither present nor absent; "
+                    "compare it with a number",
+                )
+        return [self._row(each) for each in condition.inequalities]
 
     def _column(self, feature: Feature) -> int:
         column = self.names.column(feature.spellings)
-        if column is None:
-            raise KeyError(feature.name)
+        assert column is not None  # `_is_kept` refuses or drops what is missing
         return column
 
-    def _inequality(self, inequality: Inequality) -> Row:
+    def _row(self, inequality: Inequality) -> Row:
         row = np.zeros(len(self.names.features))
         for feature, value in inequality.difference.terms.items():
             row[self._column(feature)] += value
@@ -136,25 +142,3 @@ class _Compiler:
             )
         # The largest value below the bound that a sum of whole numbers can take.
         return row, math.ceil(bound) - 1.0
-
-    def _presence(self, presence: Presence) -> Iterator[Row]:
-        columns = [self._column(feature) for feature in presence.features]
-        for k, (feature, column) in enumerate(zip(presence.features, columns, strict=True)):
-            if column in columns[:k]:
-                raise self.rule.source.fail(feature.start, f"'{feature.name}' is listed twice")
-            if self.names.binary is not None and column not in self.names.binary:
-                raise self.rule.source.fail(
-                    feature.start,
-                    f"'{feature.name}' holds other values than 0 and 1, so it is neither present nor absent; "
-                    "compare it with a number",
-                )
-        identity = np.eye(len(self.names.features))
-        if not presence.is_counted:
-            for column in columns:
-                yield (-identity[column], -1.0) if presence.low else (identity[column], 0.0)
-            return
-        total = identity[columns].sum(axis=0)
-        if presence.high < len(columns):
-            yield total, float(presence.high)
-        if presence.low > 0:
-            yield -total, -float(presence.low)

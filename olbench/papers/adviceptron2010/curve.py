@@ -1,6 +1,5 @@
-"""Learning curves on a test set: accuracy and balanced accuracy before and after every example."""
+"""Learning curves on a test set: right predictions before and after every example."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,45 +11,24 @@ from olbench.learners.examples import Floats, as_examples, as_labels, as_order
 from olbench.learners.learners import FirstOrderLearner, Learner
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.learner import AdviceLearner
+from olbench.protocols.scores import Scores
 
 _ONE = np.ones(1)
 _Labelled = tuple[Any, Floats, Any]
 
 
-@dataclass(frozen=True)
-class TestCurve:
-    """How many test examples of each class are predicted rightly after t examples, t = 0, 1, ..., T."""
-
-    __test__ = False  # pytest would collect the name
-
-    right_negatives: Floats
-    right_positives: Floats
-    negatives: float
-    positives: float
-    weights: Floats
-
-    @property
-    def accuracy(self) -> Floats:
-        return (self.right_negatives + self.right_positives) / (self.negatives + self.positives)
-
-    @property
-    def balanced_accuracy(self) -> Floats:
-        """The mean of the shares in both classes; the share in one where the test set lacks the other."""
-        classes = (self.right_negatives, self.negatives), (self.right_positives, self.positives)
-        shares = [right / total for right, total in classes if total > 0]
-        return np.asarray(np.mean(shares, axis=0), dtype=np.float64)
-
-
 def follow(
     algorithm: Algorithm, X: Any, y: Any, X_test: Any, y_test: Any, order: Any = None, counts: Any = None
-) -> TestCurve:
+) -> tuple[Scores, Floats]:
     """Run an algorithm once over the examples and score a test set before the first and after every one.
 
-    `counts` says how often each test example occurs, where equal ones were put together.
+    Return the scores, one row per number of examples, and the weights after the last. `counts` says how often
+    each test example occurs, where equal ones were put together.
 
     >>> from olbench import make_algorithm
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 3), np.array([1, -1] * 3)
-    >>> follow(make_algorithm("pa"), X, y, X, y).accuracy.tolist()
+    >>> scores, weights = follow(make_algorithm("pa"), X, y, X, y)
+    >>> scores.accuracy.tolist()
     [0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     examples, tests = as_examples(X), as_examples(X_test)
@@ -67,8 +45,8 @@ def follow(
     hits = np.empty((rows_in_order.size + 1, 2))
     score = _score_compiled if type(learner) in (AdviceLearner, FirstOrderLearner) else _score_slices
     score(learner, stream, target, hits)
-    positives = float(occurrences[test_labels > 0].sum())
-    return TestCurve(hits[:, 0], hits[:, 1], float(occurrences.sum()) - positives, positives, learner.weights)
+    positives = occurrences[test_labels > 0].sum()
+    return Scores(hits, np.array([occurrences.sum() - positives, positives])), learner.weights
 
 
 def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Floats) -> None:

@@ -14,9 +14,8 @@ from olbench.errors import UserError, count
 from olbench.learners.classifiers import OnlineClassifier
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.compile import compile_texts
-from olbench.papers.adviceptron2010.feasibility import unsatisfiable
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
-from olbench.papers.adviceptron2010.sets import Advice
+from olbench.papers.adviceptron2010.sets import Advice, unsatisfiable
 
 PARAMETERS = {
     "rules": (

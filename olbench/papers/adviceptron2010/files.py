@@ -8,7 +8,7 @@ from typing import Any
 from olbench import structs
 from olbench.data.names import Names, expand_names
 from olbench.errors import UserError, expand_home, is_file, suggest
-from olbench.papers.adviceptron2010.compile import compile_rules, list_missing
+from olbench.papers.adviceptron2010.compile import compile_rules
 from olbench.papers.adviceptron2010.grammar import Rule, parse_rule
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.papers.adviceptron2010.tokens import RuleText
@@ -87,16 +87,6 @@ class RuleFile:
             features=tuple(content["features"]),
             classes=dict(content["classes"]),
         )
-
-    def dropped(self, known: Names) -> list[tuple[Rule, list[str]]]:
-        """Return the rules that `missing: drop` shortens, each with its conditions on missing features."""
-        names = self.names(known)
-        if self.missing != "drop":
-            return []
-        lacking = [
-            [each.text for each in rule.conditions if list_missing(names, each)] for rule in self.rules
-        ]
-        return [(rule, texts) for rule, texts in zip(self.rules, lacking, strict=True) if texts]
 
 
 def read_rules(name_or_path: str | Path) -> RuleFile:

@@ -68,26 +68,16 @@ class Inequality:
 
 
 @dataclass(frozen=True)
-class Presence:
-    """0/1 features of which `low` to `high` are one: bounds on their sum or, without a count, on each."""
-
-    features: tuple[Feature, ...]
-    low: int
-    high: int
-    is_counted: bool
-
-
-@dataclass(frozen=True)
 class Condition:
+    """Inequalities that hold together; `binary` are the features that it calls present or absent."""
+
     text: str
-    start: int
-    content: tuple[Inequality, ...] | Presence
+    inequalities: tuple[Inequality, ...]
+    binary: tuple[Feature, ...]
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        if isinstance(self.content, Presence):
-            return self.content.features
-        return tuple(dict.fromkeys(f for each in self.content for f in each.difference.terms))
+        return tuple(dict.fromkeys(f for each in self.inequalities for f in each.difference.terms))
 
 
 @dataclass(frozen=True)
@@ -108,7 +98,7 @@ def parse_rule(source: RuleText) -> Rule:
     """Read one rule, or refuse it with the place and a remedy.
 
     >>> rule = parse_rule(RuleText("18.5 <= bmi <= 25 => not diabetes", "rules.yaml:2", 5))
-    >>> rule.head.name, rule.head.negated, len(rule.conditions[0].content)
+    >>> rule.head.name, rule.head.negated, len(rule.conditions[0].inequalities)
     ('diabetes', True, 2)
     """
     return _Parser(source).rule()
@@ -182,13 +172,12 @@ class _Parser:
             )
         if self.next_is("if"):
             raise self.fail("a rule has no 'if'; write 'conditions => class'")
-        content = self.presence() or self.comparison()
-        text = self.source.text[start : self.token.start].strip()
-        return Condition(text, start, content)
+        inequalities, binary = self.presence() or (self.comparison(), ())
+        return Condition(self.source.text[start : self.token.start].strip(), inequalities, binary)
 
-    def presence(self) -> Presence | None:
+    def presence(self) -> tuple[tuple[Inequality, ...], tuple[Feature, ...]] | None:
         """Return a condition on 0/1 features; None, from where it began, where it is a comparison."""
-        begin = self.at
+        begin, start = self.at, self.token.start
         quantity = self.quantity()
         features = self.features() if quantity or self.token.kind == "name" else ()
         self.accept("is", "are")
@@ -205,14 +194,20 @@ class _Parser:
             if feature in seen:
                 raise self.fail(f"'{feature.name}' is listed twice", feature.start)
             seen.add(feature)
-        state = self.take().text
-        low, high = self._bounds(quantity, len(features))
-        if state == "absent":
-            low, high = len(features) - high, len(features) - low
-        return Presence(features, low, high, is_counted=quantity is not None)
+        is_present = self.take().text == "present"
+        if quantity is None:
+            sign, constant = (-1.0, 1.0) if is_present else (1.0, 0.0)
+            sums = [Linear({feature: sign}, constant, feature.start) for feature in features]
+        else:
+            n = len(features)
+            low, high = self._bounds(*quantity, n, start)
+            low, high = (low, high) if is_present else (n - high, n - low)
+            at_most = Linear(dict.fromkeys(features, 1.0), -float(high), start)
+            at_least = Linear(dict.fromkeys(features, -1.0), float(low), start)
+            sums = [at_most] * (high < n) + [at_least] * (low > 0)
+        return tuple(Inequality(each, False, each.start) for each in sums), features
 
-    def quantity(self) -> tuple[str, int, int] | None:
-        start = self.token.start
+    def quantity(self) -> tuple[str, int] | None:
         if self.accept("at"):
             if not self.next_is("least", "most"):
                 raise self.fail("'at' is followed by 'least' or 'most'")
@@ -235,7 +230,7 @@ class _Parser:
             raise self.fail(f"'{token.text}' is not a whole number of features", token.start)
         if not self.accept("of"):
             raise self.fail(f"'of' is missing, as in 'at {kind} {k} of spacers(1-4) present'")
-        return kind, k, start
+        return kind, k
 
     def _whole(self, token: Token) -> int:
         """Return a number of or for features; a range of more than these would only fill the memory."""
@@ -244,10 +239,7 @@ class _Parser:
             raise self.fail(f"{number} is more than {LARGEST_NUMBER:,}, the most features", token.start)
         return int(token.text)
 
-    def _bounds(self, quantity: tuple[str, int, int] | None, n: int) -> tuple[int, int]:
-        if quantity is None:
-            return n, n
-        kind, k, start = quantity
+    def _bounds(self, kind: str, k: int, n: int, start: int) -> tuple[int, int]:
         features = count(n, "feature")
         if k > n:
             raise self.fail(f"{k} of {features} is impossible; name more features or ask for fewer", start)

@@ -8,7 +8,6 @@ Mangasarian and Shavlik, NIPS 2003), the hinge form P(w) = |w|^2 / 2 and absolut
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -72,6 +71,28 @@ def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
     return problem.solution(*_solve_quadratic(problem, 1.0, mu))
 
 
+class KnowledgeClassifier:
+    """A hyperplane from eq. (4) of adviceptron2010; without examples, from the advice alone."""
+
+    def __init__(
+        self, advice: Advice | None, lam: float, mu: float, loss: Loss = "quadratic", alone: bool = False
+    ):
+        self.advice, self.lam, self.mu, self.loss, self.alone = advice, lam, mu, loss, alone
+
+    def fit(self, X: Any, y: Any) -> "KnowledgeClassifier":
+        advice = self.advice or Advice((), X.shape[1])
+        if self.alone:
+            self.solution_ = solve_advice(advice, self.mu)
+        else:
+            self.solution_ = solve_kbsvm(X, y, advice, self.lam, self.mu, self.loss)
+        self.coef_: Floats = self.solution_.w
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return the side of the hyperplane; on it, +1."""
+        return np.where(self.solution_.decide(X) >= 0.0, 1.0, -1.0)
+
+
 #: E, A and b of E x = 0, A x <= b.
 _Constraints = tuple[Any, Any, Floats]
 
@@ -80,35 +101,24 @@ class _Problem:
     """Eq. (4) over (w, b, u, xi, eta, zeta); `ridge` times mu is the least price of |u|^2 / 2."""
 
     def __init__(self, X: Floats, y: Floats, advice: Advice, bias: bool = True, ridge: float = 0.0):
-        self.n, self.t, self.m, self.ridge = advice.n, y.size, len(advice), ridge
+        self.n, self.ridge = advice.n, ridge
+        n, t, m = advice.n, y.size, len(advice)
         sizes = [each.d.size for each in advice]
-        ends = np.cumsum((0, self.n, 1, sum(sizes), self.t, self.n * self.m, self.m))
-        self.w, self.b, self.u, self.xi, self.eta, self.zeta = (
-            slice(int(begin), int(end)) for begin, end in pairwise(ends)
-        )
-        self.size = int(ends[-1])
-        self.columns = [self.u.start + sum(sizes[:i]) for i in range(self.m)]
+        ends = np.cumsum((0, n, 1, sum(sizes), t, n * m, m)).tolist()
+        self.w, self.b, self.u, self.xi, self.eta, self.zeta = map(slice, ends[:-1], ends[1:])
+        self.size, self.columns = ends[-1], np.cumsum([n + 1, *sizes])[:-1]
         biased = float(bias and advice.constant is None)
+        z = np.array([each.z for each in advice], dtype=np.float64)[:, None]
+        D, d = [each.D.T for each in advice], [each.d[None] for each in advice]
         # D_i'u_i + z_i w + eta_i = 0, one block of n rows per set.
-        entries = _Entries()
-        for i, (each, column) in enumerate(zip(advice, self.columns, strict=True)):
-            entries.add_diagonal(self.n, i * self.n, self.w.start, float(each.z))
-            entries.add_block(each.D.T, i * self.n, column)
-        entries.add_diagonal(self.n * self.m, 0, self.eta.start, 1.0)
-        self.equal = entries.matrix(self.n * self.m, self.size)
-        self.below = self._inequalities(X, y, advice, biased)
-
-    def _inequalities(self, X: Floats, y: Floats, advice: Advice, biased: float) -> Any:
-        """Return rows that times the variables are at most minus one, as in (4) with the sign reversed."""
-        entries = _Entries()
-        entries.add_block(-y[:, None] * X, 0, self.w.start)
-        entries.add_block(biased * y[:, None], 0, self.b.start)
-        entries.add_diagonal(self.t, 0, self.xi.start, -1.0)
-        for i, (each, column) in enumerate(zip(advice, self.columns, strict=True)):
-            entries.add_block(np.array([[biased * each.z]]), self.t + i, self.b.start)
-            entries.add_block(each.d[None], self.t + i, column)
-        entries.add_diagonal(self.m, self.t, self.zeta.start, -1.0)
-        return entries.matrix(self.t + self.m, self.size)
+        rows = n * m
+        self.equal = _join(
+            sp.kron(z, sp.eye(n), "csr"), (rows, 1), _stack(D), (rows, t), sp.eye(rows), (rows, m)
+        )
+        # Rows that times the variables are at most minus one, as in (4) with the sign reversed.
+        examples = _join(-y[:, None] * X, biased * y[:, None], (t, sum(sizes)), -sp.eye(t), (t, rows + m))
+        rules = _join((m, n), biased * z, _stack(d), (m, t + rows), -sp.eye(m))
+        self.below = sp.vstack([examples, rules]).tocsr()
 
     def bound_sizes(self, *parts: slice) -> _Constraints:
         """Each of the further variables, one per entry of the parts, bounds the entry's absolute value."""
@@ -128,23 +138,13 @@ class _Problem:
         return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
 
 
-class _Entries:
-    """Entries of a sparse matrix, gathered first: joining many small sparse matrices takes far longer."""
+def _join(*parts: Any) -> Any:
+    """Return matrices beside each other; a shape stands for zeros."""
+    return sp.hstack([sp.csr_matrix(part) for part in parts])
 
-    def __init__(self) -> None:
-        self.parts: list[tuple[Any, Any, Any]] = []
 
-    def add_block(self, block: Floats, row: int, column: int) -> None:
-        rows, columns = np.nonzero(block)
-        self.parts.append((rows + row, columns + column, block[rows, columns]))
-
-    def add_diagonal(self, count: int, row: int, column: int, value: float) -> None:
-        places = np.arange(count)
-        self.parts.append((places + row, places + column, np.full(count, value)))
-
-    def matrix(self, height: int, width: int) -> Any:
-        rows, columns, values = (np.concatenate(each) for each in zip(*self.parts, strict=True))
-        return sp.csr_matrix((values, (rows, columns)), shape=(height, width))
+def _stack(blocks: list[Floats]) -> Any:
+    return sp.block_diag([sp.csr_matrix(block) for block in blocks]) if blocks else (0, 0)
 
 
 def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:

@@ -83,7 +83,7 @@ def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
     from olbench.papers.adviceptron2010.kernels.step import prepare
 
     sizes = [each.d.size for each in advice]
-    D = sp.csr_matrix(np.vstack([each.D for each in advice])) if advice.sets else sp.csr_matrix((0, advice.n))
+    D = sp.csr_matrix(np.vstack([np.empty((0, advice.n)), *(each.D for each in advice)]))
     inverses = [np.empty((size, size)) for size in sizes]
     directions = [np.empty(size) for size in sizes]
     factors = [
@@ -95,16 +95,12 @@ def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
         np.ascontiguousarray(D.data, dtype=np.float64),
         np.ascontiguousarray(D.indices, dtype=np.int32).view(np.uint32),
         np.ascontiguousarray(D.indptr, dtype=np.int64),
-        _join([each.d for each in advice]),
+        np.concatenate([[], *(each.d for each in advice)]),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.array([each.z for each in advice], dtype=np.float64),
-        _join([inverse.ravel() for inverse in inverses]),
+        np.concatenate([[], *(inverse.ravel() for inverse in inverses)]),
         np.cumsum([0, *(size * size for size in sizes)])[:-1].astype(np.int64),
-        _join(directions),
+        np.concatenate([[], *directions]),
         np.array(factors, dtype=np.float64),
         norms,
     )
-
-
-def _join(parts: list[Floats]) -> Floats:
-    return np.concatenate(parts) if parts else np.empty(0)

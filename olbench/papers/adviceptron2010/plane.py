@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from olbench.analysis.results import Entry, Floats, Results
-from olbench.data.named import NamedDataset
+from olbench.data.names import NamedDataset
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.files import RuleFile
 from olbench.report.figures.run import find_looks

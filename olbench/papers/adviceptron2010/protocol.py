@@ -14,6 +14,7 @@ from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Definition
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.dataset import duplicate_groups
+from olbench.data.scale import as_dense
 from olbench.data.source import Source
 from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner
@@ -22,14 +23,8 @@ from olbench.learners.learners import Learner
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.curve import follow
-from olbench.papers.adviceptron2010.rules import (
-    Plain,
-    compile_for,
-    describe,
-    find_rules,
-    plain_names,
-    read_advice,
-)
+from olbench.papers.adviceptron2010.files import read_rules, shipped_rules
+from olbench.papers.adviceptron2010.rules import Plain, compile_for, describe, read_advice
 from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.protocols import tuning
@@ -38,17 +33,7 @@ from olbench.protocols.keys import ByDataset, by_dataset, refuse_unknown, value_
 from olbench.protocols.scores import Scores, accuracy_series
 from olbench.protocols.specs import SEARCH, Experiment, Tuning
 from olbench.protocols.tuning import Choice
-from olbench.records.quantities import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    EARLY_ACCURACY,
-    EARLY_BALANCED_ACCURACY,
-    EARLY_RIGHT,
-    RIGHT,
-    ROUNDS,
-    SECONDS,
-    TUNED,
-)
+from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Trial
 from olbench.structs import flag
 
@@ -107,7 +92,13 @@ class AdviceExperiment(Experiment):
         return self
 
     def rules_for(self, source: Source) -> Plain | None:
-        return find_rules(self.advice, source, self.domain, self.missing)
+        plain = value_for(self.advice, source.name, None)
+        if plain is None and source.spec.name in shipped_rules():
+            plain = read_rules(source.spec.name).plain()
+        if plain is None:
+            return None
+        domain = value_for(self.domain, source.name, plain["domain"])
+        return {**plain, "domain": domain, "missing": value_for(self.missing, source.name, plain["missing"])}
 
     def training_rows(self, dataset: str) -> int:
         return int(value_for(self.train, dataset, AdviceExperiment.train))
@@ -144,8 +135,8 @@ class AdviceProtocol(Protocol):
     id = "advice"
     experiment: AdviceExperiment = AdviceExperiment((), ())
     numbered = "split"
-    quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)
-    recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
+    quantities = (q.ACCURACY, q.BALANCED_ACCURACY, q.EARLY_ACCURACY, q.EARLY_BALANCED_ACCURACY, q.SECONDS)
+    recorded = (q.ROUNDS, q.RIGHT, q.EARLY_RIGHT, q.TUNED)
     series = accuracy_series("examples learnt")
 
     def refuse(self, definition: Definition) -> None:
@@ -160,21 +151,21 @@ class AdviceProtocol(Protocol):
         for setting in config.own.values():
             refuse_unknown(setting, [spec.name for spec in config.datasets])
         for source in sources:
-            source.facts = plain_names(source)
-            self._check_source(source)
+            names, zeros = describe(source)
+            classes = dict(names.classes)
+            source.facts = {"features": names.features, "classes": classes, "missing_zeros": zeros}
+            rules = config.rules_for(source)
+            if rules is not None:
+                compile_for(source, rules)
+            if source.n <= config.training_rows(source.name):
+                raise UserError(
+                    f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; "
+                    "lower 'train'"
+                )
         return [
             AdviceCell(self, source, spec, place, rules=self._find_rules(source, spec))
             for source, spec, place in config.entries(sources)
         ]
-
-    def _check_source(self, source: Source) -> None:
-        rules = self.experiment.rules_for(source)
-        if rules is not None:
-            compile_for(source, rules)
-        if source.n <= self.experiment.training_rows(source.name):
-            raise UserError(
-                f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; lower 'train'"
-            )
 
     def _find_rules(self, source: Source, spec: AlgorithmSpec) -> Plain | None:
         if "advice" not in get_definition(spec.id).takes:
@@ -209,11 +200,7 @@ class _Fold:
 def _group_equal(source: Source) -> Ints:
     """Each group of equal rows is scored once: 13,000 spoligotypes are some 2,000 different ones."""
     data = source.open()
-    return duplicate_groups(np.column_stack([_dense(data.examples.matrix()), data.labels]))
-
-
-def _dense(X: Any) -> Floats:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    return duplicate_groups(np.column_stack([as_dense(data.examples.matrix()), data.labels]))
 
 
 @cache
@@ -244,7 +231,7 @@ class _Work:
         standardise = self.trial.setting["scaling"] == "standardise"
         X = self.source.open().examples.matrix()
         zeros = describe(self.source)[1]
-        rows = _dense(X[train])
+        rows = as_dense(X[train])
         scaling = fit_scaling(rows, zeros, standardise)
         advice = None
         if "rules" in self.trial.setting:
@@ -252,7 +239,7 @@ class _Work:
             scaled = scaling.apply_to_advice(natural).with_constant() if standardise else None
             advice = scaled or _unscaled_advice(natural)
         learnt, tested = (
-            np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, _dense(X[test]))
+            np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, as_dense(X[test]))
         )
         return _Fold(learnt, self.labels[train], tested, self.labels[test], counts, advice, scaling)
 
@@ -265,9 +252,7 @@ class _Work:
             raise StoppedError
         algorithm = self._algorithm(params, fold)
         if self.trial.definition.online:
-            curve = follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
-            right = np.column_stack([curve.right_negatives, curve.right_positives])
-            return Scores(right, np.array([curve.negatives, curve.positives])), curve.weights
+            return follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
         learner = BatchLearner(algorithm).fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
         hits = learner.predict(as_examples(fold.X_test).rows()) == fold.y_test
         weights = np.asarray(getattr(learner.model, "coef_", np.zeros(fold.X.shape[1])), dtype=np.float64)

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from olbench.data.catalog import catalog
-from olbench.data.named import load_named
-from olbench.data.names import Names, default_features
+from olbench.data.names import Names, default_features, load_named
 from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file
-from olbench.papers.adviceptron2010.files import RuleFile, parse_rules, read_rules, shipped_rules
+from olbench.papers.adviceptron2010.files import RuleFile, parse_rules, read_rules
 from olbench.papers.adviceptron2010.sets import Advice
-from olbench.protocols.keys import by_dataset, value_for
+from olbench.protocols.keys import by_dataset
 from olbench.structs import Node, anything
 
 Plain = Mapping[str, Any]
@@ -41,16 +40,6 @@ def _read_rules(node: Node, name: str) -> Plain:
         raise node.fail(str(error)) from None
 
 
-def find_rules(advice: Any, source: Source, domain: Any, missing: Any) -> Plain | None:
-    plain = value_for(advice, source.name, None)
-    if plain is None and source.spec.name in shipped_rules():
-        plain = read_rules(source.spec.name).plain()
-    if plain is None:
-        return None
-    added = value_for(domain, source.name, plain["domain"])
-    return {**plain, "domain": added, "missing": value_for(missing, source.name, plain["missing"])}
-
-
 @cache
 def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
     spec = source.spec
@@ -64,11 +53,6 @@ def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
         return named.names, named.missing_zeros
     names = Names(default_features(source.d), {"1": 1, "-1": -1})
     return names.with_values(source.open().examples.matrix()), ()
-
-
-def plain_names(source: Source) -> dict[str, Any]:
-    names, zeros = describe(source)
-    return {"features": names.features, "classes": dict(names.classes), "missing_zeros": zeros}
 
 
 def compile_for(source: Source, plain: Plain) -> Advice:

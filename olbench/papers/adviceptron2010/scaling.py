@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.scale import as_dense
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.sets import Advice
@@ -20,7 +21,7 @@ class Scaling:
     fill: Floats
 
     def apply(self, X: Any) -> Floats:
-        rows = _dense(X)
+        rows = as_dense(X)
         return (_fill(rows, self.fill) - self.mean) / self.scale
 
     def apply_to_advice(self, advice: Advice) -> Advice:
@@ -30,7 +31,7 @@ class Scaling:
 
 def fit_scaling(X: Any, missing_zeros: Sequence[int] = (), standardise: bool = True) -> Scaling:
     """A feature that is constant in these rows is only centred; without `standardise` nothing is moved."""
-    rows = _dense(X)
+    rows = as_dense(X)
     if not rows.shape[0]:
         raise UserError("there are no rows to fit a scaling on")
     d = rows.shape[1]
@@ -47,7 +48,3 @@ def fit_scaling(X: Any, missing_zeros: Sequence[int] = (), standardise: bool = T
 
 def _fill(rows: Floats, fill: Floats) -> Floats:
     return np.where((rows == 0.0) & ~np.isnan(fill), fill, rows)
-
-
-def _dense(X: Any) -> Floats:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

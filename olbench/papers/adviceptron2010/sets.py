@@ -113,22 +113,50 @@ class Advice:
         """Return the advice for examples with one more feature that is always one; every set then says so."""
         if self.constant is not None:
             return self
-        rows = np.zeros((2, self.n + 1))
-        rows[:, -1] = 1.0, -1.0
-        sets = tuple(
-            replace(
-                each, D=np.vstack([np.pad(each.D, ((0, 0), (0, 1))), rows]), d=np.append(each.d, [1.0, -1.0])
-            )
-            for each in self.sets
-        )
-        return Advice(sets, self.n + 1, constant=self.n)
+        wider = tuple(replace(each, D=np.pad(each.D, ((0, 0), (0, 1)))) for each in self.sets)
+        return Advice(wider, self.n + 1, constant=self.n)._bound([self.n], 1.0, 1.0)
 
     def with_domain(self, binary: frozenset[int] | None) -> "Advice":
         """Return the advice with 0 <= x_j <= 1 in every set, for the columns j that hold only 0 and 1."""
-        columns = sorted(binary or ())
+        return self._bound(sorted(binary or ()), 0.0, 1.0)
+
+    def _bound(self, columns: list[int], low: float, high: float) -> "Advice":
         upper = np.eye(self.n)[columns]
-        rows, bounds = np.vstack([upper, -upper]), np.repeat([1.0, 0.0], len(columns))
+        rows, bounds = np.vstack([upper, -upper]), np.repeat([high, 0.0 - low], len(columns))
         sets = tuple(
             replace(each, D=np.vstack([each.D, rows]), d=np.append(each.d, bounds)) for each in self.sets
         )
         return replace(self, sets=sets)
+
+
+def is_empty(D: Floats, d: Floats) -> bool:
+    """Return whether no x satisfies D x <= d.
+
+    >>> is_empty(np.array([[1.0], [-1.0]]), np.array([10.0, -18.5]))
+    True
+    """
+    from scipy.optimize import linprog
+
+    # Rows of one size keep the solver's absolute tolerance meaningful for bounds in any unit.
+    sizes = np.maximum(np.abs(D).max(axis=1, initial=0.0), 1e-300)
+    outcome = linprog(
+        np.zeros(D.shape[1]), A_ub=D / sizes[:, None], b_ub=d / sizes, bounds=(None, None), method="highs"
+    )
+    if outcome.status not in (0, 2):
+        raise UserError(f"the linear program on a rule could not be solved: {outcome.message}")
+    return bool(outcome.status == 2)
+
+
+def conflicts(advice: Advice) -> list[tuple[int, int]]:
+    return [
+        (i, j)
+        for i, left in enumerate(advice)
+        for j, right in enumerate(advice)
+        if i < j and left.z != right.z
+        if not is_empty(np.vstack([left.D, right.D]), np.append(left.d, right.d))
+    ]
+
+
+def unsatisfiable(advice: Advice) -> list[int]:
+    """Sets that contain the origin: there d >= 0, so -d'u <= 0 < 1 for every u >= 0."""
+    return [i for i, each in enumerate(advice) if (each.d >= 0.0).all()]

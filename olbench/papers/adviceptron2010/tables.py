@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from olbench.data.named import NamedDataset, load_named
+from olbench.data.names import NamedDataset, load_named
 from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.account import Account, describe_rules
@@ -17,9 +17,10 @@ from olbench.report.tables import Figures, figures, table
 
 def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
     config = report.protocol.experiment
-    for spec in config.datasets if isinstance(config, AdviceExperiment) else ():
+    if not isinstance(config, AdviceExperiment):
+        return
+    for spec in config.datasets:
         try:
-            assert isinstance(config, AdviceExperiment)
             plain = config.rules_for(find_source(spec))
             if plain is None or spec.name not in report.results.datasets:
                 continue
@@ -71,7 +72,7 @@ def _count(report: Report, name: str, file: RuleFile, named: NamedDataset) -> li
 def _describe(name: str, account: Account) -> Iterator[tuple[str | int | float | None, ...]]:
     for each in account.entries:
         precision = each.right / each.covered if each.covered else None
-        yield name, each.text, each.covered, precision, "; ".join(each.dropped), each.source
+        yield name, each.rule.text, each.covered, precision, "; ".join(each.rule.dropped), each.rule.source
 
 
 @figures("Rules", 180)

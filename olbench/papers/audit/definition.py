@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from pathlib import Path
-from typing import Any, Literal, SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 import yaml
@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_limits
 from olbench.errors import UserError
 
 Plain = float | int | str | list[float] | list[list[float]]
-Verdict = Literal["holds", "wrong", "not needed"]
 Within = tuple[float, str]
 
 SEED, TRIALS = 2012, 40
@@ -69,12 +68,9 @@ class Evidence:
     def holds(self) -> bool:
         return self.tried > 0 and self.violations == 0
 
-
-@dataclass(frozen=True)
-class Verification:
-    printed: Evidence
-    corrected: Evidence | None = None
-    note: str = ""
+    @property
+    def verdict(self) -> str:
+        return "holds" if self.holds else "wrong"
 
 
 @dataclass(frozen=True)
@@ -101,34 +97,26 @@ class Check:
                 else:
                     printed.add(found.printed, found.shown)
                     corrected.add(found.corrected, found.shown)
-        outcome = Verification(printed, corrected if self.correction or corrected.tried else None, note)
-        return Result(self, outcome, seed, trials)
+        is_corrected = self.correction or corrected.tried
+        return Result(self, printed, corrected if is_corrected else None, note, seed, trials)
 
 
 @dataclass(frozen=True)
 class Result:
     check: Check
-    outcome: Verification
+    printed: Evidence
+    corrected: Evidence | None
+    note: str
     seed: int
     trials: int
-
-    @property
-    def printed(self) -> Verdict:
-        return "holds" if self.outcome.printed.holds else "wrong"
-
-    @property
-    def corrected(self) -> Verdict:
-        if self.outcome.corrected is None:
-            return "not needed"
-        return "holds" if self.outcome.corrected.holds else "wrong"
 
     @property
     def as_expected(self) -> bool:
         """Whether what is true holds, and a printed form known to be wrong has its counter-example."""
         if not self.check.correction:
-            return self.printed == "holds" and self.corrected == "not needed"
-        shown = self.printed == "wrong" and bool(self.outcome.printed.example)
-        return shown and self.corrected == "holds"
+            return self.printed.holds and self.corrected is None
+        shown = not self.printed.holds and bool(self.printed.example)
+        return shown and self.corrected is not None and self.corrected.holds
 
     @property
     def command(self) -> str:

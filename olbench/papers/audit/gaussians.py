@@ -82,65 +82,51 @@ class Problem(Example):
     def solve(self) -> tuple[Floats, Floats]:
         """Quadratic programming over a step and a triangular factor, where the old Gaussian is standard."""
         root = np.linalg.cholesky(self.covariance)
-        d, x = len(self.x), root.T @ self.x
+        d, x, has_slack = len(self.x), root.T @ self.x, self.price != "none"
         where = np.diag_indices(d) if self.diagonal else np.tril_indices(d)
-        slack = [] if self.price == "none" else [max(0.0, self.shortfall(self.mean, self.covariance))]
-        start = np.concatenate([np.zeros(d), np.eye(d)[where], slack])
-        functions = _Functions(self, x, where)
+
+        def unpack(variables: Floats) -> tuple[Floats, Floats, float]:
+            factor = np.zeros((d, d))
+            factor[where] = variables[d : d + len(where[0])]
+            return variables[:d], factor, float(variables[-1]) if has_slack else 0.0
+
+        def objective(variables: Floats) -> tuple[float, Floats]:
+            step, factor, slack = unpack(variables)
+            diagonal = np.maximum(np.diag(factor), 1e-12)
+            value = 0.5 * float(step @ step + (factor * factor).sum() - d) - float(np.log(diagonal).sum())
+            slope = factor - np.diag(1.0 / diagonal)
+            cost, rise = self.cost(slack)
+            return value + cost, np.concatenate([step, slope[where], [rise] * has_slack])
+
+        def margin(variables: Floats) -> float:
+            step, factor, slack = unpack(variables)
+            deviation = float(np.linalg.norm(factor.T @ x))
+            wanted = deviation**2 if self.constraint == "variance" else deviation
+            return self.m + self.y * float(step @ x) + slack - self.phi * wanted
+
+        def margin_slope(variables: Floats) -> Floats:
+            image = unpack(variables)[1].T @ x
+            size = max(float(np.linalg.norm(image)), 1e-150)
+            scale = 2.0 if self.constraint == "variance" else 1.0 / size
+            slope = -self.phi * scale * np.outer(x, image)
+            return np.concatenate([self.y * x, slope[where], [1.0] * has_slack])
+
+        slack = [max(0.0, self.shortfall(self.mean, self.covariance))] * has_slack
         answer = minimize(
-            functions.objective,
-            start,
+            objective,
+            np.concatenate([np.zeros(d), np.eye(d)[where], slack]),
             jac=True,
             method="SLSQP",
-            bounds=functions.bounds,
-            constraints={"type": "ineq", "fun": functions.margin, "jac": functions.margin_slope},
+            bounds=[
+                *[(None, None)] * d,
+                *((1e-9 if row == column else None, None) for row, column in zip(*where, strict=True)),
+                *[(0.0, None)] * has_slack,
+            ],
+            constraints={"type": "ineq", "fun": margin, "jac": margin_slope},
             options={"ftol": 1e-15, "maxiter": 500},
         )
-        step, factor, _ = functions.unpack(answer.x)
+        step, factor, _ = unpack(answer.x)
         return self.mean + root @ step, root @ factor @ factor.T @ root.T
-
-
-class _Functions:
-    def __init__(self, problem: Problem, x: Floats, where: tuple[Any, ...]):
-        self.problem, self.x, self.where, self.d = problem, x, where, len(x)
-
-    @property
-    def bounds(self) -> list[tuple[float | None, float | None]]:
-        limits: list[tuple[float | None, float | None]] = [(None, None)] * self.d
-        limits += [(1e-9 if row == column else None, None) for row, column in zip(*self.where, strict=True)]
-        return limits if self.problem.price == "none" else [*limits, (0.0, None)]
-
-    def unpack(self, variables: Floats) -> tuple[Floats, Floats, float]:
-        factor = np.zeros((self.d, self.d))
-        count = len(self.where[0])
-        factor[self.where] = variables[self.d : self.d + count]
-        slack = 0.0 if self.problem.price == "none" else float(variables[-1])
-        return variables[: self.d], factor, slack
-
-    def objective(self, variables: Floats) -> tuple[float, Floats]:
-        step, factor, slack = self.unpack(variables)
-        diagonal = np.maximum(np.diag(factor), 1e-12)
-        value = 0.5 * float(step @ step + (factor * factor).sum() - self.d) - float(np.log(diagonal).sum())
-        slope = factor - np.diag(1.0 / diagonal)
-        cost, rise = self.problem.cost(slack)
-        last = [] if self.problem.price == "none" else [rise]
-        return value + cost, np.concatenate([step, slope[self.where], last])
-
-    def margin(self, variables: Floats) -> float:
-        """Return the slack of the constraint; it must not be negative."""
-        step, factor, slack = self.unpack(variables)
-        deviation = float(np.linalg.norm(factor.T @ self.x))
-        wanted = deviation**2 if self.problem.constraint == "variance" else deviation
-        return self.problem.m + self.problem.y * float(step @ self.x) + slack - self.problem.phi * wanted
-
-    def margin_slope(self, variables: Floats) -> Floats:
-        _, factor, _ = self.unpack(variables)
-        image = factor.T @ self.x
-        size = max(float(np.linalg.norm(image)), 1e-150)
-        scale = 2.0 if self.problem.constraint == "variance" else 1.0 / size
-        slope = -self.problem.phi * scale * np.outer(self.x, image)
-        slack = [] if self.problem.price == "none" else [1.0]
-        return np.concatenate([self.problem.y * self.x, slope[self.where], slack])
 
 
 def random_gaussian(rng: np.random.Generator, d: int, diagonal: bool = False) -> tuple[Floats, Floats]:
@@ -159,9 +145,11 @@ def draw_problem(
     return Problem(mean, covariance, x, y, rng.uniform(0.1, 3.0), constraint, diagonal=diagonal)
 
 
-def violated_problems(draw: Callable[[], Problem], count: int) -> Iterator[Problem]:
+def violated_problems(
+    rng: np.random.Generator, count: int, draw: Callable[..., Problem] = draw_problem, **settings: Any
+) -> Iterator[Problem]:
     while count:
-        problem = draw()
+        problem = draw(rng, **settings)
         if problem.shortfall(problem.mean, problem.covariance) > 0.05 * math.sqrt(problem.v):
             count -= 1
             yield problem

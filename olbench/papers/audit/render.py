@@ -30,15 +30,14 @@ def number(value: Plain) -> str:
 
 
 def evidence(result: Result) -> list[str]:
-    outcome = result.outcome
-    parts = [f"As printed, {_count(outcome.printed)}."]
-    if outcome.printed.example:
-        parts.append(f"Counter-example: {_example(outcome.printed)}.")
-    if outcome.corrected is not None:
-        parts.append(f"Corrected, {_count(outcome.corrected)}.")
-        if outcome.corrected.example:
-            parts.append(f"It fails at {_example(outcome.corrected)}.")
-    return parts + ([f"{outcome.note}."] if outcome.note else [])
+    parts = [f"As printed, {_count(result.printed)}."]
+    if result.printed.example:
+        parts.append(f"Counter-example: {_example(result.printed)}.")
+    if result.corrected is not None:
+        parts.append(f"Corrected, {_count(result.corrected)}.")
+        if result.corrected.example:
+            parts.append(f"It fails at {_example(result.corrected)}.")
+    return parts + ([f"{result.note}."] if result.note else [])
 
 
 def _example(finding: Evidence) -> str:
@@ -60,8 +59,8 @@ def _count(finding: Evidence) -> str:
 
 
 def summary(results: Sequence[Result]) -> str:
-    wrong = sum(result.printed == "wrong" for result in results)
-    repaired = sum(result.corrected == "holds" for result in results)
+    wrong = sum(not result.printed.holds for result in results)
+    repaired = sum(result.corrected is not None and result.corrected.holds for result in results)
     text = (
         f"Statements checked: {len(results)}. Right as printed: {len(results) - wrong}. "
         f"Wrong as printed: {wrong}. Corrections that hold: {repaired}."
@@ -81,7 +80,8 @@ def parts(results: Sequence[Result]) -> list[Part]:
             story = [check.where, f"{check.statement}."]
             story += [f"Correction: {check.correction}."] if check.correction else []
             story += [" ".join(evidence(result)), result.command, ""]
-            rows.append(("\n".join(story), f"{result.printed}{doubt}", result.corrected))
+            corrected = result.corrected.verdict if result.corrected else "not needed"
+            rows.append(("\n".join(story), f"{result.printed.verdict}{doubt}", corrected))
         found.append(Table(f"{paper}: {title(paper)}", shown, rows))
     return [*found, summary(results)]
 
@@ -103,9 +103,9 @@ def content(results: Sequence[Result]) -> dict[str, object]:
             "where": result.check.where,
             "statement": result.check.statement,
             "correction": result.check.correction or None,
-            "printed": _finding(result.printed, result.outcome.printed),
-            "corrected": _finding(result.corrected, result.outcome.corrected),
-            "note": result.outcome.note or None,
+            "printed": _finding(result.printed),
+            "corrected": result.corrected and _finding(result.corrected),
+            "note": result.note or None,
             "as_expected": result.as_expected,
             "seed": result.seed,
             "trials": result.trials,
@@ -116,11 +116,9 @@ def content(results: Sequence[Result]) -> dict[str, object]:
     return {"checks": rows}
 
 
-def _finding(verdict: str, finding: Evidence | None) -> dict[str, object] | None:
-    if finding is None:
-        return None
+def _finding(finding: Evidence) -> dict[str, object]:
     return {
-        "verdict": verdict,
+        "verdict": finding.verdict,
         "tried": finding.tried,
         "violations": finding.violations,
         "worst": _finite(finding.worst),

@@ -99,15 +99,14 @@ def separable(rng: np.random.Generator, n: int, d: int) -> tuple[Floats, Floats]
 
 
 def is_separable(z: Floats) -> bool:
-    return _is_feasible(_unit(z), np.ones(len(z)))
-
-
-def _unit(z: Floats) -> Floats:
-    return np.asarray(z / np.linalg.norm(z, axis=1, keepdims=True))
+    return _is_feasible(z, np.linalg.norm(z, axis=1))
 
 
 def _is_feasible(A: Floats, b: Floats) -> bool:
-    answer = linprog(np.zeros(A.shape[1]), A_ub=-A, b_ub=-b, bounds=(None, None), method="highs")
+    """Return whether some x has A x >= b; rows of unit length keep the solver's tolerance meaningful."""
+    sizes = np.linalg.norm(A, axis=1)
+    rows, limits = A / sizes[:, None], b / sizes
+    answer = linprog(np.zeros(A.shape[1]), A_ub=-rows, b_ub=-limits, bounds=(None, None), method="highs")
     return bool(answer.status == 0)
 
 
@@ -164,8 +163,7 @@ def tightest_comparator(run: Replay) -> Comparator:
     A run so ill-conditioned that rounding hides them raises an ArithmeticError.
     """
     margins = np.array([update.margin for update in run.updates])
-    sizes = np.linalg.norm(run.rows, axis=1)
-    if not _is_feasible(_unit(run.rows), margins / sizes):
+    if not _is_feasible(run.rows, margins):
         raise NotSeparableError(
             "no mu* has y mu*.x >= y mu_{i+1}.x on every update: the updated examples are not linearly "
             "separable, and the theorem says nothing about such a run"

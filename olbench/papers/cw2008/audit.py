@@ -75,16 +75,14 @@ def trigger(rng: np.random.Generator, trials: int) -> Instances:
 @check
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
-    return gaussians.compare_optimum(
-        gaussians.violated_problems(partial(draw_problem, rng), trials), _closed_form
-    )
 
+    def update(problem: Problem) -> tuple[Floats, Floats]:
+        v, phi = problem.v, problem.phi
+        alpha = root_14(problem.m / math.sqrt(v), phi) / math.sqrt(v)
+        deviation = math.sqrt(v) * left_deviation(alpha * math.sqrt(v), phi)
+        return problem.step(alpha, alpha * phi / (deviation + v * alpha * phi))
 
-def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
-    v, phi = problem.v, problem.phi
-    alpha = root_14(problem.m / math.sqrt(v), phi) / math.sqrt(v)
-    deviation = math.sqrt(v) * left_deviation(alpha * math.sqrt(v), phi)
-    return problem.step(alpha, alpha * phi / (deviation + v * alpha * phi))
+    return gaussians.compare_optimum(gaussians.violated_problems(rng, trials), update)
 
 
 @check
@@ -108,8 +106,7 @@ def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
 
 @check
 def first_round(rng: np.random.Generator, trials: int) -> Instances:
-    cases = [(1.0, 1.0), *((10.0 ** rng.uniform(-2, 2), rng.uniform(0.1, 3.0)) for _ in range(trials))]
-    for a, phi in cases:
+    for a, phi in [(1.0, 1.0), *((10.0 ** rng.uniform(-2, 2), rng.uniform(0.1, 3.0)) for _ in range(trials))]:
         x = rng.normal(size=3)
         x /= np.linalg.norm(x)
         run = replay(confident(LEARNER, phi, a=a), x[None, :], np.ones(1))
@@ -336,8 +333,7 @@ def chain(run: runs.Replay, phi: float) -> float:
 
 @check
 def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
-    broken = dict.fromkeys(PHIS, 0)
-    count = 0
+    broken, count = dict.fromkeys(PHIS, 0), 0
     for number, (phi, run, comparator) in enumerate(_runs(rng, trials)):
         right = factor_6(phi) * comparator.cost
         excess = max(run.mistakes / run.squares, run.squares / right) - 1.0
@@ -381,8 +377,7 @@ def separability(rng: np.random.Generator, trials: int) -> Instances:
         cases.append((np.vstack([z, -z[2]]), float(rng.choice(PHIS))))
     for rows, phi in cases:
         run = replay(confident(LEARNER, phi), rows, np.ones(len(rows)))
-        comparator = runs.find_comparator(run)
-        if comparator:
+        if comparator := runs.find_comparator(run):
             shown = {"y": 1, "phi": phi, "updates": run.effective_updates, "mu*": comparator.mean}
             whole, covered = runs.is_separable(rows), runs.is_separable(covered_rows(run, rows))
             yield Instance(not whole, not covered, x=rows, **shown)

@@ -17,16 +17,7 @@ from olbench.learners.passes import online_pass, predict_signs
 from olbench.protocols.definition import Cell, Protocol, Series, Stopped, protocol, whole
 from olbench.protocols.online import columns_of, counts_of, refuse_batch
 from olbench.protocols.specs import Experiment, Tuning
-from olbench.records.quantities import (
-    BREAKDOWNS,
-    EFFECTIVE_UPDATES,
-    ERRORS,
-    MISTAKES,
-    ROUNDS,
-    SECONDS,
-    TEST_ERROR,
-    UPDATES,
-)
+from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Trial
 
 #: The runs that tune are numbered from here: no reported run can have such a number.
@@ -62,11 +53,11 @@ class Fresh(Protocol):
     id = "fresh"
     experiment: FreshExperiment = FreshExperiment((), ())
     numbered = "run"
-    quantities = (MISTAKES, TEST_ERROR, UPDATES, SECONDS)
-    recorded = (ROUNDS, ERRORS, EFFECTIVE_UPDATES, BREAKDOWNS)
+    quantities = (q.MISTAKES, q.TEST_ERROR, q.UPDATES, q.SECONDS)
+    recorded = (q.ROUNDS, q.ERRORS, q.EFFECTIVE_UPDATES, q.BREAKDOWNS)
     series = (
-        Series("mistakes", "cumulative number of mistakes", MISTAKES, required=True),
-        Series("updates", "cumulative number of updates", UPDATES),
+        Series("mistakes", "cumulative number of mistakes", q.MISTAKES, required=True),
+        Series("updates", "cumulative number of updates", q.UPDATES),
     )
 
     refuse = refuse_batch

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -158,7 +157,7 @@ def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
 
 @check
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
-    problems = gaussians.violated_problems(partial(draw_problem, rng, "variance"), trials)
+    problems = gaussians.violated_problems(rng, trials, constraint="variance")
     return gaussians.compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi)))
 
 
@@ -178,7 +177,7 @@ def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
 
 @check
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
-    problems = gaussians.violated_problems(partial(draw_problem, rng), trials)
+    problems = gaussians.violated_problems(rng, trials)
     return gaussians.compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
 
 
@@ -196,7 +195,7 @@ def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
 def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
     one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
-    for problem in (one, *gaussians.violated_problems(partial(draw_problem, rng), trials)):
+    for problem in (one, *gaussians.violated_problems(rng, trials)):
         closed = problem.step(*deviation_step(problem.m, problem.v, problem.phi))
         linear, exact = replace(problem, constraint="variance").solve(), problem.solve()
         margins = [problem.y * float(mean @ problem.x) for mean, _ in (closed, linear)]
@@ -340,7 +339,7 @@ def exact_variances(step: Diagonal, variances: Floats, x: Floats) -> tuple[float
 
 
 def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint) -> Instances:
-    for problem in gaussians.violated_problems(partial(draw_problem, rng, constraint, diagonal=True), trials):
+    for problem in gaussians.violated_problems(rng, trials, constraint=constraint, diagonal=True):
         variances = np.diag(problem.covariance)
         step = Diagonal(problem.m, variances * problem.x**2, problem.phi, constraint)
         alpha, after = exact_variances(step, variances, problem.x)

@@ -47,7 +47,7 @@ class Sums:
     def bytes(self) -> int:
         return int(self.columns.nbytes + self.values.nbytes)
 
-    def add(self, other: "Sums") -> "Sums":
+    def __add__(self, other: "Sums") -> "Sums":
         from olbench.kernels.sparse import merge_sums  # numba, which a report does not need
 
         if self.a != other.a:

@@ -127,7 +127,7 @@ class Corpus:
 
 
 @helper
-def _find(mass: Any, begins: Any, u: Any) -> Any:
+def _find(mass, begins, u):
     """Return the first word whose distribution function is above u of the whole: a search in one bucket."""
     wanted = u * mass[-1]
     bucket = int(u * BUCKETS)
@@ -147,18 +147,8 @@ DRAWN_FROM = READ_INT64, READ_INT64, READ_1D, float64, READ_1D, READ_INT64, READ
 
 @kernel(types.void(*DRAWN_FROM, WRITE_INT32, WRITE_1D))
 def _draw_tokens(
-    starts: Any,
-    topics: Any,
-    uniforms: Any,
-    topical: Any,
-    common: Any,
-    common_begins: Any,
-    topic: Any,
-    topic_begins: Any,
-    weights: Any,
-    tokens: Any,
-    scores: Any,
-) -> None:
+    starts, topics, uniforms, topical, common, common_begins, topic, topic_begins, weights, tokens, scores
+):
     """One number decides between the vocabularies and, stretched, picks the word."""
     for i in range(scores.size):
         base = common.size + topics[i] * topic.size
@@ -175,9 +165,7 @@ def _draw_tokens(
 
 
 @kernel(types.void(READ_INT64, READ_INT32, WRITE_INT32, WRITE_INT64, WRITE_INT64, WRITE_INT32, WRITE_1D))
-def _count_words(
-    starts: Any, tokens: Any, numbers: Any, known: Any, indptr: Any, indices: Any, data: Any
-) -> None:
+def _count_words(starts, tokens, numbers, known, indptr, indices, data):
     """Number the words as they first occur, and write each document as sorted columns with their counts."""
     end = 0
     for i in range(starts.size - 1):

@@ -1,9 +1,11 @@
 """Test accuracy by epoch (cw2012, Figures 3 and 4)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from olbench.analysis.results import Entry, Results
 from olbench.papers.contrasts.pairs import accuracy, split_label, tunings_of, with_tuning
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SERIES = "test_error"
-Blocks = Mapping[str, Sequence[Entry]]
 #: The algorithms of the paper's figures: shown alone if a run has two of them.
 FOLLOWED = ("cw-var", "cw", "pa")
 
@@ -68,17 +69,12 @@ def epoch_figures(report: Report) -> Figures:
         return {}
     for tuning in tunings_of(results.entries):
         blocks = entries_by_epoch(results, tuning)
-        pages = list(_pages(blocks, PANELS))
+        count = ceil(len(blocks) / PANELS)
+        # Of pages that are not equally full, the first have one more.
+        pages = np.array_split(np.array(list(blocks), dtype=object), count) if blocks else []
         title = f" (tuning: {tuning})" if tuning else ""
         for number, page in enumerate(pages, 1):
             name = with_tuning("epochs", tuning) + (f"-{number}" if len(pages) > 1 else "")
-            found[name] = partial(epochs_figure, page, series, results.labels, title, results.highlighted)
+            shown = {dataset: blocks[dataset] for dataset in page}
+            found[name] = partial(epochs_figure, shown, series, results.labels, title, results.highlighted)
     return found
-
-
-def _pages(blocks: Blocks, most: int) -> Iterator[Blocks]:
-    left_over, pages = list(blocks), ceil(len(blocks) / most)
-    for page in range(pages, 0, -1):
-        size = ceil(len(left_over) / page)
-        yield {dataset: blocks[dataset] for dataset in left_over[:size]}
-        left_over = left_over[size:]

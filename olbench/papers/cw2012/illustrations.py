@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,7 @@ def median_line(counts: Floats) -> tuple[Floats, Floats]:
 def gaussian_figure() -> Figure:
     vectors = np.random.default_rng(SEED).multivariate_normal(MEAN, COVARIANCE, POINTS, method="cholesky")
     mean, deviation = margin_moments(MEAN, COVARIANCE, EXAMPLE)
+    correct = NormalDist().cdf(mean / deviation)
     samples = [
         mark_sample("correct: w · x > 0", BLUE, "x"),
         mark_sample("wrong", GREEN, "."),
@@ -133,9 +135,9 @@ def gaussian_figure() -> Figure:
     heading = "A Gaussian over weight vectors, and the example x = (0.5, 1), y = +1"
     caption = (
         "A Gaussian over two-dimensional weight vectors, and the example x = (0.5, 1) with the label +1. "
-        f"Vectors above the line, {_normal_cdf(mean / deviation):.1%} of the Gaussian, classify it correctly."
+        f"Vectors above the line, {correct:.1%} of the Gaussian, classify it correctly."
     )
-    above = f"N({mean:g}, {deviation**2:g}), {_normal_cdf(mean / deviation):.1%} above zero"
+    above = f"N({mean:g}, {deviation**2:g}), {correct:.1%} above zero"
     titles = "weight vectors", f"their margins: {above}"
     with new_page(heading, 3.4, samples, caption, titles) as (figure, [plane, margins]):
         _draw_half_planes(plane, vectors)
@@ -146,10 +148,6 @@ def gaussian_figure() -> Figure:
 def margin_moments(mean: Floats, covariance: Floats, example: Floats) -> tuple[float, float]:
     """Return mean and deviation of the margin w . x for w from a Gaussian (cw2012, eq. 4)."""
     return float(mean @ example), math.sqrt(float(example @ covariance @ example))
-
-
-def _normal_cdf(value: float) -> float:
-    return 0.5 * math.erfc(-value / math.sqrt(2.0))
 
 
 def _draw_half_planes(panel: Axes, vectors: Floats) -> None:

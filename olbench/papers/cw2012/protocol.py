@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
+from operator import add
 from threading import local
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -29,16 +30,7 @@ from olbench.protocols.parts import InParts, fold
 from olbench.protocols.scores import Scores, accuracy_series
 from olbench.protocols.specs import Experiment, Tuning
 from olbench.protocols.tuning import Choice
-from olbench.records.quantities import (
-    ACCURACY,
-    BALANCED_ACCURACY,
-    BREAKDOWNS,
-    MODEL_BYTES,
-    RIGHT,
-    SAME_ROUNDS,
-    SECONDS,
-    TRAINING_ROUNDS,
-)
+from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import choice, one_or_many
 
@@ -113,8 +105,8 @@ class Shards(InParts, Protocol):
     id = "shards"
     experiment: ShardsExperiment = ShardsExperiment((), ())
     numbered = "split"
-    quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
-    recorded = (SAME_ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
+    quantities = (q.ACCURACY, q.BALANCED_ACCURACY, q.SECONDS)
+    recorded = (q.SAME_ROUNDS, q.RIGHT, q.TRAINING_ROUNDS, q.BREAKDOWNS, q.MODEL_BYTES)
     # Combined models have no curve.
     series = accuracy_series("training examples", required=False)
 
@@ -153,12 +145,11 @@ class Shards(InParts, Protocol):
         """One model of all the data, then the combinations, which share the trials of their shards."""
         ways = self._ways(spec)
         for shards, way in [(1, SINGLE), *product(self.experiment.shards, ways)]:
+            suffix = "" if shards == 1 else f" ({shards} shards, {TITLES[way]})"
+            setting, is_view = {"shards": shards, "combination": way}, way not in (SINGLE, *ways[:1])
             yield ShardsCell(
-                self, source, spec, entry, ways=ways,
-                suffix="" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
-                setting={"shards": shards, "combination": way},
-                is_view=way not in (SINGLE, *ways[:1]),
-            )  # fmt: skip
+                self, source, spec, entry, ways=ways, suffix=suffix, setting=setting, is_view=is_view
+            )
 
     def _ways(self, spec: AlgorithmSpec) -> tuple[str, ...]:
         second = get_definition(spec.id).order == "second"
@@ -248,8 +239,19 @@ class _Work:
         return _Test(self, self.split[1])
 
     @cached_property
-    def features(self) -> "_Features":
-        return _Features(self.source)
+    def _feature_counts(self) -> tuple[Ints, Columns]:
+        return np.zeros(self.source.d, dtype=np.int64), np.empty(self.source.d, dtype=np.uint32)
+
+    def _find_features(self, order: Ints) -> tuple[Columns, Ints]:
+        """Return the features of some rows, and in how many of these rows each occurs."""
+        from olbench.kernels.sparse import count_features
+
+        counts, touched = self._feature_counts
+        new = count_features(self.source.open().examples.rows(), order, counts, touched)
+        columns = np.sort(touched[:new])
+        found = counts[columns]
+        counts[columns] = 0
+        return columns, found
 
     def _rows(self) -> tuple[Ints, Ints]:
         order = self.trial.generator("shards tuning", 0).permutation(self.source.n).astype(np.int64)
@@ -282,7 +284,7 @@ class _Work:
             breakdowns += self.learner.breakdowns
             test = _Test(self, held)
             total += test.score(self.learner.moments_at(test.features)[0])
-            self.learner.forget(self.features.find(train)[0])
+            self.learner.forget(self._find_features(train)[0])
         return self._outcome(total, rows.size, seconds, breakdowns, 0, {})
 
     def train_single(self) -> Outcome:
@@ -304,7 +306,7 @@ class _Work:
         rows = np.array_split(self.split[0], self.trial.setting["shards"])[part]
         seconds = self._learn(rows)
         score = self.test.score(self.learner.moments_at(self.test.features)[0])
-        columns, counts = self.features.find(rows)
+        columns, counts = self._find_features(rows)
         a = self.learner.algorithm.a if isinstance(self.learner, DiagonalLearner) else 1.0
         wanted = counts if COUNTS in self.trial.setting["combinations"] else None
         model = Sums.of(columns, *self.learner.moments_at(columns), wanted, a)
@@ -345,8 +347,7 @@ class _Work:
         return Outcome({**numbers, **others}, {"curve": curve or empty})
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     sums: Sums
     score: Scores
     seconds: float
@@ -356,30 +357,5 @@ class Part:
 
     def join(self, other: "Part") -> "Part":
         started = time.perf_counter()
-        sums = self.sums.add(other.sums)
-        return Part(
-            sums,
-            self.score + other.score,
-            self.seconds + other.seconds,
-            self.combine_seconds + other.combine_seconds + time.perf_counter() - started,
-            self.breakdowns + other.breakdowns,
-            self.bytes + other.bytes,
-        )
-
-
-class _Features:
-    """Counts how many rows have a feature, in one buffer that is cleared feature by feature."""
-
-    def __init__(self, source: Source):
-        self.rows = source.open().examples.rows()
-        self.counts = np.zeros(source.d, dtype=np.int64)
-        self.touched: Columns = np.empty(source.d, dtype=np.uint32)
-
-    def find(self, order: Ints) -> tuple[Columns, Ints]:
-        from olbench.kernels.sparse import count_features
-
-        new = count_features(self.rows, order, self.counts, self.touched)
-        columns = np.sort(self.touched[:new])
-        counts = self.counts[columns]
-        self.counts[columns] = 0
-        return columns, counts
+        both = Part(*map(add, self, other))
+        return both._replace(combine_seconds=both.combine_seconds + time.perf_counter() - started)

@@ -12,12 +12,12 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.learners.examples import Floats
-from olbench.papers.audit import gaussians, runs
+from olbench.papers.audit import gaussians
 from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
 from olbench.papers.audit.deviation import confidence_loss, factor_6, larger_root, shrinkage
 from olbench.papers.audit.gaussians import Example, Problem, draw_problem
 from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms, printed_block, scalar_step
-from olbench.papers.audit.runs import PHIS, Comparator, Replay, confident, replay, separable
+from olbench.papers.audit.runs import PHIS, Comparator, Replay, confident, find_comparator, replay, separable
 
 check = stated_checks(__file__)
 
@@ -46,7 +46,7 @@ def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
 @check
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     two = Problem(np.zeros(2), np.eye(2), np.array([1.0, 1.0]), 1.0, 1.0)
-    for problem in (two, *gaussians.violated_problems(partial(_problem, rng, "none"), trials)):
+    for problem in (two, *gaussians.violated_problems(rng, trials, _problem, price="none")):
         if len(problem.x) == 1:
             continue
         alpha = first_step(problem.m, problem.v, problem.phi, math.inf)
@@ -111,17 +111,16 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
         clipped.append(alpha == problem.C)
         return soft_update(problem, alpha)
 
-    yield from gaussians.compare_optimum(
-        gaussians.violated_problems(partial(_problem, rng, "linear"), trials), update
-    )
+    problems = gaussians.violated_problems(rng, trials, _problem, price="linear")
+    yield from gaussians.compare_optimum(problems, update)
     yield f"The step is C in {sum(clipped)} of {trials}"
 
 
 @check
 def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
+    problems = gaussians.violated_problems(rng, trials, _problem, price="squared")
     return gaussians.compare_optimum(
-        gaussians.violated_problems(partial(_problem, rng, "squared"), trials),
-        lambda at: soft_update(at, second_step(at.m, at.v, at.phi, at.C)),
+        problems, lambda at: soft_update(at, second_step(at.m, at.v, at.phi, at.C))
     )
 
 
@@ -129,7 +128,7 @@ def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
 def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective (5) at both steps of olbench's rules with the numerical optimum."""
     one = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0, price="squared", C=1.0)
-    for problem in (one, *gaussians.violated_problems(partial(_problem, rng, "squared"), trials)):
+    for problem in (one, *gaussians.violated_problems(rng, trials, _problem, price="squared")):
         best = problem.value(*problem.solve())
         libol, ours = (
             problem.value(
@@ -227,11 +226,9 @@ class SoftRun:
 
 
 def attempt(rows: Floats, phi: float, C: float) -> list[SoftRun]:
-    try:
-        run = replay(soft(phi, C), rows, np.ones(len(rows)))
-        return [SoftRun(rows, phi, C, run, runs.tightest_comparator(run))]
-    except (runs.NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
-        return []
+    run = replay(soft(phi, C), rows, np.ones(len(rows)))
+    comparator = find_comparator(run)
+    return [SoftRun(rows, phi, C, run, comparator)] if comparator else []
 
 
 def clipping_term(run: Replay, comparator: Comparator) -> float:
@@ -248,17 +245,15 @@ def _soft_runs(rng: np.random.Generator, trials: int) -> Iterator[SoftRun]:
     for _ in range(max(1, trials // 10)):
         for corrected in (False, True):
             phi = rng.uniform(2.5, 4.0)
-            yield from attempt(_worst_rows(rng, phi, corrected), phi, 1.0)
+
+            def ratio(run: Replay, comparator: Comparator, corrected: bool = corrected) -> float:
+                return run.squares / (comparator.cost + corrected * clipping_term(run, comparator))
+
+            rows = _maximise(ratio, COUNTER_EXAMPLE, 0.1 * rng.normal(size=8), phi)
+            yield from attempt(rows, phi, 1.0)
     for number in range(trials):
         X, y = separable(rng, int(rng.integers(5, 60)), int(rng.integers(2, 5)))
         yield from attempt(y[:, None] * X, PHIS[number % len(PHIS)], 10.0 ** rng.uniform(-2, 1))
-
-
-def _worst_rows(rng: np.random.Generator, phi: float, corrected: bool) -> Floats:
-    def ratio(run: Replay, comparator: Comparator) -> float:
-        return run.squares / (comparator.cost + corrected * clipping_term(run, comparator))
-
-    return _maximise(ratio, COUNTER_EXAMPLE, 0.1 * rng.normal(size=8), phi)
 
 
 def _maximise(

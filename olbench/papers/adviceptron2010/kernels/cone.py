@@ -176,20 +176,13 @@ def solve_face(i, sets, mu, active, w, free, room):
         b[a] = room[d + free[a]] - mu * (sign * product(sets, j, w) + active * bounds[j])
     solve_system(i, sets, mu, active, d, free, b)
     dual = np.zeros(d + 1)
-    combine(i, sets, active, free, b, dual)
+    for a in range(free.size):
+        add_row(sets, first + free[a], b[a], dual)
+        dual[d] += active * bounds[first + free[a]] * b[a]
     for k in range(d):
         dual[k] += sign * w[k]
     dual[d] += active
     return dual, b
-
-
-@helper
-def combine(i, sets, active, free, u, total):
-    """Add E'u to total."""
-    bounds, first = sets[3], sets[4][i]
-    for a in range(free.size):
-        add_row(sets, first + free[a], u[a], total)
-        total[total.size - 1] += active * bounds[first + free[a]] * u[a]
 
 
 @helper
