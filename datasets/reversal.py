@@ -4,7 +4,7 @@
 
 varies one property of the generator at a time and prints the test accuracy of one pass over 85,000 documents,
 tested on 10,000 others: CW (var-KL, diagonal) and PA-I, each with the best value of its grid on these, PA,
-and by how much CW leads. docs/scale.md quotes the table.
+and by how much CW leads. docs/papers/cw2012.md refers to it.
 """
 
 import numpy as np

@@ -4,7 +4,7 @@
     python datasets/scale.py --dataset corpus-rare-million --examples 1000000
 
 measures one core, in CPU seconds so that other processes matter little, and carries the figures to 10^9
-examples with 10^8 features on 1,000 workers by arithmetic. docs/scale.md quotes what it prints.
+examples with 10^8 features on 1,000 workers by arithmetic. docs/papers/cw2012.md refers to it.
 """
 
 import argparse

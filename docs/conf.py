@@ -17,7 +17,7 @@ version = release = __version__
 html_title = f"olbench {__version__}"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-exclude_patterns = ["examples/*"]
+exclude_patterns = ["examples/*", "tables/*"]
 nitpicky = False
 # Single backquotes in docstrings name code, as they do in Markdown.
 default_role = "code"
@@ -80,11 +80,11 @@ def complete_sections(app: Any, what: str, name: str, thing: Any, options: Any, 
 
 
 def escape_names(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Keep names such as coef_ from being read as links; docstrings are plain text, not reStructuredText."""
+    """Keep coef_ and |u| from being read as markup; docstrings are plain text, not reStructuredText."""
     for number, line in enumerate(lines):
         if not line.lstrip().startswith(("..", ":", ">>>")):
             pieces = line.split("`")
-            pieces[::2] = [re.sub(r"(?<=\w)_(?!\w)", r"\\_", piece) for piece in pieces[::2]]
+            pieces[::2] = [re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", piece) for piece in pieces[::2]]
             lines[number] = "`".join(pieces)
 
 

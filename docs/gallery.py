@@ -1,13 +1,12 @@
-"""Draws the pictures of docs/figures.md, from the runs that ship and from formulas: `make docs-figures`.
+"""Draws the pictures of the pages, from the runs that ship and from formulas: `make docs-figures`.
 
-The page says which command each picture comes from. `pictures.json` keeps two digests of each: of what it
-shows, and of the file. A test draws the figures again, so it notices a picture that is older than its run or
-than the code that draws it, or whose file is not the one that was drawn.
+`olbench report RUN --figures F` and `olbench figures PAPER` draw the same. `pictures.json` keeps two digests
+of each: of its content and of the file. A test draws the figures again, so it notices a picture that is older
+than its run or than the code that draws it, or whose file was replaced.
 """
 
 import hashlib
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,24 +31,28 @@ from olbench.report.tables import figures_of
 DOCS = Path(__file__).resolve().parent
 RUNS = DOCS.parent / "results"
 DIGESTS = DOCS / "figures" / "pictures.json"
-OF_RUN = re.compile(
-    r"^    olbench report (\S+) --figures figures +# ([\w.-]+).*\n\n!\[[^\]]*\]\(([^)]+)\)", re.MULTILINE
-)
-ILLUSTRATION = re.compile(r"^!\[[^\]]*\]\(((\w+)-figure-\d+)\.png\)", re.MULTILINE)
+#: The file of each picture, the run that ships and the figure of its report.
+OF_RUNS = {
+    "ijcnn1.png": ("scw", "curves-ijcnn1"),
+    "scw-ranks.png": ("scw", "ranks"),
+    "figures/streams-overview.png": ("streams", "overview"),
+    "figures/ranks-cw.png": ("cw", "ranks"),
+    "figures/mistakes-cw2008-synthetic.png": ("cw-synthetic", "mistakes-cw2008-synthetic"),
+    "figures/test-error-cw2008-synthetic.png": ("cw-synthetic", "test-error-cw2008-synthetic"),
+    "figures/shards-var-KL.png": ("shards", "shards-var-KL"),
+    "shards-examples.png": ("shards-million", "examples"),
+}
+ILLUSTRATIONS = {"cw2008-figure-3.png": "cw2008", "cw2012-figure-1.png": "cw2012"}
 
 
 def find_pictures() -> dict[str, Callable[[], Figure]]:
-    """Return the functions that draw the pictures of the page, by file."""
-    page = (DOCS / "figures.md").read_text(encoding="utf-8")
-    wanted = OF_RUN.findall(page)
+    """Return the functions that draw the pictures, by file."""
     draws: dict[str, Callable[[], Figure]] = {}
-    for run in dict.fromkeys(run for run, _, _ in wanted):
-        report = make_report(RUNS / run / "reference")
-        figures = figures_of(report)
-        draws |= {file: figures[name] for other, name, file in wanted if other == run}
-    return draws | {
-        f"{name}.png": illustrations_of(paper)[name] for name, paper in ILLUSTRATION.findall(page)
-    }
+    for run in dict.fromkeys(run for run, _ in OF_RUNS.values()):
+        figures = figures_of(make_report(RUNS / run / "reference"))
+        draws |= {file: figures[name] for file, (other, name) in OF_RUNS.items() if other == run}
+    illustrations = {file: illustrations_of(paper)[Path(file).stem] for file, paper in ILLUSTRATIONS.items()}
+    return draws | illustrations
 
 
 def describe(figure: Figure) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the site shows of the code: config keys, commands, algorithms, data sets, the API and the papers.
+"""What the site shows of the code: config keys, commands, algorithms, data sets, measures and the API.
 
 A page has comments such as `<!-- from the code: commands -->`; the build puts the text in their place. So
 nothing that the code knows is written down twice, and the pages can be read without the site as well.
@@ -9,7 +9,6 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +20,41 @@ ROOT = Path(__file__).resolve().parent.parent
 #: All methods of a class but those that scikit-learn makes for its metadata routing.
 MEMBERS = [":members:", ":exclude-members: set_fit_request, set_partial_fit_request, set_score_request"]
 MARK = re.compile(r"<!-- from the code: ([a-z]+)(?: ([\w./-]+))? -->")
-#: The pages of the site by chapter; a page that is not listed is a warning, and warnings are errors.
+#: The pages of the site by chapter; the build warns about a page that is not listed, and warnings are errors.
 CHAPTERS = {
-    "Tutorials": [
-        "tutorials/first-run", "tutorials/own-data", "tutorials/own-algorithm", "tutorials/check-in-ci",
-        "tutorials/cluster", "tutorials/reading-verdicts",
-    ],
-    "Notebooks": [
-        "notebooks/first-comparison", "notebooks/own-learner", "notebooks/how-cw-thinks", "notebooks/streams",
-    ],
-    "Guides": [
-        "runner", "report", "share", "data", "large-data", "own-algorithm", "own-protocol", "learners",
-        "kernels", "streams", "measures", "multiclass", "advice", "scale", "cluster", "correctness",
-        "conform", "conformance", "forensics", "figures",
-    ],
+    "Start": ["First run <self>", "data", "own-algorithm", "notebooks/how-cw-thinks"],
+    "How to": ["streams", "multiclass", "report", "ci", "cluster", "share", "conform"],
     "Papers": [
-        "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010", "papers/libol2013",
-        "evidence", "REPRODUCTION", "REPRODUCTION-cw", "REPRODUCTION-advice", "audit",
+        "papers/evidence", "SCW, ICML 2012 <papers/scw2012>", "CW, NIPS 2008 <papers/cw2008>",
+        "CW for text, JMLR 2012 <papers/cw2012>", "Adviceptron, 2010 <papers/adviceptron2010>",
+        "LIBOL manual, 2013 <papers/libol2013>",
     ],
     "Reference": [
-        "reference/config", "reference/commands", "reference/algorithms", "reference/datasets",
-        "reference/api", "reference/schema",
+        "reference/commands", "reference/config", "reference/datasets", "reference/algorithms", "python",
     ],
-    "Project": ["architecture", "contributing", "testing", "changelog"],
+    "Inside": ["architecture", "kernels", "correctness"],
 }  # fmt: skip
+#: What each measure is; a measure without an entry fails the build.
+MEASURES = {
+    "mistake_rate": "share of wrong predictions",
+    "accuracy": "share of right predictions",
+    "balanced_accuracy": "mean of sensitivity and specificity",
+    "sensitivity": "share of the positive examples that are recognised",
+    "specificity": "share of the negative examples that are recognised",
+    "precision": "share of the positive predictions that are right",
+    "f1": "harmonic mean of precision and sensitivity",
+    "g_mean": "geometric mean of sensitivity and specificity",
+    "kappa": "Cohen's kappa: 0 for chance, 1 for no mistake",
+    "mcc": "Matthews' correlation coefficient",
+    "auc": "how often a positive example has a larger margin than a negative one; ties count half",
+    "hinge_loss": "mean of (1 - y f)+",
+    "squared_loss": "mean of (1 - y f)²",
+    "log_loss": "of the probability Φ(y f / √v) of a learner with a variance",
+    "nonzeros": "weights that are not zero after the pass; not for Python objects",
+    "macro_f1": "mean F1 of the classes, with `labels: all`",
+    "kappa_m": "kappa against the majority so far; only for streams",
+    "kappa_temporal": "kappa against repeating the last label; only for streams",
+}
 
 
 def fill(text: str, page: str) -> str:
@@ -53,13 +63,11 @@ def fill(text: str, page: str) -> str:
 
 
 def make_contents(_: str, page: str) -> str:
-    """Return the navigation of the site. A guide that is not listed comes after those that are."""
-    listed = {name for names in CHAPTERS.values() for name in names}
-    others = sorted(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem not in listed | {page})
-    blocks = []
-    for chapter, names in CHAPTERS.items():
-        pages = [*names, *others] if chapter == "Guides" else names
-        blocks.append("\n".join(["```{toctree}", ":hidden:", f":caption: {chapter}", "", *pages, "```"]))
+    """Return the navigation of the site."""
+    blocks = [
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {chapter}", "", *names, "```"])
+        for chapter, names in CHAPTERS.items()
+    ]
     return "\n\n".join(blocks)
 
 
@@ -69,23 +77,14 @@ def include_file(name: str, page: str) -> str:
     return _turn_links(text.partition("\n")[2], page)
 
 
-def include_introduction(_: str, page: str) -> str:
-    """Return what the README says before its first section."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return _turn_links(text.partition("\n")[2].partition("\n## ")[0], page)
-
-
 def _turn_links(text: str, page: str) -> str:
     """Turn links that are relative to the root into links that are relative to a page of the site."""
     folder = posixpath.dirname(page)
 
     def turn(link: re.Match[str]) -> str:
-        target = {"CONTRIBUTING.md": "docs/contributing.md", "CHANGELOG.md": "docs/changelog.md"}.get(
-            link[1], link[1]
-        )
-        if "://" in target:
+        if "://" in link[1]:
             return link[0]
-        return f"]({posixpath.relpath(target, posixpath.join('docs', folder))}"
+        return f"]({posixpath.relpath(link[1], posixpath.join('docs', folder))}"
 
     return re.sub(r"\]\(([^)#]+)", turn, text)
 
@@ -98,11 +97,6 @@ def schema_text() -> str:
     from olbench.protocols.schema import make_schema
 
     return f"{json.dumps(make_schema(), indent=2, ensure_ascii=False)}\n"
-
-
-def show_schema(_: str, page: str) -> str:
-    """Return the JSON schema as a block."""
-    return f"```json\n{schema_text()}```"
 
 
 def describe_config(_: str, page: str) -> str:
@@ -237,7 +231,7 @@ def describe_algorithms(_: str, page: str) -> str:
     lines = [*table(("id", "name", "order", "parameters", "source"), rows), ""]
     for each in shipped:
         lines += [
-            f"## {each.id}",
+            f"### {each.id}",
             "",
             f"**{each.title}** ({each.order} order). {_first_paragraph(each.doc)}",
             "",
@@ -276,9 +270,10 @@ def describe_datasets(_: str, page: str) -> str:
         (f"[{each.name}](#{each.name})", each.title, f"{each.rows:,}", f"{each.features:,}", _where(each))
         for each in catalog().values()
     ]
-    lines = [*table(("name", "what", "rows", "features", "comes from"), rows, align="llrrl"), ""]
+    headings = ("name", "description", "rows", "features", "source")
+    lines = ["## List", "", *table(headings, rows, align="llrrl"), ""]
     for each in catalog().values():
-        lines += [f"## {each.name}", "", f"**{each.title}**, {each.rows:,} × {each.features:,}.", ""]
+        lines += [f"### {each.name}", "", f"**{each.title}**, {each.rows:,} × {each.features:,}.", ""]
         labels = ", ".join(f"{count:,} of {sign:+d}" for sign, count in sorted(each.labels.items()))
         facts = {
             "labels": labels,
@@ -303,55 +298,17 @@ def _where(entry: Any) -> str:
     return "scikit-learn" if entry.bundled else "generated"
 
 
-# --- papers ---
+# --- measures ---
 
 
-@cache
-def _reproductions() -> dict[str, Any]:
-    from olbench.report.summary import reproductions
+def describe_measures(_: str, page: str) -> str:
+    """Return the measures that a config can ask for."""
+    from olbench.protocols.measuring import MEASURES as ONLINE
+    from olbench.protocols.stream import STREAM_MEASURES
 
-    folders = sorted((ROOT / "results").glob("*/reference"))
-    return {each.paper.id: each for each in reproductions(folders)}
-
-
-def describe_paper(id: str, page: str) -> str:
-    """Return what the runs that ship say about a paper: verdicts on its numbers, then on its claims."""
-    from olbench.analysis.claims import OUTCOMES
-    from olbench.analysis.verdicts import VERDICTS
-    from olbench.report.table import capitalise
-    from olbench.report.words import describe_control, describe_identification, summary
-
-    found = _reproductions()[id]
-    lines = []
-    rows = [
-        (quantity.counted, str(counts.total()), *(str(counts[each]) for each in VERDICTS))
-        for quantity, counts in found.counts.items()
-        if counts.total()
-    ]
-    if rows:
-        lines += ["## Numbers", "", *table(("numbers", "all", *VERDICTS), rows, align="lrrrrr"), ""]
-        lines += ["[How numbers are judged](../evidence.md) explains the controls:", ""]
-        told = ((quantity, describe_control(each)) for quantity, each in found.controls.items())
-        lines += [f"- {capitalise(quantity.counted)}: {text}." for quantity, text in told if text]
-        lines += [f"- {describe_identification(found.identification)}.", ""]
-        lines += ["By run:", ""]
-        lines += [
-            f"- `{report.results.folder.parent.name}`: {summary(report.judgements, quantity)}"
-            for report in found.reports
-            for quantity in (report.judged if report.judgements else ())
-        ]
-        lines += [""]
-    if not found.claims:
-        return "\n".join(lines)
-    totals = ", ".join(f"{each} {found.claims[each]}" for each in OUTCOMES if found.claims[each])
-    lines += ["## Claims", "", f"Of {found.claims.total()} claims: {totals}.", ""]
-    rows = [
-        (claim.text, claim.where, f"{report.results.name}: **{claim.verdict}**", claim.evidence)
-        for own in found.deciding.values()
-        for report, claim in own
-    ]
-    lines += [*table(("claim", "where", "here", "evidence"), rows), ""]
-    return "\n".join(lines)
+    quantities = {**ONLINE, **STREAM_MEASURES}
+    rows = [(f"`{name}`", MEASURES[name], each.better or "") for name, each in quantities.items()]
+    return "\n".join(table(("measure", "meaning", "better"), rows))
 
 
 # --- the API ---
@@ -436,7 +393,5 @@ MAKERS = {
     "datasets": describe_datasets,
     "estimators": describe_estimators,
     "file": include_file,
-    "introduction": include_introduction,
-    "paper": describe_paper,
-    "schema": show_schema,
+    "measures": describe_measures,
 }

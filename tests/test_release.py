@@ -303,9 +303,9 @@ def test_the_action_installs_what_it_is_told_to(repository):
     assert "there-is-no-such-package" in done.stderr
 
 
-def test_the_workflow_to_copy_is_the_one_of_the_tutorial():
+def test_the_workflow_to_copy_is_that_of_the_page():
     template = (ROOT / "docs/examples/olbench-check.yml").read_text()
-    tutorial = (ROOT / "docs/tutorials/check-in-ci.md").read_text()
+    tutorial = (ROOT / "docs/ci.md").read_text()
     assert template.split("\n", 1)[1] in tutorial
     steps = yaml.safe_load(template)["jobs"]["counts"]["steps"]
     assert [step["run"] for step in steps if "run" in step] == [

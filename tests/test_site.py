@@ -21,7 +21,7 @@ def pages():
 def test_notebooks_are_stored_without_outputs():
     """The build executes them: what it shows is what the code of today does."""
     books = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in DOCS.rglob("*.ipynb")}
-    assert len(books) == 4
+    assert books
     for name, book in books.items():
         codes = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
         assert codes

@@ -1,8 +1,9 @@
-"""The tutorials work when copied: each command runs, in its order, and prints the lines that are shown."""
+"""The pages work when copied: each command runs, in its order, and prints the lines that are shown."""
 
 import re
 import runpy
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -11,11 +12,11 @@ import pytest
 from olbench.algorithms.definition import REGISTRY
 from olbench.plugins import PREFIX
 
-TUTORIALS = Path(__file__).parent.parent / "docs" / "tutorials"
+DOCS = Path(__file__).parent.parent / "docs"
 #: A block of code, and the name of the file that it is to be saved as, if the line before says one.
 BLOCK = re.compile(r"(?:`([\w./-]+)`:\n\n)?```(\w+)\n(.*?)```", flags=re.DOTALL)
-#: Needs processes that listen on ports; tests/runner has clusters.
-NOT_RUN = {"cluster"}
+#: Pages with a walk-through. cluster.md needs processes that listen on ports; tests/runner has clusters.
+WALKS = ["index", "data", "own-algorithm", "ci"]
 
 
 def steps(text):
@@ -49,12 +50,17 @@ def forget_plugins():
         del REGISTRY[id]
 
 
-@pytest.mark.parametrize("name", sorted({path.stem for path in TUTORIALS.glob("*.md")} - NOT_RUN))
-def test_the_commands_of_a_tutorial_print_what_it_shows(name, here, capsys, tmp_path, monkeypatch):
+def test_every_page_with_commands_to_copy_is_tried():
+    found = {path.stem for path in DOCS.rglob("*.md") if "```console" in path.read_text(encoding="utf-8")}
+    assert found == {*WALKS, "cluster"}
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_the_commands_of_a_page_print_what_it_shows(name, here, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     code, commands = 0, 0
-    for kind, what, content in steps((TUTORIALS / f"{name}.md").read_text(encoding="utf-8")):
+    for kind, what, content in steps((DOCS / f"{name}.md").read_text(encoding="utf-8")):
         if kind == "save":
             Path(what).parent.mkdir(parents=True, exist_ok=True)
             Path(what).write_text(content, encoding="utf-8")
@@ -77,3 +83,22 @@ def test_the_commands_of_a_tutorial_print_what_it_shows(name, here, capsys, tmp_
         commands += 1
     assert code == 0, printed
     assert commands
+
+
+def test_the_commands_of_the_readme_print_what_it_shows(here, tmp_path, monkeypatch):
+    table = DOCS / "examples/churn.csv"
+    if not table.exists():
+        pytest.skip("docs/examples/churn.csv is not there")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("docs/examples").mkdir(parents=True)
+    shutil.copy(table, "docs/examples")
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## Your CSV in a minute")[2].partition("\n## ")[0]
+    commands, shown = re.findall(r"^(?: {4}.*\n|\n(?= {4}))+", section, flags=re.MULTILINE)
+    printed = ""
+    for line in commands.splitlines():
+        program, *words = shlex.split(line, comments=True) or [""]
+        if program == "olbench":
+            printed += here.out(*words)
+    assert matches(shown.splitlines(), printed), printed

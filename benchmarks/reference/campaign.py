@@ -2,7 +2,7 @@
 
 `make reference`, or `python -m benchmarks.reference --datasets ijcnn1 --algorithms romma --orders 3`. One
 line per pass goes to the record; a pass that it has is not run again. With --page the record is packed and
-docs/correctness.md is written from it. Exits with 1 if a pass differs for no other reason than our code.
+written to docs/tables/correctness.md. Exits with 1 if a pass differs for no other reason than our code.
 """
 
 import argparse
@@ -109,7 +109,9 @@ def parse():
     parser.add_argument("--orders", type=int, default=3, help="how many orders")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so many seconds")
     parser.add_argument("--record", type=Path, default=RECORD, help="the file with one line per pass")
-    parser.add_argument("--page", action="store_true", help="pack the record and write docs/correctness.md")
+    parser.add_argument(
+        "--page", action="store_true", help="pack the record, write docs/tables/correctness.md"
+    )
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""The page docs/correctness.md, written from the record of a campaign."""
+"""The tables of docs/correctness.md, written from the record of a campaign."""
 
 import json
 import lzma
@@ -8,55 +8,24 @@ from pathlib import Path
 from olbench.data.catalog import catalog
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/correctness.md"
+PAGE = ROOT / "docs/tables/correctness.md"
 PACKED = ROOT / "results/correctness/passes.jsonl.xz"
 #: A larger relative error of the weights is a difference, even if all counts are equal.
 CLOSE = 1e-6
 #: Reasons of a difference.
 TIE, OUR_TIE, RANGE, ROUNDING, DUAL, OURS = "tie", "our tie", "range", "rounding", "dual", "ours"
 
-HEAD = """# Correctness
-
-Are the counts right, also after half a million rounds? This page compares every algorithm, in every form
-that it has, with an independent reference, on whole data sets of the catalogue: those of the last table.
-
-    make reference                      # it resumes where it was stopped; a C compiler is needed
-    python -m benchmarks.reference --page    # the same, and writes this page from the record
-    python -m benchmarks.reference --datasets ijcnn1 --algorithms romma,aromma --record romma.jsonl
-
-## How
-
-- The reference is `tests/reference/passes.c`: plain loops in C, straight from the papers, in 80-bit numbers
-  (`long double`, 64 bits of precision and 15 of exponent). It shares no code with the kernels. It carries
-  nothing from round to round but the state of the papers: ||w||^2 is summed from w, a mean of weights from
-  all of them, and S w multiplied anew. Σ is the textbook matrix for the rules that are regularised, and a
-  square root for cw and cw-var. A linear kernel is compared with the covariance itself, a projected
-  diagonal with its precisions.
-- Orders are `np.random.default_rng(k).permutation(n)`, k = 0, 1, 2. Data sets with many features have one
-  order, and no full covariance above {widest:,} features; the last table says which. The defaults have all
-  orders, a harder setting the first one.
-- Equal means: mistakes, updates and breakdowns are equal, the counts agree at 200 points of the pass, and
-  the weights have a relative error ‖w − w_ref‖ / ‖w_ref‖ of at most {close:g}.
-- Every pass of the reference runs twice: with all sums from the last term to the first, and for regularised
-  rules on up to {small} features with the root instead of Σ. If the two part, in a prediction or an update
-  of any round, not even 80 bits decide the pass. Then it is *unstable*, from that round on.
-- Where ours differs, the same C code runs in doubles, which tells a defect of a kernel from the limits of
-  doubles.
-
-The record of all passes is `results/correctness/passes.jsonl.xz`. The processor was: {processor}.
-
-"""
 REASONS = {
-    OURS: "**Ours alone.** Plain loops in doubles agree with the reference, and we do not.",
-    OUR_TIE: """**Ties that plain loops decide as the reference does.** The score is zero but for rounding,
+    OURS: "**Only ours.** Plain loops in doubles agree with the reference, and we do not.",
+    OUR_TIE: """**Ties that plain loops decide as the reference does.** The score is zero up to rounding,
         and our rounding has the other sign. sop with a diagonal Σ keeps Σ, where the reference sums its
         inverse, which is exact for binary features.""",
-    TIE: """**Ties.** In the round in which we part, the score is zero but for rounding: its terms cancel
-        to 12 digits, and the sign of what is left decides the prediction. In {agreeing} of these passes plain
-        loops in doubles decide as the reference does.""",
-    RANGE: """**The range of doubles.** Σ vanishes. Plain loops in doubles part from the reference as well,
-        and our pass reports breakdowns. In {broken} of these passes the reference breaks down, too.""",
-    ROUNDING: """**The precision of doubles.** Plain loops in doubles part from the reference as well, or
+    TIE: """**Ties.** In the round where we diverge, the score is zero up to rounding: its terms cancel
+        to 12 digits, and the sign of the remainder decides the prediction. In {agreeing} of these passes
+        plain loops in doubles decide as the reference does.""",
+    RANGE: """**The range of doubles.** Σ vanishes. Plain loops in doubles diverge from the reference
+        as well, and our pass reports breakdowns. In {broken} of these passes the reference does, too.""",
+    ROUNDING: """**The precision of doubles.** Plain loops in doubles diverge from the reference as well, or
         their weights have an error above the limit, and nothing breaks down.""",
     DUAL: """**The form of the kernel learner.** With `kernel=linear` the variance is a K(x, x) − u.u, a
         difference that cancels as cw shrinks Σ. A variance within rounding of zero is reported as a
@@ -96,21 +65,16 @@ def read():
 
 
 def render(head, lines):
-    from benchmarks.reference.campaign import WIDEST
-    from tests.reference.compiled import SMALL
-
-    text = HEAD.format(close=CLOSE, widest=WIDEST, small=SMALL, processor=head["processor"])
     differing = [line for line in lines if line["outcome"] == "differs"]
     unstable = [line for line in lines if line["outcome"] == "unstable"]
     rounds = sum(line["rounds"] for line in lines)
     datasets = len({line["dataset"] for line in lines})
     parts = [
-        text
-        + f"## Result\n\n{len(lines):,} passes on {datasets} data sets, {rounds / 1e9:.2f} billion rounds: "
-        f"{summarise(lines)}. The error is the largest of the passes that are equal.",
+        f"{len(lines):,} passes on {datasets} data sets, {rounds / 1e9:.2f} billion rounds, on an "
+        f"{head['processor']}: {summarise(lines)}. The error is the largest of the passes that are equal.",
         tabulate_algorithms(lines),
-        "## Differences\n\nIn brackets: the round in which each order parts from the reference, or the error "
-        "of the weights if no count differs.",
+        "### Differences\n\nIn brackets: the round in which each order diverges from the reference, or the "
+        "error of the weights if no count differs.",
     ]
     for reason, words in REASONS.items():
         chosen = [line for line in differing if find_reason(line) == reason]
@@ -119,9 +83,9 @@ def render(head, lines):
             agreeing = sum(not any(parted for parted, _ in line["plain"]) for line in chosen)
             said = " ".join(words.format(broken=broken, agreeing=agreeing).split())
             parts += [f"{said} {len(chosen):,} passes in all.", tabulate_differences(chosen, tell_difference)]
-    parts.append("## Unstable\n\nIn brackets: the round from which on the two references differ.")
+    parts.append("### Unstable\n\nIn brackets: the round from which the two references differ.")
     parts.append(tabulate_differences(unstable, lambda line: f"{line['unstable_from']:,}"))
-    parts += ["## Data sets", tabulate_datasets(lines)]
+    parts += ["### Data sets", tabulate_datasets(lines)]
     if head["missing"]:
         parts.append(f"Without a pass in the record: {', '.join(head['missing'])}.")
     return "\n\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""SGD on two losses beside the modified Huber loss of `sgd`; docs/REPRODUCTION-cw.md compares all three."""
+"""SGD on two losses beside the modified Huber loss of `sgd`; docs/papers/cw2012.md refers to it."""
 
 import math
 

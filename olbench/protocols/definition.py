@@ -1,4 +1,4 @@
-"""What a protocol is: a class with a decorator, here or in a user's own file (docs/own-protocol.md).
+"""What a protocol is: a class with a decorator, here or in a user's own file (docs/architecture.md).
 
 Its experiment is a dataclass, whose fields are the keys of a config. A protocol makes cells, and a cell makes
 trials. The engine and the reports know these two classes and nothing of the protocols that extend them.

@@ -1,4 +1,4 @@
-"""What docs/advice.md shows is what happens, and an installed package has the rule files."""
+"""What docs/papers/adviceptron2010.md shows is what happens, and an installed package has the rule files."""
 
 import contextlib
 import io
@@ -11,7 +11,7 @@ import numpy as np
 from olbench.papers.adviceptron2010.account import make_account, render
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs/advice.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/papers/adviceptron2010.md").read_text(encoding="utf-8")
 
 
 def test_the_example_prints_what_the_page_says():

@@ -1,4 +1,4 @@
-"""What docs/REPRODUCTION-advice.md says of the records that ship; tests/test_documents.py has its tables."""
+"""What docs/papers/adviceptron2010.md says of the records that ship; its tables are made from them."""
 
 import re
 import shutil
