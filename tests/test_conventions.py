@@ -25,6 +25,8 @@ VARIANTS = [
         for projection in definition.projections
     ],
 ]
+#: Learners whose penalty moves the weights in every round, whatever its row.
+PENALISED = ("tg", "fobos", "rda")
 
 
 def failing(check, cases):
@@ -55,7 +57,8 @@ def test_zero_predicts_plus_one_and_a_row_of_zeros_changes_nothing():
         assert extended.mistakes == plain.mistakes + 2
         assert extended.effective_updates == plain.effective_updates
         assert extended.breakdowns == plain.breakdowns == 0
-        np.testing.assert_array_equal(*(last_weights(result.learner) for result in (extended, plain)))
+        if id not in PENALISED:
+            np.testing.assert_array_equal(*(last_weights(result.learner) for result in (extended, plain)))
 
     assert failing(check, VARIANTS) == []
 
@@ -255,6 +258,7 @@ def test_skipping_the_variance_where_it_cannot_matter_changes_nothing(id):
 PASSIVE = [
     *[(id, {}) for id in ("perceptron", "margin-perceptron", "pa", "pa1", "pa2", "romma", "aromma")],
     ("margin-perceptron", {"margin": 0.2}),
+    *[(id, {}) for id in ("averaged-perceptron", "averaged-pa", "averaged-pa1")],
     *[("ogd", {"loss": loss}) for loss in ("hinge", "zero-one", "logistic", "squared")],
     *[(id, {}) for id in ("arow", "narow", "narow2010", "nherd", "sop", "iellip")],
 ]
@@ -263,7 +267,8 @@ PASSIVE = [
 def test_every_rule_that_can_be_passive_promises_it():
     """ALMA compares with a margin that depends on ||x||, and SGD shrinks w in every round.
 
-    Of the second-order rules whose loss does not depend on v, SOP in the form of LIBOL learns in every round.
+    Of the second-order rules whose loss does not depend on v, ONS and SOP in the form of LIBOL learn in every
+    round.
     """
     first = {each.id for each in built_in() if each.order == "first" and not each.averaged}
     second = {
@@ -272,7 +277,7 @@ def test_every_rule_that_can_be_passive_promises_it():
         if each.order == "second" and not each.only_native and not each.traits.adaptive_margin
     }
     promising = {each.id for each in built_in() if each.passive_above is not None}
-    assert (first - promising, second - promising) == ({"alma", "sgd"}, {"sop-libol"})
+    assert (first - promising, second - promising) == ({"alma", "sgd"}, {"ons", "sop-libol"})
     assert promising == {id for id, _ in PASSIVE}
 
 

@@ -94,7 +94,7 @@ def test_a_rule_may_be_written_again_in_the_same_place(tmp_path):
 
 CACHED = """
 import json, sys, numpy as np, olbench
-from olbench.kernels import covariance, diagonal, dual, first_order, rows
+from olbench.kernels import covariance, diagonal, first_order, gram, rows
 olbench.load_plugin(sys.argv[1])
 hits = []
 for id, options in [("timid-arow", {}), ("timid-arow", {"covariance": "diag"}), ("pa1", {}),
@@ -102,7 +102,7 @@ for id, options in [("timid-arow", {}), ("timid-arow", {"covariance": "diag"}), 
     algorithm = olbench.make_algorithm(id, **options)
     olbench.online_pass(algorithm, np.eye(3), [1, -1, 1])
     hits.append(algorithm.definition.compiled_rule.cache_hits)
-kernels = (*(module.run for module in (covariance, diagonal, dual, first_order)), rows.measure_norms)
+kernels = (*(module.run for module in (covariance, diagonal, first_order, gram)), rows.measure_norms)
 print(json.dumps([hits, [(len(k.stats.cache_hits), len(k.stats.cache_misses)) for k in kernels]]))
 """
 

@@ -149,7 +149,7 @@ def test_a_rule_that_shrinks_does_what_a_plain_loop_does(shrink, averaged):
 def test_the_kept_margin_of_a_round_is_that_of_the_weights_before_it_with_their_exponent(id, d, options):
     X, y = noisy(n=20, d=d)
     learner, rows = start(make_algorithm(id, **options), d), as_examples(X).rows()
-    learner.keep_margins(np.full((8, 2), np.nan))
+    learner.keep_margins(np.array([[np.nan, 0.0]] * 8))
     exponents = set()
     for t, x in enumerate(X):
         exponent = getattr(learner, "scale_exponent", 0)

@@ -66,7 +66,7 @@ def play(id, settings, X, y, schedule):
 
 def last_scores(learner, rows, row):
     """Return the score that a pass predicts with: averaged learners predict with their last weights."""
-    if hasattr(learner, "last_weights"):
+    if learner.algorithm.definition.averaged:
         from olbench.kernels.rows import score_rows
 
         scores = np.empty(1)

@@ -23,11 +23,11 @@ IN_PROCESSES = """
 import json
 from olbench.engine.compiling import compile_kernels
 from olbench.engine.stopping import StopFlag
-from olbench.kernels import averaged, baselines
+from olbench.kernels import diagonal, first_order
 
-kernels = (averaged.run, baselines.run)
+kernels = (diagonal.run_product, first_order.run_baseline)
 before = [kernel.is_ready for kernel in kernels]
-places = [(kernel.__module__, "run") for kernel in kernels]
+places = [(kernel.__module__, kernel.__name__) for kernel in kernels]
 done = list(compile_kernels(places, ["arow"], 2, StopFlag()))
 after = [kernel.is_ready for kernel in kernels]
 misses = [len(kernel.stats.cache_misses) for kernel in kernels]
@@ -89,7 +89,7 @@ def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_r
         "compiling 2 kernels once: 2 done",
     ]
     left = [("olbench.kernels.gram", "run"), ("olbench.kernels.root", "run")]
-    words = "3 kernels {}: 1 done, about 24 s left (dual, root)"
+    words = "3 kernels {}: 1 done, about 24 s left (gram, root)"
     assert compiling.describe_compiling(left, 3, 12.0, True) == f"compiling {words.format('once')}"
     not_kept = compiling.describe_compiling(left, 3, 12.0, False)
     assert not_kept.startswith(f"compiling {words.format('in every run')}; neither the package nor")
