@@ -66,7 +66,7 @@ def command(
       olbench report scw --full
       olbench report results/scw --format html --output scw.html
       olbench report results/quick --measures balanced_accuracy,kappa
-      olbench report results/quick --format latex --table results --output table.tex
+      olbench report results/quick --format latex --table results
       olbench report scw --algorithms AROW,SCW-I,SCW-II --datasets splice,usps
       olbench report results/mine --highlight my-rule --figures figures
       olbench report results/before results/after
