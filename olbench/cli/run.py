@@ -112,10 +112,10 @@ def command(
         raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
     if stream and is_config(what):
         raise UserError(CONFIG_HAS_KEYS)
-    with show_progress(quiet) as progress:
-        progress.say(f"reading {show_path(what)}")
-        config = read(what, algorithms, covariance, positive, overrides, plugins, given)
     with limit_memory(parse_size(memory) if memory else None):
+        with show_progress(quiet) as progress:
+            progress.say(f"reading {show_path(what)}")
+            config = read(what, algorithms, covariance, positive, overrides, plugins, given)
         # A data file keeps its extension: my.yaml is not my.libsvm.
         name = Path(what).stem if is_config(what) else base_name(Path(show_path(what)).name)
         folder = out or Path("results") / name

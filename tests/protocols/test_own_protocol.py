@@ -114,7 +114,7 @@ def test_the_report_ranks_the_highest_first_and_speaks_of_splits(here):
     run(here)
     out = here.out("report", "out", "--full")
     assert "2 data sets, 3 algorithms, 4 splits" in out
-    assert "the highest mean accuracy" in out
+    assert "best accuracy in our run" in out
     assert "breast-cancer: best is arow" in out or "breast-cancer: best is scw1" in out
     assert "permutation" not in out
     content = json.loads(here("report", "out", "--format", "json")[1])

@@ -15,6 +15,7 @@ from olbench.report.comparison import comparison_document
 from olbench.report.model import make_report
 from olbench.report.tables.curves import curve_data
 from olbench.report.tables.facts import changed_settings
+from olbench.report.text import write_text
 from tests.cases import correct_by_closed_testing
 from tests.report.pages import render
 
@@ -45,11 +46,11 @@ def document(folder):
 def test_two_streams_are_compared_by_their_measures(folder):
     twin = Path(shutil.copytree(folder, folder.parent / "twin"))
     compared = comparison_document([load_results(folder), load_results(twin)])
-    text = render(compared, "text")
-    titles = [line for line in text.splitlines() if line.startswith("Side by side")]
+    [parts] = [section.parts for section in compared.sections() if section.title == "Side by side"]
+    titles = [part.caption for part in parts]
     assert titles == [f"Side by side: {title}" for title in ("balanced accuracy (%)", "AUC", "updates")]
-    assert "±" not in text
-    assert "One trial allows no test." in text
+    assert "±" not in write_text(parts)
+    assert all(part.note == "One trial allows no test." for part in parts)
     [first, *_] = json.loads(render(compared, "json"))
     assert first["twin: auc_mean"] == first["stream: auc_mean"]
     assert first["twin: auc_std"] is None
