@@ -77,7 +77,7 @@ class Array:
         """Write the start into zeros, of which memory for many features stays untouched."""
         if callable(self.start):
             self.start(value)
-        elif np.any(self.start):
+        elif isinstance(self.start, np.ndarray) or self.start:
             value[...] = self.start
 
     def reset(self, value: NDArray[Any], columns: Any) -> None:
