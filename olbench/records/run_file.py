@@ -128,7 +128,9 @@ def now() -> str:
 def read(folder: Path) -> RunFile:
     with refusal(folder):
         content = json.loads((folder / NAME).read_bytes())
-        if (found := content["format"]) != FORMAT:
+        # Runs of version 1 did not name their format.
+        found = content.get("format", 1) if "config" in content else content["format"]
+        if found != FORMAT:
             found = shorten(repr(found))
             raise UserError(f"its format is {found}, and this olbench reads {FORMAT}; run its config again")
         content = _find_keys(folder, content)

@@ -54,6 +54,13 @@ def test_what_is_no_run_and_options_that_do_not_go_together_are_refused(here, ru
     assert (code, err) == (2, f"olbench: there is no run below results/; {hint}\n")
 
 
+def test_a_run_of_an_older_olbench_names_its_format(here, run):
+    content = json.loads((run / "run.json").read_text())
+    del content["format"]
+    (run / "run.json").write_text(json.dumps(content))
+    assert "its format is 1, and this olbench reads 2; run its config again" in here.err("report", run)
+
+
 def test_a_run_without_a_single_trial_measured_nothing(here, run):
     (run / "trials.jsonl").unlink()
     code, out, err = here("report", run)
