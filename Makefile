@@ -85,9 +85,9 @@ coverage: $(VENV)/.ready
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m "not alone" --cov --cov-fail-under=93
 
 # What a change breaks most often: architecture, conventions, statistics, verdicts, records, configs.
-FAST_TESTS ?= tests/test_architecture.py tests/test_stats.py tests/test_conventions.py tests/test_carried.py \
-	tests/trials/test_records.py tests/report/test_results.py tests/report/test_verdicts.py \
-	tests/runner/test_config_broken.py tests/runner/test_tuning.py tests/data/test_libsvm_broken.py
+FAST_TESTS ?= tests/test_architecture.py tests/analysis/test_stats.py tests/learners/test_conventions.py tests/kernels/test_carried.py \
+	tests/records/test_records.py tests/analysis/test_results.py tests/analysis/test_verdicts.py \
+	tests/protocols/test_config_broken.py tests/protocols/test_tuning.py tests/data/test_libsvm_broken.py
 
 test-fast: $(VENV)/.ready
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(FAST_TESTS)
@@ -96,8 +96,8 @@ test-fast: $(VENV)/.ready
 # other versions of NumPy and SciPy add in another order, which shows in its 15th digit. Old packages use what newer
 # ones call deprecated; that is not ours to mend.
 LOWEST ?= .venv-lowest
-QUICK_TESTS ?= tests/test_stats.py tests/test_estimators.py tests/report/test_results.py tests/report/test_formats.py \
-	tests/trials/test_records.py tests/trials/test_locks.py tests/test_small_defects.py
+QUICK_TESTS ?= tests/analysis/test_stats.py tests/learners/test_estimators.py tests/analysis/test_results.py tests/report/test_formats.py \
+	tests/records/test_records.py tests/records/test_locks.py tests/cli/test_small_defects.py
 
 test-lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
@@ -159,7 +159,7 @@ torture: $(VENV)/.ready
 
 # Changes are made in a clone of what is committed. A second run goes on where the first stopped.
 MODULE ?= olbench/analysis/stats.py
-TESTS ?= tests/test_stats.py
+TESTS ?= tests/analysis/test_stats.py
 CLONE := $(abspath $(VENV))/mutants
 
 mutants: export PATH := $(abspath $(BIN)):$(PATH)

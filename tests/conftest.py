@@ -1,7 +1,10 @@
 """What all tests share: compiled code that cannot be stale, and examples."""
 
 import hashlib
+import json
 import os
+import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -10,13 +13,26 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-PACKAGE = Path(__file__).parent.parent / "olbench"
+from tests import ROOT
+
+PACKAGE = ROOT / "olbench"
 #: The folders with compiled code, and all from which it takes functions and constants.
 COMPILED = ("kernels", "algorithms", "data", "papers")
 SOURCES = sorted(path for name in COMPILED for path in PACKAGE.joinpath(name).rglob("*.py"))
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]
 # numba notices a change of the file a function is in, not of those it calls: key the cache by all of them.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{DIGEST}"))
+
+#: A small experiment, and what its records count.
+SMALL = """\
+seed: 3
+permutations: 3
+curve: 5
+datasets: [breast-cancer, digits-1-vs-7]
+algorithms: [perceptron, {id: arow, params: {r: 1.0}}, {id: scw1, grid: {C: [0.5, 1], eta: [0.75, 0.9]}}]
+tuning: {search: grid}
+"""
+COUNTS = ("n", "mistakes", "updates", "effective_updates", "breakdowns")
 
 #: Tables are as wide as a pipe has them, whoever runs the tests.
 for name in ("COLUMNS", "LINES"):
@@ -80,3 +96,65 @@ def here(capsys, monkeypatch):
 
     monkeypatch.setattr(Lines, "PAUSE", 3600.0)  # what is said depends on how busy the machine is
     return Command(capsys, monkeypatch)
+
+
+def without_activity(text):
+    """Return what a run said without what it says on a busy machine: what it loads and compiles."""
+    return re.sub(r"(?m)^(reading|loading|preparing|compiling|[0-9,]+ of [0-9,]+ trials,) .*\n", "", text)
+
+
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    """Work in an empty folder, without mirror and with a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
+    monkeypatch.delenv("OLBENCH_JOBS", raising=False)
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+@pytest.fixture
+def olbench():
+    """Return a function that runs the command in a process of its own."""
+
+    def run(*words, **options):
+        command = [sys.executable, "-W", "error", "-m", "olbench", *map(str, words)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=os.environ, **options
+        )
+        done.stderr = without_activity(done.stderr)
+        return done
+
+    return run
+
+
+@pytest.fixture
+def config():
+    def write(text=SMALL, name="small.yaml"):
+        Path(name).write_text(text)
+        return name
+
+    return write
+
+
+@pytest.fixture
+def records():
+    """Return a function that reads a ledger without the help of olbench."""
+
+    def read(folder):
+        return [json.loads(line) for line in (Path(folder) / "trials.jsonl").read_text().splitlines()]
+
+    return read
+
+
+@pytest.fixture
+def counts(records):
+    """Return a function that gives the counts of each key, after seeing that no key is there twice."""
+
+    def read(folder):
+        found = records(folder)
+        assert len({record["key"] for record in found}) == len(found)
+        return {r["key"]: (*(r.get(c) for c in COUNTS), r["curve"]["mistakes"]) for r in found}
+
+    return read

@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "olbench"
+from tests import ROOT
+
+PACKAGE = ROOT / "olbench"
 #: From the first to the last: a room imports itself and rooms before it. Modules of one line are equals.
 LINE = (
     "errors files memory structs plugins", "kernels", "algorithms", "learners", "data", "records",

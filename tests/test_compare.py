@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,11 +13,12 @@ import olbench
 from olbench.data.look import look_at
 from olbench.data.spec import Reading
 from olbench.errors import UserError
+from tests import ROOT
 from tests.refusals import refusal
 
 RNG = np.random.default_rng(3)
 FEW = {"permutations": 2, "jobs": 1}
-EXAMPLES = Path(__file__).parents[1] / "docs/examples"
+EXAMPLES = ROOT / "docs/examples"
 
 
 @pytest.fixture

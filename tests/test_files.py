@@ -11,8 +11,7 @@ import pytest
 
 from olbench.errors import UserError
 from olbench.files import write_text, write_whole
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests import ROOT
 
 
 def test_a_report_to_a_device_or_pipe_does_not_replace_it(tmp_path, here):

@@ -17,8 +17,8 @@ import yaml
 
 from olbench import __version__
 from olbench.records import shipped
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RESULTS = tomllib.loads((ROOT / "results/pyproject.toml").read_text())
 PYTHONS = ["3.11", "3.12", "3.13"]

@@ -11,7 +11,7 @@ from olbench.protocols.schema import make_schema
 from olbench.protocols.specs import own_keys
 from olbench.records.shipped import configs
 from tests.cases import for_each
-from tests.runner.test_config_broken import ALGORITHMS, DATA, GOOD
+from tests.protocols.test_config_broken import ALGORITHMS, DATA, GOOD
 
 jsonschema = pytest.importorskip("jsonschema")
 VALIDATOR = jsonschema.Draft202012Validator(make_schema())

@@ -15,10 +15,10 @@ from olbench.plugins import NUMBERS, paper_folders, paper_ids
 from olbench.records import shipped
 from olbench.report.summary import find_runs
 from olbench.structs import LOADER, SHIPPED_LOADER, read_yaml
+from tests import ROOT
 from tests.refusals import refusal
-from tests.runner.conftest import own_folder  # noqa: F401
 
-ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def test_names_stand_for_configs_and_runs():
@@ -28,7 +28,7 @@ def test_names_stand_for_configs_and_runs():
     assert "no config 'quik' (did you mean 'quick'?); `olbench list`" in refusal(shipped.find_config, "quik")
 
 
-def test_the_same_runs_speak_for_the_papers_anywhere(here, own_folder):  # noqa: F811
+def test_the_same_runs_speak_for_the_papers_anywhere(here, own_folder):
     """In an empty folder, and beside a quick look, as in a checkout."""
     everywhere = find_runs(Path("nothing"))
     assert everywhere
@@ -50,7 +50,7 @@ def test_make_reproduce_runs_every_config_of_a_paper_or_names_it_in_its_help():
     assert repeated <= of_papers
 
 
-def test_the_next_step_can_be_copied_where_olbench_is_not_on_the_path(own_folder, monkeypatch):  # noqa: F811
+def test_the_next_step_can_be_copied_where_olbench_is_not_on_the_path(own_folder, monkeypatch):
     script = Path(sys.executable).with_name("olbench")
     words = ["run", "breast-cancer", "--algorithms", "perceptron", "--set", "permutations=1"]
     done = subprocess.run(
@@ -59,7 +59,7 @@ def test_the_next_step_can_be_copied_where_olbench_is_not_on_the_path(own_folder
     assert done.stdout.endswith(f"next: {script} report results/breast-cancer\n")
 
 
-def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811
+def test_a_run_by_name_and_its_report(here, own_folder):
     code, _, err = here(
         "run", "quick", "--set", "permutations=2", "--set", "algorithms=[perceptron]", "--quiet"
     )
@@ -81,11 +81,11 @@ def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811
     assert re.fullmatch(r"quick +20\d\d-\d\d-\d\d \d\d:\d\d +8 of 8 +perceptron on 4 of 4 data sets", own)
 
 
-def test_an_empty_folder_has_no_runs_to_list(here, own_folder):  # noqa: F811
+def test_an_empty_folder_has_no_runs_to_list(here, own_folder):
     assert here("list")[1].endswith("There are no runs below results/ yet; `olbench run quick` makes one.\n")
 
 
-def test_ones_own_run_comes_before_the_one_that_ships(own_folder):  # noqa: F811
+def test_ones_own_run_comes_before_the_one_that_ships(own_folder):
     assert shipped.find_run("scw") == shipped.runs()["scw"]
     Path("results/scw").mkdir(parents=True)
     Path("results/scw/run.json").write_text("{}")
@@ -94,7 +94,7 @@ def test_ones_own_run_comes_before_the_one_that_ships(own_folder):  # noqa: F811
     assert shipped.find_run("scw") == Path("scw")
 
 
-def test_the_run_that_is_meant_is_named(here, own_folder):  # noqa: F811
+def test_the_run_that_is_meant_is_named(here, own_folder):
     assert here("report", "cw-usps")[2] == ""
     words = ("run", "quick", "--set", "permutations=1", "--set", "algorithms=[pa]", "--quiet", "--out")
     assert here(*words, "results/cw-usps")[0] == 0
@@ -108,7 +108,7 @@ def test_the_run_that_is_meant_is_named(here, own_folder):  # noqa: F811
     assert shipped.find_run("cw-usps/reference") == shipped.runs()["cw-usps"]
 
 
-def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F811
+def test_nothing_is_written_into_a_run_that_ships(here, own_folder):
     def files():
         return {path for folder in shipped.runs().values() for path in folder.parent.rglob("*")}
 
@@ -122,7 +122,7 @@ def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F8
     assert not shipped.is_shipped(Path("results/scw"))
 
 
-def test_a_new_baseline_is_written_here(here, own_folder):  # noqa: F811
+def test_a_new_baseline_is_written_here(here, own_folder):
     before = shipped.find_baseline("ci").read_bytes()
     few = ("--set", "permutations=1", "--set", "algorithms=[pa]", "--set", "datasets=[breast-cancer]", "-q")
     assert here.out("check", "ci", "--update", *few) == "results/ci-baseline.json: 1 row written\n"
@@ -131,7 +131,7 @@ def test_a_new_baseline_is_written_here(here, own_folder):  # noqa: F811
     assert shipped.find_baseline("ci").read_bytes() == before
 
 
-def test_a_run_from_python_is_that_of_the_command(here, own_folder):  # noqa: F811
+def test_a_run_from_python_is_that_of_the_command(here, own_folder):
     spec = {"seed": 5, "permutations": 3, "datasets": ["breast-cancer"], "algorithms": ["perceptron", "pa1"]}
     results = run(spec, "python", set=["permutations=2"])
     Path("same.yaml").write_text(

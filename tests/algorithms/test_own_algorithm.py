@@ -7,7 +7,6 @@ import subprocess
 import sys
 import zlib
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +16,11 @@ from sklearn.linear_model import SGDClassifier
 from olbench import UserError, load_plugin, make_algorithm, online_pass, run, second_order, wrap
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.definition import REGISTRY
+from tests import ROOT
 from tests.examples import noisy
 from tests.refusals import refusal
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = ROOT / "docs"
 RULE = DOCS / "examples" / "my_rule.py"
 LEARNERS = DOCS / "examples" / "my_learners.py"
 CONTESTANTS = DOCS / "examples" / "my_contestants.py"

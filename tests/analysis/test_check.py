@@ -11,6 +11,8 @@ import pytest
 
 from olbench.engine.executors.worker import _unload
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 RULE = """\
 from olbench import Parameter, first_order
 

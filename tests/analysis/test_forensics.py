@@ -16,8 +16,10 @@ from olbench.analysis.published import Reported, load_paper
 from olbench.analysis.verdicts import REPRODUCED, verdict
 from olbench.protocols.reading import parse_config
 from olbench.structs import from_plain
+from tests import ROOT
 from tests.cases import for_each
-from tests.runner.conftest import ROOT
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 PAPER = """\
 id: {id}

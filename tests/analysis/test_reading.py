@@ -15,8 +15,9 @@ from olbench.errors import UserError
 from olbench.records import ledger, packed, remembered, run_file
 from olbench.records.remembered import runs_folder
 from olbench.records.shipped import find_run
+from tests import ROOT
 
-SMALL = Path(__file__).with_name("small")
+SMALL = ROOT / "tests/report/small"
 
 
 @pytest.fixture(autouse=True)

@@ -19,10 +19,11 @@ from olbench.records.record import read_line
 from olbench.records.trial import Trial
 from olbench.report.model import make_report
 from olbench.report.tables.curves import curve_data, curves
+from tests import ROOT
 from tests.refusals import refusal
 from tests.report.editing import read_records, reseal, write_records
 
-SMALL = Path(__file__).with_name("small")
+SMALL = ROOT / "tests/report/small"
 
 
 @pytest.fixture

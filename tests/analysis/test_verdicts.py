@@ -30,11 +30,12 @@ from olbench.records.shipped import find_folder
 from olbench.report import words
 from olbench.report.model import make_report
 from olbench.report.words import describe_exceptions, describe_meanings, summary
+from tests import ROOT
 from tests.report.made import as_printed, entry, results, spec, spread
 from tests.report.pages import render
 
 PAPER = load_paper("scw2012")
-SMALL = Path(__file__).with_name("small")
+SMALL = ROOT / "tests/report/small"
 
 
 def number(mean, deviation, half_unit, n=20):

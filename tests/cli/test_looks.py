@@ -10,6 +10,8 @@ import pytest
 from olbench.engine.budget import refuse_excess
 from olbench.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 LOOK = ("--set", "permutations=2", "--set", "curve=3", "--quiet", "--jobs", "1")
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from olbench import load_results, plot
@@ -11,6 +12,8 @@ from olbench.protocols import get_protocol, protocols
 from olbench.protocols.reading import read_config
 from olbench.records.shipped import configs, find_run
 from tests.cases import for_each
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 @for_each(

@@ -12,6 +12,8 @@ from olbench import load_dataset, make_algorithm, online_pass
 from olbench.records import seeds
 from tests.test_schema import is_valid
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 
 @pytest.fixture
 def shop():

@@ -11,6 +11,8 @@ import yaml
 from tests.cases import for_each
 from tests.test_schema import is_valid
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 ROWS = 200_000
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from olbench.plugins import REGISTRIES, load_file
+from tests import ROOT
 from tests.report.editing import read_records, reseal, write_records
 
-SMALL = Path(__file__).with_name("small")
+SMALL = ROOT / "tests/report/small"
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,10 @@ from olbench.errors import find_names
 from olbench.report.figures.palette import HIGHLIGHTS, STYLES, THICK
 from olbench.report.figures.run import critical_difference_figure, curves_figure, find_looks
 from olbench.report.model import Report, make_report, select_rows
+from tests import ROOT
 from tests.report.pages import render
 
-SMALL = Path(__file__).with_name("small")
+SMALL = ROOT / "tests/report/small"
 SELECTED = ("--algorithms", "AROW,SCW-I,perceptron", "--datasets", "splice,svmguide3")
 
 

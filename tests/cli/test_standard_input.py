@@ -18,6 +18,8 @@ from olbench import load_dataset
 from olbench.data.spec import Reading
 from tests.cases import for_each
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 RNG = np.random.default_rng(7)
 
 

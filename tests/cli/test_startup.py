@@ -2,9 +2,10 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+
+from tests import ROOT
 
 #: What takes longer to import than a verb that does not need it should take.
 HEAVY = (
@@ -39,7 +40,7 @@ print(*(name for name in HEAVY if name in sys.modules))
 def test_a_command_imports_what_it_needs(command, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("a,b,label\n1,2,x\n2,1,y\n")
-    words = command.format(small=Path(__file__).parent / "report/small", table=table).split()
+    words = command.format(small=ROOT / "tests/report/small", table=table).split()
     done = subprocess.run(
         [sys.executable, "-c", f"HEAVY = {HEAVY}\n{COMMAND}", *words],
         cwd=tmp_path,

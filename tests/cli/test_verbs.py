@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from olbench.protocols.schema import make_schema
+from tests import ROOT
 from tests.cases import for_each
-from tests.runner.conftest import ROOT, SMALL
+from tests.conftest import SMALL
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +12,10 @@ from olbench.algorithms import get_definition
 from olbench.conformance import subjects
 from olbench.conformance.processes import ProcessSubject
 from olbench.conformance.verdict import judge
+from tests import ROOT
 from tests.conformance.textbook import AROW, PA1, Fits
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 C = {"C": 0.4}
 
 

@@ -3,13 +3,13 @@
 import json
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
 from olbench.conformance.catalogue import CATALOGUE
+from tests import ROOT
 
-RULE = Path(__file__).parents[2] / "docs/examples/my_rule.py"
+RULE = ROOT / "docs/examples/my_rule.py"
 MODULE = """\
 import numpy as np
 class Arow:

@@ -10,13 +10,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
-from libsvm_reference import rows_of
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from olbench import UserError, load_dataset
 from olbench.data.dataset import fingerprint
 from olbench.data.libsvm import read_libsvm
 from tests.changes import examples
+from tests.data.libsvm_reference import rows_of
 
 
 @pytest.fixture(scope="module")

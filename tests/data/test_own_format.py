@@ -5,15 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, load_dataset, load_plugin
 from olbench.data.formats import FORMATS
+from tests import ROOT
 
-PACKAGE = Path(__file__).resolve().parents[2] / "olbench"
+PACKAGE = ROOT / "olbench"
 #: One example per line: words, and after a bar the label.
 READER = """\
 import pandas

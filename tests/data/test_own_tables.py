@@ -1,7 +1,6 @@
 """One's own tables: labels of text, gaps, separators, formats, frames; every refusal has a remedy."""
 
 import doctest
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,9 +15,9 @@ from olbench.data.look import look_at
 from olbench.data.prepare import MOST_CATEGORIES
 from olbench.data.scale import scale_features, scale_running
 from olbench.data.spec import Reading
+from tests import ROOT
 from tests.refusals import find_wrong, refusal
 
-ROOT = Path(__file__).resolve().parents[2]
 SHOP = """\
 sold,size,colour,weight
 yes,1.5,red,10

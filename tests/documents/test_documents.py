@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -14,8 +13,7 @@ import yaml
 from olbench import load_results
 from olbench.analysis.published import load_paper
 from olbench.plugins import paper_ids
-
-ROOT = Path(__file__).parent.parent
+from tests import ROOT
 
 
 def test_the_python_of_the_readme_prints_what_it_says():

@@ -3,11 +3,12 @@
 import importlib.util
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parent.parent / "docs"
+from tests import ROOT
+
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,9 @@ import pytest
 
 from olbench.algorithms.definition import REGISTRY
 from olbench.plugins import PREFIX
+from tests import ROOT
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = ROOT / "docs"
 #: A block of code, and the name of the file that it is to be saved as, if the line before says one.
 BLOCK = re.compile(r"(?:`([\w./-]+)`:\n\n)?```(\w+)\n(.*?)```", flags=re.DOTALL)
 #: Pages with a walk-through. cluster.md needs processes that listen on ports; tests/runner has clusters.

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import olbench
-from tests.runner.conftest import ROOT, without_activity
+from tests import ROOT
+from tests.conftest import without_activity
 
 pytest.importorskip("distributed", reason="the tests of clusters need dask.distributed")
 

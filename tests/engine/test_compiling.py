@@ -17,7 +17,7 @@ from olbench.engine.stopping import StopFlag
 from olbench.kernels.compile import LazyKernel, kernel
 from olbench.learners.learners import BLOCKED_FROM
 from olbench.protocols.reading import data_config
-from tests.runner.conftest import ROOT
+from tests import ROOT
 
 IN_PROCESSES = """
 import json

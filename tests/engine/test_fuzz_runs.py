@@ -35,9 +35,9 @@ from olbench.report.document import report_document
 from olbench.report.formats import OUTPUTS
 from olbench.report.model import make_report
 from olbench.structs import from_plain
+from tests import ROOT
 from tests.changes import ODD, changed_tree, damaged, examples, expect_sentence
 from tests.report.editing import seal
-from tests.runner.conftest import ROOT
 
 pytestmark = pytest.mark.fuzz
 

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from olbench.learners.passes import curve_points
-from tests.runner.conftest import config, records  # noqa: F401
 
 CONFIG = "seed: 1\npermutations: 2\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n"
 
 
-def test_a_curve_has_no_more_points_than_the_data_has_rows(here, config, records):  # noqa: F811
+def test_a_curve_has_no_more_points_than_the_data_has_rows(here, config, records):
     assert here("run", config(CONFIG + "curve: 1000000000\n"), "--out", "out", "--quiet")[0] == 0
     [first, _] = records("out")
     assert first["curve"]["t"] == list(range(1, 570))
@@ -24,7 +23,7 @@ def test_a_curve_has_no_more_points_than_the_data_has_rows(here, config, records
 
 
 @pytest.mark.alone
-def test_a_billion_permutations_are_refused_at_once(here, config):  # noqa: F811
+def test_a_billion_permutations_are_refused_at_once(here, config):
     started = time.monotonic()
     text = CONFIG.replace("permutations: 2", "permutations: 1000000000")
     assert here.err("run", config(text), "--out", "out") == (
@@ -36,13 +35,13 @@ def test_a_billion_permutations_are_refused_at_once(here, config):  # noqa: F811
 
 
 @pytest.mark.parametrize("jobs", [100_000, 10**24])
-def test_too_many_jobs_are_refused(here, config, jobs):  # noqa: F811
+def test_too_many_jobs_are_refused(here, config, jobs):
     err = here.err("run", config(CONFIG), "--out", "out", "--jobs", str(jobs))
     assert err.startswith(f"olbench: {jobs:,} jobs are too many for ")
 
 
 @pytest.mark.parametrize("jobs", ["٣", "9" * 5000, "0", "two"])
-def test_what_is_no_number_of_jobs_is_refused(here, config, jobs, monkeypatch):  # noqa: F811
+def test_what_is_no_number_of_jobs_is_refused(here, config, jobs, monkeypatch):
     monkeypatch.setenv("OLBENCH_JOBS", jobs)
     err = here.err("run", config(CONFIG), "--out", "out")
     assert err.startswith("olbench: OLBENCH_JOBS must be a whole number from 1, not '")
@@ -62,14 +61,14 @@ def test_a_config_that_never_ends_is_refused(here):
     assert err == "olbench: zero.yaml:1: it has more than 10,000,000 characters; a YAML file has fewer\n"
 
 
-def test_a_ledger_that_is_a_pipe_is_refused_before_anything_waits_for_it(here, config):  # noqa: F811
+def test_a_ledger_that_is_a_pipe_is_refused_before_anything_waits_for_it(here, config):
     Path("out").mkdir()
     os.mkfifo("out/trials.jsonl")
     err = here.err("run", config(CONFIG), "--out", "out")
     assert err == "olbench: out/trials.jsonl is not a file; remove it, or choose another folder\n"
 
 
-def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, monkeypatch):  # noqa: F811
+def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, monkeypatch):
     from olbench.protocols.definition import Cell
 
     plan, seen = Cell.trials, []
@@ -90,7 +89,7 @@ def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, mo
     assert not Path("out/trials.jsonl").exists()
 
 
-def test_a_lack_of_memory_is_one_sentence(here, config, monkeypatch):  # noqa: F811
+def test_a_lack_of_memory_is_one_sentence(here, config, monkeypatch):
     from olbench.cli import run
 
     def take_too_much(*_, **__):

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from olbench.records.record import write_line
+from tests import ROOT
 from tests.cases import for_each
-from tests.runner.conftest import ROOT, SMALL, without_activity
+from tests.conftest import SMALL, without_activity
 
 FIELDS = {
     "key", "dataset", "fingerprint", "algorithm", "params", "permutation", "n", "mistakes", "updates",
     "effective_updates", "breakdowns", "seconds", "cpu_seconds", "timing", "curve", "status", "error", "role",
 }  # fmt: skip
-PLUGINS = Path(__file__).resolve().parents[2] / "docs" / "examples"
+PLUGINS = ROOT / "docs" / "examples"
 
 
 def test_a_run_records_every_trial_with_all_fields(here, config, records):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runner.conftest import ROOT
+from tests import ROOT
 
 LONG = """\
 seed: 5

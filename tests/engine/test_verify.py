@@ -14,7 +14,7 @@ from olbench.records import container, ledger
 from olbench.records.packed import pack
 from olbench.records.shipped import find_run
 from olbench.records.trial import key_of
-from tests.trials.test_bundle import read_all
+from tests.records.test_bundle import read_all
 
 TINY = {
     "seed": 3,

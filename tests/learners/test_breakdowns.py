@@ -12,7 +12,7 @@ from olbench import make_algorithm, online_pass, second_order
 from olbench.learners.breakdowns import find_breakdown
 from olbench.learners.schedules import make_schedule
 from tests.cases import for_each
-from tests.test_rounds import defined
+from tests.kernels.test_rounds import defined
 
 ROWS = np.array([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0], [2.0, 1.0]] * 10)
 LABELS = np.array([1, -1, 1, -1] * 10)

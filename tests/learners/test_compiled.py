@@ -5,7 +5,6 @@ import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +17,10 @@ from olbench.algorithms.definition import REGISTRY
 from olbench.learners.breakdowns import find_breakdown
 from olbench.learners.passes import run_learner
 from olbench.learners.start import count_state_bytes, start
+from tests import ROOT
 from tests.examples import noisy
 
-PLUGIN = Path(__file__).parent.parent / "docs/examples/my_learners.py"
+PLUGIN = ROOT / "docs/examples/my_learners.py"
 SHIPPED = ["adagrad", "adagrad-da", "ftrl", "tg", "fobos", "rda", "adam"]
 OWN = ["my-adagrad", "weighted-arow"]
 

@@ -7,6 +7,8 @@ import pytest
 from tests.cases import for_each
 from tests.refusals import refusal
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 GOOD = "datasets: [breast-cancer]\nalgorithms: [arow]\n"
 DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
 

@@ -17,7 +17,6 @@ from olbench.protocols.folds import divide, find_usable, refuse_duplicates, spli
 from olbench.protocols.tuning import pick
 from olbench.records import seeds
 from olbench.records.record import success
-from tests.runner.conftest import config, own_folder, records  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}
@@ -84,7 +83,7 @@ def test_duplicates_across_folds_are_caught():
         assert shared == set()
 
 
-def test_a_config_must_say_what_becomes_of_duplicates(here, config):  # noqa: F811
+def test_a_config_must_say_what_becomes_of_duplicates(here, config):
     Path("twins.libsvm").write_text("+1 1:1 2:3\n-1 1:2\n+1 1:1 2:3\n-1 1:4\n" * 5)
     text = SMALL.replace("duplicates: remove\n", "").replace("[breast-cancer]", "[twins.libsvm]")
     err = here.err("run", config(text), "--out", "out")
@@ -98,7 +97,7 @@ def test_fewer_rows_than_folds_are_refused():
         cell_of(make_source("few", X, y))
 
 
-def test_rows_that_duplicates_leave_too_few_are_refused(here, config):  # noqa: F811
+def test_rows_that_duplicates_leave_too_few_are_refused(here, config):
     Path("twins.libsvm").write_text("+1 1:1\n-1 1:2\n" * 5)
     text = SMALL.replace("[breast-cancer]", "[twins.libsvm]")
     for setting, words in (("folds=3", "2 rows to divide"), ("tuning.search=paper", "search: paper needs 3")):
@@ -258,7 +257,7 @@ def test_what_is_usual_leaves_the_key_of_a_trial_as_it_was():
     assert len(keys) == 3
 
 
-def test_a_wrong_entry_is_refused_with_its_place(here, config):  # noqa: F811
+def test_a_wrong_entry_is_refused_with_its_place(here, config):
     variation = SMALL.replace("  - perceptron\n", "  - {id: perceptron, %s}\n")
     online = "datasets: [breast-cancer]\nalgorithms: [svm]\n"
     share = "positives must be a number above 0 and at most 1, not"
@@ -275,7 +274,7 @@ def test_a_wrong_entry_is_refused_with_its_place(here, config):  # noqa: F811
         assert (code, err.startswith(f"olbench: small.yaml:{message}")) == (2, True), err
 
 
-def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, config, records):  # noqa: F811
+def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, config, records):
     here.out("run", config(SMALL), "--out", "out", "--quiet")
     results = load_results("out")
     assert [(entry.label, entry.done) for entry in results.entries] == [
@@ -297,7 +296,7 @@ def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, c
     )
 
 
-def test_every_run_of_fresh_draws_a_sample_of_its_own(here, config, records):  # noqa: F811
+def test_every_run_of_fresh_draws_a_sample_of_its_own(here, config, records):
     text = (
         "protocol: fresh\nruns: 6\nseed: 1\ndatasets: [cw2008-synthetic]\n"
         "algorithms: [perceptron, {id: cw, params: {eta: 0.9}}]\n"

@@ -14,7 +14,8 @@ import pytest
 
 from olbench import UserError, load_plugin, load_results
 from olbench.protocols.definition import REGISTRY
-from tests.runner.conftest import config, counts, olbench, own_folder, records  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 HERE = Path(__file__).parent
 CONFIG = f"""\
@@ -31,7 +32,7 @@ tuning: {{search: grid}}
 
 
 @pytest.fixture(autouse=True)
-def own_protocol(tmp_path, monkeypatch, own_folder):  # noqa: F811
+def own_protocol(tmp_path, monkeypatch, own_folder):
     shutil.copy(HERE / "second.yaml", tmp_path)
     Path("halves.yaml").write_text(CONFIG)
     monkeypatch.setenv("COLUMNS", "140")
@@ -50,7 +51,7 @@ def test_it_runs_and_a_second_run_adds_nothing(here):
     assert Path("out/trials.jsonl").read_bytes() == before
 
 
-def test_a_setting_that_is_no_parameter_is_tuned_by_the_highest_score(here, records):  # noqa: F811
+def test_a_setting_that_is_no_parameter_is_tuned_by_the_highest_score(here, records):
     run(here)
     tuned = [r for r in records("out") if r["role"] == "tune" and r["algorithm"] == "perceptron"]
     assert sorted(r["setting"]["epochs"] for r in tuned) == [1, 1, 3, 3]
@@ -65,7 +66,7 @@ def test_a_setting_that_is_no_parameter_is_tuned_by_the_highest_score(here, reco
         assert sorted(r["split"] for r in reported) == [0, 1, 2, 3]
 
 
-def test_a_killed_run_goes_on_and_loses_nothing(here, olbench):  # noqa: F811
+def test_a_killed_run_goes_on_and_loses_nothing(here, olbench):
     run(here)
     command = [sys.executable, "-m", "olbench", "run", "halves.yaml", "--out", "killed", "--jobs", "1"]
     process = subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -8,6 +8,9 @@ import pytest
 
 from olbench.protocols.tuning import UNDEFINED, best, count_candidates, search
 from olbench.records.ledger import Ledger
+from tests import ROOT
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 GRID = {"C": (1.0, 2.0, 4.0), "eta": (0.6, 0.9)}
 
@@ -107,7 +110,7 @@ def test_a_config_survives_being_written_down():
     from olbench.protocols.reading import read_config
     from olbench.structs import from_plain
 
-    root = Path(__file__).resolve().parents[2]
+    root = ROOT
     for path in (root / "configs").glob("*.yaml"):
         config = read_config(path)
         written = json.loads(json.dumps(config.plain()))

@@ -23,8 +23,8 @@ from olbench.api import bundle as write_bundle
 from olbench.records import container, ledger, run_file
 from olbench.records.bundle import digest_records
 from olbench.records.shipped import find_run
+from tests import ROOT
 from tests.refusals import find_wrong, refusal
-from tests.runner.conftest import ROOT, own_folder  # noqa: F401
 
 CONFIG = {
     "seed": 3,
@@ -36,6 +36,8 @@ CONFIG = {
 PLUGIN = """\
 from pathlib import Path
 from olbench import contestant
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 Path("executed").touch()
 
@@ -142,7 +144,7 @@ def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
     assert load_paper(config["paper"]).algorithms == load_paper(str(paper)).algorithms
 
 
-def test_a_run_that_ships_is_bundled_by_its_name(here, own_folder):  # noqa: F811
+def test_a_run_that_ships_is_bundled_by_its_name(here, own_folder):
     code, out, err = here("bundle", "cw-usps")
     assert (code, err) == (0, "")
     assert out.startswith("cw-usps.olb: 75 trials on 5 data sets, ")
@@ -322,7 +324,7 @@ def test_a_run_file_that_points_out_of_its_bundle_is_refused(bundle):
     assert find_wrong(cases, act) == []
 
 
-def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, own_folder):  # noqa: F811
+def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, own_folder):
     Path("mine.py").write_text(PLUGIN)
     text = "permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [pa1, mine]\nplugins: [mine.py]\n"
     Path("small.yaml").write_text(text)

@@ -13,9 +13,9 @@ from olbench.records import ledger, run_file
 from olbench.records.packed import PackedError, pack, unpack
 from olbench.records.record import read_line, write_line
 from olbench.records.trial import key_of
+from tests import ROOT
 from tests.refusals import find_wrong, refusal
 
-ROOT = Path(__file__).resolve().parents[2]
 HEAD = {
     "key": "", "format": 2, "protocol": "online", "dataset": "toy", "fingerprint": "f", "algorithm": "cw",
     "params": {}, "options": {}, "seed": 1, "role": "report", "number": 0, "setting": {}, "code": "c",

@@ -14,9 +14,9 @@ import pytest
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY, first_order
 from olbench.plugins import digest_syntax
+from tests import ROOT
 from tests.behaviours import find_unversioned, list_forms, list_probed, observe, read_recorded
 
-ROOT = Path(__file__).resolve().parents[2]
 RULE = '''\
 """A rule of one's own."""
 from olbench import Parameter, second_order
@@ -61,7 +61,7 @@ def test_what_ships_has_the_code_of_its_version():
 def test_an_installed_package_declares_the_versions_of_its_algorithms(monkeypatch):
     mine = replace(get_definition("arow"), rule=lambda m, v, mistake, t, p: (0.0, 0.0, 0.0), version=2)
     assert mine.code == digest_syntax(Path(__file__).read_bytes())
-    point = EntryPoint("mine", "tests.trials", "olbench.algorithms")
+    point = EntryPoint("mine", "tests.records", "olbench.algorithms")
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point] * (group == point.group))
     assert replace(mine).code == "2"
 

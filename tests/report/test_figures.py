@@ -31,6 +31,7 @@ from olbench.report.figures.run import (
 )
 from olbench.report.figures.style import PAGE_HEIGHT
 from olbench.report.model import Report
+from tests import ROOT
 
 SMALL = Path(__file__).with_name("small")
 DATASETS = ["svmguide3", "synthetic", "splice"]
@@ -278,7 +279,7 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results,
         "save_figures(Report(load_results(SMALL), None), Path(sys.argv[1]))"
     )
     subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "there"], check=True, cwd=Path(__file__).parents[2],
+        [sys.executable, "-c", code, tmp_path / "there"], check=True, cwd=ROOT,
         env={"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "0"},
     )  # fmt: skip
     expected = [f"curves-{name}" for name in DATASETS] + ["overview", "ranks"]

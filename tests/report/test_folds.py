@@ -34,11 +34,12 @@ from olbench.report.tables.statistics import against_best, statistics_data
 from olbench.report.tables.tuning import means, tuning_verdicts, tunings
 from olbench.report.tables.verdicts import overview
 from olbench.report.words import summary
+from tests import ROOT
 from tests.report.pages import render
 from tests.report.test_formats import check_latex
 
 FOLDS = Path(__file__).with_name("folds")
-SHIPPED = Path(__file__).parents[2] / "results"
+SHIPPED = ROOT / "results"
 CROSSVAL = get_protocol("crossval")
 NAMES = ["var-KL", "var-Exact", "perceptron", "pa", "naive-bayes"]
 

@@ -6,7 +6,7 @@ import pytest
 from olbench.papers.adviceptron2010 import audit
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from olbench.papers.audit import checks
-from tests.advice.problems import solve_6, solve_10
+from tests.papers.adviceptron2010.problems import solve_6, solve_10
 
 #: Statements that are right as they are printed.
 RIGHT = {"equation-3", "update-1", "lemma-2", "lemma-4"}

@@ -7,9 +7,9 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from olbench import UserError, make_algorithm, online_pass
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.curve import follow
-from tests.advice.problems import random_advice
 from tests.cases import for_each
 from tests.examples import noisy
+from tests.papers.adviceptron2010.problems import random_advice
 
 #: One algorithm of each way to keep weights.
 LINEAR = ("perceptron", "averaged-pa1", "romma", "sgd", "adviceptron", "adviceptron-exact", "arow", "cw")

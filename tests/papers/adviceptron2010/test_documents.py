@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from olbench.papers.adviceptron2010.account import make_account, render
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/papers/adviceptron2010.md").read_text(encoding="utf-8")
 
 

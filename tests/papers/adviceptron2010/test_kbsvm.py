@@ -10,8 +10,8 @@ from olbench.data.names import Names
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.kbsvm import solve_advice, solve_kbsvm
 from olbench.papers.adviceptron2010.sets import Advice
-from tests.advice.problems import random_advice
 from tests.examples import noisy
+from tests.papers.adviceptron2010.problems import random_advice
 
 
 def objective(w, b, u, X, y, advice, lam, mu):

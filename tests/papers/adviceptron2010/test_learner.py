@@ -14,8 +14,8 @@ from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.kbsvm import solve_advice
 from olbench.papers.adviceptron2010.learner import mean_estimate
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
-from tests.advice.problems import flip, random_advice, solve_10_by_nnls
 from tests.examples import noisy
+from tests.papers.adviceptron2010.problems import flip, random_advice, solve_10_by_nnls
 from tests.refusals import refusal
 
 IDS = ["adviceptron", "adviceptron-printed", "adviceptron-exact"]

@@ -16,7 +16,6 @@ from olbench.papers.adviceptron2010.protocol import AdviceExperiment, AdviceProt
 from olbench.papers.adviceptron2010.rules import compile_for
 from olbench.protocols import get_protocol
 from olbench.records.quantities import BALANCED_ACCURACY
-from tests.runner.conftest import own_folder  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 SMALL = """\

@@ -2,13 +2,12 @@
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
 from olbench import load_results
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "results/advice/reference"
 
 

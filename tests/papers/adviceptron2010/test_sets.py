@@ -10,7 +10,7 @@ from olbench.data.names import Names
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.scaling import fit_scaling
 from olbench.papers.adviceptron2010.sets import ROUNDING, Advice, AdviceSet
-from tests.advice.problems import flip
+from tests.papers.adviceptron2010.problems import flip
 from tests.refusals import find_wrong, refusal
 
 NAMES = Names(("glucose", "bmi", "age"), {"diabetes": 1})

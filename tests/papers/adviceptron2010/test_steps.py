@@ -8,7 +8,8 @@ from olbench.papers.adviceptron2010.kernels.cone import descend
 from olbench.papers.adviceptron2010.kernels.sets import solve
 from olbench.papers.adviceptron2010.learner import pack
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
-from tests.advice.problems import (
+from tests.examples import noisy
+from tests.papers.adviceptron2010.problems import (
     learn_one,
     learner_at,
     objective_10,
@@ -19,7 +20,6 @@ from tests.advice.problems import (
     solve_10,
     solve_10_by_nnls,
 )
-from tests.examples import noisy
 
 CLOSE = 1e-8
 PRICES = (-2, 2)

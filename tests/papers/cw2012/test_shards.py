@@ -14,7 +14,6 @@ from olbench.errors import UserError
 from olbench.papers.cw2012.corpus import Corpus
 from olbench.papers.cw2012.protocol import Shards, ShardsExperiment, ShardsTuning, _Work
 from olbench.protocols import get_protocol
-from tests.runner.conftest import own_folder  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 SMALL = """\
