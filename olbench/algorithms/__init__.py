@@ -4,6 +4,6 @@ In: an id and settings, from a config or a caller.
 Out: an `Algorithm`, which is data; `registry` lists them, and `spec` reads entries of a config.
 """
 
-from olbench.algorithms.registry import definitions, get_definition, load_plugin, title_of
+from olbench.algorithms.definition import definitions, get_definition, load_plugin, title_of
 
 __all__ = ["definitions", "get_definition", "load_plugin", "title_of"]

@@ -417,7 +417,7 @@ def test_a_parameter_may_be_named_as_that_of_a_kernel_where_there_is_no_kernel(
     load_text(GAMMA)
     scaled = online_pass(make_algorithm("scaled", gamma=2.0), *examples)
     np.testing.assert_array_equal(scaled.weights, online_pass("arow", *examples, r=2.0).weights)
-    with pytest.raises(UserError, match=r"mine\.py:4: scaled has a parameter named gamma, and so have kern"):
+    with pytest.raises(UserError, match=r"scaled cannot run with a kernel: gamma is already one of its"):
         make_algorithm("scaled", kernel="rbf")
     monkeypatch.chdir(tmp_path)
     _, out, _ = here("algorithms", "--plugin", "mine.py", "scaled")
