@@ -76,7 +76,11 @@ def test_every_built_in_algorithm_has_one_estimator():
 @for_each("cls", ALL)
 def test_the_defaults_of_an_estimator_are_those_of_its_algorithm(cls):
     definition = get_definition(cls.algorithm_id)
-    own = {field.name: field.default for field in dataclasses.fields(cls) if field.name in vars(cls)}
+    bases = [
+        each for each in cls.__mro__ if dataclasses.is_dataclass(each) and not hasattr(each, "algorithm_id")
+    ]
+    shared = {name for base in bases for name in base.__dataclass_fields__}
+    own = {field.name: field.default for field in dataclasses.fields(cls) if field.name not in shared}
     assert set(own) == {parameter.name for parameter in definition.parameters}
     given = {name: value for name, value in own.items() if value is not None}
     assert given in (definition.resolve({}), {})
