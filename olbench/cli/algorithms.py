@@ -56,7 +56,7 @@ def command(
 
 def conform(id: str | None, other: str) -> int:
     from olbench.algorithms import get_definition
-    from olbench.conformance.loading import judge_rule
+    from olbench.conformance.verdict import judge_rule
 
     if id is None:
         raise UserError("--conform-to needs the id of a rule before it")
