@@ -127,10 +127,13 @@ class FTRL:
     ),
 )
 class Adam:
-    """Divide the decaying mean of each gradient by the root of that of its square, both without their bias.
+    """Divide the decaying mean of each gradient by the root of the mean of its square, both without bias.
 
     A row changes the weights and the means of its non-zero features only, as sparse versions of Adam do; on
     rows without zeros it is Algorithm 1.
+
+    m_j = beta1 m_j + (1 - beta1) g_j, v_j = beta2 v_j + (1 - beta2) g_j^2,
+    w_j -= alpha m_j / (1 - beta1^t) / (sqrt(v_j / (1 - beta2^t)) + epsilon).
     """
 
     def score(arrays: Any, columns: Any, values: Any, t: int, p: Any) -> float:

@@ -1,18 +1,12 @@
-"""Algorithms with all settings made, ready to start a learner, and the options that go together."""
+"""make_algorithm: an algorithm with its parameters and options, ready to start a learner."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from olbench.algorithms.definition import KERNEL, NATIVE, OPTIONS, Definition, Value, get_definition
 from olbench.errors import UserError
 
-Multiclass = Literal["one-vs-rest", "native"]
-Allocation = Literal["max", "uniform", "prop"]
-Covariance = Literal["full", "diag", "block", "shared"]
-Projection = Literal["kl", "l2", "exact"]
-Form = Literal["covariance", "root"]
-KernelName = Literal["linear", "rbf", "poly"]
 #: The covariances of a native learner of several classes.
 COVARIANCES = ("block", "shared", "diag")
 
@@ -21,7 +15,7 @@ COVARIANCES = ("block", "shared", "diag")
 class Kernel:
     """A Mercer kernel: x.z, exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree."""
 
-    name: KernelName
+    name: str
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 0.0
@@ -39,17 +33,17 @@ class Algorithm:
 
     definition: Definition
     params: Mapping[str, Value]
-    covariance: Covariance = "full"
-    projection: Projection = "kl"
-    form: Form = "covariance"
+    covariance: str = "full"
+    projection: str = "kl"
+    form: str = "covariance"
     a: float = 1.0
     forgetting: float = 1.0
     kernel: Kernel | None = None
     #: The settings that the definition `takes`.
     extras: Mapping[str, Any] = field(default_factory=dict)
     #: How several classes are learnt; two classes are always learnt by one binary learner.
-    multiclass: Multiclass = "one-vs-rest"
-    allocation: Allocation = "max"
+    multiclass: str = "one-vs-rest"
+    allocation: str = "max"
 
     @property
     def id(self) -> str:
@@ -122,7 +116,7 @@ def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> A
 def split_options(
     definition: Definition, settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options among the settings, without those that are None, and the rest.
+    """Return the options that are not None, and the other settings.
 
     A parameter may have the name of an option that its algorithm does not have.
     """
@@ -151,7 +145,7 @@ def read_options(definition: Definition, given: Mapping[str, Any]) -> dict[str, 
 
 
 def find_conflicts(definition: Definition, options: Mapping[str, Any], is_native: bool) -> Iterator[str]:
-    """Yield what is wrong with options that are right one by one."""
+    """Yield why these options, each of them valid, cannot go together."""
     shares, exact = options.get("allocation", "max") != "max", options.get("projection") == "exact"
     if shares and not (is_native and definition.allocated):
         yield ": allocation is for a perceptron with multiclass='native'; leave it out"

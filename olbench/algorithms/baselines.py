@@ -6,22 +6,16 @@ import numpy as np
 
 from olbench.algorithms.definition import Parameter, baseline, batch_contestant
 
+SOURCE = "Bifet, de Francisci Morales, Read, Holmes & Pfahringer, KDD 2015, section 3"
 
-@baseline(
-    "no-change",
-    title="no change",
-    source="Bifet, de Francisci Morales, Read, Holmes & Pfahringer, KDD 2015, section 3",
-)
+
+@baseline("no-change", title="no change", source=SOURCE)
 def no_change(negatives: int, positives: int, last: float, p: Any) -> Any:
-    """Predict the label that was learnt last; on a stream with runs of equal labels it is hard to beat."""
+    """Predict the last label; on a stream with runs of equal labels this is hard to beat."""
     return last
 
 
-@baseline(
-    "majority-so-far",
-    title="majority so far",
-    source="Bifet, de Francisci Morales, Read, Holmes & Pfahringer, KDD 2015, section 3",
-)
+@baseline("majority-so-far", title="majority so far", source=SOURCE)
 def majority_so_far(negatives: int, positives: int, last: float, p: Any) -> Any:
     """Predict the more frequent label so far."""
     return (positives - negatives) / max(1, positives + negatives)
