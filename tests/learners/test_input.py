@@ -118,7 +118,8 @@ def test_orders(order, message):
         ("cw", {"projection": "l1"}, "cw: projection must be one of kl, l2, exact, not 'l1'"),
         ("ogd", {"loss": "huber"}, "ogd: loss must be one of hinge, logistic, squared, zero-one, "
                                    "not 'huber'"),
-        ("arow", {"covariance": "band"}, "arow: covariance must be one of full, diag, block, shared, not 'b"),
+        ("arow", {"covariance": "band"}, "arow: covariance must be one of full, diag, block, shared, "
+                                         "not 'band'"),
         ("arow", {"projection": "l1"}, "arow: projection must be one of kl, l2, exact, not 'l1'"),
         ("arow", {"form": "cholesky"}, "arow: form must be one of covariance, root, not 'cholesky'"),
         ("arow", {"form": "root", "covariance": "diag"}, "arow: form applies only to "
