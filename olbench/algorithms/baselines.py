@@ -11,7 +11,7 @@ SOURCE = "Bifet, de Francisci Morales, Read, Holmes & Pfahringer, KDD 2015, sect
 
 @baseline("no-change", title="no change", source=SOURCE)
 def no_change(negatives: int, positives: int, last: float, p: Any) -> Any:
-    """Predict the last label; on a stream with runs of equal labels this is hard to beat."""
+    """Predict the label learnt last; on a stream with runs of equal labels this is hard to beat."""
     return last
 
 

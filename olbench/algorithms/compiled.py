@@ -82,8 +82,8 @@ def compiled_learner(
             title=title or id,
             order="compiled",
             source=source,
-            rule=_find_function(owner, id, "learn"),
             score=_find_function(owner, id, "score"),
+            rule=_find_function(owner, id, "learn"),
             arrays=MappingProxyType({name: _read_array(id, name, given) for name, given in arrays.items()}),
             **{"doc": owner.__doc__ or "", **declared},
         )
