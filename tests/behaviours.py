@@ -19,8 +19,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from olbench.algorithms import definitions, get_definition
-from olbench.algorithms.algorithm import make_algorithm
-from olbench.algorithms.options import list_ways
+from olbench.algorithms.algorithm import list_ways, make_algorithm
 from olbench.errors import UserError
 from olbench.files import write_text
 from olbench.learners.contestants import BatchLearner

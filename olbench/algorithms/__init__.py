@@ -1,9 +1,9 @@
-"""What is learnt: one short file per algorithm or family, with its rule, parameters, grid and source.
+"""The algorithms: one short file per family, with rules, parameters, grids and sources.
 
 In: an id and settings, from a config or a caller.
-Out: an `Algorithm`, which is data; `registry` lists them, and `spec` reads entries of a config.
+Out: an `Algorithm`, which is data. `definition` lists all, `spec` reads entries of a config.
 """
 
-from olbench.algorithms.registry import definitions, get_definition, load_plugin, title_of
+from olbench.algorithms.definition import definitions, get_definition, load_plugin, title_of
 
 __all__ = ["definitions", "get_definition", "load_plugin", "title_of"]

@@ -1,21 +1,30 @@
-"""Algorithms with their settings made, ready to start a learner."""
+"""make_algorithm: an algorithm with its parameters and options, ready to start a learner."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.options import (
-    Allocation,
-    Covariance,
-    Form,
-    Kernel,
-    Multiclass,
-    Projection,
-    split_options,
-)
-from olbench.algorithms.registry import get_definition
+from olbench.algorithms.definition import KERNEL, NATIVE, OPTIONS, Definition, Value, get_definition
 from olbench.errors import UserError
+
+#: The covariances of a native learner of several classes.
+COVARIANCES = ("block", "shared", "diag")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A Mercer kernel: x.z, exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree."""
+
+    name: str
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """The settings that its formula has."""
+        used = {"linear": (), "rbf": ("gamma",), "poly": KERNEL}[self.name]
+        return {name: getattr(self, name) for name in used}
 
 
 @dataclass(frozen=True)
@@ -24,38 +33,45 @@ class Algorithm:
 
     definition: Definition
     params: Mapping[str, Value]
-    covariance: Covariance = "full"
-    projection: Projection = "kl"
-    form: Form = "covariance"
+    covariance: str = "full"
+    projection: str = "kl"
+    form: str = "covariance"
     a: float = 1.0
-    #: Below 1, variances grow by its inverse between examples, up to a.
     forgetting: float = 1.0
     kernel: Kernel | None = None
     #: The settings that the definition `takes`.
     extras: Mapping[str, Any] = field(default_factory=dict)
     #: How several classes are learnt; two classes are always learnt by one binary learner.
-    multiclass: Multiclass = "one-vs-rest"
-    #: How a native perceptron's rivals share a step.
-    allocation: Allocation = "max"
+    multiclass: str = "one-vs-rest"
+    allocation: str = "max"
 
     @property
     def id(self) -> str:
         return self.definition.id
 
-    def __repr__(self) -> str:
-        options = ("covariance", "projection" if self.covariance == "diag" else "form", "a")
-        shown = dict(self.params)
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that mean something to it, as a record names them.
+
+        One-vs-rest, the default, is not named: trials on record do not name it either.
+        """
+        named: dict[str, Any] = {}
         if self.definition.order == "second":
-            shown |= {name: getattr(self, name) for name in options}
-        if self.forgetting < 1.0:
-            shown["forgetting"] = self.forgetting
+            detail = "projection" if self.covariance == "diag" else "form"
+            named = {"covariance": self.covariance, detail: getattr(self, detail), "a": float(self.a)}
         if self.kernel is not None:
-            shown["kernel"] = self.kernel.name
+            del named["form"]
+            named |= {"kernel": self.kernel.name, **self.kernel.settings}
+        if self.forgetting < 1.0:
+            named["forgetting"] = float(self.forgetting)
         if self.multiclass == "native":
-            shown["multiclass"] = "native"
+            named["multiclass"] = "native"
         if self.allocation != "max":
-            shown["allocation"] = self.allocation
-        settings = "".join(f", {name}={value!r}" for name, value in shown.items())
+            named["allocation"] = self.allocation
+        return named
+
+    def __repr__(self) -> str:
+        settings = "".join(f", {name}={value!r}" for name, value in {**self.params, **self.options}.items())
         return f"<Algorithm {self.id!r}{settings}>"
 
 
@@ -77,15 +93,163 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     """
     definition = get_definition(id)
     options, params = split_options(definition, settings)
-    return Algorithm(definition, definition.resolve(params), **options)
+    extras = {name: params.pop(name) for name in definition.takes if name in params}
+    return Algorithm(
+        definition,
+        extras={name: value for name, value in extras.items() if value is not None},
+        **read_options(definition, options),
+        params=definition.resolve(params),
+    )
 
 
 def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> Algorithm:
     if isinstance(algorithm, str):
         return make_algorithm(algorithm, **settings)
     if settings:
-        given = ", ".join(settings)
         raise UserError(
-            f"{given}: {algorithm.id} is made already; give its settings to make_algorithm, or its id here"
+            f"{', '.join(settings)}: {algorithm.id} is made already; give its settings to make_algorithm, or "
+            "its id here"
         )
     return algorithm
+
+
+def split_options(
+    definition: Definition, settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options that are not None, and the other settings.
+
+    A parameter may have the name of an option that its algorithm does not have.
+    """
+    own = {parameter.name for parameter in definition.parameters}
+    names = (OPTIONS.keys() if definition.order == "second" else NATIVE) - own
+    options = {name: value for name, value in settings.items() if name in names and value is not None}
+    return options, {name: value for name, value in settings.items() if name not in names}
+
+
+def read_options(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options as fields of an Algorithm, after checking each and all together."""
+    options: dict[str, Any] = {name: OPTIONS[name].check(given[name], definition.id) for name in given}
+    is_native = options.get("multiclass", "native" if definition.only_native else "") == "native"
+    for sentence in find_conflicts(definition, options, is_native):
+        raise UserError(f"{definition.id}{sentence}")
+    if is_native:
+        options["multiclass"] = "native"
+    if definition.order == "second":
+        options.setdefault("form", "root" if options.get("forgetting", 1.0) < 1.0 else definition.form)
+        options.setdefault("covariance", default_covariance(definition) if is_native else "full")
+    kernel = {name: options.pop(name) for name in KERNEL if name in options}
+    if "kernel" in options:
+        whole = {"degree": int(kernel.get("degree", Kernel.degree))}
+        options["kernel"] = Kernel(options["kernel"], **{**kernel, **whole})
+    return options
+
+
+def find_conflicts(definition: Definition, options: Mapping[str, Any], is_native: bool) -> Iterator[str]:
+    """Yield why these options, each of them valid, cannot go together."""
+    shares, exact = options.get("allocation", "max") != "max", options.get("projection") == "exact"
+    if shares and not (is_native and definition.allocated):
+        yield ": allocation is for a perceptron with multiclass='native'; leave it out"
+    if definition.only_native and not is_native:
+        yield " learns several classes natively or not at all; leave multiclass out"
+    if is_native and (reason := refuse_native(definition, options)):
+        remedy = "leave its options out" if definition.only_native else "use multiclass: one-vs-rest"
+        yield f" has no native form for several classes: {reason}; {remedy}"
+    allowed = COVARIANCES if is_native else ("full", "diag")
+    covariance = options.get("covariance", allowed[0])
+    if covariance not in allowed:
+        yield f": covariance must be one of {', '.join(allowed)}, not {covariance!r}"
+    has_form, has_kernel = "form" in options, "kernel" in options
+    if covariance == "diag" and has_form:
+        yield ": form applies only to covariance='full'; remove it"
+    if covariance == "diag" and definition.no_diagonal:
+        yield f" has no diagonal form: {definition.no_diagonal}; use covariance='full'"
+    if options.get("forgetting", 1.0) < 1.0:
+        if not definition.is_gaussian:
+            yield " cannot forget: its matrix is not the covariance of a Gaussian over weights"
+        if has_kernel:
+            yield ": forgetting applies to the variances of features, which a kernel does not keep"
+        if options.get("form") == "covariance":
+            yield ": with forgetting, a full covariance is stored as a root; leave form out"
+    projections = definition.projections or ("kl", "l2")
+    if exact and "exact" not in projections:
+        use = " or ".join(map(repr, projections))
+        yield f" has no exact diagonal step, only cw and cw-var have one; use projection={use}"
+    if options.get("projection", "kl") not in projections:
+        yield f": projection must be {' or '.join(projections)}, not {options['projection']!r}"
+    if exact and covariance != "diag":
+        yield ": projection='exact' is a diagonal step; add covariance='diag'"
+    if has_kernel and covariance == "diag":
+        yield ": a kernel has no diagonal covariance; use covariance='full'"
+    if has_kernel and has_form:
+        yield ": form does not apply to a kernel, which stores no covariance; remove it"
+    for name in KERNEL:
+        if name in options and not has_kernel:
+            yield f": {name} needs kernel='rbf' or kernel='poly'"
+        if has_kernel and any(parameter.name == name for parameter in definition.parameters):
+            yield f" cannot run with a kernel: {name} is already one of its parameters"
+    if not float(options.get("degree", 3)).is_integer():
+        yield f": degree must be a whole number, not {options['degree']!r}"
+
+
+def refuse_native(definition: Definition, options: Mapping[str, Any]) -> str:
+    """Return why an algorithm with these options has no native form for several classes, or ""."""
+    if definition.order not in ("first", "second"):
+        return "it is not a rule for one margin"
+    if definition.averaged:
+        return "the mean of the weights over the rounds is kept for two classes only"
+    if definition.order == "first":
+        return ""
+    if "kernel" in options or options.get("forgetting", 1.0) < 1.0:
+        return "a kernel and forgetting are for two classes"
+    if not definition.is_gaussian:
+        return "its matrix is not the covariance of a Gaussian over weights"
+    covariance = options.get("covariance", default_covariance(definition))
+    if definition.only_native:
+        return "" if covariance == "shared" else f"the toolbox has covariance: shared, not {covariance}"
+    has_exact_step = covariance == "diag" and options.get("projection") == "exact"
+    if has_exact_step or definition.pair is not None or definition.has_constant_gain:
+        return ""
+    return (
+        "the precision c that its rule adds depends on the variance v, so its step is not the optimum "
+        f"for the covariances of two classes ({covariance})"
+    )
+
+
+def default_covariance(definition: Definition) -> str:
+    """Return the covariance of a native learner unless another one is named."""
+    return "shared" if definition.only_native else "block"
+
+
+def list_ways(definition: Definition) -> list[dict[str, tuple[str, ...]]]:
+    """Return the ways to run a rule: options that go together, each with its allowed values.
+
+    The default comes first: the full covariance in the form that the definition names.
+    """
+    forms = sorted(OPTIONS["form"].choices, key=lambda form: form != definition.form)
+    matrices = sorted(("block", "shared"), key=lambda each: each != default_covariance(definition))
+    native = {"multiclass": "native"}
+    ways: list[tuple[dict[str, str], str, Iterable[str]]] = [
+        ({"covariance": "full"}, "form", forms),
+        ({"covariance": "full"}, "kernel", OPTIONS["kernel"].choices),
+        ({"covariance": "diag"}, "projection", definition.projections),
+        (native, "covariance", matrices),
+        ({**native, "covariance": "diag"}, "projection", definition.projections),
+    ]
+    if definition.allocated:
+        ways = [(native, "allocation", OPTIONS["allocation"].choices)]
+    elif definition.order == "first":
+        ways = [({}, "multiclass", ("native",))]
+    found = []
+    for fixed, name, values in ways:
+        allowed = tuple(value for value in values if _is_allowed(definition, {**fixed, name: value}))
+        if allowed:
+            found.append({**{key: (value,) for key, value in fixed.items()}, name: allowed})
+    return found
+
+
+def _is_allowed(definition: Definition, settings: dict[str, Any]) -> bool:
+    options, unknown = split_options(definition, settings)
+    try:
+        return not unknown and bool(read_options(definition, options))
+    except UserError:
+        return False

@@ -1,4 +1,4 @@
-"""Adaptive regularisation of weights and its narrow versions."""
+"""AROW, its narrow versions, and normal herding."""
 
 from typing import Any
 
@@ -7,6 +7,24 @@ from olbench.kernels.losses import excess
 
 TRAITS = Traits(True, True, True, False)
 B = Parameter("b", 1.0, "inverse of the variance v above which the covariance shrinks", grid=POWERS_OF_TWO)
+
+
+@second_order(
+    "nherd",
+    title="NHERD",
+    source="Crammer & Lee, Learning via Gaussian herding, NIPS 2010",
+    parameters=(Parameter("C", 1.0, "cost of the squared hinge loss", grid=POWERS_OF_TWO),),
+    traits=TRAITS,
+    monotone=True,
+    passive_above=lambda C: 1.0,
+)
+def nherd(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Move a Gaussian herd of weight vectors: beta = (v + 2/C) / (v + 1/C)^2."""
+    loss = excess(1.0, m)
+    if loss == 0.0:
+        return 0.0, 0.0, 0.0
+    C = p[0]
+    return loss, loss / (v + 1.0 / C), C * (2.0 + C * v)
 
 
 @second_order(

@@ -1,24 +1,26 @@
-"""What an algorithm is: a scalar rule with declared parameters, traits and a citation.
+"""What an algorithm is: a rule with declared parameters, traits and a citation. And the list of all of them.
 
-The same decorators serve the built-in files in this folder and a user's own file.
+The same decorators serve the files in this folder and a user's own file.
 """
 
 import dis
 import math
 import re
+import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.algorithms.probing import TAKES, check_rule, has_constant_gain
+from olbench.algorithms import probing
 from olbench.errors import UserError, shorten, show_name, suggest
-from olbench.plugins import Registry, digest_syntax, read_source
+from olbench.plugins import PREFIX, Registry, digest_syntax, load_file, read_source
 
 #: Our rules read p[0], p[1]: to unpack p tests its length, which takes about 10 ns in every round.
 Rule = Callable[..., tuple[float, float, float]]
@@ -28,10 +30,6 @@ ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
-#: Settings of a kernel; an algorithm that has a parameter of such a name runs without kernels.
-KERNEL = frozenset({"gamma", "degree", "coef0"})
-RESERVED = KERNEL | {"covariance", "projection", "form", "a", "forgetting", "kernel"}
-NATIVE = frozenset({"multiclass", "allocation"})
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
@@ -79,6 +77,43 @@ class Parameter:
         return f"{opening}{self.low:g}, {self.high:g}{closing}"
 
 
+def choose(name: str, doc: str, *words: str) -> Parameter:
+    return Parameter(name, words[0], doc, choices=words)
+
+
+#: Options that rules have in addition to their parameters: those in NATIVE are about several classes, the
+#: others about the covariance of a second-order rule.
+OPTIONS = {
+    each.name: each
+    for each in (
+        choose(
+            "multiclass", "several classes: one learner per class, or one of all", "one-vs-rest", "native"
+        ),
+        choose("allocation", "how the rivals of a native perceptron share a step", "max", "uniform", "prop"),
+        choose(
+            "covariance", "matrix or diagonal; block and shared are native", "full", "diag", "block", "shared"
+        ),
+        choose("projection", "how a diagonal covariance stays diagonal after an update", "kl", "l2", "exact"),
+        choose("form", "whether the full covariance or a root of it is stored", "covariance", "root"),
+        Parameter("a", 1.0, "the initial variance of every weight"),
+        Parameter(
+            "forgetting",
+            1.0,
+            "below 1: variances grow by its inverse between examples, up to a",
+            high=1.0,
+            closed="right",
+        ),
+        choose("kernel", "learn in the feature space of a kernel", "linear", "rbf", "poly"),
+        Parameter("gamma", 1.0, "the scale of the kernel"),
+        Parameter("degree", 3.0, "the degree of a polynomial kernel", low=1.0, closed="left"),
+        Parameter("coef0", 0.0, "the constant of a polynomial kernel", closed="left"),
+    )
+}
+NATIVE = frozenset({"multiclass", "allocation"})
+#: Settings of a kernel; an algorithm that has a parameter of such a name runs without kernels.
+KERNEL = ("gamma", "degree", "coef0")
+
+
 @dataclass(frozen=True)
 class Traits:
     """The four properties of scw2012, Table 1, and who assigned them."""
@@ -123,11 +158,11 @@ class Definition:
     #: Whether it is a toolbox's learner of several classes, which has no binary or one-vs-rest form.
     only_native: bool = False
     factory: Callable[..., Any] | None = None
-    #: Whether an object with learn_one gets the non-zero features only; None if its author does not say.
+    #: Whether an object with learn_one gets only the non-zero features; None if that is not declared.
     sparse: bool | None = None
-    #: The names of further settings that its learner or factory takes, which are not numbers or words.
+    #: Names of settings of its learner or factory that are neither numbers nor words.
     takes: tuple[str, ...] = ()
-    #: The numba signature of its rule as "module:name", for a family of its own.
+    #: The numba signature of its rule as "module:name", for a family that is not listed above.
     signature: str = ""
     #: Whether a round takes many times as long as its margin.
     slow: bool = False
@@ -136,6 +171,11 @@ class Definition:
     #: Raised whenever its counts change: trials of other versions are not reused.
     version: int = 1
     doc: str = field(default="", repr=False)
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """What its author wrote: a rule or a factory."""
+        return tuple(each for each in (self.rule, self.factory) if each is not None)
 
     @property
     def module(self) -> str:
@@ -148,17 +188,25 @@ class Definition:
 
     @property
     def place(self) -> str:
-        return _find_place(self.rule or self.factory)
+        """The start of an error message: "file:line: "."""
+        code = getattr(self.rule or self.factory, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
 
     @property
     def is_own(self) -> bool:
         return bool(self.file) and not self.module.startswith("olbench.")
 
     @cached_property
+    def source_text(self) -> bytes:
+        """The file of its functions; in a notebook, their own lines."""
+        parts = (read_source(each) for each in self.functions)
+        return b"\n".join(dict.fromkeys(each.encode() if isinstance(each, str) else each for each in parts))
+
+    @cached_property
     def code(self) -> str:
-        """Its version; a hash of the syntax of its file for an algorithm of a user's own file."""
-        source = "" if REGISTRY.is_installed(self.module) else read_source(self.rule or self.factory)
-        return digest_syntax(source) if source else str(self.version)
+        """Its version; for an algorithm of a user's own file, a hash of the syntax of that file."""
+        text = b"" if REGISTRY.is_installed(self.module) else self.source_text
+        return digest_syntax(text) if text else str(self.version)
 
     @property
     def online(self) -> bool:
@@ -166,14 +214,13 @@ class Definition:
 
     @property
     def diagonal(self) -> bool:
-        """Whether a diagonal covariance makes sense; if not, `no_diagonal` says why."""
         return not self.no_diagonal
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether it keeps the covariance of a Gaussian over weights, and no other matrix."""
-        kept = self.product or self.no_diagonal == KEEPS_PRODUCT
-        return self.order == "second" and not kept and self.gaussian
+        """Whether its matrix is the covariance of a Gaussian over weights."""
+        keeps_product = self.product or self.no_diagonal == KEEPS_PRODUCT
+        return self.order == "second" and not keeps_product and self.gaussian
 
     @property
     def projections(self) -> tuple[str, ...]:
@@ -188,19 +235,20 @@ class Definition:
         return self.grid_beside(())
 
     def grid_beside(self, fixed: Container[str]) -> dict[str, tuple[float, ...]]:
+        """Return the grids to search when these parameters are fixed."""
         replaced = {parameter.instead_of for parameter in self.parameters if parameter.name in fixed}
-        searched = [
-            parameter
+        return {
+            parameter.name: parameter.grid
             for parameter in self.parameters
-            if not (parameter.instead_of or parameter.name in fixed or parameter.name in replaced)
-        ]
-        return {parameter.name: parameter.grid for parameter in searched if parameter.grid}
+            if parameter.grid and not parameter.instead_of
+            if parameter.name not in fixed and parameter.name not in replaced
+        }
 
     def resolve(self, given: Mapping[str, Any], searched: Iterable[str] = ()) -> dict[str, Value]:
         """Return all parameters with their given or default values, after checking them.
 
-        Of a parameter and one that replaces it, the result has the one that is given, or else the replaced
-        one. `searched` names parameters whose values come later: they have their defaults and count as given.
+        Of a parameter and its replacement, the result has the given one, by default the parameter itself.
+        `searched` names parameters whose values come later: they have their defaults and count as given.
 
         >>> from olbench.algorithms import get_definition
         >>> get_definition("cw").resolve({}), get_definition("cw").resolve({"phi": 10})
@@ -214,41 +262,33 @@ class Definition:
                 raise UserError(
                     f"{self.id}: unknown parameter {show_name(name)}{suggest(name, names)}; {known}"
                 )
-        absent = self._find_absent(named)
+        absent = set()
+        for name, replaced in ((each.name, each.instead_of) for each in self.parameters if each.instead_of):
+            if name in named and replaced in named:
+                raise UserError(f"{self.id}: give {replaced} or {name}, not both")
+            absent.add(replaced if name in named else name)
         return {
             parameter.name: parameter.check(given.get(parameter.name, parameter.default), self.id)
             for parameter in self.parameters
             if parameter.name not in absent
         }
 
-    def _find_absent(self, named: Container[str]) -> set[str]:
-        absent = set()
-        for parameter in self.parameters:
-            replaced = parameter.instead_of
-            if replaced and parameter.name in named and replaced in named:
-                raise UserError(f"{self.id}: give {replaced} or {parameter.name}, not both")
-            if replaced:
-                absent.add(replaced if parameter.name in named else parameter.name)
-        return absent
-
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
         values = self.constants(**params) if self.constants else tuple(params.values())
         return np.array(values, dtype=np.float64)
 
     def find_passive_margin(self, params: Mapping[str, Value]) -> float:
-        """Return the margin above which the rule does nothing, or infinity if it makes no promise.
+        """Return the margin above which the rule promises to do nothing; infinity if it promises nothing.
 
         A mistake may change anything, so the margin is not negative.
         """
-        if self.passive_above is None:
-            return math.inf
-        return max(0.0, float(self.passive_above(**params)))
+        return max(0.0, float(self.passive_above(**params))) if self.passive_above else math.inf
 
     @cached_property
     def reads_norm(self) -> bool:
         """Whether a first-order rule reads q, its fourth argument: the squared norm is kept only then.
 
-        The compiled code of the rule tells, so that no rule can forget to declare it.
+        The bytecode of the rule shows it, so no rule can forget to declare it.
         """
         if self.rule is None or self.order != "first":
             return False
@@ -262,24 +302,21 @@ class Definition:
     @cached_property
     def has_constant_gain(self) -> bool:
         """Whether the precision c that a second-order rule adds does not depend on the variance."""
-        if self.rule is None or self.order != "second":
-            return False
-        return has_constant_gain(self.rule, self.rule_constants(self.resolve({})))
+        return self.rule is not None and self.order == "second" and probing.has_constant_gain(self)
+
+    def check(self) -> None:
+        """Refuse a user's rule or compiled learner that has the wrong form, fails or breaks its promise."""
+        if self.rule is not None and not self.module.startswith("olbench."):
+            probing.check(self)
 
     @cached_property
     def compiled_rule(self) -> Any:
         from olbench.kernels.compile import RULES
 
         self.check()
-        if self.signature:
-            return self._compile(resolve_name(self.signature), self.rule)
-        return self._compile(RULES.get(self.order), self.rule)
-
-    def check(self) -> None:
-        if self.rule is not None and self.order in TAKES and not self.module.startswith("olbench."):
-            params = self.resolve({})
-            constants, passive_above = self.rule_constants(params), self.find_passive_margin(params)
-            check_rule(self.id, self.order, self.rule, constants, self.file, passive_above)
+        return self._compile(
+            resolve_name(self.signature) if self.signature else RULES.get(self.order), self.rule
+        )
 
     @cached_property
     def compiled_exact(self) -> Any:
@@ -305,31 +342,26 @@ class Definition:
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
+        """Raise numba's errors as a UserError with the line and the reason."""
         from numba.core.errors import NumbaError
 
         try:
             yield
         except NumbaError as error:
-            line, reason = _find_cause(str(error))
-            place = f"{self.file}:{line}" if line else self.file
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+            line = re.search(r'File "[^"]*", line (\d+)', plain)
+            lines = [line.strip() for line in plain.splitlines() if line.strip()]
+            reason, *more = [each for each in lines if not each.startswith("Failed in nopython")] or lines
+            if reason.endswith(":") and more:  # the call that numba cannot compile is in the next line
+                reason = f"{reason} {more[0].lstrip('> ')}"
+            place = f"{self.file}:{line[1]}" if line else self.file
             raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
 
-
-def _find_place(function: Callable[..., Any] | None) -> str:
-    code = getattr(function, "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
-
-
-def _find_cause(message: str) -> tuple[str, str]:
-    """Return the line number and the reason from numba's message about a function it cannot compile."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", message)
-    lines = [line.strip() for line in plain.splitlines() if line.strip()]
-    reasons = [line for line in lines if not line.startswith("Failed in nopython")]
-    place = re.search(r'File "[^"]*", line (\d+)', plain)
-    reason, *more = reasons or lines
-    if reason.endswith(":") and more:  # the call that numba cannot compile is in the next line
-        reason = f"{reason} {more[0].lstrip('> ')}"
-    return place[1] if place else "", reason
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a listed definition by its id and file: rules cannot be pickled."""
+        if REGISTRY.get(self.id) is self:
+            return restore, (self.id, self.module, self.file)
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
 
 REGISTRY: Registry[Definition] = Registry(
@@ -338,41 +370,80 @@ REGISTRY: Registry[Definition] = Registry(
     part="algorithms",
     group="olbench.algorithms",
     first=(
-        "perceptron", "passive_aggressive", "romma", "alma", "ogd", "sgd",
-        "adagrad", "ftrl", "sparse", "adam",
-        "sop", "iellip", "ons", "cw", "nherd", "arow", "scw", "baselines", "batch",
+        "perceptron", "passive_aggressive", "maximum_margin", "gradient", "adaptive", "sparse",
+        "ellipsoid", "cw", "arow", "scw", "baselines",
     ),
 )  # fmt: skip
+#: Titles that runs on record give to algorithms of a user's file, by id: reports do not run that file.
+RECORDED: dict[str, str] = {}
 
 
-def _refuse_names(definition: Definition) -> None:
-    names = [parameter.name for parameter in definition.parameters]
-    for what, name in (("an algorithm", definition.id), *(("a parameter", name) for name in names)):
-        if not (isinstance(name, str) and name and name.isprintable() and not set(name) & set(" ,")):
-            raise UserError(
-                f"{definition.place}{what} cannot be named {shorten(repr(name))}; use a word without spaces "
-                "and commas"
-            )
-    twice = next((name for name in names if names.count(name) > 1), "")
-    if twice:
-        raise UserError(
-            f"{definition.place}'{definition.id}' has two parameters named '{twice}'; rename one of them"
-        )
+def definitions() -> list[Definition]:
+    """Return all algorithms: what ships, in a fixed order, then the others."""
+    return REGISTRY.listed()
+
+
+def get_definition(name: str) -> Definition:
+    """Return the algorithm with this id, or else with this title or id in any case.
+
+    >>> get_definition("SCW-I") is get_definition("SCW1") is get_definition("scw1")
+    True
+    """
+    REGISTRY.load()
+    if name in REGISTRY:
+        return REGISTRY[name]
+    known = definitions()
+    for definition in known:
+        if name.casefold() in (definition.title.casefold(), definition.id.casefold()):
+            return definition
+    hint = suggest(name, [each for definition in known for each in (definition.id, definition.title)])
+    raise UserError(f"unknown algorithm {show_name(name)}{hint}; `olbench algorithms` lists all of them")
+
+
+def title_of(id: str) -> str:
+    """Return the title of an algorithm; if it is known only from a run, the title there, or else the id.
+
+    >>> title_of("scw1"), title_of("somebody-elses")
+    ('SCW-I', 'somebody-elses')
+    """
+    REGISTRY.load()
+    return REGISTRY[id].title if id in REGISTRY else RECORDED.get(id, id)
+
+
+def load_plugin(path: str | Path) -> list[Definition]:
+    """Run a Python file once and return the algorithms that it defines."""
+    REGISTRY.load()
+    name = load_file(path)
+    return [definition for definition in REGISTRY.values() if definition.module == name]
+
+
+def restore(id: str, module: str, file: str) -> Definition:
+    """Return a pickled definition, in a process that may not have loaded its file."""
+    if module.startswith(PREFIX) and module not in sys.modules:
+        load_plugin(file)
+    return get_definition(id)
 
 
 def register(definition: Definition) -> Definition:
-    _refuse_names(definition)
-    known_settings = NATIVE | (RESERVED - KERNEL if definition.order == "second" else set())
-    reserved = known_settings.intersection(parameter.name for parameter in definition.parameters)
-    if definition.order in ("first", "second") and reserved:
+    id, place, order = definition.id, definition.place, definition.order
+    names = [parameter.name for parameter in definition.parameters]
+    for what, name in (("an algorithm", id), *(("a parameter", name) for name in names)):
+        if not (isinstance(name, str) and name and name.isprintable() and not set(name) & set(" ,")):
+            raise UserError(
+                f"{place}{what} cannot be named {shorten(repr(name))}; use a word without spaces and commas"
+            )
+        if what == "a parameter" and names.count(name) > 1:
+            raise UserError(f"{place}'{id}' has two parameters named '{name}'; rename one of them")
+    options = {"first": NATIVE, "second": OPTIONS.keys() - KERNEL}.get(order, frozenset())
+    if reserved := sorted(options & set(names)):
         raise UserError(
-            f"{definition.place}{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: "
-            f"every {definition.order}-order algorithm already has that setting; choose another name"
+            f"{place}{id}: a parameter cannot be named {', '.join(reserved)}: every {order}-order algorithm "
+            "already has that setting; choose another name"
         )
     for parameter in definition.parameters:
         for value in (parameter.default, *parameter.grid):
-            parameter.check(value, f"{definition.id}, its default or grid")
-    REGISTRY.add(definition.id, definition, definition.module, definition.place)
+            parameter.check(value, f"{id}, its default or grid")
+    REGISTRY.add(id, definition, definition.module, place)
     return definition
 
 

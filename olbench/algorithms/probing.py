@@ -1,46 +1,55 @@
-"""The checks of a user's rule before it is compiled: its signature, and a few rounds in plain Python.
+"""The checks of a user's rule or compiled learner before it is compiled: a few rounds in plain Python.
 
-What these rounds do not reach fails during a pass: compiled code has bounds checks, see `learners.own_rules`.
+What these rounds do not reach fails during a pass: compiled rules have bounds checks, see
+`learners.own_rules`.
 """
 
 import inspect
 import itertools
-import math
 import re
-from collections.abc import Callable, Iterator
+from collections import namedtuple
+from collections.abc import Iterator, Sequence
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from olbench.errors import UserError, count, describe_error, find_line
 
-TAKES = {"first": ("m", "s", "mistake", "q", "t", "k", "p"), "second": ("m", "v", "mistake", "t", "p")}
+if TYPE_CHECKING:
+    from olbench.algorithms.compiled import CompiledDefinition
+    from olbench.algorithms.definition import Definition
+
+TAKES = {
+    "first": ("m", "s", "mistake", "q", "t", "k", "p"),
+    "second": ("m", "v", "mistake", "t", "p"),
+    "score": ("arrays", "columns", "values", "t", "p"),
+    "learn": ("arrays", "columns", "values", "y", "t", "p"),
+}
 GIVES = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
 PASSIVE = {"first": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 0.0)}
 #: Rounds that reach the branches of most rules: margins, norms or variances, mistakes, early and late.
 _MARGINS, _SIZES, _ROUNDS = (-2.0, -0.1, 0.0, 0.3, 1.0, 5.0), (0.01, 1.0, 40.0), (1, 100)
-#: How Python's `math` complains about a number for which a function is not defined, in any version.
+#: How Python's `math` complains about a number outside the domain of a function, in any version.
 _DOMAIN = re.compile("math domain error|expected a (nonnegative|positive|finite|noninteger|number)")
 
 
-def check_rule(
-    id: str, order: str, rule: Callable[..., Any], constants: Any, file: str, passive_above: float = math.inf
-) -> None:
-    """Refuse a rule that takes or gives something else, or fails.
+def check(definition: Any) -> None:
+    """Refuse a rule or a compiled learner that has the wrong form, fails, or breaks a promise."""
+    if definition.order == "compiled":
+        _check_learner(definition)
+    elif definition.order in GIVES:
+        _check_rule(definition)
 
-    It is also refused if it does something at a margin above `passive_above`.
-    """
-    line = rule.__code__.co_firstlineno if hasattr(rule, "__code__") else 0
-    place = f"{file}:{line}" if line else file
-    form = f"({', '.join(TAKES[order])}) -> ({', '.join(GIVES[order])})"
-    given = [each.name for each in inspect.signature(rule, follow_wrapped=False).parameters.values()]
-    if len(given) != len(TAKES[order]):
-        raise UserError(f"{place}: the rule of '{id}' takes ({', '.join(given)}); it must be {form}")
-    undefined, rounds, plain = [], list(_rounds(order)), interpret(rule)
-    p = np.array(constants, dtype=np.float64)
-    p.flags.writeable = False
+
+def _check_rule(definition: "Definition") -> None:
+    order, place, what = definition.order, definition.place, f"the rule of '{definition.id}'"
+    form = f"be ({', '.join(TAKES[order])}) -> ({', '.join(GIVES[order])})"
+    _check_arguments(definition.rule, TAKES[order], f"{place}{what}", form)
+    passive_above = definition.find_passive_margin(definition.resolve({}))
+    undefined, rounds, plain = [], list(_rounds(order)), interpret(definition.rule)
+    p = _read_only(definition)
     for call in rounds:
         try:
             with np.errstate(all="ignore"):
@@ -49,44 +58,74 @@ def check_rule(
             if _is_undefined(error):
                 undefined.append(error)  # compiled code gives infinity or NaN, which a pass counts
                 continue
-            raise UserError(
-                f"{_place_of(error, file) or place}: the rule of '{id}' fails: {describe_error(error)}"
-            ) from None
+            raise UserError(f"{_locate(error, definition)}{what} fails: {describe_error(error)}") from None
         numbers = isinstance(found, tuple) and all(isinstance(each, int | float) for each in found)
         if not numbers or len(found) != len(GIVES[order]):
-            raise UserError(f"{place}: the rule of '{id}' returns {_describe(found)}; it must be {form}")
-        if order != "first" and found[2] < 0.0:
-            m, v = call[:2]
+            raise UserError(f"{place}{what} returns {_describe(found)}; it must {form}")
+        if order == "second" and found[2] < 0.0:
             raise UserError(
-                f"{place}: the rule of '{id}' returns c = {found[2]:g} at m = {m:g}, v = {v:g}; c must not "
+                f"{place}{what} returns c = {found[2]:g} at m = {call[0]:g}, v = {call[1]:g}; c must not "
                 "be negative, because the inverse of Sigma grows by c x x'"
             )
         if passive_above < call[0] and not call[2] and found != PASSIVE[order]:
             raise UserError(
-                f"{place}: the rule of '{id}' is declared passive above a margin of {passive_above:g}, "
-                f"but at {call[0]:g} it returns {found}; passive is {PASSIVE[order]}"
+                f"{place}{what} is declared passive above a margin of {passive_above:g}, but at "
+                f"{call[0]:g} it returns {found}; passive is {PASSIVE[order]}"
             )
     if len(undefined) == len(rounds):
         raise UserError(
-            f"{_place_of(undefined[0], file) or place}: the rule of '{id}' fails in every round that was "
-            f"tried, whatever the margin: {describe_error(undefined[0])}"
+            f"{_locate(undefined[0], definition)}{what} fails in every round that was tried, whatever the "
+            f"margin: {describe_error(undefined[0])}"
         )
 
 
-def has_constant_gain(rule: Callable[..., Any], constants: Any) -> bool:
+def _check_learner(definition: "CompiledDefinition") -> None:
+    """Run a compiled learner over a few examples in plain Python, where every index is checked."""
+    place, id = definition.place, definition.id
+    for name, function in zip(("score", "learn"), definition.functions, strict=True):
+        form = f"take ({', '.join(TAKES[name])})"
+        _check_arguments(function, TAKES[name], f"{place}{name} of '{id}'", form)
+    score, learn = map(interpret, definition.functions)
+    arrays, p = name_arrays(definition.make_arrays(4)), _read_only(definition)
+    for t, (columns, values, y) in enumerate(_list_rows(), start=1):
+        before = [each.copy() for each in arrays]
+        try:
+            with np.errstate(all="ignore"):
+                f = score(arrays, columns, values, t, p)
+                is_changed = not all(map(np.array_equal, before, arrays, [True] * len(before)))
+                found = learn(arrays, columns, values, np.float64(y), t, p)
+        except Exception as error:
+            raise UserError(f"{_locate(error, definition)}'{id}' fails: {describe_error(error)}") from None
+        if not isinstance(f, float | int | np.number):
+            raise UserError(f"{place}score of '{id}' returns {f!r}; it must return a number")
+        if is_changed:
+            raise UserError(f"{place}score of '{id}' changes its arrays; only learn may do so")
+        if isinstance(found, bool) or found not in (0, 1, 2):
+            raise UserError(
+                f"{place}learn of '{id}' returns {found!r}; it must return 0 (no loss), 1 (a loss, nothing "
+                "changed) or 2 (changed)"
+            )
+
+
+def name_arrays(arrays: dict[str, Any]) -> Any:
+    """Return arrays as a compiled learner gets them: `arrays.w`."""
+    return namedtuple("Arrays", arrays)(**arrays)
+
+
+def has_constant_gain(definition: "Definition") -> bool:
     """Return whether a second-order rule adds the same precision c whatever the variance v, in rounds tried.
 
     Rounds without loss do not count. The rule runs in plain Python: no compiler is needed to list algorithms.
     """
     gains: dict[tuple[Any, ...], set[float]] = {}
-    plain = interpret(rule)
+    plain, p = interpret(definition.rule), _read_only(definition)
     for m, v, mistake, t in _rounds("second"):
         try:
             with np.errstate(all="ignore"):
-                loss, _, c = plain(m, v, mistake, t, np.array(constants, dtype=np.float64))
+                loss, _, c = plain(m, v, mistake, t, p)
         except Exception as error:
             if not _is_undefined(error):
-                return False  # the checks of the rule will say why
+                return False  # `check` will give the reason
             continue
         if loss > 0.0:
             gains.setdefault((m, mistake, t), set()).add(float(c))
@@ -94,7 +133,8 @@ def has_constant_gain(rule: Callable[..., Any], constants: Any) -> bool:
 
 
 @cache
-def interpret(function: Callable[..., Any]) -> Callable[..., Any]:
+def interpret(function: Any) -> Any:
+    """Return a function in plain Python that calls plain versions of the compiled functions it names."""
     if not isinstance(function, FunctionType):
         return function
     scope, code = dict(function.__globals__), function.__code__
@@ -106,9 +146,21 @@ def interpret(function: Callable[..., Any]) -> Callable[..., Any]:
     return copy
 
 
-def _place_of(error: Exception, file: str) -> str:
-    line = find_line(error, file)
-    return f"{file}:{line}" if line else ""
+def _check_arguments(function: Any, wanted: Sequence[str], what: str, form: str) -> None:
+    given = list(inspect.signature(function, follow_wrapped=False).parameters)
+    if len(given) != len(wanted):
+        raise UserError(f"{what} takes ({', '.join(given)}); it must {form}")
+
+
+def _read_only(definition: "Definition") -> Any:
+    p = definition.rule_constants(definition.resolve({}))
+    p.flags.writeable = False
+    return p
+
+
+def _locate(error: Exception, definition: "Definition") -> str:
+    line = find_line(error, definition.file)
+    return f"{definition.file}:{line}: " if line else definition.place
 
 
 def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
@@ -116,6 +168,16 @@ def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
     for margin, size, mistake, t in itertools.product(_MARGINS, _SIZES, (False, True), _ROUNDS):
         m, s = np.float64(margin), np.float64(size)
         yield (m, s, mistake, t) if order == "second" else (m, s, mistake, np.float64(1.0), t, t - 1)
+
+
+def _list_rows() -> Iterator[tuple[Any, Any, float]]:
+    """Yield full, sparse and empty rows of four features, which are read-only, with their labels."""
+    rng = np.random.default_rng(0)
+    for t in range(40):
+        columns = np.flatnonzero(rng.random(4) < (0.0, 0.4, 1.0)[t % 3]).astype(np.uint32)
+        values = rng.standard_normal(columns.size)
+        columns.flags.writeable = values.flags.writeable = False
+        yield columns, values, rng.choice((-1.0, 1.0))
 
 
 def _is_undefined(error: Exception) -> bool:

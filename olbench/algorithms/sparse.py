@@ -1,7 +1,7 @@
 """Learners that keep weights at zero: truncated gradient, FOBOS and regularised dual averaging.
 
-The penalty moves every weight in every round. A weight catches up when its feature is met: moving it twice is
-moving it by the sum.
+The penalty moves every weight in every round. A weight catches up when its feature occurs: two
+moves equal one move by their sum.
 """
 
 import math
@@ -17,7 +17,7 @@ LAM = Parameter("lam", 1e-3, "weight of the penalty lam ||w||_1", closed="left",
 
 @inlined
 def truncate(weight: float, rounds: float, p: Any) -> float:
-    """Return a weight after all truncations of these rounds, of which it has seen none."""
+    """Return a weight after the truncations that it has missed."""
     eta, gravity, K, theta = p[0], p[1], p[2], p[3]
     return soften(weight, rounds * eta * gravity * K) if abs(weight) <= theta else weight
 
@@ -46,7 +46,7 @@ def score_truncated(arrays: Any, columns: Any, values: Any, t: int, p: Any) -> f
 class TruncatedGradient:
     """Step against the gradient of the logistic loss; after every K rounds move small weights towards zero.
 
-    Weights of size theta or less move by K eta gravity, up to zero.
+    w = w - eta g; in rounds K, 2 K, ... w_j = sign(w_j) max(0, |w_j| - K eta gravity) where |w_j| <= theta.
     """
 
     score = score_truncated

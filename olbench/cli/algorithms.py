@@ -56,7 +56,7 @@ def command(
 
 def conform(id: str | None, other: str) -> int:
     from olbench.algorithms import get_definition
-    from olbench.conformance.loading import judge_rule
+    from olbench.conformance.verdict import judge_rule
 
     if id is None:
         raise UserError("--conform-to needs the id of a rule before it")
@@ -79,8 +79,8 @@ def show_rules(
 
 def show_all(definitions: "list[Definition]") -> None:
     """Print one line per algorithm; a narrow terminal has no room for the source and the name."""
+    from olbench.algorithms.algorithm import refuse_native
     from olbench.algorithms.definition import TRAITS
-    from olbench.algorithms.options import refuse_native
     from olbench.cli.output import show_parts
     from olbench.report.table import DETAIL, PAPER, SETTINGS, TIME, Column, Table, columns
 
@@ -110,9 +110,9 @@ def show_all(definitions: "list[Definition]") -> None:
 
 
 def show_one(definition: "Definition") -> None:
+    from olbench.algorithms.algorithm import list_ways
     from olbench.algorithms.compiled import CompiledDefinition
     from olbench.algorithms.definition import TRAITS
-    from olbench.algorithms.options import list_ways
     from olbench.cli.output import show_parts
     from olbench.errors import short
     from olbench.report.table import Table, columns

@@ -191,9 +191,8 @@ def conform(
         )
     from olbench.algorithms import get_definition
     from olbench.conformance.inputs import read_data
-    from olbench.conformance.loading import load_subject
-    from olbench.conformance.objects import NAMES
-    from olbench.conformance.processes import ProcessSubject
+    from olbench.conformance.objects import NAMES, load_subject
+    from olbench.conformance.subjects import ProcessSubject
     from olbench.conformance.verdict import judge
 
     data = [read_data(name, rounds) for each in names for name in each.split(",")]

@@ -1,7 +1,7 @@
-"""Known conventions and defects, one row each: what is exchanged in the exact learner, where it was seen.
+"""Known conventions and defects, one row each: which parts of the exact learner change, where it was seen.
 
 To add one, append a row to the list of its kind: its id, a sentence, the algorithms that can have it, the
-exchange and, if it was met, where. An exchange maps a part of the replica
+exchange and, if a library has it, which. An exchange maps a part of the replica
 (`olbench.conformance.replica.PARTS`) to a function that gets the part it replaces first. Combinations of two
 are tried as well.
 """
@@ -165,7 +165,7 @@ def _scale_to_unit(before: Any, s: Replica, x: Any) -> Any:
 
 
 def _step_unscaled(before: Any, s: Replica, m: float, v: float, mistake: bool) -> RuleStep:
-    """Take the step of a row of length 1 along the row as it is; w is projected by its new length."""
+    """Take the step of a row of length 1 along the unscaled row; w is projected by its new length."""
     alpha, C = s.p[0], s.p[1]
     root = math.sqrt(s.k + 1.0)
     if m > (1.0 - alpha) / (alpha * root):
@@ -229,7 +229,7 @@ CONVENTIONS: list[tuple[Any, ...]] = [
       for rate in (0.01, 0.1, 0.5, 2.0)),
 ]  # fmt: skip
 
-# Published variants that are no algorithm of their own.
+# Published variants that olbench does not list as algorithms.
 VARIANTS: list[tuple[Any, ...]] = [
     ("every-round", "shrinks Sigma in every round: AROW's objective wants that also where the hinge is zero",
      "arow", with_step(lambda step, m, v, s: step if step.loss else
@@ -276,7 +276,7 @@ def _relax(step: RuleStep, m: float, v: float, s: Replica) -> RuleStep:
     return replace(step, shrink=(v * q - m) / denominator, alpha=q * (1.0 - m) / denominator)
 
 
-# First what the rule is given, then the rule, then what is done with its step.
+# First the arguments of the rule, then the rule, then the use of its step.
 DEFECTS: list[tuple[Any, ...]] = [
     ("variance-from-diagonal", "takes v from the diagonal of Sigma, and then updates the full Sigma",
      "second", {"variance": lambda before, s, x: float(x * x @ np.diag(s.sigma))},
@@ -335,11 +335,11 @@ DEFECTS: list[tuple[Any, ...]] = [
     ("zeta-not-divided", "does not divide alpha by zeta", CLOSED, with_alpha(divisor=lambda v, phi: v)),
     ("variance-not-divided", "does not divide alpha by v", CLOSED,
      with_alpha(divisor=lambda v, phi: zeta_of(phi))),
-    ("zeta-missing-in-root", "lacks the factor zeta under the root of alpha", CLOSED,
+    ("zeta-missing-in-root", "omits the factor zeta under the root of alpha", CLOSED,
      with_alpha(root=lambda m, v, phi: m * m * phi**4 / 4.0 + v * phi * phi)),
-    ("phi-missing-in-root", "lacks the factor phi^2 under the root of alpha", CLOSED,
+    ("phi-missing-in-root", "omits the factor phi^2 under the root of alpha", CLOSED,
      with_alpha(root=lambda m, v, phi: m * m * phi**4 / 4.0 + v * zeta_of(phi))),
-    ("quarter-missing-in-root", "lacks the factor 1/4 under the root of alpha", CLOSED,
+    ("quarter-missing-in-root", "omits the factor 1/4 under the root of alpha", CLOSED,
      with_alpha(root=lambda m, v, phi: m * m * phi**4 + v * phi * phi * zeta_of(phi))),
     ("square-for-fourth-power", "has phi^2 for phi^4 under the root of alpha", CLOSED,
      with_alpha(root=lambda m, v, phi: m * m * phi**2 / 4.0 + v * phi * phi * zeta_of(phi))),
@@ -357,7 +357,7 @@ DEFECTS: list[tuple[Any, ...]] = [
      with_beta(lambda alpha, v, phi, root: alpha * phi / (root * root + v * alpha * phi))),
     ("variance-before-for-after", "has sqrt(v) for sqrt(u) in beta", DEVIATION,
      with_beta(lambda alpha, v, phi, root: alpha * phi / (math.sqrt(v) + v * alpha * phi))),
-    ("phi-missing-in-beta", "lacks phi in the numerator of beta", DEVIATION,
+    ("phi-missing-in-beta", "omits phi in the numerator of beta", DEVIATION,
      with_beta(lambda alpha, v, phi, root: alpha / (root + v * alpha * phi))),
     ("loss-forgotten", "does not multiply the step by the loss", HINGE,
      with_loss(lambda step, m, v, s: replace(step, alpha=step.alpha / step.loss))),
@@ -379,7 +379,7 @@ DEFECTS: list[tuple[Any, ...]] = [
      with_loss(_relax), "olpy 1.0.0.dev3: ROMMA"),
     ("norm-with-bias", "adds 1 to the squared norm, as for a bias, but learns no bias", "first",
      {"norm": lambda before, s, x: before(s, x) + 1.0}, "oll 0.2.1: PA, PA1, PA2"),
-    ("herding-as-arow", "has AROW's beta = 1 / (v + 1/C) for the one of NHERD", "nherd",
+    ("herding-as-arow", "has AROW's beta = 1 / (v + 1/C) instead of NHERD's", "nherd",
      with_loss(lambda step, m, v, s: replace(step, beta=1.0 / (v + 1.0 / s.p[0])))),
     ("herding-not-squared", "does not square the denominator of beta", "nherd",
      with_loss(lambda step, m, v, s: replace(step, beta=(v + 2.0 / s.p[0]) / (v + 1.0 / s.p[0])))),

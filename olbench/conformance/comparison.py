@@ -1,4 +1,4 @@
-"""Comparing what was seen of a subject with a replica, round by round, up to the first difference."""
+"""Compare recordings of a subject with a replica, round by round, up to the first difference."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from olbench.conformance.replica import Exchange, Replica, ReplicaRound
 from olbench.conformance.subjects import Recording, Recordings, Sighting
 from olbench.learners.examples import Floats
 
-#: Differences up to this fraction of the largest weight so far are rounding, in double precision; where fewer
-#: digits are seen, up to ROUNDINGS units of rounding.
+#: Differences up to this fraction of the largest weight so far are rounding, in double precision; with fewer
+#: digits, up to ROUNDINGS units of rounding.
 TOLERANCE, ROUNDINGS = 1e-9, 200.0
-#: How strongly a replica is disturbed, in units of rounding, to see how much rounding can grow; and how many
-#: times what it grew to is still rounding.
+#: How strongly a replica is disturbed, in units of rounding, to see how much rounding can grow; a difference
+#: up to GROWTH times as large is still rounding.
 DISTURBANCE, GROWTH = 16.0, 300.0
 #: A covariance whose largest entry differs by less than this fraction is the same.
 SIGMA = 1e-6
@@ -38,10 +38,10 @@ class Agreement:
     largest: float = 0.0
     quantities: set[str] = field(default_factory=set)
     reached: dict[str, int] = field(default_factory=dict)
-    #: Rounds left out because rounding alone could have made the difference.
+    #: Rounds left out because the difference may be rounding.
     unclear: int = 0
-    #: Whether a covariance that was seen is Sigma in all rounds. It may be another matrix, which is no
-    #: difference: a wrong Sigma shows in the weights of the next rounds.
+    #: Whether the covariance shown is Sigma in all rounds. If it is another matrix, that is not a difference:
+    #: a wrong Sigma shows in the weights of the next rounds.
     is_sigma: bool = True
     #: Whether it predicts -1 somewhere where the margin is exactly zero.
     ties_are_negative: bool = False
@@ -51,7 +51,7 @@ class Agreement:
         return self.divergence is None and self.rounds > 0
 
     def explains(self, first: Divergence) -> bool:
-        """Whether nothing differs, also not in the round in which the algorithm itself did."""
+        """Whether nothing differs, up to and including the round where the algorithm itself did."""
         return self.holds and self.reached.get(first.input.name, 0) >= first.round
 
 
@@ -128,7 +128,7 @@ def _disturb(seed: int, size: float) -> Exchange:
     def update(before: Any, s: Replica, *arguments: Any) -> None:
         mu, sigma = np.abs(s.mu), np.abs(s.sigma)
         before(s, *arguments)
-        # What is left of a difference has the rounding of its terms.
+        # A difference has the rounding of its terms.
         s.mu = s.mu + size * rng.uniform(-1.0, 1.0, mu.size) * (mu + np.abs(s.mu))
         noise = rng.uniform(-1.0, 1.0, sigma.shape)
         s.sigma = s.sigma + size * (noise + noise.T) / 2.0 * (sigma + np.abs(s.sigma))
@@ -137,7 +137,7 @@ def _disturb(seed: int, size: float) -> Exchange:
 
 
 class _Readings:
-    """What a shown quantity may mean. A meaning that fails once is dropped; none left is a difference."""
+    """The possible meanings of a shown quantity; one that fails is dropped, until none is left."""
 
     def __init__(self, replica: Replica):
         definition = replica.definition
@@ -174,7 +174,7 @@ class _Readings:
         for meaning in self.meanings[quantity]:
             value = meaning(expected, y)
             largest = np.max(np.abs(seen - (value[: np.size(seen)] if np.ndim(value) else value)))
-            # What is not a number differs from everything.
+            # NaN differs from everything.
             differences.append(float(np.nan_to_num(largest, nan=np.inf)) / (scale or 1.0))
         smallest = min(differences)
         pairs = zip(self.meanings[quantity], differences, strict=True)

@@ -22,13 +22,13 @@ PLACES = {
     "covariance": "in the update of Sigma",
     "margin": "in the margin, though the weights before it agree",
     "prediction": "in the prediction, though the margin is clear",
-    "state": "in what was learnt before this round (the weights are not shown)",
+    "state": "in its state before this round (it does not show its weights)",
 }
 
 
 @dataclass(frozen=True)
 class SmallestExample:
-    """Rounds with what was seen and what is expected; they differ in the last one, at `place`."""
+    """Rounds with the values shown and expected; they differ in the last one, at `place`."""
 
     input: Input
     place: str
@@ -56,7 +56,7 @@ def find_example(
 
 
 def shrink(given: Input, differs: Callable[[Input], bool]) -> Input:
-    """Return what is left of an input without rows, columns and digits that it can do without."""
+    """Drop rows, columns and digits of an input as long as the difference stays."""
     tries, deadline = 0, time.monotonic() + SECONDS
 
     def accepts(smaller: Input) -> bool:

@@ -16,12 +16,12 @@ class Input:
     purpose: str
     X: Floats
     y: Floats
-    #: The weights and the covariance from which a single step is taken; by default 0 and I.
+    #: The weights and the covariance before a single step; None for 0 and I.
     start: tuple[Floats, Floats] | None = None
 
     @property
     def has_zero_rows(self) -> bool:
-        """Whether a row is all zero, for which many papers' formulas divide zero by zero."""
+        """Whether a row is all zero: many papers' formulas then divide zero by zero."""
         return bool(np.any(~self.X.any(axis=1)))
 
     def keep(self, rows: list[int] | slice, columns: list[int] | slice = slice(None)) -> "Input":
@@ -42,7 +42,9 @@ def design_inputs() -> list[Input]:
     inputs = [
         _type("first step", "one step from the start", [row], "+"),
         _type("first step down", "one step for the other label", [row], "-"),
-        _type("repeated row", "what was learnt is met again, also with the other label", again, "---++-+-"),
+        _type(
+            "repeated row", "a row that was learnt comes again, also with the other label", again, "---++-+-"
+        ),
         _type("orthogonal rows", "rows that share no feature, of different lengths", orthogonal, "-+--+-"),
         _type("whole numbers", "margins that are exactly zero or one", whole, "--++-+"),
         _type("scaled rows", "the same directions at other lengths", scaled, "-+-++-+"),

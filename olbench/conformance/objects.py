@@ -1,12 +1,15 @@
-"""Python objects, functions step(state, x, y) and rules as subjects.
+"""Python objects, functions step(state, x, y) and rules as subjects, also by name: MODULE:OBJECT.
 
 An object has predict_one and learn_one (River), predict and partial_fit (scikit-learn), or predict and fit.
 """
 
 import contextlib
+import importlib
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +17,9 @@ import numpy as np
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.replica import make_replica
 from olbench.conformance.subjects import Recording, Sighting, Subject
-from olbench.errors import UserError, count, show_name
+from olbench.errors import UserError, count, describe_error, show_name, suggest
 from olbench.learners.examples import Floats
+from olbench.plugins import make_module
 
 NAMES = {
     "weights": (
@@ -28,7 +32,8 @@ NAMES = {
     ),
 }  # fmt: skip
 EPOCHS = ("epochs", "n_epochs", "max_iter", "n_iter", "num_iterations", "n_iterations")
-#: Up to this round a learner that can only fit from scratch is watched in every round, then ever more rarely.
+STYLES = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit"), "fit": ("predict", "fit")}
+#: A learner that can only fit from scratch is watched in every round up to this one, then ever more rarely.
 EVERY_ROUND = 24
 CHANGES_ROWS = "it changes the rows that it is given"
 
@@ -45,7 +50,7 @@ def expose(holder: Any, d: int, exposed: Mapping[str, str]) -> dict[str, Any]:
                 found[quantity] = array
                 break
         if given and quantity not in found and value is not None:
-            raise UserError(f"{show_name(given)} is no {quantity} of {count(d, 'feature')}")
+            raise UserError(f"{show_name(given)} cannot be the {quantity} of {count(d, 'feature')}")
     if "weights" not in found and "weights" not in exposed:
         arrays = [value for value in fields.values() if isinstance(value, np.ndarray) and value.shape == (d,)]
         known = [each for each in (_as_array(value, d, "weights") for value in arrays) if each is not None]
@@ -75,6 +80,22 @@ def _as_array(value: Any, d: int, quantity: str) -> Any:
     return None
 
 
+def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
+    """Return the parts of a state by name; in a tuple, the first vector is the weights."""
+    if isinstance(state, Mapping):
+        if state and all(isinstance(key, int) for key in state):
+            return {"weights": state}
+        return {str(key): value for key, value in state.items()}
+    if isinstance(state, np.ndarray):
+        return {"weights": state}
+    if isinstance(state, tuple | list):
+        arrays = [np.asarray(each) for each in state]
+        vectors = [each for each in arrays if each.shape == (d,)]
+        squares = [each for each in arrays if each.shape == (d, d)]
+        return dict(zip(("weights", "covariance"), [*vectors[:1], *squares, *vectors[1:]], strict=False))
+    return getattr(state, "__dict__", {})
+
+
 class ObjectSubject(Subject):
     def __init__(self, make: Callable[[int], Any], name: str, exposed: Mapping[str, str] = {}):
         super().__init__(name)
@@ -83,7 +104,7 @@ class ObjectSubject(Subject):
         self.signed = False
 
     def watch(self, recording: Recording) -> None:
-        """Meet the rows one by one; a learner that can only fit is fitted anew to ever more rows."""
+        """Show the rows one by one; a learner that can only fit is fitted from scratch to ever more rows."""
         X, y, d = recording.input.X, recording.input.y, recording.input.X.shape[1]
         model = self.make(d)
         self.style = find_style(model) or ("step" if callable(model) else "")
@@ -111,26 +132,25 @@ class ObjectSubject(Subject):
     def _watch_fits(self, recording: Recording) -> None:
         X, y, d = recording.input.X, recording.input.y, recording.input.X.shape[1]
         for n in range(1, len(y) + 1):
-            if n > EVERY_ROUND and n & (n - 1) and n < len(y):
-                recording.sightings.append(None)
-                continue
-            model = self.make(d)
-            for name in EPOCHS:
-                if type(getattr(model, name, None)) is int:
-                    setattr(model, name, 1)
-            rows = X[:n].copy()
-            try:
-                model.fit(rows, y[:n].copy())
-            except ValueError:
-                # Some learners refuse to fit a single class, which is no failure of the algorithm.
-                if np.ptp(y[:n]):
-                    raise
-                recording.sightings.append(None)
-                continue
-            if not np.array_equal(rows, X[:n]):
-                self.remarks[CHANGES_ROWS] = None
-            # A prediction would come after the fit; what it was before, only the weights tell.
-            recording.sightings.append(Sighting(**self._expose(model, d)))
+            is_skipped = n > EVERY_ROUND and n & (n - 1) and n < len(y)
+            recording.sightings.append(None if is_skipped else self._fit(X[:n], y[:n], d))
+
+    def _fit(self, X: Floats, y: Floats, d: int) -> Sighting | None:
+        model, rows = self.make(d), X.copy()
+        for name in EPOCHS:
+            if type(getattr(model, name, None)) is int:
+                setattr(model, name, 1)
+        try:
+            model.fit(rows, y.copy())
+        except ValueError:
+            # To refuse to fit a single class is not a failure of the algorithm.
+            if np.ptp(y):
+                raise
+            return None
+        if not np.array_equal(rows, X):
+            self.remarks[CHANGES_ROWS] = None
+        # It predicts with the last row fitted; only the weights of the round before show what it knew.
+        return Sighting(**self._expose(model, d))
 
     def _learn(self, model: Any, state: Any, original: Floats, y: float) -> Any:
         x, row = original.copy(), dict(enumerate(original.tolist()))
@@ -165,30 +185,11 @@ class ObjectSubject(Subject):
         return found
 
 
-STYLES = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit"), "fit": ("predict", "fit")}
-
-
 def find_style(model: Any) -> str:
     for style, methods in STYLES.items():
         if all(callable(getattr(model, each, None)) for each in methods):
             return style
     return ""
-
-
-def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
-    """Return what a state consists of, by name; of a tuple, the first vector is the weights."""
-    if isinstance(state, Mapping):
-        if state and all(isinstance(key, int) for key in state):
-            return {"weights": state}
-        return {str(key): value for key, value in state.items()}
-    if isinstance(state, np.ndarray):
-        return {"weights": state}
-    if isinstance(state, tuple | list):
-        arrays = [np.asarray(each) for each in state]
-        vectors = [each for each in arrays if each.shape == (d,)]
-        squares = [each for each in arrays if each.shape == (d, d)]
-        return dict(zip(("weights", "covariance"), [*vectors[:1], *squares, *vectors[1:]], strict=False))
-    return getattr(state, "__dict__", {})
 
 
 def _place(template: Any, mu: Floats, sigma: Floats) -> Any:
@@ -205,7 +206,7 @@ def _place(template: Any, mu: Floats, sigma: Floats) -> Any:
 
 
 class RuleSubject(Subject):
-    """A rule or a compiled learner of one's own, run in plain NumPy."""
+    """A rule or a compiled learner, run in plain NumPy."""
 
     def __init__(self, definition: Definition, params: Mapping[str, Value]):
         super().__init__(definition.id)
@@ -214,8 +215,7 @@ class RuleSubject(Subject):
 
     def watch(self, recording: Recording) -> None:
         for each in make_replica(self.definition, self.params).meet(recording.input):
-            seen = Sighting(each.prediction, each.margin, each.weights, each.covariance)
-            recording.sightings.append(seen)
+            recording.sightings.append(Sighting(each.prediction, each.margin, each.weights, each.covariance))
 
 
 def make_subject(
@@ -231,17 +231,12 @@ def make_subject(
     if not inspect.isclass(factory) and find_style(factory):
         return ObjectSubject(lambda d: deepcopy(factory), type(factory).__name__, exposed)
     if not callable(factory):
-        raise UserError(f"{name} is no class, no factory and no function step(state, x, y)")
+        raise UserError(f"{name} is not a class, a factory or a function step(state, x, y)")
     arguments = list_arguments(factory)
     if arguments is None:
         return ObjectSubject(lambda d: factory(), name, exposed)
-    required = [
-        each.name
-        for each in arguments
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-        and each.default is each.empty
-        and each.name not in params
-    ]
+    positional = [each for each in arguments if each.kind <= each.POSITIONAL_OR_KEYWORD]
+    required = [each.name for each in positional if each.default is each.empty and each.name not in params]
     named = {each.name for each in arguments}.difference(required)
     given = {key: value for key, value in params.items() if key in named}
     if len(required) >= 3:
@@ -256,8 +251,66 @@ def make_subject(
 
 
 def list_arguments(factory: Any) -> list[inspect.Parameter] | None:
-    """Return the arguments of a function or a class; None if it does not tell, as some in C do not."""
+    """Return the arguments of a function or a class; None if they are unknown, as for some written in C."""
     try:
         return list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):
         return None
+
+
+def load_subject(
+    spec: str,
+    params: Mapping[str, Value],
+    given: Iterable[str],
+    renamed: Mapping[str, str],
+    exposed: Mapping[str, str],
+) -> ObjectSubject:
+    """Return the subject MODULE:OBJECT; `renamed` has its names of parameters, 1/name for an inverse."""
+    found, theirs = load_object(spec), {}
+    for name, value in params.items():
+        called = renamed.get(name, name)
+        theirs[name] = (called[2:], 1.0 / float(value)) if called.startswith("1/") else (called, value)
+    arguments = list_arguments(found)
+    known = [each.name for each in arguments or ()]
+    takes_all = arguments is None or any(each.kind is each.VAR_KEYWORD for each in arguments)
+    for name in given:
+        argument = theirs[name][0]
+        if not takes_all and argument not in known:
+            raise UserError(
+                f"{spec} has no argument {show_name(argument)}{suggest(argument, known)}; its arguments are "
+                f"{', '.join(known) or 'none'}: name the right one with --map {name}=..."
+            )
+    return make_subject(found, dict(theirs.values()), spec.rpartition(":")[2], exposed)
+
+
+def load_object(spec: str) -> Any:
+    module, colon, path = spec.partition(":") if not spec.endswith(".py") else (spec, "", "")
+    if not colon or not path:
+        raise UserError(f"{show_name(spec)} is not of the form MODULE:OBJECT, such as my_learners:AROW")
+    try:
+        found = _import(module)
+    except (UserError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise UserError(f"cannot import {show_name(module)}: {describe_error(error)}") from error
+    for name in path.split("."):
+        if not hasattr(found, name):
+            hint = suggest(name, [each for each in dir(found) if not each.startswith("_")])
+            raise UserError(f"{module} has no {show_name(name)}{hint}")
+        found = getattr(found, name)
+    return found
+
+
+def _import(module: str) -> Any:
+    if not module.endswith(".py"):
+        sys.path.insert(0, str(Path.cwd()))
+        try:
+            return importlib.import_module(module)
+        finally:
+            sys.path.pop(0)
+    file = Path(module)
+    if not file.is_file():
+        raise UserError(f"there is no file {module}")
+    loader, loaded = make_module(file.stem, file)
+    loader.exec_module(loaded)
+    return loaded

@@ -1,4 +1,4 @@
-"""An algorithm as its rule says, round by round, in plain NumPy.
+"""An algorithm in plain NumPy, round by round.
 
 A replica calls the rule of a definition itself, not a copy of it. Everything around the rule is a *part*, a
 small function by name, and a catalogue entry exchanges parts: that is how a convention or a defect is data.
@@ -46,7 +46,7 @@ class ReplicaRound:
     margin: float
     variance: float
     step: RuleStep
-    #: The weights that predict, and those that learn with their margin: the same unless an average predicts.
+    #: The weights that predict and the weights that learn; they differ only if an average predicts.
     weights: Floats
     mu: Floats
     learning_margin: float
@@ -125,7 +125,7 @@ class Replica:
         if not self.t:
             self.mu, self.sigma = self.parts["start"](self, x.size)
             if self.given:
-                # A part may have added features to those of a given state, which start as they would have.
+                # Features that a part has added are not in the given state; they start as usual.
                 n = len(self.given[0])
                 self.mu[:n], self.sigma[:n, :n] = self.given
             self.total = np.zeros(x.size)

@@ -31,7 +31,7 @@ class Candidate:
     def compare(self, recordings: Recordings) -> Agreement:
         try:
             return compare(self.make, recordings)
-        # A parameter that it cannot have, or a Sigma that became singular: it is not this candidate.
+        # A parameter out of bounds, or a Sigma that became singular: it is not this candidate.
         except (ValueError, ArithmeticError):
             return Agreement()
 
@@ -41,7 +41,7 @@ class Candidate:
             yield Candidate(self.definition, self.params, (*self.deviations, each))
 
     def kind(self, target: Definition) -> Kind:
-        """Return what it would be to be this candidate: the gravest of its deviations."""
+        """Return the gravest of its deviations; another algorithm is a variant."""
         kinds = {each.kind for each in self.deviations}
         if "defect" in kinds:
             return "defect"
@@ -103,9 +103,9 @@ def search(
 
 
 def find_alternatives(found: Candidate, first: Divergence, recordings: Recordings) -> list[Deviation]:
-    """Return the single deviations that explain all rounds as well as the one that was found.
+    """Return the other single deviations that explain all rounds.
 
-    Some are the same by mathematics: to learn each example twice with AROW is to learn it with r / 2.
+    Some are mathematically equal: to learn each example twice with AROW is to learn it with r / 2.
     """
     if len(found.deviations) != 1:
         return []
@@ -128,7 +128,7 @@ def _list_pairs(target: Candidate) -> Iterator[Candidate]:
 
 
 def find_order(candidate: Candidate, recordings: Recordings) -> str:
-    """Return in which other order a learner that fits all rows at once visits them; or an empty text."""
+    """Return in which other order a learner visits the rows of a fit, or "" if no order explains it."""
     found: set[str] = set()
     for recording in recordings:
         for n, sighting in enumerate(recording.sightings[:4], start=1):

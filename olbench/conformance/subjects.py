@@ -1,30 +1,36 @@
-"""Subjects: implementations from elsewhere, what is seen of them while they learn, and their failures."""
+"""Subjects: implementations under test, recordings of their passes, and programs that speak lines."""
 
 import contextlib
 import io
+import shlex
+import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Timer
+from typing import Any
 
 import numpy as np
 
 from olbench.conformance.inputs import Input
-from olbench.errors import UserError, describe_error, shorten, show_name
+from olbench.errors import UserError, count, describe_error, shorten, show_name
 from olbench.learners.examples import Floats
 
+#: Seconds for a pass of a program.
 PATIENCE = 20.0
 SINGLE = float(np.finfo(np.float32).eps) / 2.0
 DOUBLE = float(np.finfo(np.float64).eps) / 2.0
 
 
 class SubjectError(Exception):
-    """A subject crashed, exited, hung or answered nonsense; the message is one sentence."""
+    """A subject crashed, exited, hung or answered nonsense."""
 
 
 @dataclass(frozen=True)
 class Sighting:
-    """What is seen of a subject in a round: prediction and margin before it learns, the rest afterwards."""
+    """What a subject shows in a round: prediction and margin before it learns, the rest afterwards."""
 
     prediction: float | None = None
     margin: float | None = None
@@ -43,7 +49,7 @@ class Recording:
     sightings: list[Sighting | None] = field(default_factory=list)
     start: Floats | None = None
     failure: str = ""
-    #: The unit of rounding of what was seen.
+    #: The unit of rounding of the numbers shown.
     unit: float = DOUBLE
 
 
@@ -53,20 +59,20 @@ Recordings = Sequence[Recording]
 class Subject(ABC):
     #: Whether it can start from a given state. Most objects have more state than they show.
     can_start = False
-    #: The unit of rounding of what it shows; larger if it shows fewer digits than a double has.
+    #: Larger if it shows fewer digits than a double has.
     unit = DOUBLE
 
     def __init__(self, name: str):
         self.name = name
-        #: What is odd about it but no difference: it prints, or changes its input.
+        #: Oddities that are not differences, in order: it prints, or changes its input.
         self.remarks: dict[str, None] = {}
 
     @abstractmethod
     def watch(self, recording: Recording) -> None:
-        """Pass over the input of a recording, and add what is seen."""
+        """Pass over the input of a recording, and append a sighting per round."""
 
     def record(self, given: Input) -> Recording:
-        """Return a pass over an input; a failure of the subject ends it and is part of it."""
+        """Record a pass over an input; a failure of the subject ends it and is recorded too."""
         recording, out = Recording(given), io.StringIO()
         if given.start is not None and not self.can_start:
             return recording
@@ -98,7 +104,7 @@ class Subject(ABC):
 
 
 def set_unit(subject: Subject, recordings: Recordings) -> None:
-    """Note the unit of rounding of what was seen: single precision if every weight fits into it."""
+    """Find the unit of rounding of what was shown: single precision if every weight fits into it."""
     sightings = [each for one in recordings for each in one.sightings if each]
     seen = [np.ravel(each.weights) for each in sightings if each.weights is not None]
     values = np.concatenate(seen) if seen else np.array([each.margin for each in sightings if each.margin])
@@ -109,3 +115,86 @@ def set_unit(subject: Subject, recordings: Recordings) -> None:
     coarse = bool(np.all(finite * 1024 == np.round(finite * 1024)))
     for each in recordings:
         each.unit = max(subject.unit, SINGLE if single and not coarse else 0.0)
+
+
+class ProcessSubject(Subject):
+    """A process that reads `start D NAME=VALUE ...`, then a line `y x1 ... xD` per round, and answers each.
+
+    An answer is the margin before learning and, if the process shows them, the D weights after it and the D
+    times D covariance.
+    """
+
+    def __init__(self, command: str, params: Mapping[str, Any]):
+        super().__init__(command)
+        try:
+            self.command = shlex.split(command)
+        except ValueError as error:
+            raise UserError(f"cannot read the command {show_name(command)}: {error}") from None
+        if not self.command:
+            raise UserError("the command is empty; it names a program, such as --command ./arow")
+        self.settings = " ".join(f"{name}={value}" for name, value in params.items())
+        self.digits = 0
+
+    def watch(self, recording: Recording) -> None:
+        d = recording.input.X.shape[1]
+        lines = f"start {d} {self.settings}".rstrip() + "\n"
+        try:
+            process = Popen(self.command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, errors="replace")
+        except OSError as error:
+            raise UserError(f"cannot start {show_name(self.command[0])}: {error.strerror}") from None
+        # A process that hangs is ended from outside, so that reading and writing can wait for it.
+        deadline, timer = time.monotonic() + PATIENCE, Timer(PATIENCE, process.kill)
+        timer.start()
+        try:
+            for x, y in zip(recording.input.X, recording.input.y, strict=True):
+                answer = _ask(process, f"{lines}{y:+.0f} {' '.join(map(repr, x.tolist()))}\n")
+                if not answer.endswith("\n"):
+                    code = process.wait(PATIENCE)
+                    if time.monotonic() >= deadline:
+                        raise SubjectError(f"it does not finish a pass within {PATIENCE:g} seconds")
+                    raise SubjectError(
+                        f"the process ends (exit code {code}) before it has answered every line"
+                    )
+                self.digits = max(self.digits, *map(count_digits, answer.split()), 0)
+                recording.sightings.append(read_answer(answer.rstrip("\n"), d))
+                lines = ""
+        finally:
+            timer.cancel()
+            process.kill()
+            process.communicate()
+            # From 16 digits on, the unit of rounding is that of doubles.
+            self.unit = max(DOUBLE, 0.5 * 10.0 ** (1 - self.digits)) if 0 < self.digits < 16 else DOUBLE
+
+
+def _ask(process: Popen[str], lines: str) -> str:
+    """Return the answer to some lines, empty if the process has ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(lines)
+        process.stdin.flush()
+    except OSError:
+        return ""
+    return process.stdout.readline()
+
+
+def read_answer(answer: str, d: int) -> Sighting:
+    """Return what an answer shows: a margin, d weights, d times d covariances; each may end it."""
+    try:
+        numbers = np.array([float(word) for word in answer.split()])
+    except ValueError:
+        raise SubjectError(f"it answers {show_name(answer)}, where numbers should be") from None
+    if numbers.size not in (1, 1 + d, 1 + d + d * d):
+        raise SubjectError(
+            f"it answers {count(numbers.size, 'number')}; expected the margin, then the weights ("
+            f"{d}), then the covariances ({d * d}), or fewer of these"
+        )
+    return Sighting(
+        margin=float(numbers[0]),
+        weights=numbers[1 : 1 + d] if numbers.size > d else None,
+        covariance=numbers[1 + d :].reshape(d, d) if numbers.size > 1 + d else None,
+    )
+
+
+def count_digits(number: str) -> int:
+    return len(number.lower().partition("e")[0].replace(".", "").lstrip("+-0"))

@@ -1,6 +1,6 @@
 """The verdict: whether a subject is the algorithm of its paper and, if not, what it is or where it differs.
 
-A subject is watched on all inputs first; everything else works on what was seen.
+A subject is recorded on all inputs first; everything else works on these recordings.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from olbench.conformance.catalogue import CATALOGUE, Deviation
 from olbench.conformance.comparison import Agreement, Divergence, compare
 from olbench.conformance.example import SmallestExample, find_example
 from olbench.conformance.inputs import Input, design_inputs, design_steps
-from olbench.conformance.objects import ObjectSubject, make_subject
+from olbench.conformance.objects import ObjectSubject, RuleSubject, make_subject
 from olbench.conformance.rendering import describe_params, render_headline, render_text
 from olbench.conformance.search import Candidate, find_alternatives, find_order, search
 from olbench.conformance.subjects import SINGLE, Recording, Recordings, Subject, set_unit
@@ -57,9 +57,9 @@ class Conformance:
 
     @property
     def deviations(self) -> tuple[str, ...]:
-        """The ids of what it is: another algorithm, entries of the catalogue."""
-        is_other = self.candidate is not None and self.candidate.definition is not self.definition
-        other = (self.candidate.definition.id,) if self.candidate and is_other else ()
+        """The ids that explain it: of another algorithm, and of entries of the catalogue."""
+        known = self.candidate.definition if self.candidate else self.definition
+        other = () if known is self.definition else (known.id,)
         return (*other, *(each.id for each in self.explained_by))
 
     @property
@@ -92,8 +92,8 @@ def conform(
     `factory` builds the implementation from the number of features, or from nothing: an object with
     predict_one and learn_one, predict and partial_fit, or predict and fit; it gets the parameters that it
     names. It may also be a function step(state, x, y) that returns the state, which is None at first.
-    `exposed` names the attributes with the weights and the covariance, if they are not found by their usual
-    names. `allow` lists conventions of the catalogue that are meant to be.
+    `exposed` names the attributes with the weights and the covariance where they do not have their usual
+    names. `allow` lists conventions of the catalogue that are intended.
 
     >>> import numpy as np
     >>> class Perceptron:
@@ -188,9 +188,9 @@ def _is_random(subject: Subject, recordings: Recordings) -> bool:
 
 
 def _set_zero_rows_apart(target: Candidate, recordings: Recordings) -> tuple[list[Recording], list[str]]:
-    """Return the passes up to where only a row of zeros explains a difference, and what is to be said of it.
+    """Cut the recordings where only an all-zero row explains a difference, and return remarks about that.
 
-    The formulas of many papers divide zero by zero there, so no paper says what is right.
+    The formulas of many papers divide zero by zero there.
     """
     kept, remarks = [], []
     clean = [each for each in recordings if not each.input.has_zero_rows]
@@ -199,8 +199,8 @@ def _set_zero_rows_apart(target: Candidate, recordings: Recordings) -> tuple[lis
         zeros = np.flatnonzero(~recording.input.X.any(axis=1))
         found = compare(target.make, [recording]).divergence if zeros.size and is_same else None
         if zeros.size and (recording.failure or (found is not None and found.round > zeros[0])):
-            what = recording.failure or "it goes on differently"
-            remarks.append(f"after a row of zeros, of which the paper does not speak, {what}")
+            what = recording.failure or "it continues differently"
+            remarks.append(f"after an all-zero row, which the paper does not define, {what}")
             recording = replace(recording, sightings=recording.sightings[: zeros[0]], failure="")
         kept.append(recording)
     return kept, remarks
@@ -211,7 +211,7 @@ def _list_remarks(target: Candidate, agreement: Agreement, recordings: Recording
     if agreement.ties_are_negative:
         remarks.append("it predicts -1 where the margin is exactly zero; sign(0) is +1 here")
     if recordings[0].unit >= SINGLE:
-        remarks.append("it shows numbers of single precision or of fewer digits, and is judged by them")
+        remarks.append("it shows numbers of single precision or fewer digits, and is judged by these")
     hidden = [
         each.says
         for more in target.list_more()
@@ -223,3 +223,16 @@ def _list_remarks(target: Candidate, agreement: Agreement, recordings: Recording
         setting = describe_params(target.params)
         remarks.append(f"at {setting} it cannot be seen whether it {' or '.join(hidden)}; try another value")
     return remarks
+
+
+def judge_rule(definition: Definition, id: str) -> Conformance:
+    """Judge a user's algorithm; the parameters that both have get the values of the user's."""
+    target = get_definition(id)
+    own, params = definition.resolve({}), target.resolve({})
+    params |= {name: own[name] for name in own if name in params}
+    if definition.rule is not None and definition.order in COMPARED:
+        return judge(RuleSubject(definition, own), target, params)
+    if definition.order == "object" and definition.factory is not None:
+        factory: Any = definition.factory
+        return judge(make_subject(lambda: factory(**own), {}, definition.id), target, params)
+    raise UserError(f"{definition.id} is neither a rule of first or second order nor an online learner")

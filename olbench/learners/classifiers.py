@@ -1,7 +1,8 @@
-"""The bases of the scikit-learn estimators, which `olbench.estimators` makes from the definitions."""
+"""The bases of the scikit-learn estimators, and the decorator that makes an estimator of an algorithm."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +23,7 @@ from olbench.learners.start import start, start_classes
 from olbench.learners.state import Learner
 
 Floats = NDArray[np.float64]
+Estimator = TypeVar("Estimator", bound=type)
 # Replaces a variance that is zero, or negative by rounding.
 TINY = np.finfo(np.float64).tiny
 #: Scores above this are scaled down before they become probabilities: their squares must be numbers.
@@ -377,3 +379,26 @@ def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
     scales = np.ldexp(1.0, -exponents)
     scaled = (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
     return scaled, exponents
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(id: str) -> Callable[[Estimator], Estimator]:
+    """Make a class the estimator of an algorithm: its fields are the parameters, described as there."""
+
+    def decorate(cls: Estimator) -> Estimator:
+        lines = []
+        for each in get_definition(id).parameters:
+            kind = (
+                f"{{{', '.join(map(repr, each.choices))}}}" if each.choices else f"float in {each.interval}"
+            )
+            default = getattr(cls, each.name)
+            note = f"; instead of {each.instead_of}" if each.instead_of else ""
+            note = note or (f"; None for {each.default}" if default is None else "")
+            lines += [f"{each.name} : {kind}, default={default!r}", f"    {each.doc}{note}"]
+        heading = ["", "Parameters", "----------"] if lines else []
+        cls.__doc__ = "\n".join([str(cls.__doc__), *heading, *lines])
+        cls.algorithm_id = id  # type: ignore[attr-defined]
+        dataclass(eq=False, repr=False, kw_only=True)(cls)
+        return cls
+
+    return decorate

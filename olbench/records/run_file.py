@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from olbench import structs
 from olbench.algorithms import title_of
-from olbench.algorithms.registry import RECORDED
+from olbench.algorithms.definition import RECORDED
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
 from olbench.records import FORMAT, ledger

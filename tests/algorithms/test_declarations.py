@@ -31,30 +31,27 @@ def loss_of(definition, m, v=1.0):
     return definition.rule(m, v, False, 1.0, 1, 0, p)[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "ids"),
-    [
-        ("C", ["pa1", "pa2", "averaged-pa1", "ogd", "nherd", "scw1", "scw2", "scw2-libol"]),
-        ("r", ["arow"]),
-        ("b", ["narow", "narow2010"]),
-    ],
-)
-def test_scw2012_searches_prices_from_a_sixteenth_to_sixteen(name, ids):
-    for id in ids:
-        assert get_definition(id).grid[name] == (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
+POWERS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
+CONFIDENCES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+TENTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+PRICES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+#: The first five as in scw2012; alpha is searched up to one, where ALMA has no margin.
+GRIDS = [
+    ("C", "pa1 pa2 averaged-pa1 ogd nherd scw1 scw2 scw2-libol", POWERS),
+    ("r", "arow", POWERS),
+    ("b", "narow narow2010", POWERS),
+    ("eta", "cw cw-var scw1 scw2 scw2-libol", CONFIDENCES),
+    ("b", "iellip", TENTHS),
+    ("alpha", "alma", (*TENTHS, 1.0)),
+    ("lam", "adviceptron adviceptron-printed adviceptron-exact", PRICES),
+    ("mu", "adviceptron adviceptron-printed adviceptron-exact", PRICES),
+]
 
 
-@for_each("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol"])
-def test_scw2012_searches_confidences_from_one_half_in_steps_of_a_twentieth(id):
-    grid = get_definition(id).grid["eta"]
-    assert grid == (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
-
-
-def test_shares_are_searched_in_tenths():
-    """ALMA's alpha up to one, where there is no margin; the shrinkage of IELLIP below one."""
-    tenths = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-    assert get_definition("iellip").grid["b"] == tenths
-    assert get_definition("alma").grid["alpha"] == (*tenths, 1.0)
+@for_each(("name", "ids", "grid"), GRIDS)
+def test_the_grids_are_those_of_the_papers(name, ids, grid):
+    for id in ids.split():
+        assert get_definition(id).grid[name] == grid
 
 
 def test_the_defaults_are_libols():
@@ -70,14 +67,12 @@ LIBOL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
-def test_prices_of_advice_are_searched_over_six_powers_of_ten(id):
-    """The learner is PA-II with advice: a large margin with slack, and no covariance."""
-    definition = get_definition(id)
-    prices = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-    assert definition.grid == {"lam": prices, "mu": prices}
-    pa2, traits = get_definition("pa2").traits, definition.traits
-    assert dataclasses.astuple(traits)[:4] == dataclasses.astuple(pa2)[:4]
+def test_the_adviceptron_has_the_traits_of_pa2():
+    """A large margin with slack, and no covariance."""
+    for id in ("adviceptron", "adviceptron-printed", "adviceptron-exact"):
+        traits = [dataclasses.astuple(get_definition(each).traits)[:4] for each in (id, "pa2")]
+        assert traits[0] == traits[1]
+        assert get_definition(id).grid.keys() == {"lam", "mu"}
 
 
 @every_parameter

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms import definitions, get_definition
-from olbench.algorithms.options import list_ways
+from olbench.algorithms.algorithm import list_ways
 from olbench.cli import cli
 from tests.cases import for_each
 

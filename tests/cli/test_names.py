@@ -6,8 +6,7 @@ import pytest
 import yaml
 
 from olbench import load_results, plot
-from olbench.algorithms.definition import REGISTRY
-from olbench.algorithms.registry import RECORDED
+from olbench.algorithms.definition import RECORDED, REGISTRY
 from olbench.protocols import get_protocol, protocols
 from olbench.protocols.reading import read_config
 from olbench.records.shipped import configs, find_run

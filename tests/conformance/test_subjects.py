@@ -7,13 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from olbench import UserError, conform
+from olbench import conform
 from olbench.algorithms import get_definition
 from olbench.conformance import subjects
-from olbench.conformance.processes import ProcessSubject
+from olbench.conformance.subjects import ProcessSubject
 from olbench.conformance.verdict import judge
 from tests import ROOT
-from tests.conformance.textbook import AROW, PA1, Fits
+from tests.conformance.correct import tuple_step
+from tests.conformance.textbook import PA1, Fits
+from tests.refusals import find_wrong, refusal
 
 DOCS = ROOT / "docs"
 C = {"C": 0.4}
@@ -31,23 +33,18 @@ def odd(act, since=3):
     return lambda d: Odd(d, **C)
 
 
-def leave(self, x):
-    sys.exit(5)
-
-
 def crash(self, x):
     raise RuntimeError("out of\npaper")
 
 
-def spoil(self, x):
-    self.w = self.w * np.nan
-
-
 def test_a_subject_that_fails_gives_one_sentence(capfd):
     for act, sentence in (
-        (leave, "it ends the process (exit code 5), in round 3 of 'orthogonal rows'"),
+        (lambda self, x: sys.exit(5), "it ends the process (exit code 5), in round 3 of 'orthogonal rows'"),
         (crash, "it fails with RuntimeError: out of"),
-        (spoil, "what it shows is not a number, in round 3 of 'orthogonal rows'"),
+        (
+            lambda self, x: self.w.fill(np.nan),
+            "what it shows is not a number, in round 3 of 'orthogonal rows'",
+        ),
     ):
         verdict = conform(odd(act), "pa1", **C)
         assert (verdict.conforms, verdict.outcome) == (False, "failed")
@@ -75,11 +72,12 @@ def test_a_row_of_zeros_is_a_remark_where_the_formula_divides_by_zero():
 
     verdict = conform(lambda d: Divides(d, C=3.0), "pa1", C=3.0)
     assert verdict.conforms
-    assert "after a row of zeros" in verdict.remarks[0]
-    assert "ZeroDivisionError" in verdict.remarks[0]
+    assert verdict.remarks[0].startswith(
+        "after an all-zero row, which the paper does not define, it fails with"
+    )
 
 
-def test_a_learner_that_is_not_deterministic_is_told(monkeypatch):
+def test_a_learner_that_is_not_deterministic_gets_a_remark():
     generator = np.random.default_rng(0)
     verdict = conform(odd(lambda self, x: self.w.__iadd__(generator.normal(size=x.size))), "pa1", **C)
     assert verdict.outcome == "differs"
@@ -87,13 +85,12 @@ def test_a_learner_that_is_not_deterministic_is_told(monkeypatch):
 
 
 def test_what_is_no_subject_is_refused():
-    for nothing, sentence in (
+    cases = [
         (lambda d: object(), "a subject needs predict_one and learn_one"),
-        (3, "is no class, no factory"),
+        (3, "int is not a class, a factory or a function"),
         (lambda d, e: None, "needs d, e"),
-    ):
-        with pytest.raises(UserError, match=sentence):
-            conform(nothing, "pa1", **C)
+    ]
+    assert find_wrong(cases, lambda subject: conform(subject, "pa1", **C)) == []
 
 
 def test_attributes_can_be_named():
@@ -105,8 +102,8 @@ def test_attributes_can_be_named():
     twice = conform(lambda d: Strange(d, **C), "pa1", exposed={"weights": "quux"}, **C)
     assert twice.outcome == "differs"
     assert conform(lambda d: Strange(d, **C), "pa1", **C).conforms
-    with pytest.raises(UserError, match="'t' is no weights"):
-        conform(lambda d: Strange(d, **C), "pa1", exposed={"weights": "t"}, **C)
+    said = refusal(conform, lambda d: Strange(d, **C), "pa1", exposed={"weights": "t"}, **C)
+    assert "'t' cannot be the weights of 3 features" in said
 
 
 SCRIPT = """
@@ -165,23 +162,16 @@ def test_a_process_that_fails_gives_one_sentence(process, monkeypatch):
         assert sentence in verdict.headline
     monkeypatch.setattr(subjects, "PATIENCE", 0.5)
     assert "does not finish" in judge_pa1(process("f, __import__('time').sleep(99)")).headline
-    with pytest.raises(UserError, match="cannot start '/no/such/program'"):
-        judge_pa1(ProcessSubject("/no/such/program", C))
+    assert "cannot start '/no/such/program'" in refusal(judge_pa1, ProcessSubject("/no/such/program", C))
 
 
 def test_a_function_takes_single_steps_from_given_states():
     """Its whole state is what it returns, so a state can be given to it."""
 
-    def step(state, x, y):
-        mu, sigma = state or (np.zeros(x.size), np.eye(x.size))
-        m, z = y * (mu @ x), sigma @ x
-        beta = 1 / (x @ z + 0.7)
-        return (mu, sigma) if m >= 1 else (mu + (1 - m) * beta * y * z, sigma - beta * np.outer(z, z))
-
     def counting(state, x, y):
-        return *step(state[:2] if state else None, x, y), (state[2] if state else 0) + 1
+        return *tuple_step(state[:2] if state else None, x, y), (state[2] if state else 0) + 1
 
-    for subject, is_given in ((step, True), (counting, False)):
+    for subject, is_given in ((tuple_step, True), (counting, False)):
         verdict = conform(subject, "arow", r=0.7)
         assert verdict.conforms
         assert ("given state 1" in verdict.agreement.reached) == is_given
@@ -205,4 +195,3 @@ def test_the_learner_in_cpp_of_the_documents_conforms(tmp_path):
     verdict = judge(ProcessSubject(str(binary), {"r": 0.7}), get_definition("arow"), {"r": 0.7})
     assert verdict.conforms, str(verdict)
     assert set(verdict.agreement.quantities) == {"covariance", "margin", "weights"}
-    assert AROW(2, r=1.0).r == 1.0

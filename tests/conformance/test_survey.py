@@ -1,7 +1,5 @@
 """The survey finds what is known about public libraries, where they are installed."""
 
-from importlib.metadata import version
-
 import pytest
 
 from benchmarks.survey import LEARNERS, PAGE, SurveyedLearner, examine, render_survey
@@ -33,28 +31,8 @@ def test_a_finding_is_explained_and_what_cannot_be_examined_has_its_reason():
     assert "| `NoSuchLearner` | pa | not examined |" in page
 
 
-def test_eight_learners_of_olpy_conform_and_the_causes_of_the_others_are_named():
-    pytest.importorskip("olpy", reason="olpy is not installed; `make survey` installs it")
-    if version("olpy") != "1.0.0.dev3":
-        pytest.skip("this is another version of olpy than the one that was measured")
-    found = find_verdicts("olpy")
-    conforming = {"Perceptron", "PA", "PA_I", "PA_II", "aROMMA", "AROW", "NAROW", "NHerd"}
-    assert {name for name, verdict in found.items() if verdict.conforms} == conforming
-    causes = {name: set(verdict.deviations) for name, verdict in found.items() if not verdict.conforms}
-    diagonal = "variance-from-diagonal"
-    assert causes["CW"] == causes["SCW"] == {diagonal}
-    assert causes["SCW2"] == {diagonal, "scw2-libol"}
-    assert causes["ECCW"] == {diagonal, "phi-psi-mistyped"}
-
-
 def test_rivers_passive_aggressive_learner_conforms_without_its_bias():
     pytest.importorskip("river", reason="River is not installed")
     found = find_verdicts("river")
     assert found["PAClassifier(mode=1, learn_intercept=False)"].conforms
     assert found["PAClassifier(mode=1)"].deviations == ("bias-beside",)
-
-
-def test_the_package_scw_has_three_defects():
-    pytest.importorskip("scw", reason="scw is not installed; `make survey` installs it")
-    defects = {"cdf-for-quantile", "hinge-trigger", "decided-again"}
-    assert [set(verdict.deviations) for verdict in find_verdicts("scw").values()] == [defects, defects]

@@ -7,10 +7,11 @@ import numpy as np
 from olbench import conform
 from olbench.algorithms import definitions, get_definition
 from olbench.conformance.search import find_others
+from tests.algorithms.test_adaptive import SOLVERS, params_of
 from tests.cases import for_each
 from tests.conformance.correct import CORRECT
 from tests.conformance.planted import PLANTED, SOFT, UNKNOWN
-from tests.conformance.textbook import AROW, PA1, SCW1, Perceptron
+from tests.conformance.textbook import AROW, PA1, SCW1, Learner, Perceptron
 from tests.refusals import refusal
 
 
@@ -43,6 +44,40 @@ def test_a_correct_implementation_is_not_accused(id, params, subject):
     verdict = conform(build(subject, params), id, **params)
     assert verdict.conforms, str(verdict)
     assert verdict.agreement.rounds >= 100
+
+
+class Solver(Learner):
+    """Weights that solve the problem of every round, given the gradients of all rounds."""
+
+    def __init__(self, d, slope, solve):
+        super().__init__(d)
+        self.slope, self.solve, self.gradients, self.weights = slope, solve, [], [self.w]
+
+    def learn(self, x, y):
+        self.gradients.append(-self.slope(y * (self.w @ x)) * y * x)
+        self.w = self.solve(np.array(self.gradients), np.array(self.weights))
+        self.weights.append(self.w)
+
+
+class SparseAdam(Learner):
+    def learn(self, x, y):
+        first, second = self.__dict__.setdefault("means", np.zeros((2, x.size)))
+        on, g = x != 0, -y * x / (1 + np.exp(y * (self.w @ x)))
+        first[on] += (1 - self.beta1) * (g - first)[on]
+        second[on] += (1 - self.beta2) * (g * g - second)[on]
+        root = np.sqrt(second / (1 - self.beta2**self.t)) + self.epsilon
+        self.w = self.w - on * self.alpha * first / (1 - self.beta1**self.t) / root
+
+
+@for_each("id", SOLVERS)
+def test_a_solver_of_the_problem_of_every_round_conforms_and_a_wrong_parameter_is_named(id):
+    slope, solve = SOLVERS[id]
+    params = params_of(solve)
+    make = (lambda d: SparseAdam(d, **params)) if id == "adam" else (lambda d: Solver(d, slope, solve))
+    assert conform(make, id, **params).conforms
+    if "lam" in params:
+        doubled = {**params, "lam": params["lam"] / 2}
+        assert conform(make, id, **doubled).deviations == ("lam-doubled",)
 
 
 def test_what_cannot_be_told_apart_is_said():

@@ -76,7 +76,11 @@ def test_every_built_in_algorithm_has_one_estimator():
 @for_each("cls", ALL)
 def test_the_defaults_of_an_estimator_are_those_of_its_algorithm(cls):
     definition = get_definition(cls.algorithm_id)
-    own = {field.name: field.default for field in dataclasses.fields(cls) if field.name in vars(cls)}
+    bases = [
+        each for each in cls.__mro__ if dataclasses.is_dataclass(each) and not hasattr(each, "algorithm_id")
+    ]
+    shared = {name for base in bases for name in base.__dataclass_fields__}
+    own = {field.name: field.default for field in dataclasses.fields(cls) if field.name not in shared}
     assert set(own) == {parameter.name for parameter in definition.parameters}
     given = {name: value for name, value in own.items() if value is not None}
     assert given in (definition.resolve({}), {})
@@ -260,8 +264,8 @@ def test_an_intercept_helps_where_the_classes_share_a_side():
         (AROW(r=-1.0), "arow: r must lie in"),
         (AROW(epochs=0), "epochs must be a whole number above zero"),
         (SOPLibol(covariance="diag"), "sop-libol has no diagonal form"),
-        (AROW(form="qr"), "arow: form must be covariance or root"),
-        (AROW(kernel="sigmoid"), "arow: kernel must be linear, rbf or poly, not 'sigmoid'"),
+        (AROW(form="qr"), "arow: form must be one of covariance, root"),
+        (AROW(kernel="sigmoid"), "arow: kernel must be one of linear, rbf, poly, not 'sigmoid'"),
         (AROW(kernel="poly", degree=2.5), "arow: degree must be a whole number, not 2.5"),
         (CW(eta=0.9, phi=1.0), "cw: give eta or phi, not both"),
         (AROW(covariance="diag", projection="exact"), "arow has no exact diagonal step"),

@@ -115,16 +115,17 @@ def test_orders(order, message):
         ("cw", {"eta": 1.0}, "cw: eta must lie in [0.5, 1), not 1.0"),
         ("cw", {"eta": 0.9, "phi": 1.0}, "cw: give eta or phi, not both"),
         ("cw-var", {"phi": -1.0}, "cw-var: phi must lie in [0, inf), not -1.0"),
-        ("cw", {"projection": "l1"}, "cw: projection must be kl, l2 or exact, not 'l1'"),
+        ("cw", {"projection": "l1"}, "cw: projection must be one of kl, l2, exact, not 'l1'"),
         ("ogd", {"loss": "huber"}, "ogd: loss must be one of hinge, logistic, squared, zero-one, "
                                    "not 'huber'"),
-        ("arow", {"covariance": "band"}, "arow: covariance must be full or diag, not 'band'"),
-        ("arow", {"projection": "l1"}, "arow: projection must be kl or l2, not 'l1'"),
-        ("arow", {"form": "cholesky"}, "arow: form must be covariance or root, not 'cholesky'"),
-        ("arow", {"form": "root", "covariance": "diag"}, "arow: form says how a full covariance is stored, "
-                                                         "and this one is diagonal; leave it out"),
-        ("arow", {"a": 0.0}, "arow: the initial variance a must be above zero, not 0.0"),
-        ("arow", {"a": "big"}, "arow: the initial variance a must be above zero, not 'big'"),
+        ("arow", {"covariance": "band"}, "arow: covariance must be one of full, diag, block, shared, "
+                                         "not 'band'"),
+        ("arow", {"projection": "l1"}, "arow: projection must be one of kl, l2, exact, not 'l1'"),
+        ("arow", {"form": "cholesky"}, "arow: form must be one of covariance, root, not 'cholesky'"),
+        ("arow", {"form": "root", "covariance": "diag"}, "arow: form applies only to "
+                                                         "covariance='full'; remove it"),
+        ("arow", {"a": 0.0}, "arow: a must lie in (0, inf), not 0.0"),
+        ("arow", {"a": "big"}, "arow: a must be a number in (0, inf), not 'big'"),
         ("pa", {"covariance": "diag"}, "pa: unknown parameter 'covariance'; it has no parameters"),
         ("sop-libol", {"covariance": "diag"}, "sop-libol has no diagonal form: it keeps mu = Sigma w, "
                                               "which a projected Sigma would break; use covariance='full'"),
@@ -133,8 +134,8 @@ def test_orders(order, message):
         ("arow", {"gamma": 2.0}, "arow: gamma needs kernel='rbf' or kernel='poly'"),
         ("arow", {"kernel": "rbf", "covariance": "diag"}, "arow: a kernel has no diagonal covariance; "
                                                           "use covariance='full'"),
-        ("cw", {"kernel": "rbf", "form": "root"}, "cw: form says how a full covariance is stored, and a "
-                                                  "kernel stores none; leave it out"),
+        ("cw", {"kernel": "rbf", "form": "root"}, "cw: form does not apply to a kernel, which "
+                                                  "stores no covariance; remove it"),
         ("pa", {"kernel": "rbf"}, "pa: unknown parameter 'kernel'; it has no parameters"),
         ("sgd", {"lam": 0.0}, "sgd: lam must lie in (0, inf), not 0.0"),
         ("iellip", {"covariance": "diag"}, "iellip has no diagonal form: its step is scaled by the whole "

@@ -316,15 +316,15 @@ NO_FORM = [
     ("adviceptron", {}, "not a rule for one margin"),
     ("arow", {"kernel": "rbf"}, "a kernel and forgetting are for two classes"),
     ("arow", {"forgetting": 0.9}, "a kernel and forgetting are for two classes"),
-    ("arow", {"covariance": "full"}, "covariance must be block, shared or diag, not 'full'"),
+    ("arow", {"covariance": "full"}, "covariance must be one of block, shared, diag, not 'full'"),
     ("pa", {"allocation": "prop"}, "allocation is for a perceptron"),
     ("perceptron", {"allocation": "some"}, "allocation must be one of max, uniform, prop"),
     ("arow-libol", {"covariance": "block"}, "the toolbox has covariance: shared"),
-    ("arow", {"multiclass": "both"}, "multiclass must be one-vs-rest or native, not 'both'"),
+    ("arow", {"multiclass": "both"}, "multiclass must be one of one-vs-rest, native, not 'both'"),
     (
         "arow",
         {"multiclass": "one-vs-rest", "covariance": "block"},
-        "covariance must be full or diag, not 'bl",
+        "covariance must be one of full, diag, not 'bl",
     ),
     ("arow-libol", {"multiclass": "one-vs-rest"}, "arow-libol learns several classes natively or not at all"),
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from olbench import make_algorithm, online_pass
-from olbench.algorithms.options import COVARIANCES, list_ways
+from olbench.algorithms.algorithm import COVARIANCES, list_ways
 from olbench.estimators import AROW
 from olbench.learners.contestants import wrap
 from olbench.learners.examples import as_examples

@@ -110,8 +110,7 @@ BROKEN = {
     "bad.yaml:5: r is both fixed in params and searched in grid",
     DATA + "algorithms: [{id: pa, covariance: diag}]\n": "bad.yaml:2: pa has no covariance, so 'covariance' "
     "does not apply",
-    DATA + "algorithms: [{id: arow, a: -1}]\n": "bad.yaml:2: arow: the initial variance a must be above "
-    "zero, not -1",
+    DATA + "algorithms: [{id: arow, a: -1}]\n": "bad.yaml:2: arow: a must lie in (0, inf), not -1",
     GOOD + "tuning: grid\n": "bad.yaml:3: tuning must be a mapping, not 'grid'",
     GOOD + "tuning: {ties: last}\n": "bad.yaml:3: tuning needs the key 'search': one of grid, coordinate, "
     "holdout, none",
@@ -227,8 +226,7 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
         ),
         (
             f"datasets: [breast-cancer]\nalgorithms: [{{id: arow, a: 1{'0' * 400}}}]\n",
-            "broken.yaml:2: arow: the initial variance a must be above zero, "
-            f"not 1{'0' * 59}... (401 characters)",
+            f"broken.yaml:2: arow: a must lie in (0, inf), not 1{'0' * 59}... (401 characters)",
         ),
         (
             'datasets: ["no\\nset"]\nalgorithms: [arow]\n',

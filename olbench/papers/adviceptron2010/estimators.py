@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.names import Names, default_features, expand_names
 from olbench.errors import UserError, count
-from olbench.learners.classifiers import OnlineClassifier
+from olbench.learners.classifiers import OnlineClassifier, estimator
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
@@ -119,70 +119,21 @@ class TakesAdvice(OnlineClassifier):
         return advice
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator("adviceptron")
 class Adviceptron(TakesAdvice):
-    """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper).
+    """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."""
 
-    Parameters
-    ----------
-    lam : float, default=1.0
-        Price of a margin violation on an example; it lies in (0, inf).
-    mu : float, default=1.0
-        Price of leaving the advice; it lies in (0, inf).
-    start : {'zero', 'advice'}, default='zero'
-        Begin at zero, as the paper does, or at the batch solution for the advice alone.
-    heads : {'all', 'positive'}, default='all'
-        Learn from all rules, or from those for the positive class only.
-    """
-
-    algorithm_id = "adviceptron"
     lam: float = 1.0
     mu: float = 1.0
     start: str = "zero"
     heads: str = "all"
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class AdviceptronPrinted(TakesAdvice):
-    """The Adviceptron with eq. (13) to the letter.
-
-    Parameters
-    ----------
-    lam : float, default=1.0
-        Price of a margin violation on an example; it lies in (0, inf).
-    mu : float, default=1.0
-        Price of leaving the advice; it lies in (0, inf).
-    start : {'zero', 'advice'}, default='zero'
-        Begin at zero, as the paper does, or at the batch solution for the advice alone.
-    heads : {'all', 'positive'}, default='all'
-        Learn from all rules, or from those for the positive class only.
-    """
-
-    algorithm_id = "adviceptron-printed"
-    lam: float = 1.0
-    mu: float = 1.0
-    start: str = "zero"
-    heads: str = "all"
+@estimator("adviceptron-printed")
+class AdviceptronPrinted(Adviceptron):
+    """The Adviceptron with eq. (13) to the letter."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class AdviceptronExact(TakesAdvice):
-    """The Adviceptron with the exact solution of its cone problem.
-
-    Parameters
-    ----------
-    lam : float, default=1.0
-        Price of a margin violation on an example; it lies in (0, inf).
-    mu : float, default=1.0
-        Price of leaving the advice; it lies in (0, inf).
-    start : {'zero', 'advice'}, default='zero'
-        Begin at zero, as the paper does, or at the batch solution for the advice alone.
-    heads : {'all', 'positive'}, default='all'
-        Learn from all rules, or from those for the positive class only.
-    """
-
-    algorithm_id = "adviceptron-exact"
-    lam: float = 1.0
-    mu: float = 1.0
-    start: str = "zero"
-    heads: str = "all"
+@estimator("adviceptron-exact")
+class AdviceptronExact(Adviceptron):
+    """The Adviceptron with the exact solution of its cone problem."""

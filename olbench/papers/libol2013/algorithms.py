@@ -10,10 +10,10 @@ from typing import Any
 from olbench.algorithms.arow import arow
 from olbench.algorithms.cw import cw, precision_gain
 from olbench.algorithms.definition import KEEPS_PRODUCT, Definition, register, second_order
+from olbench.algorithms.ellipsoid import sop
+from olbench.algorithms.maximum_margin import aromma, romma
 from olbench.algorithms.perceptron import perceptron
-from olbench.algorithms.romma import aromma, romma
 from olbench.algorithms.scw import scw1, scw2, soft_learner
-from olbench.algorithms.sop import sop
 from olbench.kernels.helpers import helper
 from olbench.kernels.losses import excess
 

@@ -1,4 +1,4 @@
-"""Online gradient descent with step C / sqrt(t)."""
+"""Gradient descent: OGD and SGD."""
 
 import math
 from typing import Any
@@ -43,3 +43,38 @@ def ogd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> 
     if mistake:
         return 1.0, 1.0, step
     return 0.0, 1.0, 0.0
+
+
+STEPS = ("sqrt", "inverse")
+
+
+@first_order(
+    "sgd",
+    title="SGD",
+    source="Zhang, Solving large scale linear prediction problems, ICML 2004",
+    parameters=(
+        Parameter(
+            "eta0", 0.01, "size of the first step of the schedule sqrt", grid=(1e-4, 1e-3, 1e-2, 0.1, 1.0)
+        ),
+        Parameter("lam", 1e-4, "weight of the penalty lam / 2 ||w||^2"),
+        Parameter(
+            "step", "sqrt", "the schedule: sqrt is eta0 / sqrt(t), inverse is 1 / (lam t)", choices=STEPS
+        ),
+    ),
+    traits=Traits(True, False, True, False, source=OWN),
+    constants=lambda eta0, lam, step: (eta0, lam, STEPS.index(step)),
+)
+def sgd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
+    """Step against the gradient of the modified Huber loss plus lam / 2 ||w||^2.
+
+    The loss is max(0, 1 - m)^2 for m >= -1 and -4 m below. cw2012 names no loss for its SGD. It cites Zhang
+    (2004), who proposes this one, and Blitzer et al. (2007), who minimise a Huber loss, so it is the likely
+    one.
+    """
+    eta0, lam, step = p[0], p[1], p[2]
+    eta = eta0 / math.sqrt(t) if step == 0.0 else 1.0 / (lam * t)
+    shortfall = excess(1.0, m)
+    shrink = 1.0 - eta * lam
+    if m < -1.0:
+        return -4.0 * m, shrink, 4.0 * eta
+    return shortfall * shortfall, shrink, 2.0 * eta * shortfall
