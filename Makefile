@@ -92,7 +92,7 @@ FAST_TESTS ?= tests/test_architecture.py tests/test_schema.py tests/algorithms/t
 	tests/kernels/test_rounds.py tests/data/test_libsvm_broken.py tests/records/test_records.py \
 	tests/protocols/test_config_broken.py tests/protocols/test_tuning.py tests/analysis/test_stats.py \
 	tests/analysis/test_results.py tests/analysis/test_verdicts.py tests/report/test_formats.py \
-	tests/cli/test_startup.py tests/documents/test_site.py
+	tests/documents/test_site.py
 
 test-fast: $(VENV)/.ready
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(FAST_TESTS) \
