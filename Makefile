@@ -94,8 +94,9 @@ FAST_TESTS ?= tests/test_architecture.py tests/test_schema.py tests/algorithms/t
 	tests/analysis/test_results.py tests/analysis/test_verdicts.py tests/report/test_formats.py \
 	tests/documents/test_site.py
 
+# Two processes: a third would take longer to start than it saves.
 test-fast: $(VENV)/.ready
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(FAST_TESTS) \
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(FAST_TESTS) \
 		--deselect tests/test_architecture.py::test_any_paper_can_be_removed
 
 # The lowest versions of all dependencies at once, in an environment of its own. The golden JSON file is left out:
