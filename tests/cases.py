@@ -8,7 +8,7 @@ from itertools import combinations
 def for_each(names, cases):
     """Call a test with every case in one item, and fail with a list of the cases that failed.
 
-    `names` and `cases` are those of `pytest.mark.parametrize`. Fixtures are made once for all cases.
+    `names` and `cases` are as in `pytest.mark.parametrize`. Fixtures are made once for all cases.
     """
     names = (names,) if isinstance(names, str) else names
     cases = list(cases)

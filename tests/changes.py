@@ -24,7 +24,7 @@ ODD_KEYS = st.sampled_from(
 
 
 def examples(quick):
-    """Return settings for so many examples, and for as many times more as the profile says.
+    """Return settings for this many examples, scaled by the profile.
 
     An input that takes a minute counts as a hang.
     """

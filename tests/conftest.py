@@ -1,29 +1,22 @@
-"""What all tests share: compiled code that cannot be stale, and examples."""
+"""Fixtures that all tests share, and where their compiled code is kept."""
 
-import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import ROOT
+from tests.compile import CACHE
 
-PACKAGE = ROOT / "olbench"
-#: The folders with compiled code, and all from which it takes functions and constants.
-COMPILED = ("kernels", "algorithms", "data", "papers")
-SOURCES = sorted(path for name in COMPILED for path in PACKAGE.joinpath(name).rglob("*.py"))
-DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]
-# numba notices a change of the file a function is in, not of those it calls: key the cache by all of them.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{DIGEST}"))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
 
-#: A small experiment, and what its records count.
+#: A small experiment, and the counts in its records.
 SMALL = """\
 seed: 3
 permutations: 3
@@ -34,7 +27,7 @@ tuning: {search: grid}
 """
 COUNTS = ("n", "mistakes", "updates", "effective_updates", "breakdowns")
 
-#: Tables are as wide as a pipe has them, whoever runs the tests.
+#: Tables are as wide as in a pipe, whatever the terminal of the tests.
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
@@ -45,6 +38,11 @@ settings.register_profile("long", max_examples=5000, print_blob=True, **COMMON)
 settings.load_profile("quick")
 
 
+def pytest_collection_modifyitems(items):
+    """Start the slowest file first: at the end, the other processes would wait for it."""
+    items.sort(key=lambda item: item.path.name != "test_release.py")
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(2012)
@@ -52,10 +50,10 @@ def rng():
 
 @pytest.fixture(scope="session")
 def mirror():
-    """The folder with the real data, where there is one."""
+    """The folder with the real data sets, if there is one."""
     folder = Path(os.environ.get("OLBENCH_MIRROR", ""))
     if "OLBENCH_MIRROR" not in os.environ or not folder.is_dir():
-        pytest.skip("OLBENCH_MIRROR names no folder: the tests on the real data did not run")
+        pytest.skip("OLBENCH_MIRROR does not name a folder with the real data sets")
     return folder
 
 
@@ -94,18 +92,18 @@ class Command:
 def here(capsys, monkeypatch):
     from olbench.engine.progress import Lines
 
-    monkeypatch.setattr(Lines, "PAUSE", 3600.0)  # what is said depends on how busy the machine is
+    monkeypatch.setattr(Lines, "PAUSE", 3600.0)  # a busy machine would print more lines of progress
     return Command(capsys, monkeypatch)
 
 
 def without_activity(text):
-    """Return what a run said without what it says on a busy machine: what it loads and compiles."""
+    """Return the messages of a run without the progress that only slow machines print."""
     return re.sub(r"(?m)^(reading|loading|preparing|compiling|[0-9,]+ of [0-9,]+ trials,) .*\n", "", text)
 
 
 @pytest.fixture
 def own_folder(tmp_path, monkeypatch):
-    """Work in an empty folder, without mirror and with a cache of its own."""
+    """Work in an empty folder, without a mirror and with an empty cache."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
     monkeypatch.delenv("OLBENCH_JOBS", raising=False)
@@ -115,8 +113,21 @@ def own_folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def cache_folder(tmp_path, monkeypatch):
+    """An empty cache, no mirror, and no proxy between tests and their local servers."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("OLBENCH_CACHE", str(folder))
+    monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "*")
+    yield folder
+    # pytest keeps the folders of three runs, and some parsed data sets are large.
+    shutil.rmtree(folder / "parsed", ignore_errors=True)
+
+
+@pytest.fixture
 def olbench():
-    """Return a function that runs the command in a process of its own."""
+    """Return a function that runs the command in another process."""
 
     def run(*words, **options):
         command = [sys.executable, "-W", "error", "-m", "olbench", *map(str, words)]
@@ -150,7 +161,7 @@ def records():
 
 @pytest.fixture
 def counts(records):
-    """Return a function that gives the counts of each key, after seeing that no key is there twice."""
+    """Return a function that gives the counts of each key, and asserts that no key occurs twice."""
 
     def read(folder):
         found = records(folder)

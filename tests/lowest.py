@@ -12,7 +12,7 @@ PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 
 def lowest(extras=()):
-    """Return `name==version` for the dependencies, and for those of some extras."""
+    """Return `name==version` for the dependencies, including those of some extras."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     wanted = list(project["dependencies"])
     for extra in extras:

@@ -1,4 +1,4 @@
-"""The words of a refusal, and tables of them."""
+"""Refusals, and tables of them."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from olbench import UserError
 
 
 def refusal(act, /, *inputs, **options):
-    """Return the words in which `act(*inputs, **options)` is refused."""
+    """Return the sentence that refuses `act(*inputs, **options)`."""
     with pytest.raises(UserError) as refused:
         act(*inputs, **options)
     return str(refused.value)
 
 
 def find_wrong(cases, act, error=UserError):
-    """Return the cases (*inputs, words) in which `act(*inputs)` is not refused in these words."""
+    """Return the cases (*inputs, words) where `act(*inputs)` is not refused with these words."""
     wrong = []
     for *inputs, words in cases:
         try:

@@ -1,4 +1,4 @@
-"""What the benchmarks compare does the same work."""
+"""The contestants of a benchmark do the same work."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is written appears whole or not at all, and never takes the place of a device or a pipe."""
+"""Files are written whole or not at all, and never replace a device or a pipe."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ from tests import ROOT
 
 
 def test_a_report_to_a_device_or_pipe_does_not_replace_it(tmp_path, here):
-    # A pipe stands for /dev/null: a failure of this test must not harm the machine.
+    # A pipe instead of /dev/null: a failure of this test must not harm the machine.
     pipe, received = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: received.append(pipe.read_text()), daemon=True)
@@ -51,7 +51,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", ".", "file/x", "a" * 300])
-def test_an_output_that_cannot_be_is_refused_in_one_sentence(tmp_path, monkeypatch, name):
+def test_an_output_that_cannot_exist_is_refused_in_one_sentence(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     before = sorted(os.listdir())
@@ -67,24 +67,23 @@ def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path):
     assert path.read_text() == "x"
 
 
+def run_into(output, folder, *words):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "olbench", *words]
+    done = subprocess.run(
+        command, stdout=output, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder
+    )
+    return done.returncode, done.stderr
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_a_full_disk_behind_standard_output_is_one_sentence_with_code_2(tmp_path):
-    words = [sys.executable, "-m", "olbench", "list"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            words, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path
-        )
-    assert (done.returncode, done.stderr) == (2, "olbench: No space left on device\n")
+        assert run_into(full, tmp_path, "list") == (2, "olbench: No space left on device\n")
 
 
 def test_a_reader_who_leaves_early_sees_no_traceback(tmp_path):
-    words = [sys.executable, "-m", "olbench", "data", "list"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        words, stdout=writing, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path
-    )
+    assert run_into(writing, tmp_path, "data", "list") == (1, "")
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")

@@ -1,4 +1,4 @@
-"""Whole journeys: what a new user does one after the other, in an empty folder and at 80 columns."""
+"""Whole journeys of a new user, in an empty folder and at 80 columns."""
 
 import csv
 import datetime
@@ -18,9 +18,12 @@ def timid(m, v, mistake, t, p):
 """
 
 
+GUARD = "datasets: [breast-cancer]\nalgorithms: [{id: arow, params: {r: 1}}]\npermutations: 2\n"
+
+
 @pytest.fixture
 def walk(here, tmp_path, monkeypatch):
-    """Return a function that runs a command which must succeed, and returns what it prints."""
+    """Return a function that runs a command and returns its output, or its error if it ends with `code`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "80")
@@ -35,7 +38,6 @@ def walk(here, tmp_path, monkeypatch):
 
 
 def write_orders(path, rows=300):
-    """Write a table with an id, a day, a size in words, an amount and whether the order came back."""
     random = np.random.default_rng(7)
     sizes = ["small", "medium", "large"]
     with path.open("w", newline="") as file:
@@ -74,13 +76,10 @@ def test_own_learner_from_a_file_to_a_paper(walk, tmp_path):
 
 
 def test_a_regression_check_from_a_baseline_to_a_change(walk, tmp_path):
-    (tmp_path / "guard.yaml").write_text(
-        "datasets: [breast-cancer]\nalgorithms: [{id: arow, params: {r: 1}}]\npermutations: 2\n"
-    )
+    (tmp_path / "guard.yaml").write_text(GUARD)
     walk("check", "guard.yaml", "--update", "--against", "guard.json")
     walk("check", "guard.yaml", "--against", "guard.json")
-    text = (tmp_path / "guard.yaml").read_text()
-    (tmp_path / "guard.yaml").write_text(text.replace("permutations: 2", "permutations: 2\nseed: 7"))
+    (tmp_path / "guard.yaml").write_text(f"{GUARD}seed: 7\n")
     assert "--update writes the new counts" in walk("check", "guard.yaml", "--against", "guard.json", code=4)
 
 
@@ -102,22 +101,19 @@ def test_a_slip_gets_one_sentence_with_its_remedy(walk, tmp_path, words, remedy)
 
 
 @pytest.mark.parametrize("words", [(), ("data",)])
-def test_a_group_alone_shows_its_help(walk, words):
+def test_a_group_without_a_verb_shows_its_help(walk, words):
     out = walk(*words)
     assert out.startswith("Usage: ")
     assert len(out.splitlines()) > 5
 
 
-def test_a_check_shows_what_it_compiles_on_a_terminal(walk, tmp_path, monkeypatch):
-    """The bars are drawn after the kernels are there, and cannot say what is compiled."""
-    monkeypatch.setattr(
-        "olbench.engine.compiling.find_missing", lambda cells: {("olbench.kernels.rows", "score_rows")}
-    )
+def test_a_check_on_a_terminal_can_say_that_it_compiles(walk, tmp_path, monkeypatch):
+    """The progress bars appear only after the kernels are compiled."""
+    missing = {("olbench.kernels.rows", "score_rows")}
+    monkeypatch.setattr("olbench.engine.compiling.find_missing", lambda cells: missing)
     monkeypatch.setattr("olbench.engine.compiling._compile", lambda place: place)
     monkeypatch.setattr("olbench.engine.progress.can_redraw", lambda: True)
-    (tmp_path / "guard.yaml").write_text(
-        "datasets: [breast-cancer]\nalgorithms: [{id: arow, params: {r: 1}}]\npermutations: 2\n"
-    )
+    (tmp_path / "guard.yaml").write_text(GUARD)
     walk("check", "guard.yaml", "--update", "--against", "guard.json")
 
 

@@ -1,4 +1,4 @@
-"""Installed packages add data sets and papers; a broken one is named and stops nothing."""
+"""Installed packages add data sets, formats and papers; a broken one is named and stops nothing."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def installed(tmp_path):
 
     def install(files, points):
         place = tmp_path / "site"
-        for name, text in files.items():
+        for name, text in {"__init__.py": "", **files}.items():
             path = place / "my_package" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
@@ -74,8 +74,7 @@ def installed(tmp_path):
 
 POINTS_OF_ENTRY = "[olbench.datasets]\nmine = my_package\n[olbench.papers]\nmine2026 = my_package\n"
 WHOLE = {
-    "__init__.py": "", "catalog.yaml": CATALOG, "files/points.libsvm": POINTS, "numbers.yaml": NUMBERS,
-    "audit.py": AUDIT,
+    "catalog.yaml": CATALOG, "files/points.libsvm": POINTS, "numbers.yaml": NUMBERS, "audit.py": AUDIT,
 }  # fmt: skip
 
 
@@ -118,8 +117,8 @@ def test_a_package_brings_a_format_of_files(installed, tmp_path):
 @pytest.mark.parametrize(
     ("files", "reason"),
     [
-        ({"__init__.py": ""}, "cannot read "),
-        ({"__init__.py": "", "catalog.yaml": "datasets: {my-points: {title: Six}}\n"}, ""),
+        ({}, "cannot read "),
+        ({"catalog.yaml": "datasets: {my-points: {title: Six}}\n"}, ""),
         (
             {**WHOLE, "catalog.yaml": CATALOG.replace("my-points", "splice")},
             "there is a data set 'splice' already",
@@ -138,8 +137,7 @@ def test_a_broken_catalogue_is_named_in_one_sentence_and_stops_nothing(installed
 
 
 def test_a_broken_paper_is_named_in_one_sentence_and_stops_nothing(installed, tmp_path):
-    files = {"__init__.py": "", "numbers.yaml": "id: other2026\n"}
-    olbench = installed(files, "[olbench.papers]\nmine2026 = my_package\n")
+    olbench = installed({"numbers.yaml": "id: other2026\n"}, "[olbench.papers]\nmine2026 = my_package\n")
     (tmp_path / "own.yaml").write_text(CONFIG.replace("my-points", "breast-cancer"))
     done = olbench("run", "own.yaml", "--out", "out")
     assert done.returncode == 2
@@ -149,7 +147,7 @@ def test_a_broken_paper_is_named_in_one_sentence_and_stops_nothing(installed, tm
     assert olbench("report", "scw", "--format", "csv").returncode == 0
 
 
-def test_a_name_that_is_not_the_papers_is_refused(installed):
+def test_an_entry_point_with_another_name_than_its_paper_is_refused(installed):
     done = installed(WHOLE, "[olbench.papers]\nyours = my_package\n")("audit", "--list")
     assert done.returncode == 0
     assert "numbers.yaml is about mine2026, and the entry point is named yours" in done.stderr

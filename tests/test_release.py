@@ -1,4 +1,4 @@
-"""What is released installs and works: wheel and sdist, container, action for CI."""
+"""Releases install and work: wheels, source distribution, container, action for CI."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from tests import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RESULTS = tomllib.loads((ROOT / "results/pyproject.toml").read_text())
 PYTHONS = ["3.11", "3.12", "3.13"]
-#: A short run: most of its time is that of compiling.
+#: A short run, most of whose time goes into compiling.
 QUICK = ["run", "quick", "--set", "permutations=1", "--set", "algorithms=[perceptron]", "--quiet"]
 
 
@@ -34,43 +35,20 @@ def build(project: Path, folder: Path, kind: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
-    return build(ROOT, tmp_path_factory.mktemp("wheel"), "wheel")
+def built(tmp_path_factory):
+    """Return a function that builds a project once."""
+    pytest.importorskip("hatchling", reason="hatchling builds wheels and source distributions")
+    return cache(lambda project, kind: build(project, tmp_path_factory.mktemp(kind), kind))
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory):
-    pytest.importorskip("hatchling", reason="hatchling builds the sdist")
-    return build(ROOT, tmp_path_factory.mktemp("sdist"), "sdist")
+def wheel(built):
+    return built(ROOT, "wheel")
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
-    return build(ROOT / "results", tmp_path_factory.mktemp("results"), "wheel")
-
-
-@pytest.fixture(scope="module")
-def site(wheel, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
-    return folder
-
-
-@pytest.fixture
-def from_wheel(site, tmp_path):
-    """Run olbench from the unpacked wheel in an empty folder."""
-    environment = {**os.environ, "PYTHONPATH": str(site), "OLBENCH_CACHE": str(tmp_path / "cache")}
-    folder = tmp_path / "empty"
-    folder.mkdir()
-
-    def run(*words):
-        command = [sys.executable, "-m", "olbench", *words]
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-
-    return run
+def results(built):
+    return built(ROOT / "results", "wheel")
 
 
 def names_in(file: Path) -> set[str]:
@@ -92,12 +70,6 @@ def test_the_version_is_the_same_everywhere(wheel):
     assert needed == f"{RESULTS['project']['name']}>={RESULTS['project']['version'].rsplit('.', 1)[0]}"
 
 
-def test_a_wheel_is_small(wheel, results):
-    """An index refuses no wheel of this size, and a first look waits for none."""
-    assert wheel.stat().st_size < 4_000_000
-    assert results.stat().st_size < 4_000_000
-
-
 def test_every_config_and_every_run_that_ships_is_in_one_of_two_wheels(wheel, results):
     configs = {Path(name).stem for name in names_in(wheel) if re.match(r"olbench/configs/.*\.yaml", name)}
     assert configs == {path.stem for path in (ROOT / "configs").glob("*.yaml")}
@@ -112,34 +84,45 @@ def test_every_config_and_every_run_that_ships_is_in_one_of_two_wheels(wheel, re
         line.removeprefix("results/").removesuffix("/run.json") for line in tracked.stdout.split()
     }
     assert {name.split("/")[0] for name in more if name.endswith("/reference")} == set(shipped.MORE_RUNS)
+    # A summary from the plain wheel is that of a checkout.
+    papers = {name for name, path in shipped.configs().items() if "\npaper: " in path.read_text()}
+    assert papers.isdisjoint(shipped.MORE_RUNS)
 
 
-def test_the_licence_is_in_both_wheels(wheel, results):
+def test_both_wheels_are_small_and_have_the_licence(wheel, results):
     assert (ROOT / "results/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
     for file in (wheel, results):
+        assert file.stat().st_size < 4_000_000
         assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names_in(file))
 
 
-def test_no_run_of_a_paper_is_in_the_other_package():
-    """So a summary from the plain wheel says what it says in a checkout."""
-    for name, path in shipped.configs().items():
-        if "\npaper: " in path.read_text() and name in shipped.runs():
-            assert name not in shipped.MORE_RUNS
+def test_a_wheel_in_an_empty_folder_reports_its_runs_and_names_the_package_of_the_others(wheel, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path / "site"),
+        "OLBENCH_CACHE": str(tmp_path / "cache"),
+    }
 
+    def report(*words):
+        command = [sys.executable, "-m", "olbench", "report", *words]
+        options = {"cwd": tmp_path / "empty", "env": environment, "capture_output": True, "text": True}
+        return subprocess.run(command, **options)
 
-def test_a_wheel_in_an_empty_folder_reports_what_it_has_and_names_the_package_of_the_rest(from_wheel):
-    done = from_wheel("report", "scw", "--format", "csv")
+    done = report("scw", "--format", "csv")
     assert done.returncode == 0, done.stderr
     assert "scw1" in done.stdout
-    done = from_wheel("report", "streams")
+    done = report("streams")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "olbench: the run 'streams' comes in a package of its own; `pip install 'olbench[results]'` gets it\n"
     )
 
 
-def test_the_sdist_builds_the_same_wheel_and_has_the_tests(sdist, wheel, tmp_path):
-    with tarfile.open(sdist) as archive:
+def test_the_sdist_builds_the_same_wheel_and_has_the_tests(built, wheel, tmp_path):
+    with tarfile.open(built(ROOT, "sdist")) as archive:
         archive.extractall(tmp_path, filter="data")
     [source] = (path for path in tmp_path.iterdir() if path.is_dir())
     assert build(source, tmp_path / "again", "wheel").read_bytes() == wheel.read_bytes()
@@ -148,7 +131,6 @@ def test_the_sdist_builds_the_same_wheel_and_has_the_tests(sdist, wheel, tmp_pat
 
 
 def find_python(version: str) -> str:
-    """Return the path of an interpreter of this version, or skip the test."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for path in (shutil.which(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python")):
         if path and not subprocess.run([path, "-c", ""], capture_output=True).returncode:
@@ -157,7 +139,7 @@ def find_python(version: str) -> str:
 
 
 def make_environment(version: str, folder: Path) -> Path:
-    """Return the Python of an environment with nothing but the dependencies, this one's or its own."""
+    """Return the Python of an environment with only the dependencies, ours or its own."""
     python = find_python(version)
     words = [python, "-m", "venv", "--without-pip", "--system-site-packages", str(folder)]
     subprocess.run(words, check=True, capture_output=True)
@@ -167,23 +149,19 @@ def make_environment(version: str, folder: Path) -> Path:
     needed = "import numba, sklearn, pandas, matplotlib, clarabel, rich, joblib, hatchling"
     found = subprocess.run([folder / "bin/python", "-c", needed], capture_output=True, text=True)
     if found.returncode:
-        pytest.skip(f"Python {version} lacks a dependency: {found.stderr.splitlines()[-1]}")
+        pytest.skip(f"Python {version} has not all dependencies: {found.stderr.splitlines()[-1]}")
     return folder / "bin/python"
 
 
 @pytest.mark.parametrize("version", PYTHONS)
-@pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_it_installs_into_an_empty_environment_and_runs(kind, version, request, tmp_path, tmp_path_factory):
+def test_it_installs_into_an_empty_environment_and_runs(version, wheel, tmp_path):
     python = make_environment(version, tmp_path / "env")
-    file = request.getfixturevalue(kind)
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-index"]
     options = ["--no-deps", "--ignore-installed", "--no-build-isolation"]
-    done = subprocess.run([*pip, *options, str(file)], capture_output=True, text=True)
+    done = subprocess.run([*pip, *options, str(wheel)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    environment = {
-        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        "OLBENCH_CACHE": str(tmp_path_factory.getbasetemp() / f"cache-{version}"),
-    }
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["OLBENCH_CACHE"] = str(tmp_path / "cache")
 
     def olbench(*words):
         command = [python.with_name("olbench"), *words]
@@ -192,24 +170,20 @@ def test_it_installs_into_an_empty_environment_and_runs(kind, version, request, 
         return done.stdout
 
     assert olbench("--version") == f"olbench, version {__version__}\n"
-    if kind == "sdist":
-        return  # it builds the wheel that runs here, byte by byte
     olbench(*QUICK)
     run = json.loads((tmp_path / "results/quick/run.json").read_text())
     assert run["versions"]["python"].startswith(version)
     assert run["versions"]["olbench"] == __version__
 
 
-def test_the_classifiers_name_the_versions_that_are_tested():
+def test_the_classifiers_name_the_tested_versions():
     named = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
     assert named == PYTHONS
     assert PROJECT["project"]["requires-python"] == f">={PYTHONS[0]}"
 
 
-# The container. Nothing builds it here: its files are read, and RELEASING.md says who builds it.
-
-
 def test_the_image_runs_as_a_user_and_its_context_has_what_the_wheel_needs():
+    """Nothing builds the image here: RELEASING.md has that step."""
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     words = [line.split(maxsplit=1) for line in lines if line and not line.startswith(("#", " "))]
     last = dict(words)
@@ -222,8 +196,6 @@ def test_the_image_runs_as_a_user_and_its_context_has_what_the_wheel_needs():
     files = [*wheel["packages"], *wheel["force-include"], "LICENSE", "README.md", "pyproject.toml"]
     assert {name.split("/")[0] for name in files} == kept
 
-
-# The action.
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 
@@ -246,59 +218,50 @@ def act(folder: Path, **given: str) -> subprocess.CompletedProcess:
     def fill(text: str) -> str:
         return re.sub(r"\${{ inputs\.([\w-]+) }}", lambda match: inputs[match[1]], text)
 
-    done = None
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for step in ACTION["runs"]["steps"]:
-        if condition := step.get("if"):
-            name = re.fullmatch(r"\${{ inputs\.([\w-]+) != '' }}", condition)[1]
-            if not inputs[name]:
-                continue
-        if "run" not in step:
+        wanted = re.fullmatch(
+            r"\${{ inputs\.([\w-]+) != '' }}", step.get("if", "${{ inputs.config != '' }}")
+        )[1]
+        if not inputs[wanted] or "run" not in step:
             continue
         assert step["shell"] == "bash"
         assert "${{" not in step["run"]  # a runner would put the text of an input into the script
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environment = {**os.environ, "PATH": path} | {key: fill(text) for key, text in step["env"].items()}
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", step["run"]], cwd=folder, env=environment,
             capture_output=True, text=True,
         )  # fmt: skip
         if done.returncode:
-            return done
+            break
     return done
 
 
 def test_the_action_passes_while_no_count_changed_and_marks_one_that_did(repository):
-    done = act(repository, config="ci.yaml", baseline="baseline.json", olbench="")
+    given = {"config": "ci.yaml", "baseline": "baseline.json", "olbench": ""}
+    done = act(repository, **given, format="json", options="--tolerance 0.01 --set permutations=1")
     assert done.returncode == 0, done.stderr
+    assert isinstance(json.loads(done.stdout), dict)
     text = (repository / "baseline.json").read_text()
-    baseline = json.loads(text)
     [count] = re.findall(r'"mistakes": \[?\s*(\d+)', text)[:1]
-    (repository / "baseline.json").write_text(re.sub(rf"\b{count}\b", str(int(count) - 1), text))
-    assert baseline != json.loads((repository / "baseline.json").read_text())
-    done = act(repository, config="ci.yaml", baseline="baseline.json", olbench="", output="found.txt")
+    changed = re.sub(rf"\b{count}\b", str(int(count) - 1), text)
+    assert json.loads(changed) != json.loads(text)
+    (repository / "baseline.json").write_text(changed)
+    done = act(repository, **given, output="found.txt")
     assert done.returncode == 1
     assert "::error" in (repository / "found.txt").read_text()
 
 
-def test_the_action_takes_other_formats_and_options(repository):
-    options = "--tolerance 0.01 --set permutations=1"
-    done = act(
-        repository, config="ci.yaml", baseline="baseline.json", format="json", options=options, olbench=""
-    )
-    assert done.returncode == 0, done.stderr
-    assert isinstance(json.loads(done.stdout), dict)
-
-
-def test_an_input_of_the_action_is_never_run_by_the_shell(repository):
+def test_an_input_of_the_action_is_never_run_by_the_shell(tmp_path):
     evil = "$(touch harmed)`touch harmed`; touch harmed"
-    done = act(repository, config=evil, baseline=evil, options=evil, olbench="")
+    done = act(tmp_path, config=evil, baseline=evil, options=evil, olbench="")
     assert done.returncode == 2
-    assert not (repository / "harmed").exists()
+    assert not (tmp_path / "harmed").exists()
 
 
-def test_the_action_installs_what_it_is_told_to(repository):
-    """That pip is asked for it is seen from its refusal."""
-    done = act(repository, config="ci.yaml", olbench="./there-is-no-such-package")
+def test_the_action_installs_the_package_it_is_given(tmp_path):
+    """The refusal shows that pip was asked for it."""
+    done = act(tmp_path, config="ci.yaml", olbench="./there-is-no-such-package")
     assert done.returncode == 1
     assert "there-is-no-such-package" in done.stderr
 

@@ -1,4 +1,4 @@
-"""What ships works by name, in an empty folder, from a wheel as from a checkout."""
+"""Shipped configs and runs work by name, in an empty folder, from a wheel as from a checkout."""
 
 import os
 import re
@@ -28,15 +28,6 @@ def test_names_stand_for_configs_and_runs():
     assert "no config 'quik' (did you mean 'quick'?); `olbench list`" in refusal(shipped.find_config, "quik")
 
 
-def test_the_same_runs_speak_for_the_papers_anywhere(here, own_folder):
-    """In an empty folder, and beside a quick look, as in a checkout."""
-    everywhere = find_runs(Path("nothing"))
-    assert everywhere
-    assert set(everywhere) <= set(shipped.runs().values())
-    assert here("run", "quick", "--set", "permutations=1", "--set", "algorithms=[cw]", "--quiet")[0] == 0
-    assert find_runs(Path("results")) == everywhere
-
-
 def test_make_reproduce_runs_every_config_of_a_paper_or_names_it_in_its_help():
     makefile = (ROOT / "Makefile").read_text()
     repeated = {
@@ -59,12 +50,18 @@ def test_the_next_step_can_be_copied_where_olbench_is_not_on_the_path(own_folder
     assert done.stdout.endswith(f"next: {script} report results/breast-cancer\n")
 
 
-def test_a_run_by_name_and_its_report(here, own_folder):
+def test_a_run_by_name_its_report_and_the_list(here, own_folder):
+    assert here.out("list").endswith("There are no runs below results/ yet; `olbench run quick` makes one.\n")
+    # The papers are judged by the same runs in an empty folder and next to a quick run.
+    everywhere = find_runs(Path("nothing"))
+    assert everywhere
+    assert set(everywhere) <= set(shipped.runs().values())
     code, _, err = here(
         "run", "quick", "--set", "permutations=2", "--set", "algorithms=[perceptron]", "--quiet"
     )
     assert (code, err) == (0, "")
     assert Path("results/quick/run.json").is_file()
+    assert find_runs(Path("results")) == everywhere
     assert here("report", "results/quick", "--format", "csv", "--output", "own.csv")[0] == 0
     assert here("report", "scw", "--format", "csv", "--output", "scw.csv")[0] == 0
     assert "scw1" in Path("scw.csv").read_text()
@@ -81,11 +78,7 @@ def test_a_run_by_name_and_its_report(here, own_folder):
     assert re.fullmatch(r"quick +20\d\d-\d\d-\d\d \d\d:\d\d +8 of 8 +perceptron on 4 of 4 data sets", own)
 
 
-def test_an_empty_folder_has_no_runs_to_list(here, own_folder):
-    assert here("list")[1].endswith("There are no runs below results/ yet; `olbench run quick` makes one.\n")
-
-
-def test_ones_own_run_comes_before_the_one_that_ships(own_folder):
+def test_a_users_run_comes_before_the_shipped_one(own_folder):
     assert shipped.find_run("scw") == shipped.runs()["scw"]
     Path("results/scw").mkdir(parents=True)
     Path("results/scw/run.json").write_text("{}")
@@ -94,7 +87,7 @@ def test_ones_own_run_comes_before_the_one_that_ships(own_folder):
     assert shipped.find_run("scw") == Path("scw")
 
 
-def test_the_run_that_is_meant_is_named(here, own_folder):
+def test_a_report_says_which_of_two_runs_it_reads(here, own_folder):
     assert here("report", "cw-usps")[2] == ""
     words = ("run", "quick", "--set", "permutations=1", "--set", "algorithms=[pa]", "--quiet", "--out")
     assert here(*words, "results/cw-usps")[0] == 0
@@ -108,7 +101,7 @@ def test_the_run_that_is_meant_is_named(here, own_folder):
     assert shipped.find_run("cw-usps/reference") == shipped.runs()["cw-usps"]
 
 
-def test_nothing_is_written_into_a_run_that_ships(here, own_folder):
+def test_nothing_is_written_into_a_shipped_run(here, own_folder):
     def files():
         return {path for folder in shipped.runs().values() for path in folder.parent.rglob("*")}
 
@@ -156,7 +149,7 @@ def test_a_run_of_the_other_package_is_found_once_it_is_installed(tmp_path, monk
     assert list(shipped.runs()) == ["streams"]
 
 
-def test_both_loaders_read_the_same_from_the_files_that_ship():
+def test_both_loaders_read_the_same_from_shipped_files():
     for path in (catalog_path(), *(paper_folders()[id] / NUMBERS for id in paper_ids())):
         slow, fast = (read_yaml(path, loader) for loader in (LOADER, SHIPPED_LOADER))
         assert repr(slow) == repr(fast), path

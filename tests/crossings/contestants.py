@@ -27,7 +27,7 @@ def fading(m, v, mistake, t, p):
 
 
 class OneByOne:
-    """Logistic regression on standardised features: a zero moves a mean, what is left out does not."""
+    """Logistic regression on standardised features: a zero moves a mean, a missing feature does not."""
 
     def __init__(self, cut):
         self.cut, self.n, self.moments, self.weights = cut, {}, {}, {}

@@ -1,4 +1,4 @@
-"""Experiments with options drawn at random, through the real command, against the oracle: number by number.
+"""Experiments with random options, through the real command, compared with the oracle number by number.
 
 `make test` draws few, always the same; `make crossings` draws thousands and prints how often options met.
 """
@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import yaml
-from hypothesis import given, note, settings
+from hypothesis import given, note, reject, settings
 from hypothesis import strategies as st
 
 from olbench.cli import main
@@ -27,6 +27,7 @@ from olbench.estimators import ESTIMATORS
 from olbench.protocols import online
 from olbench.records.arrays import read_array
 from tests.crossings import oracle
+from tests.reference import learners as reference
 
 PLUGIN = Path(__file__).parent / "contestants.py"
 LONG = settings.get_current_profile_name() == "long"
@@ -45,10 +46,10 @@ PARAMETERS = {
     "iellip": {"b": (0.5, 0.9), "c": (0.1, 0.5)}, "fading": {"r": (0.1, 1.0)},
     "one-by-one": {"cut": (0.5, 0.3)}, "non-zeros": {"cut": (0.5, 0.3)},
     "row-by-row": {"margin": (0.25, 0.5)},
-    "adagrad": {"eta": (0.1, 1.0)}, "fobos": {"eta": (0.1, 1.0), "lam": (0.001, 0.1)},
+    "adagrad": {"eta": (0.1, 1.0), "delta": (1e-8,)}, "fobos": {"eta": (0.1, 1.0), "lam": (0.001, 0.1)},
 }  # fmt: skip
 OBJECTS = ("one-by-one", "non-zeros", "row-by-row")
-GAUSSIAN = tuple(id for id in oracle.SECOND if id != "iellip")
+GAUSSIAN = tuple(id for id in reference.SECOND if id != "iellip")
 NATIVE_SECOND = ("arow", "cw", "scw1", "scw2")
 NATIVE_FIRST = ("perceptron", "pa", "pa1", "pa2", "ogd", "romma", "aromma", "shrinking")
 OF_COUNTS = (
@@ -63,12 +64,12 @@ HIGHER = {*OF_COUNTS, "auc", "macro_f1"} - {"mistake_rate"}
 
 @dataclass(frozen=True)
 class Experiment:
-    """A config, the examples of its file, and what is done with the run."""
+    """A config, the examples of its file, and further operations on the run."""
 
     config: dict
     X: np.ndarray
     y: np.ndarray
-    #: Which labels stand for +1, or empty if every label is a class.
+    #: The labels that mean +1, or empty if every label is a class.
     positive: tuple
     form: str
     deeds: tuple
@@ -97,13 +98,9 @@ class Experiment:
         return not round(self.tuning.get("prefix", 1) * n) or rows < fewest
 
     def facts(self):
-        """Return the options by name, for the count of those that met."""
-        found = [
-            self.get("protocol"),
-            f"order={self.get('order')}",
-            f"tuning={self.tuning['search']}",
-            self.form,
-        ]
+        """Return the options by name, to count which ones met."""
+        tuning = f"tuning={self.tuning['search']}"
+        found = [self.get("protocol"), f"order={self.get('order')}", tuning, self.form]
         found += [name for name in ("delay", "warm") if self.get(name)] + [f"jobs={self.jobs}", *self.deeds]
         found += ["classes"] * (not self.positive) + list(self.get("measures", ()))
         for entry in self.get("algorithms"):
@@ -143,8 +140,8 @@ def entries(draw, protocol, classes, tuned):
     kind = draw(st.sampled_from(["first", "second", "second", "compiled", "own", "object"]))
     native = classes and kind in ("first", "second") and draw(st.booleans())
     pools = {
-        "first": NATIVE_FIRST if native else tuple(oracle.FIRST), "own": ("shrinking", "fading"),
-        "second": NATIVE_SECOND if native else (*oracle.SECOND, "sop"), "object": OBJECTS,
+        "first": NATIVE_FIRST if native else tuple(reference.FIRST), "own": ("shrinking", "fading"),
+        "second": NATIVE_SECOND if native else (*reference.SECOND, "sop"), "object": OBJECTS,
         "compiled": ("adagrad", "fobos"),
     }  # fmt: skip
     id = draw(st.sampled_from(pools[kind]))
@@ -153,7 +150,7 @@ def entries(draw, protocol, classes, tuned):
         entry["multiclass"] = "native"
         if id == "perceptron":
             entry["allocation"] = draw(st.sampled_from(["max", "uniform", "prop"]))
-    if id in (*oracle.SECOND, "sop"):
+    if id in (*reference.SECOND, "sop"):
         plain = ("full",) if id == "iellip" else ("full", "diag")
         entry["covariance"] = draw(st.sampled_from(("block", "shared", "diag") if native else plain))
         if entry["covariance"] == "diag" and id != "sop":
@@ -229,17 +226,13 @@ def uses_objects(config):
 def write_data(folder, experiment):
     """Write the examples, and return the entry of `datasets`."""
     path = folder / f"rows.{experiment.form}"
+    rows = list(zip(experiment.X.tolist(), experiment.y.tolist(), strict=True))
     if experiment.form == "csv":
         lines = [",".join([*(f"f{j}" for j in range(experiment.X.shape[1])), "class"])]
-        lines += [
-            ",".join(map(repr, [*x, label]))
-            for x, label in zip(experiment.X.tolist(), experiment.y.tolist(), strict=True)
-        ]
+        lines += [",".join(map(repr, [*x, label])) for x, label in rows]
     else:
-        lines = [
-            f"{label} " + " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(x) if value)
-            for x, label in zip(experiment.X.tolist(), experiment.y.tolist(), strict=True)
-        ]
+        entries = (" ".join(f"{j + 1}:{value!r}" for j, value in enumerate(x) if value) for x, _ in rows)
+        lines = [f"{label} {text}" for (_, label), text in zip(rows, entries, strict=True)]
     path.write_text("\n".join(lines) + "\n")
     spec = {"name": "rows", "path": str(path)} | ({"label": "class"} if experiment.form == "csv" else {})
     if not experiment.positive:
@@ -248,7 +241,7 @@ def write_data(folder, experiment):
 
 
 def command(*words, expects=0):
-    """Run the command in this process; return what it printed."""
+    """Run the command in this process; return its output."""
     out, errors, code = io.StringIO(), io.StringIO(), 0
     words = ["olbench", *map(str, words)]
     spoken = contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)
@@ -263,19 +256,18 @@ def command(*words, expects=0):
 
 def read_records(folder):
     lines = (folder / "trials.jsonl").read_text().splitlines()
-    found = {record["key"]: record for record in map(json.loads, lines)}
-    for record in found.values():
-        assert record["status"] == "ok", record["error"]
-    return list(found.values())
+    found = list({record["key"]: record for record in map(json.loads, lines)}.values())
+    assert [record["error"] for record in found if record["status"] != "ok"] == []
+    return found
 
 
 class Expected:
-    """The numbers that a run must have, trial by trial; what is chosen by a tuning is read off the run."""
+    """The numbers that a run must have, trial by trial; among equals, its own choice is taken."""
 
     def __init__(self, experiment, folder=None):
         self.experiment, self.folder = experiment, folder
         self.left = read_records(folder) if folder else []
-        self.X, self.y = experiment.X.astype(oracle.L), experiment.targets
+        self.X, self.y = experiment.X.astype(reference.L), experiment.targets
         self.n, self.seed, self.protocol = len(self.y), experiment.get("seed"), experiment.get("protocol")
         self.classes = 0 if experiment.positive else int(self.y.max()) + 1
         usual = {"online": "mistake_rate", "stream": "accuracy", "crossval": "test_error"}[self.protocol]
@@ -305,12 +297,12 @@ class Expected:
             np.testing.assert_allclose(array, expected[name], rtol=1e-6, atol=1e-9, err_msg=name)
 
     def start(self, entry, params):
-        return oracle.start(entry["id"], self.X.shape[1], params, entry, self.classes)
+        return reference.start(entry["id"], self.X.shape[1], params, entry, self.classes)
 
     def choose(self, entry, score):
         """Return what a tuning must have chosen; `score` returns the value of a candidate and its counts.
 
-        Of equals the config says which one wins, as of candidates that all have no value; but values from
+        Among equals the config decides, as among candidates that all have no value; but values from
         different counts are equal up to rounding.
         """
         candidates = [
@@ -319,11 +311,8 @@ class Expected:
         scored = [score(each) for each in candidates] if len(candidates) > 1 else [(0, None)]
         best = min(value for value, _ in scored)
         near = [k for k, (value, _) in enumerate(scored) if value <= best + 1e-9 or value == best]
-        if (
-            best == math.inf
-            or not self.experiment.get("measures")
-            or len({str(scored[k][1]) for k in near}) == 1
-        ):
+        are_equal = len({str(scored[k][1]) for k in near}) == 1
+        if best == math.inf or not self.experiment.get("measures") or are_equal:
             place = {"first": 0, "last": -1, "middle": len(near) // 2}
             near = [near[place[self.experiment.tuning.get("ties", "last")]]]
         chosen = [r["params"] for r in self.left if (r["algorithm"], r["role"]) == (entry["id"], "report")]
@@ -378,9 +367,7 @@ class Expected:
             curve["mistakes"] = [int((whole.truth != whole.predicted)[:t].sum()) for t in points]
         else:
             counts = [oracle.count(found.cut(0, t)) for t in points]
-            curve |= {
-                name: [each[name] for each in counts] for name in ("mistakes", "positives", "false_alarms")
-            }
+            curve |= {name: [each[name] for each in counts] for name in CONFUSION}
         compare({**record, **record["curve"]}, {**curve}, entry)
         compare(record, expected, entry)
         keeps = role == "report" and self.experiment.get("keep")
@@ -416,7 +403,7 @@ class Expected:
         end, begin = (self.prefix, warm) if tunes else (self.n, max(warm, self.prefix))
         learners = (
             self.start(entry, params),
-            *(oracle.start(id, 1, {}, {}) for id in ("no-change", "majority-so-far")),
+            *(reference.start(id, 1, {}, {}) for id in ("no-change", "majority-so-far")),
         )
         found, last, majority = (
             oracle.run_pass(each, self.X, self.y, range(end), delay) for each in learners
@@ -545,7 +532,7 @@ def compare(record, expected, entry=None):
 
 
 def compare_report(folder, rows, ranked):
-    """Compare the means and deviations that the report prints with those of the expected values."""
+    """Compare the printed means and standard deviations with the expected values."""
     if all(trial[ranked] is None for trials in rows.values() for trial in trials):
         return  # nothing ranks the algorithms, which the report refuses
     printed = json.loads(command("report", folder, "--format", "json"))["rows"]
@@ -571,14 +558,11 @@ def compare_estimator(experiment, entry):
     known = {each.algorithm_id: each for each in ESTIMATORS.values()}
     if entry["id"] not in known:
         return
-    values = {
-        **{name: values[0] for name, values in entry.get("grid", {}).items()},
-        **entry.get("params", {}),
-    }
+    values = {name: values[0] for name, values in entry.get("grid", {}).items()} | entry.get("params", {})
     taken = known[entry["id"]]().get_params()
     options = {name: value for name, value in entry.items() if name in taken}
     X = sp.csr_matrix(experiment.X) if experiment.form == "libsvm" else experiment.X
-    y, rows, expected = experiment.targets, experiment.X.astype(oracle.L), Expected(experiment)
+    y, rows, expected = experiment.targets, experiment.X.astype(reference.L), Expected(experiment)
     made = known[entry["id"]](**values, **options).partial_fit(X, y, classes=np.unique(y))
     learner = expected.start(entry, values)
     for x, label in zip(rows, y, strict=True):
@@ -592,7 +576,7 @@ def compare_estimator(experiment, entry):
 
 
 def run_experiment(experiment, folder):
-    """Run an experiment and do with it what was drawn; compare every record and the report."""
+    """Run an experiment with the drawn operations; compare every record and the report."""
     path, out = folder / "config.yaml", folder / "out"
     config = {**experiment.config, "plugins": [str(PLUGIN)], "datasets": [write_data(folder, experiment)]}
     path.write_text(yaml.safe_dump(config))
@@ -653,8 +637,11 @@ def folders(tmp_path_factory):
 def test_every_number_of_a_run_is_that_of_the_oracle(experiment, folders):
     facts = experiment.facts()
     if (mark := str(facts)) in SEEN:
-        return  # Hypothesis likes to vary what it has drawn
+        return  # Hypothesis often varies an earlier draw
     note(json.dumps(experiment.config))
-    run_experiment(experiment, folders())
+    try:
+        run_experiment(experiment, folders())
+    except reference.UnderflowError:
+        reject()
     SEEN.add(mark)
     MET.update(itertools.combinations(facts, 2))

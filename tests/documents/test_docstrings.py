@@ -1,4 +1,4 @@
-"""The public API is documented, and the docstrings of the estimators say what the estimators have."""
+"""The public API is documented, and the docstrings of the estimators have every parameter."""
 
 import ast
 import inspect
@@ -16,7 +16,7 @@ from tests.cases import for_each
 
 
 def described(estimator) -> dict[str, str]:
-    """Return the parameters in the docstrings of an estimator and of its bases, with their defaults."""
+    """Return the parameters and defaults in the docstrings of an estimator and its bases."""
     own = [each for each in estimator.__mro__ if each.__module__.startswith("olbench")]
     text = "\n".join(inspect.getdoc(each) or "" for each in own)
     return dict(re.findall(r"^(\w+) : .*, default=(.*)$", text, re.MULTILINE))

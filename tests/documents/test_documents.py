@@ -1,19 +1,24 @@
-"""What the documents show is what happens."""
+"""The documents show what the code does."""
 
 import contextlib
+import doctest
 import io
 import os
 import re
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 import yaml
 
 from olbench import load_results
+from olbench.analysis.claims import compare_expected, read_expected
 from olbench.analysis.published import load_paper
 from olbench.plugins import paper_ids
+from olbench.report.model import make_report
 from tests import ROOT
+from tests.cases import for_each
 
 
 def test_the_python_of_the_readme_prints_what_it_says():
@@ -70,17 +75,16 @@ def test_the_citation_file_has_every_paper_and_what_cff_requires():
     assert all(each["type"] in types and each["authors"] for each in cited["references"])
 
 
-def test_the_tables_of_the_pages_are_those_of_the_runs_that_ship():
-    # In a process of its own: plugins that other tests have loaded would change the tables.
-    command = [sys.executable, ROOT / "docs/tables.py", "--check"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stderr == "", "write them again with `make docs-tables`"
+def check(script):
+    """Return the errors of a script in a process without the plugins that other tests have loaded."""
+    return subprocess.run([sys.executable, ROOT / script, "--check"], capture_output=True, text=True).stderr
 
 
-def test_the_verdicts_of_the_record_that_ships_are_those_expected():
-    from olbench.analysis.claims import compare_expected, read_expected
-    from olbench.report.model import make_report
+def test_the_tables_of_the_pages_are_those_of_the_shipped_runs():
+    assert check("docs/tables.py") == "", "write them again with `make docs-tables`"
 
+
+def test_the_verdicts_of_the_shipped_record_are_those_expected():
     report = make_report(ROOT / "results/scw/reference")
     expected = read_expected(ROOT / "results/scw/expected.yaml")
     assert len(expected) == 144 + len(report.claims)
@@ -107,7 +111,7 @@ def test_the_example_of_a_protocol_is_the_file_and_prints_what_the_page_shows(tm
     assert right.size == 284
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "better", "worse", "fewest"),
     [
         ("cw", "var-KL", "var-Exact", 12),
@@ -123,28 +127,30 @@ def test_the_example_of_a_protocol_is_the_file_and_prints_what_the_page_shows(tm
         ("cw-synthetic", "stdev-full", "perceptron", 2),
     ],
 )
-def test_the_records_that_ship_show_what_the_page_says(name, better, worse, fewest):
-    frame = load_results(ROOT / f"results/{name}/reference").to_frame()
-    quantity = "mistakes" if "mistakes" in frame else "test_error"
-    means = frame.groupby(["dataset", "label"])[quantity].mean().unstack()
+def test_the_shipped_records_show_what_their_page_says(name, better, worse, fewest):
+    means = read_means(name)
     assert int((means[better] < means[worse]).sum()) >= fewest
 
 
-def test_the_claims_about_shards_are_decided_as_the_page_says():
-    from olbench.report.model import make_report
+@cache
+def read_means(name):
+    frame = load_results(ROOT / f"results/{name}/reference").to_frame()
+    quantity = "mistakes" if "mistakes" in frame else "test_error"
+    return frame.groupby(["dataset", "label"])[quantity].mean().unstack()
 
+
+def test_the_claims_about_shards_are_decided_as_their_page_says():
     claims = {claim.id: claim.verdict for claim in make_report(ROOT / "results/shards/reference").claims}
-    assert all(claims[f"combining-{n}-beats-the-parts"] == "holds" for n in (10, 50, 100))
-    assert claims["cw-leads-on-rare-features"] == claims["pa-leads-on-frequent-features"] == "holds"
+    assert {id for id, verdict in claims.items() if verdict == "holds"} >= {
+        *(f"combining-{n}-beats-the-parts" for n in (10, 50, 100)), "cw-leads-on-rare-features",
+        "pa-leads-on-frequent-features", "ten-shards-are-best-on-frequent-features",
+    }  # fmt: skip
     assert claims["untuned-pa-leads-on-frequent-features"] == "reversed"
-    assert claims["ten-shards-are-best-on-frequent-features"] == "holds"
     assert claims["ten-shards-beat-pa-on-rare-features"] == "reversed"
 
 
 @pytest.mark.parametrize("name", ["python.md", "streams.md"])
 def test_the_python_examples_of_a_page_print_what_they_show(name, tmp_path, monkeypatch):
-    import doctest
-
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     example = doctest.DocTestParser().get_doctest(page, {}, name, name, 0)
@@ -153,20 +159,10 @@ def test_the_python_examples_of_a_page_print_what_they_show(name, tmp_path, monk
     assert report.getvalue() == ""
 
 
-@pytest.fixture(scope="module")
-def gallery():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "docs")
-        import gallery
-    return gallery
+def test_no_picture_is_older_than_its_run_or_the_code_that_draws_it(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import gallery
 
-
-def test_no_picture_is_older_than_its_run_or_than_the_code_that_draws_it(gallery):
-    pictures = gallery.find_pictures()
-    assert gallery.read_digests().keys() == pictures.keys()
-    assert "ijcnn1.png" in pictures
-    assert "cw2008-figure-3.png" in pictures
-    # In a process of its own: plugins that other tests have loaded would change the colours.
-    command = [sys.executable, ROOT / "docs/gallery.py", "--check"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stderr == "", "draw them again with `make docs-figures`"
+    assert gallery.read_digests().keys() == gallery.find_pictures().keys()
+    assert {"ijcnn1.png", "cw2008-figure-3.png"} <= gallery.find_pictures().keys()
+    assert check("docs/gallery.py") == "", "draw them again with `make docs-figures`"

@@ -1,4 +1,4 @@
-"""The site shows all of the code: no page, key, command, algorithm or data set is left out."""
+"""The site shows every page in its side bar and every key of a config."""
 
 import importlib.util
 import json
@@ -19,14 +19,28 @@ def pages():
     return module
 
 
+def test_every_page_is_one_click_away_in_a_side_bar_of_thirty_lines(pages):
+    """The theme shows the side bar on every page: the chapters with the titles of their pages."""
+    contents = pages.fill("<!-- from the code: contents -->", "index")
+    trees = re.findall(r"```{toctree}\n(.*?)```", contents, flags=re.DOTALL)
+    titles = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    listed = [re.sub(r".*<(.*)>", r"\1", title).replace("self", "index") for title in titles]
+    found = {
+        str(path.relative_to(DOCS).with_suffix(""))
+        for kind in ("md", "ipynb")
+        for path in DOCS.rglob(f"*.{kind}")
+    }
+    assert sorted(listed) == sorted(name for name in found if not name.startswith("tables/"))
+    assert len(trees) + len(listed) <= 30
+
+
 def test_notebooks_are_stored_without_outputs():
-    """The build executes them: what it shows is what the code of today does."""
-    books = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in DOCS.rglob("*.ipynb")}
-    assert books
-    for name, book in books.items():
-        codes = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+    """The build executes them, so they show the code of today."""
+    for path in DOCS.rglob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        codes = [cell for cell in cells if cell["cell_type"] == "code"]
         assert codes
-        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in codes), name
+        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in codes), path.name
 
 
 def test_every_key_of_a_config_is_described(pages):

@@ -1,4 +1,4 @@
-"""The pages work when copied: each command runs, in its order, and prints the lines that are shown."""
+"""The commands of the pages run in their order and print the lines that are shown."""
 
 import re
 import runpy
@@ -14,14 +14,14 @@ from olbench.plugins import PREFIX
 from tests import ROOT
 
 DOCS = ROOT / "docs"
-#: A block of code, and the name of the file that it is to be saved as, if the line before says one.
+#: A block of code, and the file to save it as if the line before names one.
 BLOCK = re.compile(r"(?:`([\w./-]+)`:\n\n)?```(\w+)\n(.*?)```", flags=re.DOTALL)
-#: Pages with a walk-through. cluster.md needs processes that listen on ports; tests/runner has clusters.
+#: Pages with a walk-through. cluster.md needs processes that listen on ports; tests/engine has clusters.
 WALKS = ["index", "data", "own-algorithm", "ci"]
 
 
 def steps(text):
-    """Yield the files to save and the commands to run, each with the lines that it is said to print."""
+    """Yield the files to save and the commands to run, each with the lines that it must print."""
     for name, language, content in BLOCK.findall(text):
         if name:
             yield "save", name, content
@@ -32,14 +32,14 @@ def steps(text):
 
 
 def matches(shown, printed):
-    """Tell whether the lines shown are among those printed, in their order; `...` stands for any text."""
+    """Return whether the lines shown are printed in this order; `...` stands for any text."""
     lines = iter([simplify(line) for line in printed.splitlines()])
     patterns = [re.escape(simplify(line)).replace(r"\.\.\.", ".*") for line in shown]
     return all(any(re.search(pattern, line) for line in lines) for pattern in patterns if pattern != ".*")
 
 
 def simplify(line):
-    """Return what a line says, however its columns are laid out: no stars, no spaces but one, 16 for 16.0."""
+    """Return a line without its layout: no stars, single spaces, 16 for 16.0."""
     return re.sub(r"(=\d+)\.0\b", r"\1", " ".join(line.replace("*", "").split()))
 
 
@@ -87,13 +87,10 @@ def test_the_commands_of_a_page_print_what_it_shows(name, here, capsys, tmp_path
 
 
 def test_the_commands_of_the_readme_print_what_it_shows(here, tmp_path, monkeypatch):
-    table = DOCS / "examples/churn.csv"
-    if not table.exists():
-        pytest.skip("docs/examples/churn.csv is not there")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     Path("docs/examples").mkdir(parents=True)
-    shutil.copy(table, "docs/examples")
+    shutil.copy(DOCS / "examples/churn.csv", "docs/examples")
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     section = text.partition("## Your CSV in a minute")[2].partition("\n## ")[0]
     commands, shown = re.findall(r"^(?: {4}.*\n|\n(?= {4}))+", section, flags=re.MULTILINE)

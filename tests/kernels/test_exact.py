@@ -9,11 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import NonlinearConstraint, minimize
 
-from olbench import UserError, make_algorithm, online_pass
+from olbench import make_algorithm, online_pass
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from tests.cases import for_each
-from tests.examples import noisy
+from tests.refusals import find_wrong
 
 L = np.longdouble
 IDS = ["cw", "cw-var"]
@@ -21,7 +21,7 @@ IDS = ["cw", "cw-var"]
 powers = st.floats(-6.0, 6.0).map(lambda exponent: 10.0**exponent)
 rows = st.lists(st.tuples(powers, st.floats(-3.0, 3.0)), min_size=1, max_size=12)
 confidences = st.floats(-3.0, 1.2).map(lambda exponent: 10.0**exponent)
-#: The margin as a part of the one that the constraint asks for.
+#: The margin as a share of the required one.
 parts = st.one_of(
     st.just(0.0),
     st.floats(-2.0, 1.0),
@@ -57,7 +57,7 @@ def learn(id, phi, mu, sigma, x):
 def bisect(id, phi, sigma, x, m):
     """Return (alpha, c) of the root of (33) or (34), in long double.
 
-    What is bisected is the margin after the step, or for m > 0 its gain: neither is then a difference. The
+    The unknown is the margin after the step, or for m > 0 its gain, so that neither is a difference. The
     gain is at most what the constraint asks for at today's variance, less m.
     """
     q = sigma.astype(L) * x.astype(L) ** 2
@@ -101,28 +101,6 @@ def test_the_step_meets_its_constraint_and_agrees_with_bisection(id, norm, entri
     )
 
 
-@pytest.mark.parametrize("id", IDS)
-@given(entries=rows, phi=confidences, part=parts)
-def test_the_conditions_of_optimality_hold(id, entries, phi, part):
-    """One multiplier explains the change of every mean and of every precision (cw2012, eqs. 7, 33, 34)."""
-    mu, sigma, x, m, v = example(id, entries, phi, part, 1.0)
-    new_mu, new_sigma, updated = learn(id, phi, mu, sigma, x)
-    share = sigma * x**2 / v
-    # What a feature hardly takes part in, it can hardly tell.
-    telling = share > 1e-3
-    alphas = ((new_mu - mu) / (sigma * x))[telling]
-    gains = ((sigma / new_sigma - 1) / (sigma * x**2))[telling]
-    assume(updated)
-    margin, variance = new_mu @ x, new_sigma @ x**2
-    alpha, gain = alphas.mean(), gains.mean()
-    assume(alpha * v > 1e-4 * max(abs(m), margin))
-    expected = 2 * alpha * phi if id == "cw-var" else alpha * phi / math.sqrt(variance)
-    np.testing.assert_allclose(alphas, alpha, rtol=1e-6)
-    assume(gain * v > 1e-5)
-    np.testing.assert_allclose(gains, gain, rtol=1e-6)
-    assert gain == pytest.approx(expected, rel=1e-6)
-
-
 def divergence(mu, sigma, old_mu, old_sigma):
     ratio = sigma / old_sigma
     return 0.5 * float(np.sum(ratio - 1.0 - np.log(ratio) + (mu - old_mu) ** 2 / old_sigma))
@@ -138,14 +116,14 @@ def test_a_numerical_solver_finds_nothing_better(id, seed):
         mu = -mu
     ours = learn(id, phi, mu, sigma, x)
 
-    def room(parameters):
+    def slack(parameters):
         return parameters[:d] @ x - wanted(id, phi, np.exp(parameters[d:]) @ x**2)
 
     solution = minimize(
         lambda parameters: divergence(parameters[:d], np.exp(parameters[d:]), mu, sigma),
         np.concatenate([mu, np.log(sigma)]),
         method="SLSQP",
-        constraints=[NonlinearConstraint(room, 0.0, np.inf)],
+        constraints=[NonlinearConstraint(slack, 0.0, np.inf)],
         options={"maxiter": 500, "ftol": 1e-14},
     )
     np.testing.assert_allclose(ours[0], solution.x[:d], atol=1e-4)
@@ -163,44 +141,8 @@ def test_the_bracket_printed_for_the_deviation_form_misses_the_root():
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_one_feature_at_a_time_leaves_nothing_to_approximate(id):
-    rng = np.random.default_rng(0)
-    X = np.zeros((300, 6))
-    X[np.arange(300), rng.integers(6, size=300)] = rng.normal(size=300)
-    y = np.where(X.sum(axis=1) >= 0, 1.0, -1.0)
-    y[::17] *= -1
-    exact, kl = (
-        online_pass(make_algorithm(id, covariance="diag", projection=projection), X, y)
-        for projection in ("exact", "kl")
-    )
-    assert (exact.mistakes, exact.updates) == (kl.mistakes, kl.updates)
-    np.testing.assert_allclose(exact.weights, kl.weights, rtol=1e-7)
-
-
-@for_each("projection", ["kl", "l2", "exact"])
-@for_each("a", [2.0**-40, 0.1, 7.0, 2.0**40])
-def test_the_deviation_form_does_not_depend_on_the_initial_variance(projection, a):
-    X, y = noisy(n=200, noise=0.0)
-    unit, other = (
-        online_pass(make_algorithm("cw", eta=0.8, covariance="diag", projection=projection, a=scale), X, y)
-        for scale in (1.0, a)
-    )
-    assert (unit.mistakes, unit.updates, unit.breakdowns) == (other.mistakes, other.updates, 0)
-    np.testing.assert_allclose(other.weights, math.sqrt(a) * unit.weights, rtol=1e-6)
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_a_duplicate_of_the_example_just_learnt_has_no_loss(id):
-    rng = np.random.default_rng(1)
-    for phi in (0.01, 1.0, 10.0):
-        algorithm = make_algorithm(id, phi=phi, covariance="diag", projection="exact")
-        for x in rng.normal(size=(200, 7)) * 10.0 ** rng.uniform(-5, 5, size=(200, 1)):
-            assert online_pass(algorithm, [x, x], [-1, -1]).updates == 1
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_the_exact_kernel_runs_at_a_third_of_the_speed_of_the_approximate_one_at_least(id):
-    """Rows like those of text, nearly all of them updates. The least of many short times, taken in turns."""
+def test_the_exact_kernel_has_at_least_a_third_of_the_speed_of_the_approximate_one(id):
+    """Rows like those of text, nearly all of them updates. Compares the shortest of many alternating runs."""
     rng = np.random.default_rng(0)
     columns = rng.integers(0, 30_000, size=(2000, 150))
     X = sp.csr_matrix((np.ones(columns.size), columns.ravel(), np.arange(0, columns.size + 1, 150)))
@@ -216,35 +158,11 @@ def test_the_exact_kernel_runs_at_a_third_of_the_speed_of_the_approximate_one_at
     assert min(seconds["exact"]) <= 3.0 * min(seconds["kl"])
 
 
-@pytest.mark.parametrize(
-    ("id", "options", "message"),
-    [
-        ("arow", {"covariance": "diag"}, "arow has no exact diagonal step, only cw and cw-var have one; "
-                                         "use projection='kl' or 'l2'"),
-        ("scw1", {}, "scw1 has no exact diagonal step, only cw and cw-var have one; "
-                     "use projection='kl' or 'l2'"),
+def test_where_there_is_no_exact_step_it_is_refused():
+    no_step = "has no exact diagonal step, only cw and cw-var have one; use projection='kl' or 'l2'"
+    cases = [
+        ("arow", {"covariance": "diag"}, f"arow {no_step}"),
+        ("scw1", {}, f"scw1 {no_step}"),
         ("cw", {}, "cw: projection='exact' is a diagonal step; add covariance='diag'"),
-    ],
-)  # fmt: skip
-def test_where_there_is_no_exact_step_it_is_refused(id, options, message):
-    with pytest.raises(UserError, match=f"^{message}$"):
-        make_algorithm(id, projection="exact", **options)
-
-
-@for_each(("phi", "noise"), [(0.03, 0.05), (0.5, 0.05), (3.0, 0.0)])
-@for_each("id", IDS)
-def test_a_pass_counts_what_a_pass_by_bisection_counts(id, phi, noise):
-    X, y = noisy(n=120, d=9, density=0.5, noise=noise, seed=3)
-    ours = online_pass(make_algorithm(id, phi=phi, covariance="diag", projection="exact"), X, y)
-    mu, sigma = np.zeros(9, dtype=L), np.ones(9, dtype=L)
-    mistakes = updates = 0
-    for x, label in zip(X.astype(L), y, strict=True):
-        score, v = mu @ x, sigma @ x**2
-        mistakes += int((score >= 0) != (label > 0))
-        loss = wanted(id, L(phi), v) - label * score
-        if loss > 1e-12 * max(abs(score), wanted(id, L(phi), v)):
-            updates += 1
-            alpha, gain = bisect(id, phi, sigma, x, label * score)
-            mu, sigma = mu + alpha * label * sigma * x, sigma / (1 + gain * sigma * x**2)
-    assert (ours.mistakes, ours.updates, ours.breakdowns) == (mistakes, updates, 0)
-    np.testing.assert_allclose(ours.weights, mu.astype(float), atol=1e-7 * np.abs(mu).max().astype(float))
+    ]
+    assert find_wrong(cases, lambda id, how: make_algorithm(id, projection="exact", **how)) == []

@@ -1,7 +1,7 @@
 """Passes of 100,000 rounds, one per kernel, against the reference in C.
 
-What a kernel carries from round to round may drift away from the state it stands for. Short passes do not
-show it. `make reference` compares all algorithms on all data sets.
+Quantities that a kernel carries from round to round may drift. Short passes do not show it.
+`make reference` compares all algorithms on all data sets.
 """
 
 from functools import cache
@@ -36,10 +36,10 @@ PASSES = {
 
 
 def skewed():
-    """Return one example in ten of the positive class, part of which no hyperplane separates.
+    """Return examples, one in ten positive, that no hyperplane separates.
 
-    ROMMA's w grows to a length of about 1e10 on it, as it does on ijcnn1, and ||w||^2 carried from round to
-    round is then no longer that of w.
+    ROMMA's w grows to a length of about 1e10 on it, as it does on ijcnn1, where an error of the carried
+    ||w||^2 shows.
     """
     rng = np.random.default_rng(0)
     X = np.hstack([np.eye(10)[rng.integers(10, size=ROUNDS)], 0.3 * rng.normal(size=(ROUNDS, 12))])
@@ -56,7 +56,7 @@ def wide():
 
 
 def separable():
-    """Return examples of two classes with a gap between them, which few updates tell apart."""
+    """Return examples of two classes with a gap between them, which takes few updates to learn."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(ROUNDS, 8))
     direction = np.ones(8) / np.sqrt(8.0)

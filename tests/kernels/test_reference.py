@@ -7,7 +7,6 @@ from sklearn.datasets import load_svmlight_file
 from benchmarks.reference import page
 from olbench import make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.learners.passes import predict_signs
 from tests.examples import built_in, correlated, noisy
 from tests.reference import compiled
 
@@ -49,13 +48,13 @@ SETTINGS = [
     ],
 ]
 FAMILIES = {"first": "first", "second": "full", "advice": "advice"}
-# Compiled learners are no rules of the reference; tests/test_adaptive.py solves the problems of their rounds.
+# Compiled learners are not in the reference; tests/algorithms/test_adaptive.py solves their problems.
 RULES = [definition for definition in built_in() if definition.order != "compiled"]
 DEFAULTS = [(definition.id, definition.resolve({})) for definition in RULES]
 
 
 def find_differences(settings, X, y, order, **options):
-    """Return the settings in which the counts or the weights are not those of the reference."""
+    """Return the settings whose counts or weights differ from the reference."""
     data, differences = compiled.Data("", X, y), []
     for id, params in settings:
         ours = online_pass(make_algorithm(id, **params, **options), X, y, order=order)
@@ -99,23 +98,6 @@ def test_both_forms_count_the_same(form):
     ids = ["cw", "cw-var", "arow", "nherd", "narow", "scw1", "scw2", "sop", "iellip"]
     settings = {id: (id, params) for id, params in reversed(SETTINGS) if id in ids}
     assert find_differences(settings.values(), X, y, np.arange(len(y)), form=form) == []
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_diagonal_sop_counts_equal_its_definition(name):
-    """Sigma^-1 = 1 / a + sum of x_j^2 over the mistakes, and over the row that is predicted."""
-    X, y = SETS[name]
-    precision, mistakes = np.full(X.shape[1], 2.0, dtype=np.longdouble), 0
-    w = np.zeros_like(precision)
-    for x, label in zip(X.astype(np.longdouble), y, strict=True):
-        if (w @ (x / (precision + x**2)) >= 0) != (label > 0):
-            precision, w, mistakes = precision + x**2, w + label * x, mistakes + 1
-    ours = online_pass(make_algorithm("sop", covariance="diag", a=0.5), X, y)
-    assert (ours.mistakes, ours.updates, ours.breakdowns) == (mistakes, mistakes, 0)
-    np.testing.assert_allclose(ours.learner.covariance, (1 / precision).astype(float), rtol=1e-12)
-    np.testing.assert_allclose(ours.weights, (w / precision).astype(float), rtol=1e-9, atol=1e-12)
-    expected = np.where((X / (precision + X**2)) @ w >= 0, 1.0, -1.0)
-    np.testing.assert_array_equal(predict_signs(ours.learner, X), expected)
 
 
 def real(mirror, name):

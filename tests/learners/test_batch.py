@@ -1,6 +1,4 @@
-"""Batch contestants fit and predict beside the online learners, and have no online pass."""
-
-import pickle
+"""Batch contestants fit all rows at once, and have no online pass."""
 
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.algorithms import definitions
+from olbench.algorithms import get_definition
 from olbench.learners.contestants import BatchLearner
 from olbench.learners.examples import as_examples
 from olbench.learners.passes import predict_signs, train
@@ -27,16 +25,10 @@ def counts(n=200, d=30, seed=0):
     return rng.poisson(rates).astype(float), y
 
 
-def test_the_batch_contestants_are_listed_with_grids():
-    batch = {definition.id: definition for definition in definitions() if definition.order == "batch"}
-    assert set(IDS) <= set(batch)
-    assert all(batch[id].grid for id in IDS)
-    assert not any(definition.online for definition in batch.values())
-
-
 @for_each("storage", [np.asarray, sp.csr_matrix])
 @for_each("id", IDS)
 def test_they_fit_some_rows_and_predict_others(id, storage):
+    assert get_definition(id).grid
     X, y = counts()
     examples = as_examples(storage(X))
     learner = BatchLearner(make_algorithm(id)).fit(examples.rows(), y, np.arange(150))
@@ -63,17 +55,15 @@ def test_sparse_examples_stay_sparse(id, monkeypatch):
     assert sp.issparse(seen[0])
 
 
-@pytest.mark.parametrize("id", IDS)
-def test_the_online_protocol_refuses_them(id):
+def test_batch_and_online_learners_are_not_mixed_up():
     X, y = counts()
-    message = f"{id} learns from all examples at once and has no online pass; run it in a cross-validation"
-    assert refusal(online_pass, make_algorithm(id), X, y).startswith(message)
-    assert refusal(train, make_algorithm(id), X, y, [None]).startswith(message)
-
-
-def test_an_online_learner_is_no_batch_learner():
-    with pytest.raises(UserError, match=r"^arow learns online"):
-        BatchLearner(make_algorithm("arow"))
+    for id in IDS:
+        message = (
+            f"{id} learns from all examples at once and has no online pass; run it in a cross-validation"
+        )
+        assert refusal(online_pass, make_algorithm(id), X, y).startswith(message)
+        assert refusal(train, make_algorithm(id), X, y, [None]).startswith(message)
+    assert refusal(BatchLearner, make_algorithm("arow")).startswith("arow learns online")
 
 
 def test_maxent_minimises_the_logistic_loss():
@@ -111,7 +101,7 @@ def test_naive_bayes_is_the_ratio_of_smoothed_counts():
     np.testing.assert_array_equal(learner.predict(as_examples(X).rows()), expected)
 
 
-def test_negative_values_are_no_counts():
+def test_negative_values_are_not_counts():
     X, y = noisy()
     with pytest.raises(UserError, match="naive-bayes cannot fit these examples: Negative values"):
         BatchLearner(make_algorithm("naive-bayes")).fit(as_examples(X).rows(), y)
@@ -126,17 +116,11 @@ def test_a_solver_that_gives_up_says_so():
     assert not learner.converged
 
 
-@pytest.mark.parametrize("id", IDS)
-def test_they_travel_to_other_processes(id):
-    algorithm = pickle.loads(pickle.dumps(make_algorithm(id)))
-    assert algorithm == make_algorithm(id)
-
-
 @pytest.mark.parametrize(
     ("labels", "majority"), [([1, 1, -1], 1.0), ([-1, -1, 1], -1.0), ([1, -1], -1.0), ([1], 1.0)]
 )
 def test_the_constant_contestants_predict_one_label_for_every_row(labels, majority):
-    """The more frequent one, or -1 if there is none; or -1 whatever the examples."""
+    """The more frequent one, or -1 if both are as frequent; or always -1."""
     X, unseen = np.ones((len(labels), 2)), np.zeros((5, 2))
     for id, expected in (("majority", majority), ("always-no", -1.0)):
         learner = BatchLearner(make_algorithm(id))

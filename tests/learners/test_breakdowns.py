@@ -1,4 +1,4 @@
-"""A breakdown says why, and its warning survives every width."""
+"""A breakdown has a reason, and its warning is shown at every width."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ LABELS = np.array([1, -1, 1, -1] * 10)
 
 @for_each("id", ["pa", "arow", "cw", "sop"])
 @for_each(("value", "verdict"), [(1e300, "not finite"), (1e-300, "zero")])
-def test_values_whose_squares_are_no_numbers_are_named(id, value, verdict):
+def test_a_value_whose_square_is_not_a_number_is_named(id, value, verdict):
     X = ROWS.copy()
     X[25] = value, 0.0
     found = find_breakdown(id, X, LABELS, np.arange(39, -1, -1))
@@ -29,6 +29,7 @@ def test_values_whose_squares_are_no_numbers_are_named(id, value, verdict):
 
 
 def test_a_covariance_that_is_lost_in_rounding_is_named():
+    assert find_breakdown("arow", ROWS, LABELS) is None
     rng = np.random.default_rng(2)
     X = rng.normal(size=(2000, 1)) + 1e-3 * rng.normal(size=(2000, 3))
     y = np.where(rng.random(2000) < 0.5, 1.0, -1.0)
@@ -36,17 +37,12 @@ def test_a_covariance_that_is_lost_in_rounding_is_named():
     found = find_breakdown(arow, X, y)
     assert found.reason.startswith("the variance v = x' Sigma x is -")
     assert found.reason.endswith("which is not positive: Sigma is lost in rounding errors")
-    # Up to the round before there is none, and with it there is one.
     assert online_pass(arow, X, y, np.arange(found.round - 1)).breakdowns == 0
     assert online_pass(arow, X, y, np.arange(found.round)).breakdowns == 1
 
 
-def test_a_sound_pass_has_nothing_to_say():
-    assert find_breakdown("arow", ROWS, LABELS) is None
-
-
 @for_each("settings", [{}, {"covariance": "diag"}, {"covariance": "diag", "forgetting": 0.9}])
-def test_a_label_that_comes_late_breaks_down_when_it_is_learnt(settings):
+def test_a_late_label_breaks_down_when_it_is_learnt(settings):
     X = ROWS.copy()
     X[25] = 1e300, 0.0
     found = find_breakdown(make_algorithm("arow", **settings), X, LABELS, make_schedule(np.arange(40) + 6))
@@ -59,7 +55,7 @@ def test_a_label_that_comes_late_breaks_down_when_it_is_learnt(settings):
     [("arow", {}), ("arow", {"covariance": "diag"}), ("pa1", {}), ("scw1", {"multiclass": "native"}),
      ("arow", {"multiclass": "native", "covariance": "diag"}), ("pa1", {"multiclass": "native"})],
 )  # fmt: skip
-def test_learners_of_several_classes_say_where_they_break_down(id, settings):
+def test_a_learner_of_several_classes_names_the_row_where_it_breaks_down(id, settings):
     X, y = ROWS.copy(), np.arange(40) % 3
     X[25] = 1e300, 0.0
     found = find_breakdown(make_algorithm(id, **settings), X, y, np.arange(39, -1, -1), labels="all")
@@ -72,7 +68,7 @@ def late(m, v, mistake, t, p):
 
 @pytest.mark.parametrize("covariance", ["full", "diag"])
 def test_a_step_of_the_rule_is_named(covariance):
-    """The probe of a rule does not see what it does late."""
+    """The probe of a rule does not see late rounds."""
     X, y = np.tile(ROWS, (10, 1)), np.tile(LABELS, 10)
     with defined(second_order("late"), late) as id:
         found = find_breakdown(make_algorithm(id, covariance=covariance), X, y)
@@ -108,7 +104,7 @@ def broken(tmp_path, monkeypatch, here):
     lines[40] = "1 1:1e300"
     Path("wide.libsvm").write_text("\n".join(lines) + "\n")
     Path("wide.yaml").write_text(BROKEN)
-    return lambda *words: here(*words)
+    return here
 
 
 @pytest.mark.parametrize("width", ["60", "80", "200"])

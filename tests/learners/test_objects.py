@@ -36,14 +36,10 @@ def watch(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
-def test_an_object_sees_every_column_however_rows_are_stored(watch, kind):
+def test_an_object_sees_every_column_or_only_those_that_are_not_zero(watch, kind):
     seen = watch()
     online_pass("watcher", kind(X), Y)
     assert seen == [dict(enumerate(row)) for row in X.tolist()]
-
-
-@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
-def test_a_sparse_object_sees_the_features_that_are_not_zero(watch, kind):
     seen = watch(sparse=True)
     online_pass("watcher", kind(X), Y)
     assert seen == [{0: 1.0, 2: 2.0}, {}, {1: 3.0}]
@@ -66,12 +62,15 @@ def test_an_object_that_is_examined_sees_every_column():
     assert all(set(row) == set(range(len(row))) for row in seen)
 
 
-def test_an_object_of_river_has_the_accuracy_that_river_measures(mushrooms):
+def test_an_object_of_river_has_the_accuracy_that_river_measures():
+    """On categories as zeros and ones, most of them zeros, as in mushrooms."""
     pytest.importorskip("river", reason="River is not installed")
     from river.linear_model import LogisticRegression
     from river.preprocessing import StandardScaler
 
-    examples, labels = mushrooms
+    random = np.random.default_rng(3)
+    labels = np.where(random.random(400) < 0.5, 1.0, -1.0)
+    examples = np.eye(9)[np.where(labels > 0, random.integers(0, 6, 400), random.integers(3, 9, 400))]
     own, right = StandardScaler() | LogisticRegression(), 0
     for t, (row, label) in enumerate(zip(examples.tolist(), labels.tolist(), strict=True)):
         x, truth = dict(enumerate(row)), label > 0
@@ -83,12 +82,3 @@ def test_an_object_of_river_has_the_accuracy_that_river_measures(mushrooms):
     finally:
         REGISTRY.pop("river-scaled", None)
     assert labels.size - found.mistakes == right
-
-
-@pytest.fixture
-def mushrooms():
-    """Categories as zeros and ones, most of them zeros, as in mushrooms."""
-    random = np.random.default_rng(3)
-    labels = np.where(random.random(400) < 0.5, 1.0, -1.0)
-    kinds = np.where(labels > 0, random.integers(0, 6, 400), random.integers(3, 9, 400))
-    return np.eye(9)[kinds], labels

@@ -1,4 +1,4 @@
-"""A trace is the pass itself, looked at round by round."""
+"""A trace shows a pass round by round."""
 
 import json
 
@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from click.testing import CliRunner
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from sklearn.linear_model import SGDClassifier
 
 from olbench import load_dataset, make_algorithm, online_pass, plot, trace, wrap
-from olbench.cli import cli
 from olbench.errors import UserError
 from olbench.kernels.counters import ONLY_PREDICT
 from olbench.records import seeds
@@ -21,7 +19,7 @@ from tests.cases import for_each
 from tests.examples import built_in, noisy
 from tests.refusals import find_wrong
 
-#: Every rule in its usual form, and the other forms in which weights are kept.
+#: Every rule in its default form, and other forms of some.
 FORMS = [
     *((each.id, {}) for each in built_in() if each.order in ("first", "second")),
     ("cw", {"form": "covariance"}),
@@ -39,10 +37,6 @@ FORMS = [
 @pytest.fixture(scope="module")
 def data():
     return noisy(n=120, d=6, density=0.7)
-
-
-def name_form(case):
-    return "-".join(map(str, (case[0], *case[1].values())))
 
 
 @for_each("form", FORMS)
@@ -81,7 +75,7 @@ def test_the_states_of_a_round_differ_by_its_step(data, form):
             growth = 1 if each.t == 1 else 1 / form[1].get("forgetting", 1.0)
             sigma = np.diag(np.fmin(sigma * growth, 1.0) if growth > 1 else sigma)
         elif "forgetting" in form[1]:
-            continue  # a full covariance grows between the rounds in a way of its own
+            continue  # a full covariance grows between rounds
         z = sigma @ each.x
         np.testing.assert_allclose(each.variance, each.x @ z, rtol=1e-7, atol=1e-12)
         if not each.changed:
@@ -105,7 +99,7 @@ def test_a_round_knows_when_nothing_happened():
     assert (third.prediction, third.mistake, third.updated, third.changed) == (1, True, True, False)
 
 
-def test_a_breakdown_has_no_answer():
+def test_a_breakdown_has_no_loss():
     X = np.array([[1e200, 0.0], [1.0, 0.0]])
     for id in ("pa", "arow"):
         lost, fine = trace(id, X, [1, 1])
@@ -139,7 +133,7 @@ def test_rounds_can_be_skipped_and_chosen(data):
     assert len(trace("scw1", X, y, rounds=500, skip=119)) == 1
 
 
-def test_what_cannot_be_traced_or_drawn_is_refused(data):
+def test_a_trace_or_figure_that_cannot_be_made_is_refused(data):
     X, y = data
     cases = [
         (make_algorithm("arow", kernel="rbf"), {}, "support examples and no weights"),
@@ -210,7 +204,7 @@ def test_the_ellipse_of_cw_touches_the_line_of_its_example(settings):
         np.testing.assert_allclose(np.column_stack(line.get_data()) @ each.x, 0, atol=1e-6 * size)
 
 
-def test_the_margin_that_a_rule_asks_for_is_its_own():
+def test_every_rule_requires_its_own_margin():
     cases = [
         ("cw", {"phi": 2.0}, 4.0, 4.0),
         ("scw1", {"eta": 0.9}, 1.0, 1.2815515655),
@@ -224,39 +218,33 @@ def test_the_margin_that_a_rule_asks_for_is_its_own():
 # --- the command ---
 
 
-def test_the_table_fits_eighty_columns(monkeypatch):
+def test_the_table_fits_eighty_columns(monkeypatch, here):
     monkeypatch.setenv("COLUMNS", "80")
     for id in ("scw1", "pa1"):
-        done = CliRunner().invoke(cli, ["trace", "breast-cancer", "--algorithm", id, "--rounds", "3"])
-        lines = done.output.splitlines()
+        lines = here.out("trace", "breast-cancer", "--algorithm", id, "--rounds", "3").splitlines()
         assert max(map(len, lines)) <= 80
         assert [line.split()[0] for line in lines[3:6]] == ["1", "2", "3"]
         assert lines[3].endswith("mistake")
         assert lines[-1].startswith("3 rounds: 1 mistake and ")
 
 
-def test_the_formats_agree_with_python(tmp_path):
+def test_the_formats_agree_with_python(tmp_path, here):
     data = load_dataset("breast-cancer")
     order = seeds.order(7, "breast-cancer", "report", 2, seeds.ALL, data.y.size)
     wanted = trace("arow", data.X, data.y, order, rounds=4, skip=5, r=0.5, covariance="diag").to_frame()
-    words = (
-        "trace breast-cancer --algorithm arow --set r=0.5,covariance=diag --permutation 2 --seed 7 --skip 5"
-    )
-    ask = [*words.split(), "--rounds", "4", "--format"]
-    found = json.loads(CliRunner().invoke(cli, [*ask, "json"]).output)
+    words = "--set r=0.5,covariance=diag --permutation 2 --seed 7 --skip 5 --rounds 4"
+    ask = ["trace", "breast-cancer", "--algorithm", "arow", *words.split(), "--format"]
+    found = json.loads(here.out(*ask, "json"))
     assert (found["dataset"], found["algorithm"], found["params"]) == ("breast-cancer", "arow", {"r": 0.5})
     assert found["rounds"] == wanted.to_dict("records")
-    done = CliRunner().invoke(cli, [*ask, "csv", "--output", str(tmp_path / "rounds.csv")])
-    assert done.exit_code == 0
+    here.out(*ask, "csv", "--output", tmp_path / "rounds.csv")
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "rounds.csv"), wanted)
 
 
-def test_wrong_commands_are_refused():
-    ask = ["trace", "breast-cancer", "--algorithm", "pa"]
+def test_wrong_commands_are_refused(here):
     for words, message in [
         (["--seed", "1"], "--seed belongs to a permutation"),
         (["--skip", "569"], "there is no round after --skip 569"),
         (["--set", "D=1"], "unknown parameter 'D'"),
     ]:
-        with pytest.raises(UserError, match=message):
-            CliRunner().invoke(cli, [*ask, *words], catch_exceptions=False, standalone_mode=False)
+        assert message in here.err("trace", "breast-cancer", "--algorithm", "pa", *words)

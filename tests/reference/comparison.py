@@ -12,7 +12,7 @@ POINTS = 200
 
 
 def compare(algorithm, data, order, exact):
-    """Run an algorithm and return its counts, the round in which it parts from the reference, and its error.
+    """Run an algorithm; return its counts, the first round that differs from the reference, and its error.
 
     The round is counted from 1, and 0 if the pass predicts and updates as the reference does at every point.
     """

@@ -120,7 +120,7 @@ def run_twice(id, params, family, data, order, advice=None):
 
 
 def find_parting(one, two):
-    """Return the first round, counted from 1, with another prediction or update; 0 if there is none."""
+    """Return the first round, counted from 1, with another prediction or update; 0 if all are equal."""
     apart = np.flatnonzero((one.bits ^ two.bits) & 3)
     return int(apart[0]) + 1 if apart.size else 0
 

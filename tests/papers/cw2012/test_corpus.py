@@ -9,6 +9,8 @@ from olbench.data.entries import load_entry
 from olbench.papers.cw2012.corpus import Corpus
 from tests.refusals import find_wrong, refusal
 
+pytestmark = pytest.mark.usefixtures("cache_folder")
+
 SMALL = Corpus(words=60_000, length=40, seed=3)
 
 
