@@ -1,4 +1,4 @@
-"""A report on one screen: verdicts, winners, ranks, and what to run next."""
+"""A report on one screen: verdicts, winners, ranks and next steps."""
 
 import math
 from collections import Counter
@@ -20,7 +20,7 @@ from olbench.report.words import describe_bold, describe_guesses
 
 NAMED = 2
 RANKED = 8
-#: The fewest rows of a table, however low the terminal, and the lines around them: title, headings, note.
+#: The fewest rows of a table, even on a low terminal, and the lines around them: title, headings, note.
 FEWEST, AROUND = 5, 8
 CLAIMS = dict(
     zip(OUTCOMES, ("hold", "hold partly", "not significant", "reversed", "not decided"), strict=True)
@@ -41,19 +41,19 @@ def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list
     after = filter(None, (describe_ranks(report), guesses, describe_flags(report), next_lines))
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
-    room = max(FEWEST, height - lines - len(texts) - AROUND)
+    most = max(FEWEST, height - lines - len(texts) - AROUND)
     places = [y for y, entry in enumerate(report.rows) if report.results.is_contestant(entry)]
-    if len(places) <= room:
+    if len(places) <= most:
         table = results(report).take(places).ranked().printed(t.PAPER)
         note = describe_bold(report.results)
         table = replace(table, caption="Results, best first", group="", note=note)
     else:
-        table = few_winners(report, room, again)
+        table = few_winners(report, most, again)
     return [before, replace(table, highlighted=report.results.highlighted), *texts[1:]]
 
 
 def run_parts(report: Report) -> list[Part]:
-    """Return what a run prints when it ends: its results, and what is undecided or missing."""
+    """Return what a run prints when it ends: results, undecided tunings and missing trials."""
     table = replace(results(report).printed(t.PAPER).ranked(), note=results_note(report))
     REGISTRY.load()
     undecided = (part for part in REGISTRY["tuning"].parts(report) if isinstance(part, str))
@@ -70,7 +70,7 @@ def few_winners(report: Report, most: int, again: str) -> Table:
 def describe_flags(report: Report) -> str:
     found = flag_notes(report)
     hidden = len(found) - NAMED
-    more = f" And on {count(hidden, 'more data set')}: --full has them." if hidden > 0 else ""
+    more = f" And on {count(hidden, 'more data set')}: see --full." if hidden > 0 else ""
     return f"{t.FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
 
 
@@ -86,7 +86,7 @@ def describe_ranks(report: Report) -> str:
 def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
     run, steps = report.results, []
     if run.folder.resolve().name == REFERENCE or is_bundle(run.folder):
-        pass  # it shipped, or came as a bundle: the user has no run to repeat
+        pass  # the run shipped or came as a bundle, so the user cannot continue it
     elif run.missing:
         steps.append(("olbench run ...", "the same command again finishes it"))
     elif run.config.tuning.search == "none" and any(map(_is_tunable, run.config.algorithms)):

@@ -1,4 +1,4 @@
-"""What becomes a file: a report, a comparison of runs, a summary of papers, findings."""
+"""Documents, which every format is made from: reports, comparisons, summaries of papers, findings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from olbench.report.tables.summary import list_notices, winner_sentence
 
 @dataclass(frozen=True)
 class Section:
-    """A heading of the page with what stands below it."""
+    """A heading of the page and what is below it."""
 
     title: str
     parts: Sequence[Part] = ()
     figures: Figures = field(default_factory=dict)
-    #: What the page draws curves from.
+    #: The data of the curves that the page draws.
     curves: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -34,12 +34,12 @@ class Document:
     sections: Callable[[], Sequence[Section]]
     content: Callable[[], Any]
     records: Callable[[], list[dict[str, Any]]] = list
-    # The page: what is above and below its title, and the files that it offers.
+    # On the page: the lines above and below the title, and files to download.
     kicker: str = ""
     lead: str = ""
     made: str = ""
     paper: Paper | None = None
-    #: The sentences below the title, of which the first is the result, and what readers must know.
+    #: The sentences below the title: the main result first; then what qualifies it.
     opening: Callable[[], Sequence[str]] = list
     notices: Callable[[], Sequence[str]] = list
     downloads: Callable[[], Mapping[str, str]] = dict
@@ -47,7 +47,6 @@ class Document:
 
 def report_document(report: Report) -> Document:
     run = report.results
-
     return Document(
         run.name,
         parts=lambda: [part for item in all_items() for part in item.parts(report)],
