@@ -156,7 +156,6 @@ def _unchanged(compared: ComparedRuns, labels: Sequence[str]) -> list[str]:
 
 
 def describe_left_out(compared: ComparedRuns) -> list[str]:
-    """Return why changes are not tested, and how many rows are in one run only."""
     datasets = {dataset for dataset, _ in compared.rows}
     notes = []
     for (title, reason), untested in compared.find_untested().items():

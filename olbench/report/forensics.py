@@ -84,14 +84,10 @@ def records(inquiries: list[Inquiry]) -> list[dict[str, Any]]:
 
 
 def _flat(content: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+    flat = {"params": show_settings(content.pop("params"))}
     for name, value in content.items():
-        if name == "params":
-            flat[name] = show_settings(value)
-        elif isinstance(value, dict):
-            flat |= {f"{name}_{key}": number for key, number in value.items()}
-        else:
-            flat[name] = value
+        own = value.items() if isinstance(value, dict) else ()
+        flat |= {f"{name}_{key}": number for key, number in own} or {name: value}
     return flat
 
 

@@ -91,18 +91,12 @@ class Report:
         return {names[each.label]: each.algorithm for each in self.judgements if each.label in names}
 
     def judgements_of(self, entry: Entry) -> dict[str, Judgement]:
-        return self._judgements_by_row.get((entry.dataset, entry.label), {})
+        row = entry.dataset, entry.label
+        return {each.quantity: each for each in self.judgements if (each.dataset, each.label) == row}
 
     @cached_property
     def by_place(self) -> dict[tuple[str, str, str], Judgement]:
         return {judgement.place: judgement for judgement in self.judgements}
-
-    @cached_property
-    def _judgements_by_row(self) -> dict[tuple[str, str], dict[str, Judgement]]:
-        by_row: dict[tuple[str, str], dict[str, Judgement]] = {}
-        for each in self.judgements:
-            by_row.setdefault((each.dataset, each.label), {})[each.quantity] = each
-        return by_row
 
     @cached_property
     def means(self) -> dict[str, dict[str, float]]:
@@ -127,10 +121,8 @@ class Report:
 
     @property
     def leaders(self) -> list[Entry]:
-        found = map(self._contestants, self.results.datasets)
-        return [
-            min(own, key=lambda each: self.headline.loss(each.mean(self.headline))) for own in found if own
-        ]
+        found, quantity = map(self._contestants, self.results.datasets), self.headline
+        return [min(own, key=lambda each: quantity.loss(each.mean(quantity))) for own in found if own]
 
     def _contestants(self, dataset: str) -> list[Entry]:
         entries = filter(self.results.is_contestant, self.block(dataset))

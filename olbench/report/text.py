@@ -69,9 +69,7 @@ class Widths:
         #: For each column: whether cells end with a star or a space, whether it wraps, and its least width.
         self.starred = [side == "right" and bool(table.best) for side in sides]
         self.longest = [max((cell_len(row[x]) for row in self.texts), default=0) for x in range(len(sides))]
-        self.wraps = [
-            length > LONG and side == "left" for length, side in zip(self.longest, sides, strict=True)
-        ]
+        self.wraps = [n > LONG and side == "left" for n, side in zip(self.longest, sides, strict=True)]
         self.least = []
         for x, column in enumerate(table.columns):
             length = LEAST if self.wraps[x] else self.longest[x] + (self.starred[x] and self.longest[x] > 0)

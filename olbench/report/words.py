@@ -22,18 +22,12 @@ MARKS = {
     WEAK: "at least half of the other learners would also reproduce this number",
     OTHER_SIZE: "the size of our data differs from the paper's",
 }
+ERRORS = "binomial for the paper's sample, combined with that of our mean"
 UNITS = {
     verdicts.DEVIATION: ("standard deviations", "the larger of the paper's and ours"),
-    BINOMIAL: (
-        "standard errors",
-        "binomial for the paper's sample, combined with that of our mean, because the paper prints no "
-        "standard deviation",
-    ),
+    BINOMIAL: ("standard errors", f"{ERRORS}, because the paper prints no standard deviation"),
 }
-BINOMIAL_TOO = (
-    "Numbers that the paper prints without a standard deviation are compared in standard errors: binomial "
-    "for the paper's sample, combined with that of our mean."
-)
+BINOMIAL_TOO = f"Numbers printed without a standard deviation are compared in standard errors: {ERRORS}."
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
 CONDITIONAL_ON_STREAM = "conditional on this stream: over blocks of its rounds, not over other data"
 COSTS_NOTE = (
@@ -136,7 +130,6 @@ def name_paired_test(results: Results) -> str:
 
 
 def name_test(results: Results) -> str:
-    """Return the test of differences from the best, and the unit that it is over."""
     if results.single:
         return "moving-block bootstrap over 20 blocks of the stream"
     return f"{name_paired_test(results)} over the shared {plural(results.numbered)}"

@@ -134,9 +134,8 @@ def test_a_paper_of_ones_own_gets_verdicts_and_appears_on_the_page(here):
         "perceptron-wins": "not significant" if arow_wins else "holds",
     }
     _, text, _ = here("report", "out", "--full")
-    assert (
-        "Numbers that the paper prints without a standard deviation are compared in standard errors"
-        in " ".join(text.split())
+    assert "Numbers printed without a standard deviation are compared in standard errors" in " ".join(
+        text.split()
     )
     assert "Table 1: breast-cancer" in text
     assert "Table 2: digits-1-vs-7" in text

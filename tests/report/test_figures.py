@@ -19,7 +19,7 @@ from olbench.algorithms import definitions
 from olbench.analysis.results import Entry, Results, load_results
 from olbench.errors import UserError
 from olbench.records.quantities import MISTAKE_RATE, UPDATES
-from olbench.report.figures.palette import STYLES, display_name
+from olbench.report.figures.palette import STYLES, display_name, styles
 from olbench.report.figures.run import (
     FOCUS,
     MANY,
@@ -229,7 +229,7 @@ def test_a_half_finished_run_draws_what_there_is(small: Results, tmp_path: Path)
 
 
 def test_the_diagram_has_ranks_bars_and_the_critical_difference():
-    figure = critical_difference_figure(RANKS)
+    figure = critical_difference_figure(RANKS, styles(RANKS.labels))
     [panel] = figure.axes
     drawn = [(line.get_gid(), list(line.get_xdata())) for line in panel.get_lines()]
     for label, rank in RANKS.ranks.items():

@@ -224,7 +224,7 @@ def test_only_a_whole_site_and_nothing_of_others_is_replaced(tmp_path):
     build_site(runs, target)
     build_site(runs, target)
     (target / "CNAME").write_text("example.org")
-    words = "has files that olbench did not write: 'CNAME'; name a new folder, or move them"
+    words = "has files that olbench did not write: 'CNAME'; name a new folder"
     package = Path(shipped.__file__).parent / "public"
     cases = [(target, words), (package, "inside the package"), (SMALL / "public", "inside the run")]
     cases.append((target / "CNAME", "is a file"))

@@ -4,7 +4,7 @@ import csv
 import itertools
 import math
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ def _read_styles() -> dict[str, Style]:
     }
 
 
+Looks = Mapping[str, Style]
 #: The styles of algorithms by id, and of the variants of CW by their names in cw2008 and cw2012.
 STYLES = _read_styles()
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
@@ -49,9 +50,7 @@ THICK, FEW, MUTED = 2.2, 6, ("#bebebe", 0.74)
 BRIGHT = 0.18
 
 
-def styles(
-    labels: Iterable[str], highlighted: Container[str] = (), among: Iterable[str] = ()
-) -> dict[str, Style]:
+def styles(labels: Iterable[str], highlighted: Container[str] = (), among: Iterable[str] = ()) -> Looks:
     """Return a different style for every label; entries without one take the least used hue and marker.
 
     `among` has all labels of the run, so that each looks the same when some are left out.
@@ -64,9 +63,7 @@ def styles(
     everyone = list(dict.fromkeys((*among, *labels)))
     # The first entry of an algorithm has the algorithm's style.
     first = {algorithm_of(label): label for label in reversed(everyone)}
-    taken = {
-        label: STYLES[id] for label in everyone if first[id := algorithm_of(label)] == label and id in STYLES
-    }
+    taken = {label: STYLES[id] for id, label in first.items() if id in STYLES}
     hues = Counter(style.colour for style in taken.values())
     markers = Counter(style.marker for style in taken.values())
     for label in everyone:

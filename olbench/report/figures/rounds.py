@@ -100,10 +100,8 @@ def required_margin(algorithm: Algorithm, v: float) -> float | None:
 
 
 class _View:
-    def __init__(
-        self, algorithm: Algorithm, rounds: Rounds, features: Pair, ratio: float, dark: bool = False
-    ):
-        self.algorithm, self.rounds, self.pair = algorithm, rounds, list(features)
+    def __init__(self, algorithm: Algorithm, rounds: Rounds, pair: Pair, ratio: float, dark: bool = False):
+        self.algorithm, self.rounds, self.pair = algorithm, rounds, list(pair)
         colours = (BLACK, GREY, BLUE, VERMILLION)
         ink, self.before, self.after, asked = (on_dark(each) if dark else each for each in colours)
         self.line: Look = {"color": ink, "linewidth": 0.9}

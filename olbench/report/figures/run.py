@@ -20,7 +20,7 @@ from olbench.analysis.stats import mean_ranks
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
 from olbench.report.figures import style
-from olbench.report.figures.palette import Style, algorithm_of, display_name, styles
+from olbench.report.figures.palette import Looks, Style, algorithm_of, display_name, styles
 from olbench.report.figures.style import shorten
 
 if TYPE_CHECKING:
@@ -117,11 +117,11 @@ def _curves(
     return figure
 
 
-def find_looks(results: Results) -> dict[str, Style]:
+def find_looks(results: Results) -> Looks:
     return styles(results.labels, results.highlighted, results.among)
 
 
-def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[dict[str, Style], list[Line2D]]:
+def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[Looks, list[Line2D]]:
     look = find_looks(results)
     if len(drawn) <= MANY:
         return look, style.line_samples(drawn, look)
@@ -164,9 +164,7 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
     return f"{series.title}, {some}shared"
 
 
-def _draw_panel(
-    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], band: str
-) -> None:
+def _draw_panel(panel: Axes, entries: Sequence[Entry], series: Series, look: Looks, band: str) -> None:
     for row in drift_rows(entries):
         panel.axvline(row, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, gid="drift")
     curves = draw_bands(panel, entries, series, look, 0.09, band)
@@ -191,7 +189,7 @@ def _draw_panel(
 
 
 def draw_bands(
-    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], alpha: float, kind: str
+    panel: Axes, entries: Sequence[Entry], series: Series, look: Looks, alpha: float, kind: str
 ) -> list[Band]:
     bands = [band_of(entry, series, kind) for entry in entries]
     for place, band in enumerate(bands):
@@ -218,9 +216,7 @@ def late_range(curves: Sequence[Band]) -> tuple[float, float]:
     return float(np.nanmin(edges)), float(np.nanmax(edges))
 
 
-def critical_difference_figure(
-    across: "Across", look: Mapping[str, Style] | None = None, quantity: str = "mistake rate"
-) -> Figure:
+def critical_difference_figure(across: "Across", look: Looks, quantity: str = "mistake rate") -> Figure:
     """Draw average ranks; `look` has all labels of the run, so that algorithms look as in the curves."""
     heading = (
         f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
@@ -228,14 +224,13 @@ def critical_difference_figure(
     )
     rows = ceil(len(across.labels) / 2) + BAR * len(across.groups)
     with style.new_page(heading, 0.2 + 0.165 * (rows + 3.2)) as (figure, [panel]):
-        _draw_ranks(panel, across, look or styles(across.labels))
+        _draw_ranks(panel, across, look)
     return figure
 
 
-def draw_ranks(panel: Axes, across: "Across", look: Mapping[str, Style] | None = None) -> Axes:
-    """Draw ranks into existing axes, with space for the names."""
+def draw_ranks(panel: Axes, across: "Across", look: Looks) -> Axes:
     with style.our_settings():
-        _draw_ranks(panel, across, look or styles(across.labels))
+        _draw_ranks(panel, across, look)
         widest = max(text.get_window_extent().width for text in panel.texts)
         share = min(widest / panel.get_window_extent().width + 0.02, 0.45)
     beside = (len(across.labels) - 1) * share / (1 - 2 * share)
@@ -243,7 +238,7 @@ def draw_ranks(panel: Axes, across: "Across", look: Mapping[str, Style] | None =
     return panel
 
 
-def _draw_ranks(panel: Axes, across: "Across", look: Mapping[str, Style]) -> None:
+def _draw_ranks(panel: Axes, across: "Across", look: Looks) -> None:
     """Draw the diagram of Demšar (2006): the better half on the left, best and worst at the top."""
     spans = [[across.ranks[label] for label in group] for group in across.groups if len(group) > 1]
     ordered = sorted(across.ranks, key=lambda label: (across.ranks[label], label))

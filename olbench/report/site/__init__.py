@@ -300,9 +300,7 @@ def check_target(place: Path, runs: Sequence[SiteRun]) -> None:
     own = marker.read_text(encoding="utf-8", errors="replace").split("\n") if marker.is_file() else []
     others = list_some([show_name(name) for name in sorted(files.difference(own))], 3)
     if others:
-        raise UserError(
-            f"{place} has files that olbench did not write: {others}; name a new folder, or move them"
-        )
+        raise UserError(f"{place} has files that olbench did not write: {others}; name a new folder")
 
 
 def _write_all(runs: Sequence[SiteRun], draft: Path) -> int:

@@ -36,6 +36,9 @@ class Item:
             elif part.rows:
                 yield replace(part, highlighted=report.results.highlighted)
 
+    def tables(self, report: Report) -> Iterator[Table]:
+        return (part for part in self.parts(report) if isinstance(part, Table))
+
 
 REGISTRY: Registry[Item] = Registry("the table", room=__name__, part="tables")
 
@@ -88,9 +91,7 @@ def figures_of(report: Report) -> Figures:
 
 
 def find_table(report: Report, id: str) -> Table:
-    tables = {
-        item.id: (part for part in item.parts(report) if isinstance(part, Table)) for item in all_items()
-    }
+    tables = {each.id: each.tables(report) for each in all_items()}
     found = next(tables.get(id, iter(())), None)
     if found is None:
         known = [name for name, own in tables.items() if next(own, None)]

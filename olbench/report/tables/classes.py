@@ -25,9 +25,7 @@ DRIFTS_NOTE = (
 )
 #: The most drifts that are listed.
 MOST = 8
-FOUND_NOTE = (
-    "Rows at which ADWIN detects a change of a learner's accuracy. They are only marked in the curves."
-)
+FOUND_NOTE = "Rows at which ADWIN detects a change of a learner's accuracy; they are marked in the curves."
 
 
 def trials_with(array: str, entry: Entry) -> list[int]:
@@ -55,7 +53,6 @@ def confusion_data(report: Report) -> Mapping[str, Any]:
 
 @table("Confusion", 90, data=confusion_data)
 def confusion(report: Report) -> Iterator[Table]:
-    """Yield which classes the best algorithm confuses, one table per data set."""
     note = "Classes are numbered in the order of their labels."
     for dataset, (label, matrix) in best_matrices(report).items():
         shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))

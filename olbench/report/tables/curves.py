@@ -28,7 +28,6 @@ FEW, FRONT = 8, 5
 
 
 def curve_data(report: Report) -> Mapping[str, Any]:
-    """Return the data of the page's curves, if most rows have a curve."""
     if 2 * sum(bool(entry.points.size) for entry in report.rows) <= len(report.rows):
         return {}
     results, series = report.results, report.protocol.series

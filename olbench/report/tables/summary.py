@@ -212,9 +212,8 @@ def in_words(report: Report) -> str | None:
     sentences.append(winner_sentence(report, display_name))
     if not isinstance(report.against_best, str):
         label, number = Counter(best.label for best, _ in won).most_common(1)[0]
-        sentences.append(
-            f"{display_name(label)} has the {report.headline.best} mean on {number} of the data sets."
-        )
+        best = f"{report.headline.best} mean on {number} of the data sets"
+        sentences.append(f"{display_name(label)} has the {best}.")
     versions = ", ".join(f"{name} {version}" for name, version in results.run.versions.items())
     sentences.append(f"Versions: {versions}.")
     return " ".join(filter(None, sentences))

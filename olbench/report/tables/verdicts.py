@@ -235,7 +235,6 @@ def _named_data(named: NamedRow) -> dict[str, Any]:
 
 @table("Evidence", 40, data=evidence_data)
 def evidence(report: Report) -> Iterator[Table]:
-    """Yield what the verdicts prove: how many numbers the wrong learners would reproduce."""
     shown = [(quantity, found) for quantity, found in report.controls.items() if found.rows]
     for quantity, found in shown:
         judgements = [e for e in report.judgements if e.quantity == quantity.name and e.is_compared]
