@@ -22,7 +22,6 @@ from olbench.records.quantities import MISTAKE_RATE, UPDATES
 from olbench.report.figures.palette import STYLES, display_name, styles
 from olbench.report.figures.run import (
     FOCUS,
-    MANY,
     confusion_figure,
     critical_difference_figure,
     curves_figure,
@@ -152,16 +151,6 @@ def test_an_axis_is_logarithmic_where_the_algorithms_end_a_decade_apart(small: R
         assert (rates.get_yscale(), updates.get_yscale()) == ("linear", scale)
 
 
-def test_the_legend_and_the_panels_stand_apart_on_the_page(small: Results):
-    labels = [each.id for each in definitions()][: MANY - 5]
-    labels += [f"narow (tuned, b={2.0**k}, covariance=diagonal)" for k in range(5)]
-    entries = [replace(entry, dataset=f"data {i}") for i in range(20) for entry in small.of("splice")]
-    overview = overview_figure(replace(small, entries=tuple(entries)))
-    assert overview.get_figheight() <= PAGE_HEIGHT
-    for figure in (overview, *(curves_figure(run, "splice") for run in (small, with_labels(small, labels)))):
-        assert_apart(figure)
-
-
 def test_no_text_covers_another_whatever_the_names():
     long = {
         name: f"a/rather/long/path/to/the/examples-of-{name}.libsvm" for name in ("usps", "w7a", "splice")
@@ -174,7 +163,10 @@ def test_no_text_covers_another_whatever_the_names():
     curves, overview = curves_figure(run, long["usps"]), overview_figure(run)
     ranks = critical_difference_figure(Report(run, None).across, find_looks(run))
     confusion = confusion_figure(long["usps"], "cw", np.eye(12, dtype=int) * 1000)
-    for figure in (curves, overview, ranks, confusion):
+    many = [replace(entry, dataset=f"data {i}") for i in range(20) for entry in run.of(long["usps"])]
+    tall = overview_figure(replace(run, entries=tuple(many)))
+    assert tall.get_figheight() <= PAGE_HEIGHT
+    for figure in (curves, overview, ranks, confusion, tall):
         assert_apart(figure)
     for figure in (curves, overview):
         named = {text.get_text() for text in figure.legends[0].get_texts()}
