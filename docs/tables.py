@@ -123,7 +123,7 @@ def _paper_rows(id: str, link: str) -> Iterator[list[str]]:
 #: What each file is made from: the function and its arguments.
 TABLES: Mapping[str, tuple[Callable[..., str], *tuple[Any, ...]]] = {
     "papers": (of_papers, ""),
-    "papers-numbers": (of_summary, "Published numbers, ours beside them"),
+    "papers-numbers": (of_summary, "Published numbers compared with ours"),
     "papers-evidence": (of_summary, "What the verdicts prove"),
     "papers-claims": (of_summary, "Claims, checked on our runs"),
     **{f"{id}-audit": (of_audit, id) for id in PAPERS if id != "libol2013"},

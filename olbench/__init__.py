@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from olbench.protocols.specs import Experiment as Experiment
     from olbench.records.quantities import Quantity as Quantity
     from olbench.records.trial import Outcome as Outcome
-    from olbench.report.loading import load_results as load_results
+    from olbench.report.tables.results import load_results as load_results
 
 __version__ = "2.0.0.dev0"
 #: What `compare`, `olbench init` and `olbench run DATA` run unless algorithms are named.
@@ -65,7 +65,7 @@ _HOMES = {
     "dot": "olbench.kernels.sums",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
-    "load_results": "olbench.report.loading",
+    "load_results": "olbench.report.tables.results",
     "load_plugin": "olbench.algorithms",
     "make_algorithm": "olbench.algorithms.algorithm",
     "online_pass": "olbench.learners.passes",

@@ -63,7 +63,7 @@ def run(
     >>> results.to_frame().groupby("algorithm").size().to_dict()
     {'pa1': 2, 'perceptron': 2}
     """
-    from olbench.report.loading import load_results
+    from olbench.report.tables.results import load_results
 
     experiment, folder = _read(config, out, set)
     planned = plan(experiment, jobs, skip_missing, folder=folder, reuse=reuse)
@@ -113,7 +113,7 @@ def compare(
     {'arow': 2, 'perceptron': 2}
     """
     from olbench.analysis.results import load_results
-    from olbench.report.loading import ShownResults
+    from olbench.report.tables.results import ShownResults
 
     class ComparedResults(ShownResults):
         def _repr_html_(self) -> str:

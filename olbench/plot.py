@@ -1,4 +1,4 @@
-"""Figures and tables of runs and traces for notebooks and scripts, made as those of the report are.
+"""Figures and tables of runs and traces for notebooks and scripts, the same as in reports.
 
 >>> import olbench
 >>> results = olbench.load_results("scw")
@@ -66,16 +66,16 @@ def curves(
     Parameters
     ----------
     results : what `run` or `load_results` returned.
-    dataset : one data set: a figure with one panel per series of the protocol. By default, a figure with one
-        panel per data set.
-    quantity : the series of a figure of all data sets or of `ax`, such as "updates"; by default the first.
+    dataset : a data set, for a figure with one panel per series of the protocol. By default, the figure has
+        one panel per data set.
+    quantity : the series to draw for all data sets or into `ax`, such as "updates"; by default the first.
     algorithms : the algorithms to draw, by label, id or title; by default all of the run.
-    highlight : those to draw on top, with thick lines in colours of their own; beside them, many others are
-        grey.
-    band : "deviation", one standard deviation over the trials, which says how much trials differ; or
-        "interval", the 95% interval of the mean, which says how sure the mean is.
-    ax : draw one series of one data set into these axes instead, and return them. A run with one data set
-        does not need its name.
+    highlight : algorithms to draw on top, with thick lines in special colours; if there are many others,
+        these are grey.
+    band : "deviation", one standard deviation over the trials: how much trials differ; or "interval", the
+        95% confidence interval of the mean.
+    ax : draw one series of one data set into these axes instead, and return them. For a run with one data
+        set, `dataset` can be left out.
 
     >>> from matplotlib.figure import Figure
     >>> from olbench import load_results
@@ -101,7 +101,7 @@ def _find_dataset(results: "Results", dataset: str | None) -> str:
     if dataset is None and len(names) == 1:
         return names[0]
     if dataset is None:
-        raise UserError(f"the run has {len(names)} data sets; say which to draw: {', '.join(names)}")
+        raise UserError(f"the run has {len(names)} data sets; choose one to draw: {', '.join(names)}")
     if dataset not in names:
         raise UserError(f"the run has no data set '{dataset}'{suggest(dataset, names)}")
     return dataset
@@ -110,7 +110,7 @@ def _find_dataset(results: "Results", dataset: str | None) -> str:
 def _find_series(results: "Results", quantity: str | None) -> "Series":
     known = results.protocol.series
     if not known:
-        raise UserError(f"trials of the protocol {results.protocol.id} record no curves")
+        raise UserError(f"the protocol {results.protocol.id} records no curves")
     if quantity is None:
         return known[0]
     for series in known:
@@ -129,7 +129,7 @@ def ranks(results: "Results", *, ax: "Axes") -> "Axes": ...
 
 
 def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
-    """Draw average ranks over the data sets, with bars over those that the Nemenyi test does not separate.
+    """Draw average ranks over data sets; bars join algorithms that do not differ by the Nemenyi test.
 
     The unit of inference is the data set (Demšar, JMLR 7, 2006), so a run needs at least two of them. With
     `ax`, draw into these axes and return them.
@@ -185,18 +185,18 @@ def gaussian(
 ) -> "Figure | Axes":
     """Draw the Gaussian over two weights before and after each round, one panel per round.
 
-    The line divides the weights that classify the example of the round from those that do not, which are
-    shaded. If the rule asks for a number of standard deviations, as CW and SCW do, the ellipses are those of
-    as many deviations: the condition holds when the ellipse does not cross the line. For other rules they are
-    those of one deviation, and a dotted line shows the margin that the rule asks of the mean. With more than
-    two features, an ellipse is the marginal of its two weights, and the line has the others at their means.
+    Weights on the shaded side of the line misclassify the example. If the rule requires a number of standard
+    deviations, as CW and SCW do, the ellipses are at that number: the condition holds if the ellipse does not
+    cross the line. For other rules, the ellipses are at one standard deviation, and a dotted line shows the
+    margin that the rule requires of the mean. With more than two features, an ellipse is the marginal of the
+    two weights, and the line has the others at their means.
 
     Parameters
     ----------
-    trace : what `olbench.trace` returned, of a second-order algorithm.
+    trace : what `olbench.trace` returned for a second-order algorithm.
     rounds : the numbers of the rounds, from 1; by default the first six that changed the Gaussian.
     features : the two features whose weights are drawn, from 0.
-    dark : draw in light colours on a dark ground.
+    dark : draw in light colours on a dark background.
     ax : draw one round into these axes instead, and return them.
 
     >>> import olbench
@@ -213,7 +213,7 @@ def gaussian(
     if ax is None:
         return figures.rounds_figure(trace, chosen, features, dark)
     if len(chosen) != 1:
-        raise UserError(f"one pair of axes has room for one round, not {len(chosen)}; say which with rounds=")
+        raise UserError(f"ax takes one round, not {len(chosen)}; choose one with rounds=")
     return figures.draw_round(ax, trace, chosen[0], features)
 
 
@@ -221,11 +221,11 @@ def _find_rounds(trace: "Trace", numbers: Sequence[int] | None) -> "list[TracedR
     if not trace.algorithm.definition.is_gaussian:
         raise UserError(f"{trace.algorithm.id} has no Gaussian over weights to draw")
     if not trace.has_states:
-        raise UserError("a trace without states has nothing to draw; leave out states=False")
+        raise UserError("a trace without states cannot be drawn; remove states=False")
     if numbers is None:
         chosen = [each for each in trace if each.changed][:FIRST_CHANGES]
         if not chosen:
-            raise UserError("no round of the trace changed the Gaussian; say which to draw with rounds=")
+            raise UserError("no round of the trace changed the Gaussian; choose rounds to draw with rounds=")
         return chosen
     first = trace[0].t
     absent = [number for number in numbers if not first <= number < first + len(trace)]
@@ -243,11 +243,11 @@ def table(results: "Results", name: str = "") -> "Table":
     Parameters
     ----------
     results : what `run` or `load_results` returned.
-    name : a quantity, such as "updates": its means, one row per data set and one column per algorithm; by
-        default the quantity that ranks the algorithms. Or the name of a table of the report, such as
-        "results", "ranking" or "within".
+    name : a quantity, such as "updates", for a table of its means with one row per data set and one column
+        per algorithm; by default the quantity that ranks the algorithms. Or the name of a table of the
+        report, such as "results", "ranking" or "within".
 
-    A cell is mean ± sample standard deviation. Bold marks the best of each data set and all not significantly
+    A cell is mean ± sample standard deviation. Bold: the best on each data set, and all not significantly
     different from it.
 
     >>> from olbench import load_results

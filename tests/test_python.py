@@ -14,10 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import olbench
-from olbench import UserError
 from olbench.data.dataset import Dataset
 from olbench.engine.progress import NotebookBars
-from tests.refusals import refusal
+from tests.refusals import find_wrong, refusal
 from tests.report.test_formats import check_latex, compile_latex
 
 
@@ -46,12 +45,8 @@ def test_reprs_are_short_and_have_the_facts(scw):
     assert "arow" in repr(olbench.make_algorithm("arow", kernel="rbf"))
     for each in (data, result, scw.entries[0], scw):
         assert len(repr(each)) < 120
-
-
-def test_notebooks_show_a_run_as_a_table(scw):
-    html = scw._repr_html_()
-    assert html.count("<table") == 1
-    assert html.count("<tr>") == 1 + len(scw.datasets)
+    html = scw._repr_html_()  # a notebook shows a run as a table
+    assert (html.count("<table"), html.count("<tr>")) == (1, 1 + len(scw.datasets))
     assert "12 data sets, 14 algorithms" in html
     assert "Bold: best mistake rate in our run" in html
 
@@ -86,35 +81,32 @@ def test_the_table_is_that_of_the_report(scw):
 
 def test_curves_come_as_a_figure_or_in_given_axes(scw):
     figure = olbench.plot.curves(scw, "w7a")
-    assert isinstance(figure, Figure)
-    assert len(figure.axes) == 3
+    assert (isinstance(figure, Figure), len(figure.axes)) == (True, 3)
     assert len(olbench.plot.curves(scw, "w7a", "updates").axes) == 1
     assert len(olbench.plot.curves(scw).axes) == len(scw.datasets)
     ax = Figure().add_subplot()
     assert olbench.plot.curves(scw, "w7a", "mistake_rate", algorithms=["scw2", "arow"], ax=ax) is ax
-    # One entry after the other, in the order of the run, as they look among all.
-    labels = [line.get_label() for line in ax.get_lines()]
-    entries = [entry for entry in scw.of("w7a") if entry.label in ("scw2", "arow")]
-    assert labels == [{"scw2": "SCW-II", "arow": "AROW"}[entry.label] for entry in entries]
-    drawn = dict(zip(labels, ax.get_lines(), strict=True))
-    [arow] = [entry for entry in entries if entry.label == "arow"]
+    # In the order of the run, and as they look among all.
+    drawn = {line.get_label(): line for line in ax.get_lines()}
+    assert list(drawn) == ["AROW", "SCW-II"]
+    [arow] = [entry for entry in scw.of("w7a") if entry.label == "arow"]
     expected = arow.curves["mistakes"].mean(axis=0) / arow.points
     np.testing.assert_allclose(drawn["AROW"].get_ydata(), expected)
     whole = olbench.plot.curves(scw, "w7a").axes[0].get_lines()
     [same] = [line for line in whole if line.get_label() == "AROW"]
     assert same.get_color() == drawn["AROW"].get_color()
-
-
-def test_curves_refuse_what_the_run_does_not_have(scw):
-    with pytest.raises(UserError, match=r"no data set 'w7'.*w7a"):
-        olbench.plot.curves(scw, "w7")
-    assert "no curve of 'speed'" in refusal(olbench.plot.curves, scw, "w7a", "speed")
-    assert "no algorithm 'scw3'" in refusal(olbench.plot.curves, scw, algorithms=["scw3"])
-    assert "say which to draw" in refusal(olbench.plot.curves, scw, ax=Figure().add_subplot())
+    cases = [
+        ({"dataset": "w7"}, "no data set 'w7' (did you mean 'w7a'"),
+        ({"dataset": "w7a", "quantity": "speed"}, "no curve of 'speed'"),
+        ({"algorithms": ["scw3"]}, "no algorithm 'scw3'"),
+        ({"ax": ax}, "choose one to draw"),
+    ]
+    assert find_wrong(cases, lambda wanted: olbench.plot.curves(scw, **wanted)) == []
 
 
 def test_ranks_come_as_a_figure_or_inside_given_axes(scw):
-    assert isinstance(olbench.plot.ranks(scw), Figure)
+    data, size = olbench.plot.ranks(scw)._repr_png_()  # without pyplot
+    assert (data[:4], size["width"]) == (b"\x89PNG", 770)
     figure = Figure((12, 4))
     ax = figure.subplots(1, 2)[1]
     assert isinstance(olbench.plot.ranks(scw, ax=ax), Axes)
@@ -127,13 +119,7 @@ def test_ranks_come_as_a_figure_or_inside_given_axes(scw):
     assert "no average ranks" in refusal(olbench.plot.ranks, alone)
 
 
-def test_a_figure_shows_itself_without_pyplot(scw):
-    data, size = olbench.plot.ranks(scw)._repr_png_()
-    assert data.startswith(b"\x89PNG")
-    assert size["width"] == 770
-
-
-def test_parquet_files_hold_what_the_frames_hold(scw, tmp_path):
+def test_parquet_files_hold_what_the_frames_hold(scw, tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     trials, curves = (pd.read_parquet(path) for path in scw.to_parquet(tmp_path / "new"))
     frame = scw.to_frame()
@@ -144,9 +130,6 @@ def test_parquet_files_hold_what_the_frames_hold(scw, tmp_path):
     assert (ends["mistakes"] == wanted["mistakes"]).all()
     assert (ends["t"] == wanted["n"]).all()
     assert curves["updates"].dtype == np.int64
-
-
-def test_parquet_without_pyarrow_says_what_to_install(scw, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "olbench[parquet]" in refusal(scw.to_parquet, tmp_path)
 
@@ -171,43 +154,38 @@ def test_documented_places_have_what_they_had():
 
 
 class Shell:
-    """What IPython has in the kernel of a notebook; a shell in a terminal has no `kernel`."""
+    """IPython in a notebook; in a terminal it has no `kernel`."""
 
     kernel = object()
 
 
-class Handle:
-    """A place below a cell, as IPython hands it out: all that it has shown."""
-
-    shown: list[list[str]]
-
-    def __init__(self, shown):
-        self.history = []
-        Handle.shown.append(self.history)
-        self.update(shown)
-
-    def update(self, shown):
-        self.history.append(shown._repr_mimebundle_([], [])["text/plain"])
-
-
 @pytest.fixture
 def notebook(monkeypatch):
-    """Pretend to be a notebook; return what is displayed, one list per place."""
-    Handle.shown = []
-    display = types.ModuleType("IPython.display")
-    display.display = lambda shown, display_id: Handle(shown)
-    ipython = types.ModuleType("IPython")
-    ipython.get_ipython, ipython.display = Shell, display
+    """Pretend to be a notebook; return what is displayed, one list of texts per place below a cell."""
+    places = []
+
+    def show(shown, display_id):
+        texts = []
+        places.append(texts)
+
+        def update(shown):
+            texts.append(shown._repr_mimebundle_([], [])["text/plain"])
+
+        update(shown)
+        return types.SimpleNamespace(update=update)
+
+    display, ipython = types.ModuleType("IPython.display"), types.ModuleType("IPython")
+    display.display, ipython.get_ipython, ipython.display = show, Shell, display
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setattr(NotebookBars, "PAUSE", 0.0)
-    return Handle.shown
+    return places
 
 
 SPEC = {"datasets": ["breast-cancer"], "algorithms": ["perceptron", "pa1"], "permutations": 3}
 
 
-def test_a_run_shows_a_bar_in_a_notebook(notebook, tmp_path, capfd):
+def test_a_run_shows_a_bar_in_a_notebook_unless_it_is_quiet(notebook, tmp_path, capfd, monkeypatch):
     olbench.run(SPEC, tmp_path / "run", jobs=1)
     [texts] = notebook
     assert "preparing the trials" in texts[0]
@@ -215,10 +193,8 @@ def test_a_run_shows_a_bar_in_a_notebook(notebook, tmp_path, capfd):
     assert counts == sorted(counts)
     assert counts[-1] == 6
     assert capfd.readouterr().err == ""
-
-
-def test_a_quiet_run_and_a_script_show_nothing(notebook, tmp_path, monkeypatch):
+    shown = len(notebook)
     olbench.run(SPEC, tmp_path / "quiet", jobs=1, quiet=True)
     monkeypatch.delattr(Shell, "kernel")
     olbench.run(SPEC, tmp_path / "script", jobs=1)
-    assert notebook == []
+    assert len(notebook) == shown

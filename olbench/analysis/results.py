@@ -21,10 +21,9 @@ from olbench.learners.start import count_state_bytes
 from olbench.learners.state import add_weights
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
-from olbench.protocols.definition import numbers_of
+from olbench.protocols.definition import numbers_of, scratch_bytes
 from olbench.protocols.measuring import Measuring, list_wanted
 from olbench.protocols.recorded import RecordedRun, read_run
-from olbench.protocols.sizes import scratch_bytes
 from olbench.protocols.specs import Experiment
 from olbench.records import run_file
 from olbench.records.arrays import read_array

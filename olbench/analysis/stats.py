@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from olbench.protocols.blocks import COLUMNS, compare_counts, compare_pairs
+from olbench.analysis.blocks import COLUMNS, compare_counts, compare_pairs
 from olbench.records.quantities import Quantity
 
 Floats = NDArray[np.float64]

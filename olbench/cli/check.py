@@ -60,7 +60,7 @@ def command(
     from olbench.analysis.check import Baseline, read_baseline, write_baseline
     from olbench.protocols.reading import read_config
     from olbench.records.shipped import BASELINE, find_baseline, find_config, runs
-    from olbench.report import regression
+    from olbench.report import checks
 
     # What ships is read, never written.
     against = given or (BASELINE if update else find_baseline(str(config)))
@@ -86,7 +86,7 @@ def command(
         reason = escape_controls(record["error"])
         say(f"{record['dataset']}, {record['algorithm']}: failed: {reason}", err=True)
     deliver(render(comparison, run, form, path), output, None)
-    if advice := regression.advise(comparison, can_update=not against.is_dir()):
+    if advice := checks.advise(comparison, can_update=not against.is_dir()):
         say(advice, err=True)
     if comparison.compared and comparison.changes:
         sys.exit(1)
@@ -94,16 +94,16 @@ def command(
 
 
 def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str:
-    from olbench.report import regression
+    from olbench.report import checks
 
     if form == "json":
-        return regression.render_json(comparison, run.failed)
+        return checks.render_json(comparison, run.failed)
     if form == "junit":
         places = [(cell.source.name, cell.label) for cell in run.cells]
-        return regression.render_junit(comparison, run.failed, places)
+        return checks.render_junit(comparison, run.failed, places)
     if form == "github":
-        return regression.render_github(comparison, run.failed, partial(locate, run, config))
-    return regression.render_text(comparison, run.failed)
+        return checks.render_github(comparison, run.failed, partial(locate, run, config))
+    return checks.render_text(comparison)
 
 
 def locate(run: "Run", config: Path, finding: "Remark") -> tuple[str, int]:

@@ -135,9 +135,9 @@ def command(
 
 
 def render_brief(report: "Report", again: str) -> str:
-    from olbench.report import brief
+    from olbench.report.document import brief_parts
 
-    return render_parts(brief.parts(report, again, *screen_size()))
+    return render_parts(brief_parts(report, again, *screen_size()))
 
 
 def write_all(report: "Report", folder: Path, titles: bool) -> None:

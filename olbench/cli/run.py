@@ -270,7 +270,7 @@ def carry_out(
 
 def show_results(folder: Path, counts: str) -> None:
     from olbench.analysis.results import load_results
-    from olbench.report.brief import run_parts
+    from olbench.report.document import run_parts
     from olbench.report.model import Report
 
     report = Report(load_results(folder), None)

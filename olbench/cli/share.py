@@ -84,7 +84,7 @@ def verify(
     """
     from olbench import api
     from olbench.engine.progress import show_progress
-    from olbench.report.verification import make_statement
+    from olbench.report.checks import make_statement
 
     if trials is not None and confidence is not None:
         raise UserError("--trials and --confidence both say how many trials run again; give one of them")
@@ -161,7 +161,7 @@ def site(runs: tuple[Path, ...], output: Path) -> None:
       olbench site scw results/quick -o public
       olbench site results/quick scw.olb -o public
     """
-    from olbench.report.site.build import build_site, load_runs
+    from olbench.report.site import build_site, load_runs
 
     loaded = load_runs(runs)
     if not loaded:

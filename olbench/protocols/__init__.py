@@ -8,14 +8,12 @@ from collections.abc import Sequence
 
 from olbench.data.source import Source
 from olbench.errors import UserError, show_name, suggest
-from olbench.protocols.definition import REGISTRY, Cell, Protocol, protocol
-from olbench.protocols.specs import Experiment, Unread
+from olbench.protocols.definition import REGISTRY, Cell
+from olbench.protocols.definition import Protocol as Protocol
+from olbench.protocols.definition import protocol as protocol
+from olbench.protocols.specs import Experiment as Experiment
+from olbench.protocols.specs import Unread
 from olbench.structs import Node, read_plain, read_struct, text
-
-__all__ = [
-    "Cell", "Experiment", "Protocol", "cells_of", "get_protocol", "make_protocol", "protocol", "protocols",
-    "read_experiment",
-]  # fmt: skip
 
 
 def protocols() -> list[Protocol]:
@@ -23,7 +21,7 @@ def protocols() -> list[Protocol]:
 
 
 def get_protocol(id: str) -> Protocol:
-    """Return a protocol with an empty experiment: it can run trials, and has the usual quantities."""
+    """Return a protocol with an empty experiment: it can run trials, and has the default quantities."""
     REGISTRY.load()
     if id not in REGISTRY:
         known = [each.id for each in protocols()]
@@ -32,7 +30,7 @@ def get_protocol(id: str) -> Protocol:
 
 
 def make_protocol(experiment: Experiment) -> Protocol:
-    """Return the protocol of an experiment, such as with the quantities that it asks for."""
+    """Return the protocol of an experiment, with the quantities that it asks for."""
     usual = get_protocol(experiment.protocol)
     kind = type(usual.experiment)
     if not isinstance(experiment, kind):
@@ -45,7 +43,7 @@ def cells_of(experiment: Experiment, sources: Sequence[Source]) -> list[Cell]:
 
 
 def read_experiment(node: Node, name: str) -> Experiment:
-    """Read what `plain` wrote. Nothing is looked up: data may be gone, and plugins are not loaded."""
+    """Read what `plain` wrote, without looking up data or loading plugins: both may be gone."""
     given = node.mapping(name).get("protocol")
     id = "online" if given is None else text(given, "protocol")
     REGISTRY.load()

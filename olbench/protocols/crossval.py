@@ -1,18 +1,18 @@
-"""The protocol `crossval`: train in several epochs, test on the rows that were held out.
+"""The protocol `crossval`: train in several epochs, test on held-out rows.
 
 Parameters and the number of epochs are tuned together, in one of three ways:
 
-- nested: on a stratified fifth of the training rows of each fold. No test row takes part.
-- paper: on one random split of all rows, as cw2012 (section 7.6) tunes. It leaks: the rows that choose are
-  tested later.
-- oracle: by the test errors themselves; a bound on what any tuning could reach, and no result.
+- nested: on a stratified fifth of the training rows of each fold; no test row is used.
+- paper: on one random split of all rows, as in cw2012 (section 7.6). It leaks: the rows that tune are tested
+  later.
+- oracle: by the test errors themselves. This bounds what any tuning could reach; it is not a result.
 """
 
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -20,38 +20,33 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Value
-from olbench.data.dataset import Dataset, choose_storage
+from olbench.data.dataset import Dataset, choose_storage, duplicate_groups
 from olbench.data.scale import scale_features
 from olbench.data.source import Source
 from olbench.data.spec import TRAINING_ROWS
 from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner
-from olbench.learners.examples import Ints
+from olbench.learners.examples import Floats, Ints
 from olbench.learners.passes import Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Known, Protocol, Series, Stopped, choice, protocol, whole
-from olbench.protocols.folds import (
-    DUPLICATES,
-    Division,
-    divide,
-    find_usable,
-    refuse_duplicates,
-    split_stratified,
-    thin_positives,
-)
 from olbench.protocols.specs import SEARCH, Experiment, Tuning, in_brackets
 from olbench.protocols.tuning import Choice, Grid
 from olbench.records import quantities as q
+from olbench.records import seeds
 from olbench.records.trial import Outcome, Trial
 from olbench.structs import Key, checked, is_number, many
 
 MOST_EPOCHS = 10_000
 TUNINGS = ("nested", "paper", "oracle")
-#: Of so many rows, two have the same label, and one of them can be held out.
+DUPLICATES = ("refuse", "remove", "keep")
+#: Among so many rows, two have the same label, and one of them can be held out.
 FEWEST_SPLIT = 3
-#: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF as
-#: the training rows have it, and then scaled.
+#: Weights of feature values: none, every row scaled to length one, or TF-IDF fitted on the training rows and
+#: then scaled.
 WEIGHTS = ("none", "unit", "tfidf")
+#: Where the curve of a trial is in its record: the series, its column of epochs, and the title of the axis.
+BY_EPOCH = ("by_epoch", "epoch", "epochs over the training rows")
 
 
 read_share = checked(
@@ -66,9 +61,9 @@ read_share = checked(
 class CrossvalTuning(Tuning):
     search: Annotated[str, choice(*TUNINGS, "none"), SEARCH] = "none"
     also: Annotated[
-        tuple[str, ...], many(choice(*TUNINGS), 0), "further ways to tune, reported beside the first"
+        tuple[str, ...], many(choice(*TUNINGS), 0), "further ways to tune, reported as separate rows"
     ] = ()
-    seed: Annotated[int, whole(0), "which random split tunes, where one split of all rows does"] = 0
+    seed: Annotated[int, whole(0), "which random split tunes, with search: paper"] = 0
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -81,12 +76,8 @@ class CrossvalExperiment(Experiment):
     tuning: CrossvalTuning = CrossvalTuning()
     folds: Annotated[int, whole(2), "parts into which the rows are divided"] = 10
     repeats: Annotated[int, whole(1), "divisions into folds; batch learners get one"] = 5
-    epochs: Annotated[
-        int, whole(1, MOST_EPOCHS), "most passes over the training rows; their number is tuned"
-    ] = 10
-    duplicates: Annotated[str, choice(*DUPLICATES), "what to do with exact duplicates among the rows"] = (
-        "refuse"
-    )
+    epochs: Annotated[int, whole(1, MOST_EPOCHS), "most passes over the training rows; tuned"] = 10
+    duplicates: Annotated[str, choice(*DUPLICATES), "how to treat exact duplicates of rows"] = "refuse"
 
     entry_keys = (
         Key("weights", choice(*WEIGHTS), "none", "how the values of features are weighted"),
@@ -105,7 +96,7 @@ class CrossvalCell(Cell):
 
     @property
     def repeats(self) -> int:
-        """How many folds report it: batch learners depend on no order and get one division."""
+        """How many folds are reported; batch learners do not depend on an order and get one division."""
         return self.folds * (int(self.config.repeats) if self.definition.online else 1)
 
     @property
@@ -159,7 +150,7 @@ class CrossvalCell(Cell):
             own["grid"] = {name: list(values) for name, values in self.spec.grid.items()}
         if own["tuning"] == "nested":
             own["ties"] = config.tuning.ties
-        # Defaults are left out, so that trials from before these keys existed keep their hashes.
+        # Without defaults, so that trials from before these keys existed keep their hashes.
         usual = {key.name: key.default for key in config.entry_keys}
         own |= {name: value for name, value in self.spec.settings.items() if value != usual[name]}
         if own["tuning"] == "paper" and config.tuning.seed:
@@ -176,12 +167,7 @@ class CrossValidation(Protocol):
     numbered = "fold"
     quantities = (q.TEST_ERROR, q.TRAINING_ERROR, q.SECONDS)
     recorded = (q.ROUNDS, q.ERRORS, q.TRAINING_ERRORS, q.TRAINING_ROUNDS, q.EPOCHS)
-    series = (
-        Series(
-            "test_error", "test error (%)", q.TEST_ERROR, of="by_epoch", along="epoch",
-            along_title="epochs over the training rows", level=True, required=True,
-        ),
-    )  # fmt: skip
+    series = (Series("test_error", "test error (%)", q.TEST_ERROR, *BY_EPOCH, level=True, required=True),)
 
     def cells(self, sources: Sequence[Source]) -> list[CrossvalCell]:
         folds, policy, ways = self.experiment.folds, self.experiment.duplicates, self.experiment.tuning.ways
@@ -189,11 +175,11 @@ class CrossValidation(Protocol):
             rows = find_usable(source, policy).size
             if source.test_from is None and rows < folds:
                 raise UserError(
-                    f"{source.name} has {count(rows, 'row')} to divide into {folds} folds; lower folds"
+                    f"{source.name} has {count(rows, 'row')} to divide into {folds} folds; lower 'folds'"
                 )
             if rows < FEWEST_SPLIT and "paper" in ways:
                 raise UserError(
-                    f"{source.name} has {count(rows, 'row')}, and search: paper needs {FEWEST_SPLIT}"
+                    f"{source.name} has {count(rows, 'row')}, but search: paper needs at least {FEWEST_SPLIT}"
                 )
             if policy == "refuse":
                 refuse_duplicates(source)
@@ -232,6 +218,58 @@ class CrossValidation(Protocol):
         table = work.score(division)
         numbers = {"n": division.test.size, "errors": int(table.errors.min())}
         return Outcome(numbers, {"scores": table.columns()})
+
+
+@dataclass(frozen=True)
+class Division:
+    train: Ints
+    test: Ints
+
+
+@cache
+def _group_duplicates(source: Source) -> Ints:
+    return duplicate_groups(source.open().examples.matrix())
+
+
+def find_usable(source: Source, policy: str) -> Ints:
+    rows = np.arange(source.n, dtype=np.int64)
+    return rows[_group_duplicates(source) == rows] if policy == "remove" else rows
+
+
+def refuse_duplicates(source: Source) -> None:
+    repeated = int(np.count_nonzero(_group_duplicates(source) != np.arange(source.n)))
+    if repeated:
+        raise UserError(
+            f"{source.name} has {count(repeated, 'exact duplicate')} of other rows, which could be in the "
+            "training and the test rows at once; add `duplicates: remove` or `duplicates: keep` to the config"
+        )
+
+
+def divide(source: Source, usable: Ints, seed: int, folds: int, number: int) -> Division:
+    """Return fold number % folds of division number // folds, or the fixed split of data with test rows."""
+    if source.test_from is not None:
+        return Division(usable[usable < source.test_from], usable[usable >= source.test_from])
+    repeat, fold = divmod(number, folds)
+    shuffled = usable[seeds.generator(seed, source.name, "split", repeat).permutation(usable.size)]
+    test = shuffled[fold::folds]
+    train = np.concatenate([shuffled[other::folds] for other in range(folds) if other != fold])
+    return Division(np.sort(train), np.sort(test))
+
+
+def split_stratified(rows: Ints, labels: Floats, random: np.random.Generator, share: float = 0.2) -> Division:
+    held = []
+    for label in np.unique(labels[rows]):
+        own = rows[labels[rows] == label]
+        count = min(max(1, round(share * own.size)), own.size - 1)
+        held.append(random.permutation(own)[: max(count, 0)])
+    test = np.sort(np.concatenate(held))
+    return Division(np.setdiff1d(rows, test), test)
+
+
+def thin_positives(rows: Ints, labels: Floats, share: float, random: np.random.Generator) -> Ints:
+    positive = rows[labels[rows] > 0]
+    kept = random.permutation(positive)[: max(1, round(share * positive.size))]
+    return np.sort(np.concatenate([rows[labels[rows] <= 0], kept]))
 
 
 @dataclass(frozen=True)
@@ -314,7 +352,7 @@ class _Work:
         epochs = int(chosen.get("epochs", self.trial.setting.get("epochs", 1)))
         by_epoch: list[float] = []
         taken = 0.0
-        # The curve may go on after the chosen epoch, whose learner counts.
+        # The curve may continue after the chosen epoch, whose learner is the result.
         for learner, seconds in self._learn(params, division):
             taken += seconds
             found = self._find_wrong(learner, division.test)
@@ -334,6 +372,6 @@ class _Work:
         }
         if scores:
             series["scores"] = scores
-        # One division is enough for McNemar's test, in which every row counts once.
+        # McNemar's test counts every row once, so one division is enough.
         first = self.trial.number < self.trial.setting["folds"]
         return Outcome(numbers, series, chosen, {"wrong": wrong} if first else {}, state)

@@ -1,15 +1,15 @@
-"""What a protocol is: a class with a decorator, here or in a user's own file (docs/architecture.md).
+"""A protocol is a class with a decorator, here or in a user's own file (docs/architecture.md).
 
-Its experiment is a dataclass, whose fields are the keys of a config. A protocol makes cells, and a cell makes
-trials. The engine and the reports know these two classes and nothing of the protocols that extend them.
+Its experiment is a dataclass whose fields are the keys of a config. A protocol makes cells, and a cell makes
+trials. The engine and the reports know only these two classes, not the protocols that extend them.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
@@ -17,12 +17,12 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, plural
+from olbench.learners.passes import kept_bytes
 from olbench.learners.start import count_memory_bytes
 from olbench.plugins import Registry, file_of
 from olbench.protocols import tuning
-from olbench.protocols.keys import value_for
-from olbench.protocols.sizes import scratch_bytes
-from olbench.protocols.specs import Experiment
+from olbench.protocols.measures import FROM_MARGINS
+from olbench.protocols.specs import Experiment, value_for
 from olbench.protocols.tuning import Choice, Grid
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial, code_of
@@ -34,14 +34,20 @@ if TYPE_CHECKING:
     from olbench.learners.breakdowns import Breakdown
 
 Known = Mapping[str, Record]
-#: Trials that take about as long as each other: data set, algorithm, options.
+#: The data set, algorithm and options of trials that take about equally long.
 Kind = tuple[str, str, str]
 Stopped = Callable[[], bool]
+T = TypeVar("T")
+#: Orders in windows: the bytes of a block of neighbouring rows, and how many random blocks are shuffled
+#: together. Both are fixed, so that an order does not depend on the machine.
+BLOCK_BYTES, WINDOW_BLOCKS = 4 << 20, 8
+#: The memory for a window: its rows, the blocks they are copied from, and their norms.
+WINDOW_BYTES = 3 * BLOCK_BYTES * WINDOW_BLOCKS
 
 
 @dataclass(frozen=True)
 class Series:
-    """A curve that trials record, one column of the series `of` against its column `along`."""
+    """A curve that trials record: a column of the series `of` against its column `along`."""
 
     name: str
     title: str
@@ -51,9 +57,9 @@ class Series:
     along_title: str = "number of samples"
     per_example: bool = False
     timed: bool = False
-    #: Whether it is a level, such as a rate, rather than a count that grows: its axis need not begin at zero.
+    #: Whether it is a level, such as a rate, and not a growing count: its axis need not start at zero.
     level: bool = False
-    #: The columns that the formula of its quantity takes, if the curve is computed from others.
+    #: The columns that the formula of its quantity takes, if the curve is computed from other curves.
     parts: tuple[str, ...] = ()
     #: Whether the curve of every reported trial has at least one point.
     required: bool = False
@@ -67,16 +73,16 @@ class Protocol(ABC):
     """A way to run an experiment. Subclasses declare the class attributes and implement `run`."""
 
     id: ClassVar[str]
-    #: Raised whenever `run` would measure something else for the same trial; older trials then run again.
+    #: Increase it when `run` would measure something else for the same trial: older trials then run again.
     version: ClassVar[int] = 1
-    #: What a config of it holds; that of the class is empty and has the defaults.
+    #: The content of its configs; the experiment of the class itself is empty and has the defaults.
     experiment: Experiment = Experiment((), ())
-    #: What is reported. The first ranks algorithms, and a tuning compares it.
+    #: The reported quantities. The first ranks algorithms and scores the candidates of a tuning.
     quantities: tuple[Quantity, ...]
-    #: What a record has besides.
+    #: Further quantities in a record.
     recorded: ClassVar[tuple[Quantity, ...]] = ()
     series: tuple[Series, ...] = ()
-    #: What the number of a trial counts: permutations, folds or splits. The key of that name says how many.
+    #: What trials are numbered by: permutation, fold or split. The key of the plural name has their number.
     numbered: ClassVar[str] = "permutation"
 
     def __init__(self, experiment: Experiment | None = None):
@@ -85,7 +91,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
-        """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
+        """Run a trial. Call `stopped` a few times a second, and raise StoppedError if it returns true."""
 
     def cells(self, sources: Sequence[Source]) -> "Sequence[Cell]":
         """Return the cells of the experiment: every algorithm on every data set, in all of its variants."""
@@ -95,12 +101,62 @@ class Protocol(ABC):
         """Raise a UserError if an algorithm cannot run under this protocol."""
 
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
-        """Return a record as a cell with this setting reports it, where several cells share a trial."""
+        """Return a record as a cell with this setting reports it; several cells may share a trial."""
         return record
 
     def find_breakdown(self, trial: Trial) -> "Breakdown | None":
-        """Return where and why a trial first breaks down numerically, where it is a single pass."""
+        """Return where and why a trial that is a single pass first breaks down numerically."""
         return None
+
+
+class InParts(ABC):
+    """A mix-in for protocols whose trials have parts, which a cluster may spread over its workers.
+
+    Their `run` returns what `finish` makes of all parts, joined by `fold`.
+    """
+
+    @abstractmethod
+    def parts(self, trial: Trial) -> int:
+        """Return the number of parts of a trial; 0 if it can only be run as a whole."""
+
+    @abstractmethod
+    def run_part(self, trial: Trial, part: int, stopped: Stopped) -> Any:
+        """Return the result of a part. It can be pickled and has a method `join` for another such result."""
+
+    @abstractmethod
+    def finish(self, trial: Trial, joined: Any, stopped: Stopped) -> Outcome: ...
+
+
+def fold(leaves: Iterable[T], join: Callable[[T, T], T]) -> T:
+    """Join in a binary tree whose shape depends only on how many leaves there are; hold log2(n) subtrees."""
+    trees: list[tuple[int, T]] = []
+    for leaf in leaves:
+        height, tree = 0, leaf
+        while trees and trees[-1][0] == height:
+            tree = join(trees.pop()[1], tree)
+            height += 1
+        trees.append((height, tree))
+    if not trees:
+        raise ValueError("there are no parts to join")
+    _, total = trees.pop()
+    while trees:
+        total = join(trees.pop()[1], total)
+    return total
+
+
+def needs_margins(wanted: Collection[str]) -> bool:
+    return not {"predictions", *FROM_MARGINS}.isdisjoint(wanted)
+
+
+def scratch_bytes(wanted: Collection[str], n: int, setting: Mapping[str, Any]) -> int:
+    """Return the bytes of an order of n examples, of their classes, and of what is kept per prediction.
+
+    An order in windows takes memory for one window only. A stream keeps all margins.
+    """
+    keeps = needs_margins(wanted) or "scored" in setting
+    keep = "variances" if "log_loss" in wanted else "margins" if keeps else ""
+    order = WINDOW_BYTES if setting.get("order") == "windows" else 8 * n
+    return order + (8 * n if "classes" in setting else 0) + kept_bytes(n, keep)
 
 
 def numbers_of(protocol: Protocol) -> tuple[Quantity, ...]:
@@ -127,7 +183,7 @@ REGISTRY: Registry[Protocol] = Registry(
 
 
 def protocol(definition: type[Protocol]) -> type[Protocol]:
-    """Register a protocol; a name may be defined again only in the file where it was defined before."""
+    """Register a protocol; an id may be defined again only in the file that defined it."""
     REGISTRY.add(definition.id, definition(), definition.__module__, f"{file_of(definition.__module__)}: ")
     return definition
 
@@ -136,7 +192,7 @@ def protocol(definition: type[Protocol]) -> type[Protocol]:
 class Cell:
     """One algorithm on one data set: its tuning, then the trials that are reported.
 
-    A protocol may have several cells of an entry and a data set, such as one for each way to tune.
+    A protocol may have several cells for an entry and a data set, such as one for each way to tune.
     """
 
     protocol: Protocol
@@ -150,22 +206,20 @@ class Cell:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    #: Whether a trial tries all candidates of a tuning by itself; otherwise, each candidate has its trials.
+    #: Whether a trial tries all candidates of a tuning itself; otherwise each candidate has its own trials.
     tunes_inside: ClassVar[bool] = False
 
     @property
     def config(self) -> Any:
-        """The experiment of its protocol."""
         return self.protocol.experiment
 
     @property
     def definition(self) -> Definition:
-        """The algorithm, as its file declares it."""
         return get_definition(self.spec.id)
 
     @property
     def label(self) -> str:
-        """The given name, or else the id and what sets it apart from others with that id; and the suffix."""
+        """The given name, or the id with the settings that distinguish it from other entries of that id."""
         spec = self.spec
         if spec.name:
             return spec.name + self.suffix
@@ -177,56 +231,52 @@ class Cell:
 
     @property
     def kind(self) -> Kind:
-        """What its trials have in common that decides how long they take."""
         return self.source.name, self.spec.id, str(dict(self.spec.options))
 
     @property
     def repeats(self) -> int:
-        """How many trials report it: by default the field of the experiment that `numbered` names."""
+        """How many trials are reported: by default the field of the experiment that `numbered` names."""
         name, config = plural(self.protocol.numbered), self.config
         return int(value_for(getattr(config, name), self.source.name, getattr(type(config), name)))
 
     @property
     def tuning_passes(self) -> int:
-        """How many trials its tuning takes."""
         candidates = tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
         return int(self.config.tuning_repeats) * candidates
 
     @cached_property
     def source_setting(self) -> dict[str, Any]:
-        """What a trial needs because of its data, such as how an order is drawn."""
+        """The settings of trials that depend on the data, such as how an order is drawn."""
         return {}
 
     @cached_property
     def tuned_settings(self) -> Grid:
-        """The settings that are tuned like parameters, such as the number of epochs, by name."""
+        """The settings that are tuned like parameters, such as the number of epochs."""
         return {}
 
     def wanted(self, role: str) -> tuple[str, ...]:
-        """Return which numbers the record of a trial must have that the experiment asks for in particular.
+        """Return the numbers that the experiment adds to the record of a trial.
 
-        They change nothing about the trial, so its key stays; a record that lacks one is made again.
+        They do not change the trial, so its key stays; a record without one of them is computed again.
         """
         return ()
 
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
-        """Return the whole setting of a trial of this role, with what was chosen."""
         return {**self.config.setting(role), **self.source_setting, **self.setting_of(choice)}
 
     def step(self, known: Known) -> tuning.Step:
-        """Return how far the tuning is: which candidates to try, and which one won."""
+        """Return the state of the tuning: the candidates to try, and the winner."""
         rule = self.config.tuning
         return tuning.search(rule.search, self.grid, self.start, lambda c: self.score(c, known), rule.ties)
 
     @property
     def learner_bytes(self) -> int:
-        """Roughly how many bytes the learner of a trial takes."""
         algorithm = make_algorithm(self.spec.id, **self.params_of(self.start), **self.spec.options)
         return count_memory_bytes(algorithm, self.source.d, self.source.classes or 1)
 
     @cached_property
     def memory(self) -> int:
-        """Roughly how many bytes a trial takes besides the examples: its learner, its order, its margins."""
+        """Roughly how many bytes a trial takes in addition to the examples: learner, order, margins."""
         classes = {"classes": self.source.classes} if self.source.classes else {}
         setting = {**classes, **self.config.setting("report"), **self.source_setting}
         return self.learner_bytes + scratch_bytes(self.wanted("report"), self.source.n, setting)
@@ -252,7 +302,7 @@ class Cell:
 
     @cached_property
     def start(self) -> Choice:
-        """Where a tuning starts: parameters and tuned settings, without those that trials choose."""
+        """The first candidate of a tuning: parameters and settings, except those that trials choose."""
         settings = {name: values[0] for name, values in self.tuned_settings.items() if values}
         inside = self.spec.grid if self.tunes_inside else ()
         return {name: value for name, value in self.defaults.items() if name not in inside} | settings
@@ -262,7 +312,7 @@ class Cell:
         return {} if self.tunes_inside else {**self.spec.grid, **self.tuned_settings}
 
     def planned(self, known: Known) -> int:
-        """Return how many trials it needs in all; a view shares those of another cell."""
+        """Return how many trials it needs; a view shares its reported trials with another cell."""
         return self.tuning_passes + (0 if self.is_view else self.repeats)
 
     def score(self, choice: Choice, known: Known) -> float | None:
@@ -282,7 +332,7 @@ class Cell:
         return tuning.UNDEFINED if math.isnan(loss) else loss
 
     def trials(self, known: Known) -> Iterator[Trial]:
-        """Yield every trial that is determined by what is known: of the tuning, then of the report."""
+        """Yield every trial that the known records determine: of the tuning, then of the report."""
         step = self.step(known)
         for candidate in step.asked:
             yield from self.tuning_trials(candidate)
@@ -290,36 +340,34 @@ class Cell:
             yield from self.report_trials(step.chosen)
 
     def reported(self, known: Known) -> list[Trial]:
-        """Return the trials that report it; none while its tuning is not finished."""
+        """Return the reported trials; empty until the tuning is finished."""
         chosen = self.step(known).chosen
         return [] if chosen is None else self.report_trials(chosen)
 
     def report_trials(self, chosen: Choice) -> list[Trial]:
-        """Return the trials that report a choice."""
         return self.plan(chosen, "report", self.repeats)
 
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
-        """Return the trials that score a candidate, or all candidates where trials tune by themselves."""
+        """Return the trials that score a candidate, or all candidates if `tunes_inside`."""
         count = self.tuning_passes if self.tunes_inside else self.config.tuning_repeats
         return self.plan(candidate, "tune", count)
 
     def plan(self, choice: Choice, role: str, count: int, **setting: Any) -> list[Trial]:
-        """Return the first `count` trials of a choice. They are made once and kept: keys are hashes."""
+        """Return the first `count` trials of a choice, cached because their keys are hashes."""
         place = (role, count, *choice.items(), *setting.items())
         if place not in self._plan:
             self._plan[place] = [self.trial(choice, role, number, **setting) for number in range(count)]
         return self._plan[place]
 
     def params_of(self, choice: Choice) -> dict[str, Value]:
-        """Return the parameters of a choice, without the settings that are tuned with them."""
+        """Return the parameters of a choice, without the tuned settings."""
         return {name: value for name, value in choice.items() if name not in self.tuned_settings}
 
     def view(self, record: Record) -> Record:
-        """Return a record as this cell reports it."""
         return self.protocol.view(record, self.setting)
 
     def setting_of(self, choice: Choice) -> dict[str, Any]:
-        """Return what sets its trials apart: its own settings and those that were tuned."""
+        """Return the settings of this cell, and the tuned ones of a choice."""
         tuned = {name: value for name, value in choice.items() if name in self.tuned_settings}
         return {**self.setting, **tuned}
 
@@ -328,7 +376,6 @@ class Cell:
         return code_of(self.definition, self.protocol.version)
 
     def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
-        """Return the trial of a choice with this role and number."""
         return Trial(
             protocol=self.protocol.id,
             dataset=self.source.name,
@@ -351,5 +398,5 @@ def _describe(spec: AlgorithmSpec) -> list[str]:
     for name, values in spec.grid.items():
         listed = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
         searched[name] = "tuned" if tuple(values) == usual.get(name) else f"[{listed}]"
-    said = {**spec.params, **searched, **spec.options, **spec.settings}
-    return [f"{name}={value}" for name, value in said.items()]
+    given = {**spec.params, **searched, **spec.options, **spec.settings}
+    return [f"{name}={value}" for name, value in given.items()]

@@ -1,6 +1,6 @@
-"""Measures of predictions: by the counts of a confusion matrix, by margins, and for several classes.
+"""Measures of predictions: from the counts of a confusion matrix, from margins, and for several classes.
 
-Undefined ones are as in scikit-learn: a share of nothing is 0, Cohen's kappa and AUC are NaN.
+Undefined measures are as in scikit-learn: a share of nothing is 0, Cohen's kappa and AUC are NaN.
 """
 
 import math
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 class Counts(NamedTuple):
-    """The four counts of a confusion matrix; each may be an array, such as one count per trial or point."""
+    """The four counts of a confusion matrix; each may be an array, with one count per trial or point."""
 
     hits: Floats
     false_alarms: Floats
@@ -62,7 +62,7 @@ def f1(counts: Counts) -> Floats:
 
 
 def balanced_accuracy(counts: Counts) -> Floats:
-    """Return the mean of sensitivity and specificity, or the one of them that is defined."""
+    """Return the mean of sensitivity and specificity, or only one if the other is undefined."""
     positive, negative = counts.hits + counts.misses, counts.rejections + counts.false_alarms
     total = np.where(positive > 0, sensitivity(counts), 0.0) + np.where(
         negative > 0, specificity(counts), 0.0
@@ -75,7 +75,7 @@ def g_mean(counts: Counts) -> Floats:
 
 
 def kappa(counts: Counts) -> Floats:
-    """Return Cohen's kappa: the accuracy beyond that of guessing with the same shares of both labels."""
+    """Return Cohen's kappa: accuracy in excess of guessing with the same shares of both labels."""
     positive, predicted = counts.hits + counts.misses, counts.hits + counts.false_alarms
     chance = positive * predicted + (counts.n - positive) * (counts.n - predicted)
     agreed = counts.n * (counts.hits + counts.rejections)
@@ -90,7 +90,7 @@ def mcc(counts: Counts) -> Floats:
 
 
 def auc(labels: Floats, margins: Floats) -> float:
-    """Return the share of pairs of a positive and a negative example that margins order rightly, ties half.
+    """Return the share of (positive, negative) pairs that margins order correctly; ties count half.
 
     >>> auc(np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.1, 0.1]))
     0.75
@@ -114,14 +114,14 @@ def squared_loss(labels: Floats, margins: Floats) -> float:
 
 
 def log_loss(labels: Floats, probabilities: Floats) -> float:
-    """As in scikit-learn, probabilities are kept a rounding error away from 0 and 1."""
+    """Return the log loss; as in scikit-learn, probabilities are clipped a rounding error from 0 and 1."""
     tiny = np.finfo(np.float64).eps
     clipped = np.clip(probabilities, tiny, 1.0 - tiny)
     return _mean(-np.log(np.where(labels > 0, clipped, 1.0 - clipped)))
 
 
 def _mean(values: Floats) -> float:
-    """Return a mean, rounded once, so that it is the same on every machine; NaN if it is not finite."""
+    """Return a mean that is rounded once, so that all machines agree; NaN if it is not finite."""
     if not values.size or not np.isfinite(values).all():
         return math.nan
     return math.fsum(values) / values.size

@@ -1,12 +1,12 @@
-"""Measures of a pass beyond its mistake rate: which a config asks for, and what a record keeps of them.
+"""Measures of a pass beyond its mistake rate: what a config asks for, and what a record keeps.
 
-Counts of a confusion matrix are part of every record, so that measures of counts can be added to a run that
-is done. Others need the margin of every prediction; a trial whose record lacks them runs again.
+The counts of a confusion matrix are in every record, so measures of counts can be added to a finished run.
+Other measures need the margin of every prediction; a trial whose record does not have them runs again.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -21,16 +21,16 @@ from olbench.learners.passes import PassResult
 from olbench.learners.start import start
 from olbench.learners.state import ClassLearner
 from olbench.protocols import measures
-from olbench.protocols.definition import Cell, Protocol, Series, choice
+from olbench.protocols.definition import Cell, Protocol, Series, choice, needs_margins
 from olbench.protocols.measures import Counts
-from olbench.protocols.sizes import needs_margins
 from olbench.protocols.specs import Experiment
 from olbench.records import quantities as q
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import many
 
-COUNTS = ("n", "mistakes", q.POSITIVES.name, q.FALSE_ALARMS.name)
+CONFUSION = (q.MISTAKES, q.POSITIVES, q.FALSE_ALARMS)
+COUNTS = ("n", *(each.name for each in CONFUSION))
 MOST_KEPT = 20_000_000
 _higher = partial(Quantity, digits=4, better="higher", exact=True)
 _lower = partial(Quantity, digits=4, exact=True)
@@ -68,19 +68,16 @@ MEASURES: Mapping[str, Quantity] = {
         q.NONZEROS,
     )
 }
-#: The measures that have a meaning for several classes, and those that have none for two.
+#: The measures that are defined for several classes, and the only ones that are not defined for two.
 OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1", "nonzeros")
 ONLY_CLASSES = ("macro_f1",)
-MEASURES_DOC = "what is reported, as auc or balanced_accuracy; the first ranks"
+MEASURES_DOC = "measures to report, such as auc; the first determines the ranking"
 Measures = Annotated[tuple[str, ...] | None, many(choice(*MEASURES)), MEASURES_DOC]
 Keep = Annotated[str | None, choice("predictions"), "write the margin of every prediction to the results"]
 
 
 class Measuring(Protocol):
-    """A protocol whose trials predict examples one by one, and that can measure them in many ways.
-
-    Its experiment has the fields `measures` and `keep`.
-    """
+    """A protocol that predicts examples one by one. Its experiment has the fields `measures` and `keep`."""
 
     experiment: Any
     measures: ClassVar[Mapping[str, Quantity]] = MEASURES
@@ -133,7 +130,7 @@ def list_wanted(protocol: Protocol, role: str) -> tuple[str, ...]:
 
 
 def list_missing(protocol: Protocol, record: Record) -> list[str]:
-    """Return which numbers that an experiment asks for are not in a record."""
+    """Return the numbers that an experiment asks for and a record does not have."""
     # A measure of several classes is recorded itself, without the counts of two.
     there = {name for each in protocol.quantities if each.name in record for name in each.fields}
     if {"predictions", "margins"} & set(record.get("arrays") or ()):
@@ -144,10 +141,7 @@ def list_missing(protocol: Protocol, record: Record) -> list[str]:
 
 
 def counts_series(name: str, title: str, quantity: Quantity, total: str = "t") -> Series:
-    """Return a curve that is computed from the counts at each point, of `total` predictions.
-
-    If that is the name of a window, so are the names of the other counts.
-    """
+    """Return a curve computed from the counts at each point; with total="window_n", from windowed counts."""
     prefix = total.removesuffix("n") if total != "t" else ""
     return Series(name, title, quantity, parts=(total, *(prefix + each for each in COUNTS[1:])), level=True)
 
@@ -159,10 +153,7 @@ def find_keep(trial: Trial) -> str:
 
 
 def measure_pass(trial: Trial, result: PassResult) -> Outcome:
-    """Return the counts of a pass, the measures that need more than counts, and the predictions if kept.
-
-    An undefined measure is None.
-    """
+    """Return the counts of a pass, its other measures (None if undefined), and predictions if kept."""
     curve = result.curve
     if isinstance(result.learner, ClassLearner):
         matrix = result.learner.confusion
@@ -192,7 +183,7 @@ def measure_margins(names: Sequence[str], result: PassResult) -> dict[str, Any]:
 
 
 def count_nonzeros(names: Sequence[str], result: PassResult) -> dict[str, float]:
-    """Return how many weights are not zero after a pass, if asked for; an object need not show its own."""
+    """Count the non-zero weights after a pass, if asked for; objects may not expose their weights."""
     if q.NONZEROS.name not in names:
         return {}
     is_object = result.learner.algorithm.definition.order == "object"
@@ -201,3 +192,47 @@ def count_nonzeros(names: Sequence[str], result: PassResult) -> dict[str, float]
 
 def as_plain(values: Mapping[str, float]) -> dict[str, Any]:
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+
+def accuracy_series(along: str, required: bool = True) -> tuple[Series, ...]:
+    titles = {q.ACCURACY: "test accuracy (%)", q.BALANCED_ACCURACY: "balanced test accuracy (%)"}
+    return tuple(
+        Series(quantity.name, title, quantity, along_title=along, level=True, required=required)
+        for quantity, title in titles.items()
+    )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Correct predictions by class (the last axis), and the number of test examples of each class."""
+
+    right: Floats
+    total: Floats
+
+    @classmethod
+    def count(
+        cls, right: NDArray[np.bool_], positive: NDArray[np.bool_], times: Floats | None = None
+    ) -> "Scores":
+        weights = np.ones(right.size) if times is None else times
+        signs = (~positive, positive)
+        return cls(
+            np.array([weights[right & sign].sum() for sign in signs]),
+            np.array([weights[sign].sum() for sign in signs]),
+        )
+
+    def __add__(self, other: "Scores") -> "Scores":
+        return Scores(self.right + other.right, self.total + other.total)
+
+    @property
+    def accuracy(self) -> Floats:
+        return np.asarray(self.right.sum(axis=-1) / self.total.sum())
+
+    @property
+    def balanced(self) -> Floats:
+        present = self.total > 0
+        return np.asarray(np.mean(self.right[..., present] / self.total[present], axis=-1))
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        balanced = round(float(self.balanced), 12)
+        return {"right": round(float(self.right.sum()), 6), "balanced_accuracy": balanced}

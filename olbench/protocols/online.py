@@ -1,4 +1,4 @@
-"""The protocol `online`: tune on orders of their own, then one pass for each permutation."""
+"""The protocol `online`: tune on separate orders, then make one pass for each permutation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,19 @@ from olbench.errors import UserError
 from olbench.learners.breakdowns import Breakdown, find_breakdown
 from olbench.learners.examples import Ints
 from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
-from olbench.protocols.definition import Protocol, Series, Stopped, choice, protocol, whole
+from olbench.protocols import measuring
+from olbench.protocols.definition import BLOCK_BYTES, WINDOW_BLOCKS, Protocol, Series, Stopped, protocol
 from olbench.protocols.measuring import Keep, Measures, Measuring, MeasuringCell, find_keep, measure_pass
-from olbench.protocols.sizes import BLOCK_BYTES, WINDOW_BLOCKS
 from olbench.protocols.specs import SEARCH, Experiment, Tuning
+from olbench.records import quantities as q
 from olbench.records import seeds
-from olbench.records.quantities import (
-    BREAKDOWNS,
-    CPU_SECONDS,
-    EFFECTIVE_UPDATES,
-    FALSE_ALARMS,
-    MISTAKE_RATE,
-    MISTAKES,
-    POSITIVES,
-    SAME_ROUNDS,
-    SECONDS,
-    UPDATES,
-)
 from olbench.records.trial import Outcome, Trial
+from olbench.structs import choice, whole
+
+ORDERS = (
+    "exact: permutations of all rows; windows: random blocks, shuffled within windows, for data larger than "
+    "memory"
+)
 
 
 def refuse_batch(protocol: Protocol, definition: Definition) -> None:
@@ -45,15 +40,9 @@ class OnlineTuning(Tuning):
 
 @dataclass(frozen=True)
 class OnlineExperiment(Experiment):
-    permutations: Annotated[int, whole(1), "random orders of each data set, the same for every algorithm"] = (
-        20
-    )
+    permutations: Annotated[int, whole(1), "random orders of each data set, shared by all algorithms"] = 20
     curve: Annotated[int, whole(1), "points of the online curves"] = 50
-    order: Annotated[
-        str, choice("exact", "windows"),
-        "exact: permutations of all rows; windows: random blocks, shuffled within windows, for data "
-        "larger than memory",
-    ] = "exact"  # fmt: skip
+    order: Annotated[str, choice("exact", "windows"), ORDERS] = "exact"
     measures: Measures = None
     keep: Keep = None
     tuning: OnlineTuning = OnlineTuning()
@@ -75,10 +64,7 @@ class OnlineExperiment(Experiment):
 class OnlineCell(MeasuringCell):
     @cached_property
     def source_setting(self) -> dict[str, Any]:
-        """How many classes there are, and how orders are drawn if they are not exact permutations.
-
-        A record says neither for two classes and exact permutations.
-        """
+        """The number of classes unless it is two, and how orders are drawn unless exactly."""
         source = self.source
         own: dict[str, Any] = {"labels": "all", "classes": source.classes} if source.classes else {}
         if self.config.order == "exact":
@@ -88,7 +74,7 @@ class OnlineCell(MeasuringCell):
 
     @property
     def shared_memory(self) -> int:
-        # With windows a data set is never opened as a whole.
+        # With windows, a data set is never loaded as a whole.
         return self.source.memory_bytes if _is_windowed(self.source_setting) else super().shared_memory
 
     @property
@@ -102,12 +88,12 @@ class Online(Measuring):
 
     id = "online"
     experiment: OnlineExperiment = OnlineExperiment((), ())
-    quantities = (MISTAKE_RATE, UPDATES, SECONDS)
-    recorded = (SAME_ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
+    quantities = (q.MISTAKE_RATE, q.UPDATES, q.SECONDS)
+    recorded = (q.SAME_ROUNDS, *measuring.CONFUSION, q.EFFECTIVE_UPDATES, q.BREAKDOWNS, q.CPU_SECONDS)
     series = (
-        Series("mistakes", "online cumulative mistake rate", MISTAKE_RATE, per_example=True, required=True),
-        Series("updates", "cumulative number of updates", UPDATES),
-        Series("seconds", "cumulative time (s)", SECONDS, timed=True),
+        Series("mistakes", "online cumulative mistake rate", q.MISTAKE_RATE, per_example=True, required=True),
+        Series("updates", "cumulative number of updates", q.UPDATES),
+        Series("seconds", "cumulative time (s)", q.SECONDS, timed=True),
     )
 
     refuse = refuse_batch
@@ -121,11 +107,9 @@ class Online(Measuring):
         if _is_windowed(trial.setting):
             result = _run_windows(trial, source, stopped)
         else:
-            data, labels = source.open(), trial.setting.get("labels", "two")
-            result = online_pass(
-                trial.make_algorithm(), data.examples, data.labels, _draw_order(trial, source),
-                trial.setting["points"], stopped, labels, find_keep(trial),
-            )  # fmt: skip
+            data, order = source.open(), _draw_order(trial, source)
+            how = trial.setting["points"], stopped, trial.setting.get("labels", "two"), find_keep(trial)
+            result = online_pass(trial.make_algorithm(), data.examples, data.labels, order, *how)
         numbers = {"n": result.n, **counts_of(result), "cpu_seconds": round(result.cpu_seconds, 9)}
         measured = measure_pass(trial, result)
         series = {"curve": columns_of(result.curve)}

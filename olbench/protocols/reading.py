@@ -1,6 +1,6 @@
-"""The config of an experiment: YAML in, frozen dataclasses out, every error with file and line."""
+"""Read the config of an experiment: from YAML to frozen dataclasses; errors name the file and line."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, replace
 from importlib import import_module
@@ -35,10 +35,10 @@ def data_config(
     path: str = "",
     reading: Mapping[str, Any] | None = None,
 ) -> Experiment:
-    """Return the config of a first look at one data set, without a file: ids separated by commas.
+    """Return the config of a first look at one data set, without a file; ids are comma-separated.
 
-    With a path, `data` is only what the data set is called. `reading` has the keys for a user's own file;
-    with labels: all, algorithms learn several classes natively where they can.
+    With a path, `data` is only the name of the data set. `reading` has the keys for a user's own file; with
+    labels: all, algorithms learn several classes natively if they can.
     """
     given: dict[str, Any] = {"positive": list(positive)} if positive else {}
     given |= ({"path": path} if path else {}) | dict(reading or {})
@@ -55,7 +55,6 @@ def data_config(
 
 
 def prefer_native(id: str) -> Any:
-    """Return the entry of an algorithm for several classes."""
     from olbench.algorithms.algorithm import make_algorithm
 
     with suppress(UserError):
@@ -66,8 +65,8 @@ def prefer_native(id: str) -> Any:
 
 def parse_config(root: structs.Node, folder: Path) -> Experiment:
     if not isinstance(root.value, dict):
-        raise root.fail("a config is a mapping with the keys datasets and algorithms")
-    # Plugins come first: they may define the protocol and the algorithms that the other keys name.
+        raise root.fail("a config must be a mapping with the keys datasets and algorithms")
+    # Plugins come first: they may define the protocol and the algorithms named by other keys.
     plugins = _load_plugins(root.value.get("plugins"), folder)
     protocol = _find_protocol(root.value.get("protocol"))
     kind: Any = type(protocol.experiment)
@@ -102,7 +101,7 @@ def _find_protocol(node: structs.Node | None) -> Protocol:
 
 
 class PlacedText(str):
-    """A text of a config that is used later, with its place for an error."""
+    """A text of a config that is used later, with its place for error messages."""
 
     place: str
 
@@ -148,8 +147,8 @@ def _datasets(node: structs.Node, folder: Path, protocol: Protocol) -> tuple[Dat
             _check_data(spec, specs, protocol)
         if not is_unicode(spec.name):
             raise UserError(
-                f"the name of the data set {spec.name!a} is not valid Unicode; rename the file, or give "
-                "a path and a name of its own in a config"
+                f"the name of the data set {spec.name!a} is not valid Unicode; rename the file, or give it "
+                "a name in a config"
             )
         specs.append(spec)
     return tuple(specs)
@@ -161,16 +160,16 @@ def _check_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Prot
         other = "running or unit" if fitted_on == PAST_ROWS else "unit"
         raise UserError(
             f"scale: {reading.scale} would be fitted on rows that the protocol {protocol.id} tests; use "
-            f"scale: {other}, or scale the file"
+            f"scale: {other}, or scale the file yourself"
         )
     if reading.scale == RUNNING and fitted_on != PAST_ROWS:
         raise UserError(
-            f"scale: {RUNNING} goes by the order of the file, and the protocol {protocol.id} has orders of "
-            "its own; use protocol: stream, or another scale"
+            f"scale: {RUNNING} needs the order of the file, which the protocol {protocol.id} changes; use "
+            "protocol: stream, or another scale"
         )
     if reading.missing == "mean" and fitted_on != ALL_ROWS:
         raise UserError(
-            f"missing: mean would be taken over rows that the protocol {protocol.id} tests; use zero or drop"
+            f"missing: mean would use rows that the protocol {protocol.id} tests; use zero or drop"
         )
     if replace(spec, path="") in [replace(other, path="") for other in others]:
         raise UserError(f"the data set '{spec.name}' is listed twice")
@@ -179,17 +178,21 @@ def _check_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Prot
     if spec.labels and not protocol.experiment.multiclass:
         able = ", ".join(known.id for known in protocols() if known.experiment.multiclass)
         raise UserError(
-            f"labels: {spec.labels} has no meaning for the protocol {protocol.id}; it runs under protocol: "
-            f"{able}"
+            f"the protocol {protocol.id} does not support labels: {spec.labels}; use protocol: {able}"
         )
 
 
 def _algorithms(
     node: structs.Node, protocol: Protocol, tuning: Tuning, covariance: str
 ) -> tuple[AlgorithmSpec, ...]:
-    if node.value == ALL:
-        return tuple(_able_algorithms(node, protocol, tuning, covariance))
+    # Without a compiler no trial can run. That is not an error in the config, so no line of it is named.
+    import_module("olbench.kernels.compile")
     specs: list[AlgorithmSpec] = []
+    if node.value == ALL:
+        for id in (each.id for each in definitions() if not each.only_native):
+            with suppress(UserError):
+                specs.append(_algorithm(structs.Node(id, node.place), protocol, tuning, covariance))
+        return tuple(specs)
     for item in node.items("algorithms"):
         spec = _algorithm(item, protocol, tuning, covariance)
         if spec in specs:
@@ -200,16 +203,6 @@ def _algorithms(
     return tuple(specs)
 
 
-def _able_algorithms(
-    node: structs.Node, protocol: Protocol, tuning: Tuning, covariance: str
-) -> Iterator[AlgorithmSpec]:
-    import_module("olbench.kernels.compile")  # without a compiler all would be refused
-    for definition in definitions():
-        if not definition.only_native:
-            with suppress(UserError):
-                yield _algorithm(structs.Node(definition.id, node.place), protocol, tuning, covariance)
-
-
 def _algorithm(node: structs.Node, protocol: Protocol, tuning: Tuning, covariance: str) -> AlgorithmSpec:
     if not isinstance(node.value, dict):
         node = structs.Node({"id": node}, node.place, {"id": node.place})
@@ -217,18 +210,20 @@ def _algorithm(node: structs.Node, protocol: Protocol, tuning: Tuning, covarianc
     checked = {"params": structs.mapping(structs.as_node), "grid": structs.as_node}
     keys = [replace(key, read=checked.get(key.name, key.read)) for key in ENTRY_KEYS]
     given = structs.read_keys([*keys, *protocol.experiment.entry_keys], node, "an algorithm")
-    # Without a compiler no trial can run. That is not a mistake in the config, so no line of it is named.
-    import_module("olbench.kernels.compile")
     with structs.place_errors(places["id"]):
         definition = get_definition(given["id"])
         protocol.refuse(definition)
     if "multiclass" in given and not protocol.experiment.multiclass:
-        raise places["multiclass"].fail(f"the protocol {protocol.id} has two classes; leave multiclass out")
+        raise places["multiclass"].fail(
+            f"the protocol {protocol.id} supports two classes only; remove multiclass"
+        )
     if definition.only_native and not protocol.experiment.multiclass:
-        raise places["id"].fail(f"{definition.id} learns several classes; the protocol {protocol.id} has two")
+        raise places["id"].fail(
+            f"{definition.id} needs several classes; the protocol {protocol.id} supports only two"
+        )
     params = {name: check_value(definition, name, item) for name, item in given.get("params", {}).items()}
     return AlgorithmSpec(
-        # An entry may name the algorithm by its title; records have its id.
+        # An entry may give the title of the algorithm; records have its id.
         **{**structs.select(structs.keys_of(AlgorithmSpec, "params", "grid"), given), "id": definition.id},
         params=params,
         grid=read_grid(given.get("grid"), definition, params, tuning.search != "none"),

@@ -1,4 +1,4 @@
-"""A run on disk with its experiment: what run.json says about a cell must hold for the records it names."""
+"""A run on disk with its experiment; the records of a cell must agree with run.json."""
 
 import re
 from collections import Counter
@@ -40,13 +40,13 @@ class RecordedRun:
         for path in self.config.plugins:
             if is_bundle(self.folder) and not is_trusted(self.folder):
                 raise UserError(
-                    f"the bundle {self.folder.name} brings Python code of its own ({path}), which is not run "
-                    "unless you trust it; read it, then add --trust-plugins"
+                    f"the bundle {self.folder.name} contains Python code ({path}), which is run only if you "
+                    "trust it; read it, then add --trust-plugins"
                 )
             load_plugin(path)
 
     def check_config(self) -> None:
-        """Read the experiment, which checks its keys; the protocol of a plugin is not loaded for it."""
+        """Read the experiment, which checks its keys; plugins are not loaded."""
         for place, cell in enumerate(self.file.cells):
             if cell.entry >= len(self.config.algorithms):
                 raise UserError(f"{run_file.NAME}.cells.{place}.entry is beyond the algorithms of the config")
@@ -63,11 +63,11 @@ class RecordedRun:
         return viewed
 
     def check(self, record: Record) -> None:
-        """Refuse an edited record even if its checksum fits."""
+        """Refuse an edited record even if its checksum is valid."""
         if defect := find_defect(self.protocol, record):
             raise self.refuse(record, defect)
         if not _has_own_key(record):
-            raise self.refuse(record, "its key is not that of its fields")
+            raise self.refuse(record, "its key does not match its fields")
 
     def refuse(self, record: Record, reason: str) -> UserError:
         return refuse_record(record, self.folder / ledger.NAME, "reported", reason)
@@ -148,12 +148,12 @@ def _numbers(protocol: Protocol) -> dict[str, tuple[bool, bool]]:
 def _has_own_key(record: Record) -> bool:
     if key_of(record) == record["key"]:
         return True
-    # A setting of a user's own protocol may have had numbers as keys, which JSON made text.
+    # The settings of a user's own protocol may have numbers as keys, which JSON turns into text.
     return bool(key_of({**record, "setting": _restore_numbers(record["setting"])}) == record["key"])
 
 
 def _restore_numbers(value: Any) -> Any:
-    """Return plain values in which keys that look like whole numbers are numbers."""
+    """Turn keys that look like whole numbers back into numbers."""
     if isinstance(value, list):
         return [_restore_numbers(item) for item in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The JSON schema of configs, made from the structs that read them: editors complete and check YAML by it."""
+"""The JSON schema of configs, made from the structs that read them; editors use it to check YAML."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -17,7 +17,7 @@ from olbench.protocols.specs import Experiment, own_keys
 from olbench.structs import Key, keys_of, number, one_or_many, schema_of
 
 Schema = dict[str, Any]
-#: The name of the schema, whatever file it is in; nothing is fetched from there.
+#: The name of the schema; it is not an address.
 ID = "urn:olbench:config"
 FILE = "olbench.schema.json"
 LINE = f"# yaml-language-server: $schema={FILE}\n"
@@ -66,7 +66,7 @@ def _dataset() -> Schema:
             {
                 **content,
                 "anyOf": [{"required": ["name"]}, {"required": ["path"]}],
-                # A name may be a path as well, so only names of the catalogue are known not to be files.
+                # A name may also be a path; only names in the catalogue are certainly not files.
                 "if": {"properties": {"name": {"enum": list(catalog())}}, "required": ["name"]},
                 "then": {
                     "dependentRequired": {key.name: ["path"] for key in READING_KEYS},

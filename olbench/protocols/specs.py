@@ -1,23 +1,29 @@
-"""An experiment as frozen dataclasses: the content of a config. Each protocol extends them by its own keys.
+"""An experiment as frozen dataclasses: the content of a config. Each protocol adds keys of its own.
 
-The annotations say what the keys of a config and of run.json may hold, and what the schema tells editors.
+The annotations declare what each key of a config and of run.json may hold; the schema is made from them too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, ClassVar, Self
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from olbench.algorithms.spec import AlgorithmSpec
+from olbench.data.catalog import catalog
 from olbench.data.source import Source
 from olbench.data.spec import DatasetSpec
-from olbench.structs import Flat, Key, choice, from_struct, keys_of
+from olbench.errors import UserError, suggest
+from olbench.structs import Flat, Key, Node, choice, from_struct, keys_of
 
-#: The keys of a config that decide which trials there are, but not what comes out of any of them: an entry of
-#: `algorithms` has its own covariance.
+#: The keys of a config that select trials without changing the result of any: an entry of `algorithms` has
+#: its own covariance.
 SELECTING = ("algorithms", "plugins", "covariance")
 TIES = ("last", "first", "middle")
-#: What the key `search` of a tuning is about.
+#: The description of the key `search` in every tuning.
 SEARCH = "how parameters are searched"
+T = TypeVar("T")
+#: One value for all data sets, or values by names with `*` for anything; the first match counts.
+ByDataset: TypeAlias = T | Mapping[str, T]
 
 
 def in_brackets(way: str) -> str:
@@ -27,19 +33,19 @@ def in_brackets(way: str) -> str:
 @dataclass(frozen=True)
 class Tuning:
     search: Annotated[str, choice("grid", "coordinate", "none"), SEARCH] = "none"
-    ties: Annotated[
-        str, choice(*TIES), "which of several best candidates is taken, in the order of the grid"
-    ] = "last"
-    #: What run.json has besides: the keys of a protocol that is not loaded.
+    ties: Annotated[str, choice(*TIES), "which of several best candidates wins, in the order of the grid"] = (
+        "last"
+    )
+    #: Further keys in run.json: those of a protocol that is not loaded.
     others: Annotated[Mapping[str, Any], Flat()] = field(default_factory=dict)
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """The ways in which entries are tuned. Those of the first are compared with each other."""
+        """The ways in which entries are tuned. Only entries tuned in the first way are compared."""
         return (self.search,)
 
     def read_label(self, label: str) -> tuple[str, str]:
-        """Return the name in the label of an entry, and the way in which the entry is tuned."""
+        """Split the label of an entry into its name and the way in which it is tuned."""
         first, *others = self.ways
         for way in others:
             if label.endswith(in_brackets(way)):
@@ -54,7 +60,8 @@ class Tuning:
 class Experiment:
     datasets: Annotated[tuple[DatasetSpec, ...], "names of the catalogue or files, relative to the config"]
     algorithms: Annotated[
-        tuple[AlgorithmSpec, ...], "ids, or ids with settings; or all, for those that the protocol can run"
+        tuple[AlgorithmSpec, ...],
+        "ids, or ids with settings; or all: every algorithm that the protocol can run",
     ]
     protocol: Annotated[str, "what a trial does and measures"] = "online"
     paper: Annotated[str, "a paper's id, or the path of its file"] = ""
@@ -66,19 +73,19 @@ class Experiment:
     plugins: Annotated[
         tuple[str, ...], "Python files with algorithms or protocols, relative to the config"
     ] = ()
-    #: What run.json has besides: the keys of a protocol that is not loaded.
+    #: Further keys in run.json: those of a protocol that is not loaded.
     others: Annotated[Mapping[str, Any], Flat()] = field(default_factory=dict)
 
     #: Whether data sets may have more than two classes.
     multiclass: ClassVar[bool] = False
-    #: The rows that decide how features of the user's own data are scaled; empty where none may.
+    #: The rows on which the scaling of a user's own data is fitted; empty if no row may be used.
     fitted_on: ClassVar[str] = ""
     #: Whether every trial adds a constant feature.
     adds_bias: ClassVar[bool] = False
     #: The keys that its protocol adds to an entry of `algorithms`.
     entry_keys: ClassVar[tuple[Key, ...]] = ()
-    #: The keys that leave the orders and splits of the trials as they are; those of `tuning` with its name.
-    #: Only runs that agree in all other keys can be compared in pairs, trial by trial.
+    #: The keys that do not affect the orders and splits of trials, such as "curve" or "tuning.seed". Runs can
+    #: be compared in pairs, trial by trial, only if all other keys agree.
     order_free: ClassVar[tuple[str, ...]] = ()
 
     def entries(self, sources: Sequence[Source]) -> Iterator[tuple[Source, AlgorithmSpec, int]]:
@@ -88,7 +95,7 @@ class Experiment:
                 yield source, spec, place
 
     def setting(self, role: str) -> dict[str, Any]:
-        """Return what all trials of this role have in their setting."""
+        """Return the settings that all trials of this role share."""
         return {}
 
     @property
@@ -97,21 +104,19 @@ class Experiment:
         return 1
 
     def extend(self) -> Self:
-        """Return the experiment with what every one of its protocol has, such as baselines."""
+        """Return the experiment with everything that its protocol always adds, such as baselines."""
         return self
 
     @property
     def own(self) -> dict[str, Any]:
-        """The values of the keys that the protocol adds; those of `tuning` begin with its name."""
+        """The values of the keys that the protocol adds, such as "curve" and "tuning.prefix"."""
         tuning = {f"tuning.{name}": value for name, value in _own_values(self.tuning).items()}
         return _own_values(self) | tuning
 
     def plain(self) -> dict[str, Any]:
-        """Return plain values, as in run.json: first what is common, with the keys of the protocol inside."""
-        content = from_struct(self)
-        content["tuning"] = self.tuning.plain()
-        last = ("covariance", "tuning", "plugins")
-        own = _written(self)
+        """Return plain values in the order of run.json: the protocol's keys come before the covariance."""
+        content = from_struct(self) | {"tuning": self.tuning.plain()}
+        own, last = _written(self), ("covariance", "tuning", "plugins")
         first = {name: value for name, value in content.items() if name not in (*last, *own)}
         return first | own | {name: content[name] for name in last if name in content}
 
@@ -129,7 +134,7 @@ class Unread(Experiment):
 
 
 def own_keys(kind: Any) -> tuple[Key, ...]:
-    """Return the keys that a protocol adds to those of all experiments, or of all tunings."""
+    """Return the keys that a protocol adds to every experiment, or to every tuning."""
     common = Experiment if issubclass(kind, Experiment) else Tuning
     return keys_of(kind, *(slot.name for slot in fields(common)))
 
@@ -141,3 +146,45 @@ def _own_values(struct: Tuning | Experiment) -> dict[str, Any]:
 def _written(struct: Tuning | Experiment) -> dict[str, Any]:
     own = {name: value for name, value in _own_values(struct).items() if value is not None}
     return {**own, **struct.others}
+
+
+class PerDataset(dict[str, Any]):
+    """Values by patterns of names, with the places of the patterns in the config."""
+
+    def __init__(self, values: Mapping[str, Any], places: Mapping[str, str]):
+        super().__init__(values)
+        self.places = dict(places)
+
+
+def by_dataset(read: Callable[[Node, str], Any]) -> Callable[[Node, str], Any]:
+    """Return a reader of one value for all data sets, or of a mapping from patterns of names to values."""
+
+    def reader(node: Node, name: str) -> Any:
+        if not isinstance(node.value, dict):
+            return read(node, name)
+        if not node.value:
+            raise node.fail(f"{name} must not be empty")
+        return PerDataset({pattern: read(item, name) for pattern, item in node.value.items()}, node.keys)
+
+    return reader
+
+
+def refuse_unknown(setting: Any, datasets: Iterable[str]) -> None:
+    """Refuse patterns that match no data set, neither of the config nor of the catalogue."""
+    if not isinstance(setting, PerDataset):
+        return
+    names = list(dict.fromkeys([*datasets, *catalog()]))
+    for pattern, place in setting.places.items():
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UserError(f"{place}: there is no data set '{pattern}'{suggest(pattern, names)}")
+
+
+def value_for(setting: Any, dataset: str, default: Any) -> Any:
+    """Return the value of a setting for a data set.
+
+    >>> value_for({"tb-*": 50, "*": 200}, "tb-bovis", 100), value_for(20, "pima", 100)
+    (50, 20)
+    """
+    if not isinstance(setting, Mapping):
+        return default if setting is None else setting
+    return next((value for pattern, value in setting.items() if fnmatchcase(dataset, pattern)), default)

@@ -1,15 +1,16 @@
 """The protocol `stream`: the rows in the order of their file, with labels that may come late.
 
 Every example is predicted before it is learnt (prequential evaluation). Measures are over all scored
-examples, and over a window of the last ones. What labels alone would have predicted, the last one or the more
-frequent one, runs beside the learners under the same delay. A tuning uses the first rows, which are not
-scored; nothing that comes later decides about parameters.
+examples, and over a window of the most recent ones. Two baselines that use only labels, the last one or the
+more frequent one, run under the same delay. Tuning uses the first rows, which are not scored; no later row
+affects the parameters.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -26,22 +27,25 @@ from olbench.learners.passes import PassResult, curve_points, run_learner
 from olbench.learners.schedules import make_schedule
 from olbench.learners.start import start
 from olbench.protocols import measures, measuring
-from olbench.protocols.blocks import BLOCKS, PLACES, count_pairs
 from olbench.protocols.definition import Series, Stopped, choice, protocol, whole
-from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
-from olbench.protocols.keys import ByDataset, by_dataset, value_for
 from olbench.protocols.online import refuse_batch
-from olbench.protocols.specs import Experiment, Tuning
+from olbench.protocols.specs import ByDataset, Experiment, Tuning, by_dataset, value_for
 from olbench.records import quantities as q
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Trial
-from olbench.structs import checked, is_number, many
+from olbench.structs import Node, checked, is_number, many, with_schema
 
 BASELINES = ("no-change", "majority-so-far")
+#: The counts of a stream are recorded at so many places. Statistics divide them into so many blocks.
+PLACES, BLOCKS = 2000, 20
+COUNTED = measuring.COUNTS[1:]
+DETECT = "detect"
+#: An accuracy that is lower by less than this has not fallen.
+LEAST_FALL = 0.02
 
 
 def _beyond(baseline: Quantity, name: str, title: str) -> Quantity:
-    """Return how much better than a baseline a learner is: 1 is perfect, 0 as good, below 0 worse."""
+    """Return a quantity that compares with a baseline: 1 is perfect, 0 equally good, below 0 worse."""
     return Quantity(
         name, title, 4, better="higher", exact=True, parts=(q.MISTAKES.name, baseline.name), formula=_kappa
     )
@@ -58,6 +62,21 @@ ACCURACY = measuring.MEASURES["accuracy"]
 STREAM_MEASURES = {**measuring.MEASURES, KAPPA_M.name: KAPPA_M, KAPPA_TEMPORAL.name: KAPPA_TEMPORAL}
 
 
+def read_drifts(node: Node, name: str) -> tuple[int, ...] | str:
+    if node.value == DETECT:
+        return DETECT
+    rows = [item.value for item in node.items(name)]
+    for row in rows:
+        if isinstance(row, bool) or not isinstance(row, int) or row < 1:
+            raise node.fail(f"{name} must be a list of rows, from 1, or the word detect")
+    if rows != sorted(set(rows)):
+        raise node.fail(f"{name} must be in ascending order")
+    return tuple(rows)
+
+
+with_schema(
+    read_drifts, {"anyOf": [{"const": DETECT}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}
+)
 read_share = checked(
     float,
     lambda value: is_number(value) and 0 < value < 1,
@@ -68,23 +87,19 @@ read_share = checked(
 
 @dataclass(frozen=True)
 class StreamTuning(Tuning):
-    prefix: Annotated[
-        float, read_share, "the share of the rows, from the first, that tunes and is not scored"
-    ] = 0.1
+    prefix: Annotated[float, read_share, "share of the rows, from the first, used to tune and not scored"] = (
+        0.1
+    )
 
 
 @dataclass(frozen=True)
 class StreamExperiment(Experiment):
     protocol: str = "stream"
     tuning: StreamTuning = StreamTuning()
-    window: Annotated[int, whole(1), "the last examples that windowed measures are over"] = 1000
+    window: Annotated[int, whole(1), "how many recent examples windowed measures are over"] = 1000
     curve: Annotated[int, whole(1), "points of the curves"] = 100
-    delay: Annotated[
-        ByDataset[int], by_dataset(whole(0)), "examples that are predicted before a label is learnt"
-    ] = 0
-    warm: Annotated[
-        ByDataset[int], by_dataset(whole(0)), "the first examples, which are learnt but not scored"
-    ] = 0
+    delay: Annotated[ByDataset[int], by_dataset(whole(0)), "examples predicted before a label is learnt"] = 0
+    warm: Annotated[ByDataset[int], by_dataset(whole(0)), "first examples, learnt but not scored"] = 0
     drifts: Annotated[Any, by_dataset(read_drifts), "rows where the concept drifts, or detect"] = None
     measures: Annotated[tuple[str, ...] | None, many(choice(*STREAM_MEASURES)), measuring.MEASURES_DOC] = None
     keep: measuring.Keep = None
@@ -108,7 +123,6 @@ class StreamCell(measuring.MeasuringCell):
 
     @cached_property
     def source_setting(self) -> dict[str, Any]:
-        """What decides the passes over a data set; what is not asked for is left out."""
         config, source = self.config, self.source
         given = {"delay": config.delay, "warm": config.warm}
         rows = {name: value_for(value, source.name, 0) for name, value in given.items()}
@@ -123,7 +137,7 @@ class StreamCell(measuring.MeasuringCell):
 
 @protocol
 class Stream(measuring.Measuring):
-    """Predict each example of a stream in its order, count, and learn it when its label is there."""
+    """Predict the examples of a stream in order, count mistakes, and learn each when its label arrives."""
 
     id = "stream"
     version = 2
@@ -132,9 +146,14 @@ class Stream(measuring.Measuring):
     numbered = "pass"
     quantities = (ACCURACY, KAPPA_M, KAPPA_TEMPORAL, q.UPDATES, q.SECONDS)
     recorded = (
-        q.ROUNDS, q.MISTAKES, q.POSITIVES, q.FALSE_ALARMS, q.LABELS, q.MAJORITY_MISTAKES,
-        q.NO_CHANGE_MISTAKES, q.BREAKDOWNS, q.CPU_SECONDS,
-    )  # fmt: skip
+        q.ROUNDS,
+        *measuring.CONFUSION,
+        q.LABELS,
+        q.MAJORITY_MISTAKES,
+        q.NO_CHANGE_MISTAKES,
+        q.BREAKDOWNS,
+        q.CPU_SECONDS,
+    )
     series = (
         measuring.counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
         measuring.counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
@@ -193,22 +212,22 @@ def _check_rows(cell: StreamCell) -> None:
     prefix, warm = setting.get("prefix", 0), setting.get("warm", 0)
     start = max(prefix, warm)
     if source.classes:
-        raise UserError(f"{name} has {source.classes} classes, and a stream has two; leave out labels: all")
+        raise UserError(f"{name} has {source.classes} classes; streams must have two, so remove labels: all")
     if setting.get("delay", 0) >= source.n:
-        raise UserError(f"{name} has {rows}, so no label would come with a delay of {setting['delay']:,}")
+        raise UserError(f"{name} has {rows}, so no label would arrive with a delay of {setting['delay']:,}")
     if source.arrivals is not None and "delay" in setting:
-        raise UserError(f"{name} says when each label arrives; leave out the delay, or arrival")
+        raise UserError(f"{name} has a column of arrival times; remove either delay or arrival")
     if source.arrivals is not None and np.min(source.arrivals) >= source.arrivals.size:
-        raise UserError(f"no label of {name} arrives before its last row; correct the column of arrival")
+        raise UserError(f"no label of {name} arrives before the last row; correct the arrival column")
     if start >= source.n:
-        raise UserError(f"{name} has {rows}, and none is left to score after the first {start:,}")
+        raise UserError(f"{name} has {rows}, so none is left to score after the first {start:,}")
     if "prefix" in setting and warm >= prefix:
         remedy = f", and warm is {warm:,}; lower warm, or raise the prefix" if warm else "; raise it"
         share = f"the prefix of tuning has {prefix:,} of {rows}"
-        raise UserError(f"{name}: no row to tune on is left: {share}{remedy}")
+        raise UserError(f"{name}: no rows are left for tuning: {share}{remedy}")
     drifts = setting.get("drifts", ())
     if not isinstance(drifts, str) and any(not 0 < row < source.n for row in drifts):
-        raise UserError(f"{name} has {rows}, so a drift must be between 0 and that, and one is not")
+        raise UserError(f"{name} has {rows}; drifts must be between 1 and {source.n - 1:,}")
 
 
 @lru_cache(maxsize=64)
@@ -239,17 +258,19 @@ class _Measured:
 
     def outcome(self, baselines: Mapping[str, int]) -> Outcome:
         result, n = self.result, self.margins.size
-        ((mistakes, positives, false_alarms),) = self.counts(np.array([n])).tolist()
+        (counts,) = self.counts(np.array([n])).tolist()
         numbers: dict[str, Any] = {
-            "n": n, "mistakes": mistakes, "positives": positives, "false_alarms": false_alarms, **baselines,
+            "n": n,
+            **dict(zip(COUNTED, counts, strict=True)),
+            **baselines,
             "updates": int(result.curve.updates[-1] - result.curve.updates[0]),
-            "breakdowns": result.breakdowns, "labels": int(result.learner.learnt),
-            "seconds": round(result.seconds, 9), "cpu_seconds": round(result.cpu_seconds, 9),
-        }  # fmt: skip
-        scored = replace(
-            result, margins=self.margins, labels=self.labels,
-            variances=None if result.variances is None else result.variances[self.start :],
-        )  # fmt: skip
+            "breakdowns": result.breakdowns,
+            "labels": int(result.learner.learnt),
+            "seconds": round(result.seconds, 9),
+            "cpu_seconds": round(result.cpu_seconds, 9),
+        }
+        variances = None if result.variances is None else result.variances[self.start :]
+        scored = replace(result, margins=self.margins, labels=self.labels, variances=variances)
         numbers |= measuring.measure_margins(self.trial.wanted, scored)
         series: dict[str, Any] = {"curve": self._curve()}
         if "drifts" in self.setting and self.trial.role == "report":
@@ -266,14 +287,12 @@ class _Measured:
         starts = np.maximum(points - window, 0)
         counts = self.counts(np.concatenate([starts, points]))
         before, now = counts[: points.size], counts[points.size :]
-        columns = {
-            "t": self.start + points, "n": points,
-            "mistakes": now[:, 0], "positives": now[:, 1], "false_alarms": now[:, 2],
-            "updates": curve.updates[1:] - curve.updates[0], "labels": (curve.t - curve.unlearned)[1:],
-            "window_n": points - starts,
-        }  # fmt: skip
-        names = ("mistakes", "positives", "false_alarms")
-        columns |= {f"window_{name}": now[:, k] - before[:, k] for k, name in enumerate(names)}
+        columns = {"t": self.start + points, "n": points}
+        columns |= dict(zip(COUNTED, now.T, strict=True))
+        columns["updates"] = curve.updates[1:] - curve.updates[0]
+        columns["labels"] = (curve.t - curve.unlearned)[1:]
+        columns["window_n"] = points - starts
+        columns |= {f"window_{name}": column for name, column in zip(COUNTED, (now - before).T, strict=True)}
         found = {name: column.tolist() for name, column in columns.items()}
         if "auc" in self.trial.wanted:
             spans = zip(starts.tolist(), points.tolist(), strict=True)
@@ -298,10 +317,82 @@ class _Measured:
         if n >= BLOCKS:
             places = np.rint(np.arange(min(n, PLACES) + 1) * (n / min(n, PLACES))).astype(np.int64)
             counts = np.column_stack([places, self.counts(places)])
-            # What comes between two places is a small number, which takes little room.
+            # Differences are small numbers, which compress well.
             arrays["counts"] = np.diff(counts, axis=0).astype(np.int32)
             if "auc" in trial.wanted:
                 arrays["pairs"] = count_pairs(self.labels, self.margins)
         if "predictions" in trial.wanted:
             arrays["margins"] = self.margins
         return arrays
+
+
+def measure_drifts(right: NDArray[np.bool_], rows: Sequence[int], window: int) -> dict[str, list[Any]]:
+    """Return the effects of drifts at these rows: how far accuracy falls, for how long, and what that costs.
+
+    The recovery is where the mistakes in excess of the accuracy before, lowered by a tolerance, are most. The
+    tolerance is two standard errors of that accuracy, at least two points. The recovery is None if it does
+    not come before the next drift or the end.
+
+    >>> right = np.array([True] * 100 + [False] * 30 + [True] * 100)
+    >>> measure_drifts(right, [100], 100)
+    {'row': [100], 'before': [1.0], 'depth': [1.0], 'recovery': [30], 'lost': [30.0]}
+    """
+    total = np.concatenate([[0], np.cumsum(right)])
+    effects: dict[str, list[Any]] = {name: [] for name in ("row", "before", "depth", "recovery", "lost")}
+    for row, end in pairwise([*rows, right.size]):
+        first = max(0, row - window)
+        if row >= right.size or first == row:
+            continue
+        before = float(total[row] - total[first]) / (row - first)
+        tolerance = max(LEAST_FALL, 2.0 * math.sqrt(before * (1.0 - before) / (row - first)))
+        lost = before * np.arange(end - row + 1) - (total[row : end + 1] - total[row])
+        fall = int(np.argmax(lost - tolerance * np.arange(end - row + 1)))
+        effects["row"].append(int(row))
+        effects["before"].append(before)
+        effects["depth"].append(_lowest_below(total, row, row + fall, max(1, window // 5), before))
+        effects["recovery"].append(fall if row + fall < end else None)
+        effects["lost"].append(round(float(lost[fall]), 6))
+    return effects
+
+
+def _lowest_below(total: Ints, row: int, end: int, width: int, before: float) -> float:
+    width = min(width, end - row)
+    if not width:
+        return 0.0
+    ends = np.arange(row + width, end + 1)
+    return max(0.0, before - float((total[ends] - total[ends - width]).min()) / width)
+
+
+def find_drifts(right: NDArray[np.bool_]) -> list[int]:
+    try:
+        from river.drift import ADWIN
+    except ImportError:
+        raise UserError(
+            'drifts: detect needs River; install it with `pip install "olbench[peers]"`'
+        ) from None
+    detector, found = ADWIN(), []
+    for t, value in enumerate(right.tolist()):
+        detector.update(not value)
+        if detector.drift_detected:
+            found.append(t + 1)
+    return found
+
+
+def count_pairs(labels: Floats, margins: Floats) -> NDArray[np.int64]:
+    """Count pairs by blocks: row b, column c has those with a positive in block b and a negative in block c.
+
+    Correctly ordered pairs count two, ties one. The last two rows count the positive and negative rounds.
+    """
+    block = np.minimum(np.arange(labels.size) * BLOCKS // max(1, labels.size), BLOCKS - 1)
+    order = np.argsort(margins, kind="stable")
+    ranked, owners = margins[order], block[order]
+    positive = labels > 0
+    found = np.zeros((BLOCKS + 2, BLOCKS), np.int64)
+    found[BLOCKS:] = [np.bincount(block[each], minlength=BLOCKS) for each in (positive, ~positive)]
+    for c in range(BLOCKS):
+        # Negatives of block c below each margin, and up to it: ties are only in the second.
+        mine = np.concatenate([[0], np.cumsum((owners == c) & ~positive[order])])
+        below = mine[np.searchsorted(ranked, margins[positive], side="left")]
+        up_to = mine[np.searchsorted(ranked, margins[positive], side="right")]
+        np.add.at(found[:BLOCKS, c], block[positive], below + up_to)
+    return found

@@ -1,4 +1,4 @@
-"""Which candidates to try next, and which one wins; a search keeps no state, and is asked again."""
+"""Which candidates to try next, and which one wins. A search keeps no state; callers repeat it."""
 
 import itertools
 import math
@@ -25,7 +25,7 @@ class Step:
 
 
 def search(kind: str, grid: Grid, start: Choice, score: Score, ties: str) -> Step:
-    """Take a search as far as the known scores allow. A single candidate is chosen without a trial."""
+    """Advance a search as far as the known scores allow. A single candidate is chosen without a trial."""
     if math.prod(len(values) for values in grid.values()) == 1:
         return Step((), {**start, **{name: values[0] for name, values in grid.items()}})
     if kind == "coordinate":
@@ -39,7 +39,7 @@ def products(grid: Grid) -> list[dict[str, Value]]:
 
 
 def _search_coordinates(grid: Grid, start: Choice, score: Score, ties: str) -> Step:
-    """Search one name after the other, the others at their best so far or their default (LIBOL)."""
+    """Search one parameter after the other; the others are at their best so far or default (LIBOL)."""
     asked: tuple[Choice, ...] = ()
     current: Choice | None = start
     for name, values in grid.items():
@@ -52,7 +52,7 @@ def _search_coordinates(grid: Grid, start: Choice, score: Score, ties: str) -> S
 
 
 def best(candidates: tuple[Choice, ...], score: Score, ties: str) -> Choice | None:
-    """Return the candidate with the lowest score; None while one is unknown or if all have failed."""
+    """Return the candidate with the lowest score; None if a score is unknown or all candidates failed."""
     scores = [score(candidate) for candidate in candidates]
     known = [value for value in scores if value is not None]
     if len(known) < len(scores) or min(known) == math.inf:
@@ -62,7 +62,7 @@ def best(candidates: tuple[Choice, ...], score: Score, ties: str) -> Choice | No
 
 
 def pick(winners: Sequence[Item], ties: str) -> Item:
-    """Return one of several equals by their order: the first, the last, or the one in the middle.
+    """Return one of several equally good candidates: the first, the last or the middle one.
 
     >>> [pick("abc", ties) for ties in ("last", "first", "middle")]
     ['c', 'a', 'b']
@@ -77,5 +77,5 @@ def count_candidates(kind: str, grid: Grid, start: Choice) -> int:
         return 0
     if kind != "coordinate":
         return math.prod(sizes)
-    # The winner of one name comes back among the candidates of the next, at its default.
+    # The winner for one parameter is again a candidate for the next, with that one's default.
     return sum(sizes) - sum(start[name] in grid[name] for name in list(grid)[1:])

@@ -1,4 +1,4 @@
-"""Several runs side by side: what changed, and what differs between them."""
+"""Several runs side by side: changed results, and how configs and machines differ."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
-from olbench.analysis.comparison import NOTHING, OUTCOMES, ComparedRuns
+from olbench.analysis.comparison import NOTHING, OTHER_DATA, OUTCOMES, ComparedRuns, describe
 from olbench.analysis.results import Results
 from olbench.errors import count, plural
 from olbench.report import table as t
@@ -15,7 +15,7 @@ from olbench.report.document import Document, Section
 from olbench.report.figures.palette import line_styles
 from olbench.report.table import Part, Table, columns, mark, measured
 from olbench.report.tables.curves import budget, curves_of, describe_series
-from olbench.report.tables.facts import machine_text
+from olbench.report.tables.facts import commit_text, machine_text
 from olbench.report.tables.results import quantity_column, spread_of
 
 FEW_CURVES = 6
@@ -30,7 +30,7 @@ def comparison_document(runs: Sequence[Results]) -> Document:
     identical = all(map(compared.is_identical, range(1, len(compared.titles))))
 
     def differ() -> list[Part]:
-        return [*differences(compared), *words.describe_left_out(compared)]
+        return [*differences(compared), *describe_left_out(compared)]
 
     return Document(
         f"{', '.join(others)} and {last}",
@@ -49,11 +49,11 @@ def comparison_document(runs: Sequence[Results]) -> Document:
 
 
 def changes(compared: ComparedRuns) -> Iterator[Part]:
-    """Return how many rows got better or worse; runs that are equal in every value are called identical."""
+    """Yield how many rows got better or worse; runs with the same values everywhere are identical."""
     rows = []
     for place, title in enumerate(compared.titles[1:]):
         if compared.is_identical(place + 1):
-            yield f"{title} is identical to {compared.titles[0]}: every count of every trial is the same."
+            yield f"{title} is identical to {compared.titles[0]}: all counts of all trials are the same."
             continue
         for quantity in compared.quantities:
             found = (each[place] for each in compared.changes[quantity.name].values())
@@ -65,15 +65,13 @@ def changes(compared: ComparedRuns) -> Iterator[Part]:
 
 
 def differences(compared: ComparedRuns) -> Iterator[Part]:
-    rows = [(key, *values) for key, values in words.config_differences(compared.runs)]
+    rows = [(key, *values) for key, values in config_differences(compared.runs)]
     if not rows:
         yield "The configs are the same."
     files = [run.run for run in compared.runs]
     names = dict.fromkeys(name for file in files for name in file.versions)
-    dirty = [", with uncommitted changes" if file.dirty else "" for file in files]
-    commits = [(file.commit or "")[:12] for file in files]
     facts = {
-        "commit": [commit + end if commit else NOTHING for commit, end in zip(commits, dirty, strict=True)],
+        "commit": [commit_text(replace(file, commit=file.commit and file.commit[:12])) for file in files],
         "started": [file.start or NOTHING for file in files],
         "machine": [machine_text(file) for file in files],
         **{name: [str(file.versions.get(name, NOTHING)) for file in files] for name in names},
@@ -86,11 +84,11 @@ def differences(compared: ComparedRuns) -> Iterator[Part]:
 def side_by_side(compared: ComparedRuns) -> Iterator[Table]:
     titles = compared.titles
     several = any(entry and entry.planned > 1 for entries in compared.rows.values() for entry in entries)
-    note = "One trial allows no test."
+    note = "No test: there is one trial only."
     if several:
         note = (
-            f"* or bold: significant at the 95% level ({words.name_paired_test(compared.runs[0])} over the "
-            f"{plural(compared.numbered)} of the same number, where their orders are shared)."
+            f"* or bold: significant at the 5% level ({words.name_paired_test(compared.runs[0])} over "
+            f"{plural(compared.numbered)} with the same number, if their orders are shared)."
         )
     for quantity in compared.quantities:
         rows = []
@@ -113,7 +111,7 @@ def side_by_side(compared: ComparedRuns) -> Iterator[Table]:
 
 
 def curve_data(compared: ComparedRuns) -> Mapping[str, Any]:
-    """Return the curves of all runs; those of a later run have the colour of the first and another dash."""
+    """Return the curves of all runs; an algorithm has the same colour in all, and another dash in each."""
     series, titles = compared.runs[0].protocol.series, compared.titles
     entries = [
         replace(entry, label=_name(entry.label, title))
@@ -155,3 +153,61 @@ def _unchanged(compared: ComparedRuns, labels: Sequence[str]) -> list[str]:
     }
     kept = [label for label in labels if label in changed][:FEW_CURVES] or list(labels[:FEW_CURVES])
     return [label for label in labels if label not in kept]
+
+
+def describe_left_out(compared: ComparedRuns) -> list[str]:
+    datasets = {dataset for dataset, _ in compared.rows}
+    notes = []
+    for (title, reason), untested in compared.find_untested().items():
+        if reason == OTHER_DATA:
+            notes += [f"{name}: {reason} in all runs, so no change is tested" for name in untested]
+        else:
+            where = "on any data set" if len(untested) == len(datasets) else f"on {', '.join(untested)}"
+            lead = f"{title}: {reason}, so the orders are not shared and no change is tested"
+            notes.append(f"{lead} {where}")
+    notes = list(dict.fromkeys(notes))
+    for title, run in zip(compared.titles, compared.runs, strict=True):
+        single = sum((entry.dataset, entry.label) not in compared.rows for entry in run.entries if entry.done)
+        if single:
+            notes.append(f"{title}: {count(single, 'row')} in this run only")
+    return notes
+
+
+def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
+    flat = [flatten(run.config.plain()) for run in runs]
+    keys = dict.fromkeys(key for each in flat for key in each)
+    found = {key: [each.get(key, NOTHING) for each in flat] for key in keys}
+    changed = {key: values for key, values in found.items() if len(set(values)) > 1}
+    # If a config does not list an entry at all, the keys of that entry are left out.
+    within = {key for key in changed if ": " in key and key.partition(": ")[0] in changed}
+    return [(key, values) for key, values in changed.items() if key not in within]
+
+
+def flatten(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return a config as one text per key; data sets and algorithms are keyed by their names.
+
+    >>> flatten({"tuning": {"search": "grid"}, "algorithms": [{"id": "arow", "params": {"r": 2.0}}]})
+    {'tuning.search': 'grid', 'algorithm arow': 'listed', 'algorithm arow: params.r': '2'}
+    """
+    flat: dict[str, str] = {}
+    for name, value in config.items():
+        if name not in ("datasets", "algorithms"):
+            flat |= _flatten_values({name: value})
+            continue
+        seen = Counter[str]()
+        for entry in value:
+            id = str(entry.get("name") or entry.get("id"))
+            seen[id] += 1
+            title = f"{'data set' if name == 'datasets' else 'algorithm'} {id}"
+            title += f" ({seen[id]})" if seen[id] > 1 else ""
+            rest = {key: each for key, each in entry.items() if key not in ("name", "id")}
+            flat |= {title: "listed", **dict(_flatten_values(rest, f"{title}: "))}
+    return flat
+
+
+def _flatten_values(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flatten_values(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", describe(value)

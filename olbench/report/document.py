@@ -1,28 +1,49 @@
-"""What becomes a file: a report, a comparison of runs, a summary of papers, findings."""
+"""Documents, which every format is made from: reports, comparisons, summaries of papers, findings."""
 
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from olbench.algorithms import get_definition
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.analysis.claims import OUTCOMES
 from olbench.analysis.published import Paper
+from olbench.errors import UserError, count, list_some
+from olbench.records.container import is_bundle
+from olbench.records.shipped import REFERENCE
+from olbench.report import table as t
 from olbench.report.formats import write_csv
 from olbench.report.model import Report
 from olbench.report.table import Part, Table
-from olbench.report.tables import Figures, all_items, find_table
+from olbench.report.tables import REGISTRY, Figures, all_items, find_table
 from olbench.report.tables.curves import curve_data
 from olbench.report.tables.facts import config_yaml
-from olbench.report.tables.results import results
-from olbench.report.tables.summary import list_notices, winner_sentence
+from olbench.report.tables.results import flag_notes, is_time, results, results_note
+from olbench.report.tables.summary import (
+    headline_lines,
+    list_gaps,
+    list_notices,
+    list_winners,
+    winner_sentence,
+)
+from olbench.report.words import describe_bold, describe_guesses
+
+NAMED = 2
+RANKED = 8
+#: The fewest rows of a table, even on a low terminal, and the lines around them: title, headings, note.
+FEWEST, AROUND = 5, 8
+_VERBS = ("hold", "hold partly", "not significant", "reversed", "not decided")
+CLAIMS = dict(zip(OUTCOMES, _VERBS, strict=True))
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading of the page with what stands below it."""
-
     title: str
     parts: Sequence[Part] = ()
     figures: Figures = field(default_factory=dict)
-    #: What the page draws curves from.
+    #: The data of the curves that the page draws.
     curves: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -34,12 +55,12 @@ class Document:
     sections: Callable[[], Sequence[Section]]
     content: Callable[[], Any]
     records: Callable[[], list[dict[str, Any]]] = list
-    # The page: what is above and below its title, and the files that it offers.
+    # On the page: the lines above and below the title, and files to download.
     kicker: str = ""
     lead: str = ""
     made: str = ""
     paper: Paper | None = None
-    #: The sentences below the title, of which the first is the result, and what readers must know.
+    #: The sentences below the title: the main result first; then what qualifies it.
     opening: Callable[[], Sequence[str]] = list
     notices: Callable[[], Sequence[str]] = list
     downloads: Callable[[], Mapping[str, str]] = dict
@@ -47,7 +68,6 @@ class Document:
 
 def report_document(report: Report) -> Document:
     run = report.results
-
     return Document(
         run.name,
         parts=lambda: [part for item in all_items() for part in item.parts(report)],
@@ -103,8 +123,84 @@ def report_content(report: Report) -> dict[str, Any]:
     # A table that does not apply still has its keys, with empty values: scripts can rely on them.
     for item in all_items():
         content |= item.data(report)
-    tables = {
-        item.id: [each for each in item.parts(report) if isinstance(each, Table)] for item in all_items()
-    }
+    tables = {each.id: [*each.tables(report)] for each in all_items()}
     # The rows are the results.
     return content | {"tables": {id: own for id, own in tables.items() if own and id != "results"}}
+
+
+def brief_parts(report: Report, again: str, width: int = 80, height: int = 40) -> list[Part]:
+    """Return a report on one screen: verdicts, winners, ranks and next steps."""
+    headlines = headline_lines(report, report.made[:10], NAMED)
+    if report.claims:
+        counts = Counter(claim.verdict for claim in report.claims)
+        listed = ", ".join(f"{counts[each]} {name}" for each, name in CLAIMS.items() if counts[each])
+        headlines.append(f"Claims of the paper: {listed}")
+    before = "\n".join(headlines)
+    steps = next_steps(report, again)
+    longest = max(len(command) for command, _ in steps)
+    next_lines = "\n".join(["Next", *(f"  {command:{longest}}  {why}" for command, why in steps)])
+    guesses = describe_guesses(report.guesses, report.headline, NAMED)
+    after = filter(None, (describe_ranks(report), guesses, describe_flags(report), next_lines))
+    texts = (before, *after)
+    lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
+    most = max(FEWEST, height - lines - len(texts) - AROUND)
+    places = [y for y, entry in enumerate(report.rows) if report.results.is_contestant(entry)]
+    if len(places) <= most:
+        table = results(report).take(places).ranked().printed(t.PAPER)
+        note = describe_bold(report.results)
+        table = replace(table, caption="Results, best first", group="", note=note)
+    else:
+        table = few_winners(report, most, again)
+    return [before, replace(table, highlighted=report.results.highlighted), *texts[1:]]
+
+
+def run_parts(report: Report) -> list[Part]:
+    """Return what a run prints when it ends: results, undecided tunings and missing trials."""
+    table = replace(results(report).printed(t.PAPER).ranked(), note=results_note(report))
+    REGISTRY.load()
+    undecided = (part for part in REGISTRY["tuning"].parts(report) if isinstance(part, str))
+    return [*([table] if table.rows else []), *undecided, *filter(None, ["\n".join(list_gaps(report))])]
+
+
+def few_winners(report: Report, most: int, again: str) -> Table:
+    table = list_winners(report)
+    hidden = len(table.rows) - most
+    note = f"{count(hidden, 'more data set')} in `{again} --full`. " if hidden > 0 else ""
+    return replace(table.take(range(min(most, len(table.rows)))), note=note + table.note)
+
+
+def describe_flags(report: Report) -> str:
+    found = flag_notes(report)
+    hidden = len(found) - NAMED
+    more = f" And on {count(hidden, 'more data set')}: see --full." if hidden > 0 else ""
+    return f"{t.FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
+
+
+def describe_ranks(report: Report) -> str:
+    ranks = report.ranks
+    if len(ranks) < 2 or report.complete < 2:
+        return ""
+    ordered = sorted(ranks, key=lambda label: ranks[label])
+    listed = list_some([f"{label} {ranks[label]:.2f}" for label in ordered], RANKED)
+    return f"Mean ranks over {count(report.complete, 'data set')}: {listed}."
+
+
+def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
+    run, steps = report.results, []
+    if run.folder.resolve().name == REFERENCE or is_bundle(run.folder):
+        pass  # the run shipped or came as a bundle, so the user cannot continue it
+    elif run.missing:
+        steps.append(("olbench run ...", "the same command again finishes it"))
+    elif run.config.tuning.search == "none" and any(map(_is_tunable, run.config.algorithms)):
+        steps.append(("olbench run ... --set tuning.search=grid", "tunes parameters"))
+    elif any(map(is_time, report.protocol.quantities)) and not all(entry.exclusive for entry in report.rows):
+        steps.append(("olbench run ... --timing exclusive", "comparable times"))
+    return [*steps, (f"{again} --full", "all tables"), (f"{again} --all", "all formats and figures")]
+
+
+def _is_tunable(spec: AlgorithmSpec) -> bool:
+    try:
+        tuned = get_definition(spec.id).grid
+    except UserError:  # an algorithm of the user's own that is not loaded
+        return False
+    return any(parameter not in spec.params for parameter in tuned)

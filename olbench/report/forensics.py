@@ -1,4 +1,4 @@
-"""The findings of forensics: a table, records for CSV, and plain values for JSON."""
+"""The findings of forensics as a table, records for CSV, and plain values for JSON."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,11 +18,6 @@ COLUMNS = (
 )
 
 
-def parts(inquiries: list[Inquiry]) -> list[Part]:
-    title = "Settings that reach the reported mistakes and updates"
-    return [Table(title, COLUMNS, [_row(each) for each in inquiries]), describe(inquiries)]
-
-
 def describe(inquiries: list[Inquiry]) -> str:
     reached = sum(bool(inquiry.reached) for inquiry in inquiries)
     tuned = sum(inquiry.shown.by_tuning for inquiry in inquiries)
@@ -31,7 +26,7 @@ def describe(inquiries: list[Inquiry]) -> str:
     return (
         f"{reached} of {count(len(inquiries), 'pair')} reached by some setting ({variants} only by a "
         f"variant, {wide} only by our spread); {tuned} by the tuner's pick; "
-        f"{len(inquiries) - reached} by none"
+        f"{len(inquiries) - reached} by no setting"
     )
 
 
@@ -63,10 +58,12 @@ def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
 
 
 def findings_document(inquiries: list[Inquiry]) -> Document:
+    title = "Settings that reach the reported mistakes and updates"
+    parts: list[Part] = [Table(title, COLUMNS, [*map(_row, inquiries)]), describe(inquiries)]
     return Document(
         "Forensics",
-        parts=lambda: parts(inquiries),
-        sections=lambda: [Section("Findings", parts(inquiries))],
+        parts=lambda: parts,
+        sections=lambda: [Section("Findings", parts)],
         content=lambda: content(inquiries),
         records=lambda: records(inquiries),
     )
@@ -87,14 +84,10 @@ def records(inquiries: list[Inquiry]) -> list[dict[str, Any]]:
 
 
 def _flat(content: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+    flat = {"params": show_settings(content.pop("params"))}
     for name, value in content.items():
-        if name == "params":
-            flat[name] = show_settings(value)
-        elif isinstance(value, dict):
-            flat |= {f"{name}_{key}": number for key, number in value.items()}
-        else:
-            flat[name] = value
+        own = value.items() if isinstance(value, dict) else ()
+        flat |= {f"{name}_{key}": number for key, number in own} or {name: value}
     return flat
 
 

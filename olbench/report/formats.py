@@ -1,10 +1,13 @@
-"""The formats of `--format`; Markdown, CSV and JSON are written here."""
+"""The formats of `--format`, with the writers of Markdown, CSV and JSON; and names of files."""
 
 import csv
 import io
+import itertools
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olbench.report.table import Part, Table
@@ -13,8 +16,10 @@ if TYPE_CHECKING:
     from olbench.report.document import Document
 
 SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
-#: With these, a cell of a spreadsheet begins a formula.
+#: Cells of a spreadsheet that start with one of these are formulas.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: The most bytes of a file name. File systems allow 255, and others add to the name.
+LONGEST = 160
 
 
 class Output(NamedTuple):
@@ -33,7 +38,7 @@ OUTPUTS = {
 
 
 def render(document: "Document", form: str, width: int = 100, colour: bool = False) -> str:
-    """Return a document in a format; width and colour are those of a terminal."""
+    """Return a document in a format; only text uses the width and colour of the terminal."""
     from olbench.report import latex, page, text
 
     match form:
@@ -89,7 +94,7 @@ def write_csv(records: Sequence[dict[str, Any]]) -> str:
 
 
 def _disarm(value: Any) -> Any:
-    """Return a text that a spreadsheet would take for a formula with an apostrophe before it; numbers stay.
+    """Put an apostrophe before texts that a spreadsheet would take for a formula.
 
     >>> _disarm("=1+1"), _disarm("-0.5"), _disarm(-0.5), _disarm("arow")
     ("'=1+1", '-0.5', -0.5, 'arow')
@@ -119,8 +124,39 @@ def make_plain(content: Any) -> Any:
 
 
 def _objects(table: Table) -> Iterator[dict[str, Any]]:
-    """Yield one object per row, with a mean and its deviation as one object."""
     for row in table.rows:
         values = {c.id: c.format.plain(cell) for c, cell in zip(table.columns, row, strict=True)}
         parts = {name: {end.strip("_"): part for end, part in each.items()} for name, each in values.items()}
         yield {name: each.get("", each) for name, each in parts.items()}
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """Return a file name for each name; names that would clash are numbered in order.
+
+    Names that differ only in case clash: some systems would write one file for both.
+
+    >>> file_names(["a b", "a-b", "a-b-2", "A/b"])
+    {'a b': 'a-b', 'a-b': 'a-b-3', 'a-b-2': 'a-b-2', 'A/b': 'A-b-4'}
+    """
+    plain = {name: file_name(name) for name in names}
+    wanted, taken, found = {name.casefold() for name in plain.values()}, set[str](), {}
+    for name, file in plain.items():
+        if file.casefold() in taken:
+            numbered = (f"{file}-{number}" for number in itertools.count(2))
+            file = next(each for each in numbered if each.casefold() not in wanted | taken)
+        found[name] = file
+        taken.add(file.casefold())
+    return found
+
+
+def file_name(name: str) -> str:
+    """Return a name without characters unfit for a file name; a long one is cut, and gets a part of its hash.
+
+    >>> file_name("data/my set.libsvm")
+    'data-my-set.libsvm'
+    """
+    plain = re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "data"
+    if len(plain.encode()) <= LONGEST:
+        return plain
+    digest = sha256(plain.encode()).hexdigest()[:8]
+    return f"{plain.encode()[: LONGEST - 9].decode(errors='ignore')}-{digest}"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 HEAD = r"""% Tables made by olbench. In the preamble: \usepackage{booktabs,longtable}
 \begingroup\footnotesize\sloppy\setlength{\tabcolsep}{3pt}\setlength{\LTcapwidth}{\linewidth}
 """
-#: The letters of a line of the standard article in this size, those that a table may have, to be safe, those
-#: between two columns, and those to which a column of words may wrap.
+#: In letters: a line of the standard article at this size, the most for a table, the space between columns,
+#: and the least for a column of words that wraps.
 LINE, PAGE, GAP, LEAST = 88, 81, 1.5, 14
 SIGNS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
@@ -49,7 +49,7 @@ def _accent(sign: str) -> str:
 
 def _prose(text: str) -> str:
     pieces = re.split("`([^`]+)`", text)
-    # Some fonts would join the two hyphens of a flag.
+    # Some fonts join the two hyphens of a flag.
     pieces[1::2] = [rf"\texttt{{{escape(each).replace('--', '-{}-')}}}" for each in pieces[1::2]]
     pieces[::2] = map(escape, pieces[::2])
     return "".join(pieces)
@@ -60,7 +60,7 @@ def _paragraph(text: str) -> str:
 
 
 def latex_table(table: "Table") -> str:
-    """Return longtables: one, or as many as the columns need to fit the width of a page."""
+    """Return longtables: as many as the columns need to fit the width of a page."""
     table = table.on_paper()
     least = [min(width, LEAST) if wraps else width for width, wraps in _measure(table)]
     shown = table.shown()
@@ -74,7 +74,7 @@ def latex_table(table: "Table") -> str:
 
 
 def _measure(table: "Table") -> list[tuple[float, bool]]:
-    """Return, of each column, the letters of its longest text and whether it wraps: words do."""
+    """Return, for each column, the letters of its longest text, and whether it wraps as words do."""
     found = []
     for x, (column, *texts) in enumerate(zip(table.columns, *table.texts(on_paper=True), strict=True)):
         sizes = (_letters(text, (y, x) in table.best) for y, text in enumerate(texts))
@@ -84,13 +84,13 @@ def _measure(table: "Table") -> list[tuple[float, bool]]:
 
 
 def _letters(text: str, is_bold: bool = False) -> float:
-    """Return how wide a text is; capitals, some signs and bold ones are wider than digits."""
+    """Return the width of a text; capitals, some signs and bold letters are wider than digits."""
     wide = sum(sign.isupper() or sign in "±×mw%" for sign in text)
     return (len(text) + 0.45 * wide) * (1.15 if is_bold else 1.0)
 
 
 def _types(table: "Table", shown: Sequence[int]) -> str:
-    """Return the types of the columns; those of words share the width that numbers leave them."""
+    """Return the types of the columns; columns of words share the width that is left."""
     widths = {x: each for x, each in enumerate(_measure(table)) if x in shown}
     types = {x: table.columns[x].format.side[0] for x in shown}
     words = sorted((x for x in shown if widths[x][1]), key=lambda x: widths[x][0])
@@ -128,6 +128,6 @@ def _longtable(table: "Table") -> str:
         for y in rows:
             bold = [x for x in shown if (y, x) in table.best or table.is_highlighted(y)]
             lines.append(line(texts[y], bold) + r" \\")
-    # Inside of the table, a note would widen its last column.
+    # Inside the table, a note would widen the last column.
     note = [_paragraph(table.note)] if table.note else [""]
     return "\n".join([*lines, r"\bottomrule", r"\end{longtable}", *note])

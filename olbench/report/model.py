@@ -1,4 +1,4 @@
-"""A report: everything that the renderers show, computed once from a results folder."""
+"""A report: everything that the tables and figures of a run show, computed once."""
 
 import math
 from collections import Counter
@@ -33,9 +33,12 @@ class Standing(NamedTuple):
 class Report:
     results: Results
     paper: Paper | None
-    #: What the bands of its curves show: see `figures.run.BANDS`.
+    #: What the bands of curves show: see `figures.run.BANDS`.
     band: str = "deviation"
+    #: The report of all rows, if this one is about some of them.
     whole: "Report | None" = None
+    #: The quantity that ranks the algorithms, if not the first of the protocol.
+    measure: Quantity | None = None
 
     @cached_property
     def attempt(self) -> Attempt | None:
@@ -47,7 +50,7 @@ class Report:
 
     @property
     def headline(self) -> Quantity:
-        return self.protocol.quantities[0]
+        return self.measure or self.protocol.quantities[0]
 
     @property
     def is_cross_validated(self) -> bool:
@@ -67,7 +70,7 @@ class Report:
 
     @property
     def made(self) -> str:
-        """When the run ended or, if it is not finished, began. No other date enters, so that bytes repeat."""
+        """When the run ended, or began if it is not finished; no other date, so that bytes repeat."""
         return self.results.run.end or self.results.run.start
 
     @cached_property
@@ -88,22 +91,16 @@ class Report:
         return {names[each.label]: each.algorithm for each in self.judgements if each.label in names}
 
     def judgements_of(self, entry: Entry) -> dict[str, Judgement]:
-        return self._judgements_by_row.get((entry.dataset, entry.label), {})
+        row = entry.dataset, entry.label
+        return {each.quantity: each for each in self.judgements if (each.dataset, each.label) == row}
 
     @cached_property
     def by_place(self) -> dict[tuple[str, str, str], Judgement]:
         return {judgement.place: judgement for judgement in self.judgements}
 
     @cached_property
-    def _judgements_by_row(self) -> dict[tuple[str, str], dict[str, Judgement]]:
-        by_row: dict[tuple[str, str], dict[str, Judgement]] = {}
-        for each in self.judgements:
-            by_row.setdefault((each.dataset, each.label), {})[each.quantity] = each
-        return by_row
-
-    @cached_property
     def means(self) -> dict[str, dict[str, float]]:
-        """The mean of the headline quantity by data set and label; algorithms that are equal count once."""
+        """The mean of the headline quantity by data set and label; equal algorithms count once."""
         results = self.results
         return {
             dataset: {
@@ -124,11 +121,8 @@ class Report:
 
     @property
     def leaders(self) -> list[Entry]:
-        """The entry with the best mean on each data set."""
-        found = map(self._contestants, self.results.datasets)
-        return [
-            min(own, key=lambda each: self.headline.loss(each.mean(self.headline))) for own in found if own
-        ]
+        found, quantity = map(self._contestants, self.results.datasets), self.headline
+        return [min(own, key=lambda each: quantity.loss(each.mean(quantity))) for own in found if own]
 
     def _contestants(self, dataset: str) -> list[Entry]:
         entries = filter(self.results.is_contestant, self.block(dataset))
@@ -136,7 +130,7 @@ class Report:
 
     @property
     def leader(self) -> str:
-        """Who has the best mean on most data sets, such as "arow on 3 of 4 data sets"."""
+        """The algorithm with the best mean on most data sets, such as "arow on 3 of 4 data sets"."""
         size = len(self.results.datasets)
         for label, wins in Counter(entry.label for entry in self.leaders).most_common(1):
             return label if size == 1 else f"{label} on {wins} of {size} data sets"
@@ -153,7 +147,6 @@ class Report:
 
     @property
     def standings(self) -> list[Standing]:
-        """All algorithms, the best average rank first."""
         wins = Counter(best.label for best, _ in self.winners)
         among = Counter(label for best, equals in self.winners for label in (best.label, *equals))
         labels = list(dict.fromkeys(label for row in self.means.values() for label in row))
@@ -165,7 +158,7 @@ class Report:
     def judgements(self) -> list[Judgement]:
         if self.attempt is None:
             return []
-        if self.whole is not None:  # who else would be reproduced is a matter of the whole run
+        if self.whole is not None:  # what other learners would reproduce depends on the whole run
             return _select(self.whole.judgements, self.results)
         return evidence.mark_weak(self.results, verdicts.judge(self.attempt))
 
@@ -176,7 +169,7 @@ class Report:
 
     @cached_property
     def printed_cells(self) -> list[PrintedCell]:
-        if self.whole is not None:  # a few cells prove nothing; the report on the whole run has them
+        if self.whole is not None:  # a few cells prove nothing; the report of the whole run has them
             return []
         return evidence.printed_cells(self.results, self.judgements)
 
@@ -193,8 +186,7 @@ class Report:
         lines = [*map(self.describe_verdicts, self.judged)]
         absent = sum(each.reason == ABSENT and not each.reported.suspect for each in self.judgements)
         if absent:
-            verb = "number is" if absent == 1 else "numbers are"
-            lines.append(f"{absent} {verb} on other data sets: `olbench summary`")
+            lines.append(f"{count(absent, 'number is', 'numbers are')} on other data sets: `olbench summary`")
         return list(filter(None, (*lines, words.describe_identification(self.identification))))
 
     def describe_verdicts(self, quantity: Quantity) -> str:
@@ -215,7 +207,7 @@ class Report:
         return claims.chances(self.attempt) if self.attempt else {}
 
     def chance_of(self, claim: ClaimVerdict) -> float | None:
-        """How often a claim comes out as well or better with the algorithms deranged, if it can be tried."""
+        """How often a claim does at least as well with algorithm labels shuffled, if that can be tried."""
         found = self.claim_chances.get(claim.id)
         if found is None or claim.verdict not in (HOLDS, PARTLY):
             return None
@@ -245,7 +237,7 @@ def _select(judgements: Iterable[Judgement], results: Results) -> list[Judgement
 
 
 def select_rows(report: Report, algorithms: Sequence[str] = (), datasets: Sequence[str] = ()) -> Report:
-    """Best rows, ranks and tests are among these rows alone; verdicts are those of the whole run."""
+    """Return a report on some rows: ranks and tests are among them, verdicts come from the whole run."""
     if not algorithms and not datasets:
         return report
     results, paper = report.results.select(algorithms, datasets), report.paper
@@ -260,7 +252,8 @@ def select_rows(report: Report, algorithms: Sequence[str] = (), datasets: Sequen
 def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:
     run = results.load_results(folder, measures)
     headline = run.protocol.quantities[0]
-    if words.describe_lacking(run) and all(np.isnan(entry.values(headline)).all() for entry in run.entries):
-        raise UserError(f"nothing ranks the algorithms: {words.describe_lacking(run)}")
+    absent = words.describe_absent(run)
+    if absent and all(np.isnan(entry.values(headline)).all() for entry in run.entries):
+        raise UserError(f"the algorithms cannot be ranked: {absent}")
     paper = run.config.paper
     return Report(run, load_paper(paper).under(run.config.protocol) if paper else None)

@@ -1,4 +1,4 @@
-"""Several papers on one page: what each run makes of its paper's numbers and claims."""
+"""Several papers on one page: how their numbers and claims fare in our runs."""
 
 import math
 from collections import Counter
@@ -27,9 +27,9 @@ from olbench.report.table import Column, Table, columns
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The runs that speak for a paper; a number counts in the first, most complete one that can judge it.
+    """The runs of a paper. A number is judged by the first, most complete run that can judge it.
 
-    A claim counts in every run, unless another checks it on more data sets.
+    A claim is checked by every run, unless another run checks it on the same data sets and more.
     """
 
     paper: Paper
@@ -90,7 +90,7 @@ class Reproduction:
 
 
 def _drop_subsumed(found: list[tuple[Report, ClaimVerdict]]) -> list[tuple[Report, ClaimVerdict]]:
-    """Return who decides a claim: not a run that checks it where another one does, and no more."""
+    """Return the runs that decide a claim, without those whose data sets another run covers."""
     decided = [(report, claim) for report, claim in found if claim.verdict != OPEN]
     kept: list[tuple[Report, ClaimVerdict]] = []
     for report, claim in sorted(decided, key=lambda each: -len(each[1].datasets)):
@@ -100,7 +100,7 @@ def _drop_subsumed(found: list[tuple[Report, ClaimVerdict]]) -> list[tuple[Repor
 
 
 def find_runs(root: Path) -> list[Path]:
-    """Of one name, the most complete run speaks, then the largest, then the user's; quick looks never do."""
+    """Return one run per name: the most complete, then the largest, then the user's; not quick looks."""
     best: dict[str, tuple[tuple[int, int, bool], Path]] = {}
     own = (path.parent for path in sorted(root.glob(f"*/{run_file.NAME}")))
     candidates = [(folder.name, folder, True) for folder in own]
@@ -132,7 +132,6 @@ def reproductions(folders: Sequence[Path]) -> list[Reproduction]:
 
 
 def _standing(report: Report) -> tuple[int, int, str]:
-    """Return what sorts runs: those that judge the most numbers first, then those with the most trials."""
     judged = sum(each.verdict != NOT_COMPARABLE for each in report.judgements)
     return -judged, -sum(entry.done for entry in report.results.entries), report.results.name
 
@@ -156,9 +155,9 @@ def _numbers(found: Sequence[Reproduction]) -> Table:
         f"Reproduced: {words.describe_meanings(judgements)[verdicts.REPRODUCED]}.",
         words.describe_exceptions(judgements),
         f"{words.LEANS} {words.MARKS[words.LEANS]}." if any(each.leans for each in judgements) else "",
-        "A number counts once, in the first run that can judge it; the next table has the parts.",
+        "A number counts once, in the first run that can judge it; the next table lists the runs.",
     )
-    return Table("Published numbers, ours beside them", shown, rows, " ".join(filter(None, notes)))
+    return Table("Published numbers compared with ours", shown, rows, " ".join(filter(None, notes)))
 
 
 def _evidence(found: Sequence[Reproduction]) -> Table:
@@ -179,8 +178,8 @@ def _evidence(found: Sequence[Reproduction]) -> Table:
             for quantity in each.counts:
                 control = evidence.control(own, quantity)
                 if control.deranged:
-                    alone = evidence.identify(evidence.restrict(own, quantity)).rows
-                    add((id, name, quantity.counted), control, alone)
+                    named = evidence.identify(evidence.restrict(own, quantity)).rows
+                    add((id, name, quantity.counted), control, named)
             named = evidence.identify(own).rows
             if named and len(each.counts) > 1:
                 add((id, name, "all together"), None, named)
@@ -188,9 +187,9 @@ def _evidence(found: Sequence[Reproduction]) -> Table:
             for quantity, control in each.controls.items():
                 add((id, "all runs", quantity.counted), control, each.identification.rows)
     note = (
-        "Other learners: the median, and the range, when every row gets the learner of another row. Rows "
-        "named right: blind matching finds the learner of the row; decisively, if by a factor of 20. All "
-        "runs: one assignment for the whole paper, so that the parts do not add up."
+        "Other learners: the median and range if every row gets the learner of another row. Rows named "
+        "right: blind matching finds the learner of the row; decisively, if by a factor of 20. All runs: one "
+        "assignment for the whole paper, so its numbers are not the sums of the parts."
     )
     shown = (
         *columns("paper", "run", "numbers"),

@@ -1,4 +1,4 @@
-"""A table: columns of values with a format each. Every output format is made from it."""
+"""A table: columns of values with formats. Every output format is made from it."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from olbench.records.quantities import Quantity
 
 Side = Literal["left", "right", "center"]
-#: The order in which a narrow terminal drops columns: costs first, then the paper's numbers, times, and
-#: details such as parameters. Names, and the quantities that a table is about, are never dropped. Columns
-#: that are HIDDEN are for CSV, JSON and frames only.
+#: A narrow terminal drops costs first, then the paper's numbers, times, and details such as parameters.
+#: KEPT columns, with names and the main quantities, are never dropped. HIDDEN columns are only for CSV, JSON
+#: and frames.
 HIDDEN, COST, PAPER, TIME, DETAIL, KEPT = 5, 4, 3, 2, 1, 0
-#: What follows the name of an algorithm whose numbers are in doubt.
+#: The mark after the name of an algorithm whose numbers are in doubt.
 FLAG = " !"
 DASH = "\N{EN DASH}"
 
 
 class Spread(NamedTuple):
-    """A mean with its standard deviation; one value has none. Shared: timed while other trials ran."""
+    """A mean with its standard deviation (None for a single value); shared if timed while others ran."""
 
     mean: float
     deviation: float | None = None
@@ -31,7 +31,7 @@ class Spread(NamedTuple):
 
 
 class Best(NamedTuple):
-    """A cell among the best, which formats print in bold."""
+    """A cell that is printed in bold."""
 
     value: Any
 
@@ -42,15 +42,15 @@ def mark(value: Any, is_best: bool) -> Any:
 
 @dataclass(frozen=True)
 class Format:
-    """How the values of a column are printed; programs get the values themselves."""
+    """How the values of a column are printed; CSV, JSON and frames have the values themselves."""
 
     show: Callable[[Any], str] = str
     side: Side = "right"
-    #: How LaTeX prints a value if papers print it another way, such as the title of an algorithm.
+    #: How LaTeX prints a value, if different: papers print the title of an algorithm, not its id.
     on_paper: Callable[[Any], str] | None = None
-    #: What a program gets of a value: one item, or several with what follows the name of the column.
+    #: The values for CSV, JSON and frames, by what is appended to the name of the column.
     plain: Callable[[Any], Mapping[str, Any]] = lambda value: {"": value}
-    #: What the page shows of a value when a reader points at it.
+    #: The tooltip on the page.
     tip: Callable[[Any], str] | None = None
 
     def text(self, value: Any, on_paper: bool = False) -> str:
@@ -62,7 +62,7 @@ class Format:
 
     @staticmethod
     def sort_value(value: Any) -> float | None:
-        """Return the number by which a cell is sorted: None for words, and for what is not defined."""
+        """Return the number that sorts a cell; None for words and undefined values."""
         while isinstance(value, tuple):
             value = next((each for each in value if not isinstance(each, str)), None)
         return value if isinstance(value, int | float) and math.isfinite(value) else None
@@ -91,7 +91,7 @@ def show_settings(values: Mapping[str, Any]) -> str:
 
 
 def show_bytes(size: float) -> str:
-    """Return a size in a unit that suits it.
+    """Return a size in a suitable unit.
 
     >>> show_bytes(152), show_bytes(6_400), show_bytes(5_000_000)
     ('152 B', '6.2 KiB', '4.8 MiB')
@@ -114,7 +114,7 @@ def show_rate(rate: float) -> str:
 
 
 def show_time(value: Spread | float) -> str:
-    """Return a time to three digits in µs, ms or s; a shared one is in brackets.
+    """Return a time to three digits in µs, ms or s; shared times are in brackets.
 
     >>> show_time(0.00123456), show_time(Spread(12.3456, 0.5)), show_time(Spread(4e-5, 1e-6, shared=True))
     ('1.23 ms', '12.3 ± 0.5 s', '(40.0 ± 1.0 µs)')
@@ -150,12 +150,12 @@ MARK = Format(lambda value: "✓" if value else "", "center")
 
 
 def measured(quantity: "Quantity", digits: int | None = None, sign: str = "") -> Format:
-    """Return the format of one value of a quantity, or of a difference."""
+    """Return the format of a quantity, or of a difference."""
     return Format(lambda value: quantity.text(value, digits, sign))
 
 
 def spread(quantity: "Quantity") -> Format:
-    """Return the format of a mean with its deviation, as the papers print them."""
+    """Return the format of a mean with its standard deviation, as papers print it."""
 
     def show(value: Spread) -> str:
         if value.deviation is None:
@@ -170,9 +170,9 @@ class Column:
     heading: str
     format: Format = TEXT
     drop: int = KEPT
-    #: What CSV, JSON and frames call it; by default its heading.
+    #: The name in CSV, JSON and frames; by default the heading.
     name: str = ""
-    #: The heading on paper if it differs, such as the title of an algorithm.
+    #: The heading in LaTeX, if different.
     on_paper: str = ""
 
     @property
@@ -184,21 +184,21 @@ def columns(*headings: str, format: Format = TEXT, drop: int = KEPT) -> tuple[Co
     return tuple(Column(heading, format, drop) for heading in headings)
 
 
-#: The names of a row that belongs to an algorithm on a data set.
+#: The first columns of a table with a row for each algorithm on each data set.
 ROW = (Column("data set"), Column("algorithm", ALGORITHM))
 
 
 def algorithm_columns(labels: Iterable[str], format: Format) -> tuple[Column, ...]:
-    """Return a column per algorithm, which paper heads with its title."""
+    """Return one column per algorithm; LaTeX has the titles of algorithms as headings."""
     return tuple(Column(label, format, on_paper=_show_title(label)) for label in labels)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of values, a caption and a note; `rows` may wrap cells in Best.
+    """Columns of values, a caption and a note; cells of `rows` may be wrapped in Best.
 
-    `group` is the column whose values divide the rows into blocks, such as one per data set; `group_titles`
-    has the headings of the blocks where they say more than the value.
+    The values of the column `group` divide the rows into blocks, such as one per data set; `group_titles` has
+    longer headings for the blocks.
     """
 
     caption: str
@@ -207,7 +207,7 @@ class Table:
     note: str = ""
     group: str = ""
     group_titles: Mapping[str, str] = field(default_factory=dict)
-    #: The column that ranks the rows of a block, if one does, and whether its highest value is the best.
+    #: The column that ranks the rows of a block, if any, and whether its highest value is the best.
     ranked_by: str = ""
     descending: bool = False
     best: frozenset[tuple[int, int]] = frozenset()
@@ -240,22 +240,22 @@ class Table:
         )
 
     def shown(self) -> list[int]:
-        """Return the places of the columns beside the one that the headings of blocks show."""
+        """Return the places of all columns except the group, which the headings of blocks show."""
         return [x for x, column in enumerate(self.columns) if not self.group or column.heading != self.group]
 
     def printed(self, most: int = COST) -> "Table":
-        """Return the table with the columns that people read, up to those that a format has room for."""
+        """Return the table with the columns whose `drop` is at most `most`."""
         return self.keep([x for x, column in enumerate(self.columns) if column.drop <= most])
 
     def on_paper(self) -> "Table":
-        """Return the table with the columns that a paper has room for."""
+        """Return the table with the columns that fit a paper."""
         return self.printed(TIME)
 
     def is_highlighted(self, row: int) -> bool:
         return any(isinstance(cell, str) and cell in self.highlighted for cell in self.rows[row])
 
     def blocks(self) -> list[tuple[str, range]]:
-        """Return the title and the rows of every block; a table without groups is one block."""
+        """Return the title and rows of every block; a table without groups is one block."""
         if not self.group or not self.rows:
             return [("", range(len(self.rows)))]
         values = self[self.group]
@@ -282,7 +282,7 @@ class Table:
         return self.take([y for _, rows in self.blocks() for y in sorted(rows, key=place)])
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one plain mapping per row, with a mean and its deviation as two numbers."""
+        """Return one plain mapping per row; a mean and its standard deviation are two values."""
         return [
             {
                 column.id + end: each
@@ -293,7 +293,7 @@ class Table:
         ]
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the numbers as a DataFrame; a mean with a deviation becomes two columns."""
+        """Return the values as a DataFrame; a mean and its standard deviation are two columns."""
         import pandas as pd
 
         return pd.DataFrame(self.records(), columns=list(self.records()[0]) if self.rows else None)
@@ -323,7 +323,7 @@ def capitalise(text: str) -> str:
 
 
 def compact(value: float) -> str:
-    """Return a number with three digits in as few letters as possible.
+    """Return a number to three digits, as short as possible.
 
     >>> compact(5152503.75), compact(-0.0), compact(-0.12345), compact(6e-8)
     ('5.15e6', '0', '-0.123', '6e-8')

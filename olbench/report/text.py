@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from olbench.report.table import Part, Table
 
 GAP = 3
-#: Letters: a column with a longer text wraps, to no less than the second number.
+#: A column with more than LONG letters wraps, to at least LEAST.
 LONG, LEAST = 40, 24
 POINTER = "> "
 BOLD, DIM, PLAIN = "\033[1m", "\033[2m", "\033[0m"
@@ -27,7 +27,7 @@ def write_text(parts: "Iterable[Part]", width: int = 100, colour: bool = False) 
 
 
 def wrap(text: str, width: int) -> str:
-    """Return a text in lines of at most `width` letters; lines keep their indentation."""
+    """Wrap a text to lines of at most `width` letters, with the indentation of its lines."""
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     lines = []
     for line in text.splitlines():
@@ -47,7 +47,6 @@ def _lay_out(table: "Table", width: int, style: Styled) -> str:
 
 
 def _point(table: "Table") -> "Table":
-    """Return the table with a pointer before the algorithms that are highlighted."""
     if not table.highlighted:
         return table
 
@@ -62,17 +61,15 @@ def _point(table: "Table") -> "Table":
 
 
 class Widths:
-    """The widths of the columns, measured once: every choice of columns asks for them."""
+    """The widths of columns, measured once for all choices of columns."""
 
     def __init__(self, table: "Table"):
         sides = [column.format.side for column in table.columns]
         self.table, self.texts = table, table.texts()
-        #: Of each column: whether its cells end with a star or its place, whether it wraps, the least width.
+        #: For each column: whether cells end with a star or a space, whether it wraps, and its least width.
         self.starred = [side == "right" and bool(table.best) for side in sides]
         self.longest = [max((cell_len(row[x]) for row in self.texts), default=0) for x in range(len(sides))]
-        self.wraps = [
-            length > LONG and side == "left" for length, side in zip(self.longest, sides, strict=True)
-        ]
+        self.wraps = [n > LONG and side == "left" for n, side in zip(self.longest, sides, strict=True)]
         self.least = []
         for x, column in enumerate(table.columns):
             length = LEAST if self.wraps[x] else self.longest[x] + (self.starred[x] and self.longest[x] > 0)
@@ -83,7 +80,7 @@ class Widths:
         return sum(self.least[x] for x in shown) + GAP * max(0, len(shown) - 1)
 
     def narrowest(self, places: Sequence[int]) -> int:
-        """Return the width of some columns if those of words wrap, all but the first."""
+        """Return the least width of some columns if all columns of words but the first wrap."""
         return self.total(places) - sum(self._spare(x) for x in set(places) & set(self.table.shown()) if x)
 
     def _spare(self, x: int) -> int:
@@ -96,7 +93,7 @@ class Widths:
         return max((cell_len(word) for text in texts for word in text.split()), default=0)
 
     def squeeze(self, width: int) -> None:
-        """Wrap columns of words, the last first, until the table fits; then give them what is left."""
+        """Wrap columns of words, starting with the last, until the table fits; then share the spare width."""
         every = range(len(self.least))
         self.least = [max(self.least[x], self._longest_word(x) if self.wraps[x] else 0) for x in every]
         for x in reversed(every):
@@ -111,19 +108,19 @@ class Widths:
 
 
 def fit(table: "Table", width: int) -> "Table":
-    """Drop columns in the order of their `drop` until the table fits, and name them in the note."""
+    """Drop columns in the order of `drop` until the table fits, and list them in the note."""
     widths, kept = Widths(table), list(range(len(table.columns)))
     while widths.total(kept) > width and any(table.columns[x].drop for x in kept):
         kept.remove(max(kept, key=lambda x: (table.columns[x].drop, x)))
     dropped = [column.heading for x, column in enumerate(table.columns) if x not in kept]
     if not dropped:
         return table
-    note = f"{table.note} Not shown in this width: {', '.join(dropped)}."
+    note = f"{table.note} Not shown at this width: {', '.join(dropped)}."
     return replace(table.keep(kept), note=note.strip())
 
 
 def stack(table: "Table", width: float, total: Callable[[list[int]], float]) -> "list[Table]":
-    """Divide the columns of numbers so that every piece fits; each piece repeats the columns of names."""
+    """Split the columns of numbers into pieces that fit; each piece repeats the columns of names."""
     sides = [column.format.side for column in table.columns]
     named = next((x for x, side in enumerate(sides) if side != "left"), 1) or 1
     pieces = [list(range(named))]
@@ -154,7 +151,6 @@ def _align(table: "Table", width: int, style: Styled) -> list[str]:
 
 
 def _pad(texts: Sequence[str], widths: Widths, bold: Collection[int], style: Styled) -> list[str]:
-    """Return a row as lines: several where a column wraps."""
     cells, lines = {}, []
     for x in widths.table.shown():
         cells[x] = wrap(texts[x], widths.least[x]).split("\n") if widths.wraps[x] else [texts[x]]

@@ -1,45 +1,39 @@
 """Sentences, marks and legends that several tables share."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from olbench.analysis import comparison, verdicts
+from olbench.analysis import verdicts
 from olbench.analysis.evidence import Identification, WrongLearners
 from olbench.analysis.results import Guesses, Results
 from olbench.analysis.verdicts import BINOMIAL, CLOSE, DIFFERS, NOT_COMPARABLE, REPRODUCED, Judgement
-from olbench.errors import count, list_some, plural
+from olbench.errors import list_some, plural
 from olbench.records.container import is_bundle
 from olbench.records.quantities import CLOSE_RATIO, TOLERANCES, Quantity
 from olbench.records.shipped import REFERENCE
 
 LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
 LEANS, WEAK, OTHER_SIZE = "\N{DEGREE SIGN}", "~", "#"
-#: What the marks beside a verdict mean. The first would be worse by the paper's own deviation.
+#: The meanings of the marks after a verdict.
 MARKS = {
     LEANS: "only because our standard deviation is larger than the paper's",
-    WEAK: "at least half of the other learners would be reproduced as well",
-    OTHER_SIZE: "our data have another size than the paper's",
+    WEAK: "at least half of the other learners would also reproduce this number",
+    OTHER_SIZE: "the size of our data differs from the paper's",
 }
+ERRORS = "binomial for the paper's sample, combined with that of our mean"
 UNITS = {
-    verdicts.DEVIATION: ("deviations", "the larger of the paper's and ours"),
-    BINOMIAL: (
-        "standard errors",
-        "the binomial one of the paper's sample and that of our mean, because the paper prints no deviation",
-    ),
+    verdicts.DEVIATION: ("standard deviations", "the larger of the paper's and ours"),
+    BINOMIAL: ("standard errors", f"{ERRORS}, because the paper prints no standard deviation"),
 }
-BINOMIAL_TOO = (
-    "Numbers that the paper prints without a deviation are compared in standard errors: the binomial one of "
-    "the paper's sample and that of our mean."
-)
+BINOMIAL_TOO = f"Numbers printed without a standard deviation are compared in standard errors: {ERRORS}."
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
-CONDITIONAL_ON_STREAM = "conditional on this stream: over blocks of its own rounds, not over other data"
+CONDITIONAL_ON_STREAM = "conditional on this stream: over blocks of its rounds, not over other data"
 COSTS_NOTE = (
-    "Learner size: the bytes of its arrays. Trial memory: the most that one trial holds, counted and not "
-    "measured: the learner, the weights it returns, its order and what is kept of each prediction. The "
-    "examples, which all trials share, are not in it."
+    "Learner size: the bytes of its arrays. Trial memory: the most that one trial holds, computed and not "
+    "measured: the learner, the weights it returns, its order and the values kept per prediction. The "
+    "examples, which all trials share, are not included."
 )
 
 
@@ -136,14 +130,13 @@ def name_paired_test(results: Results) -> str:
 
 
 def name_test(results: Results) -> str:
-    """Return the test of differences from the best, and what it is over."""
     if results.single:
         return "moving-block bootstrap over 20 blocks of the stream"
     return f"{name_paired_test(results)} over the shared {plural(results.numbered)}"
 
 
 def describe_test(results: Results) -> str:
-    """Return the test behind bold. A correction would call more algorithms as good as the best, not fewer."""
+    """Return the test behind bold. It is uncorrected: a correction would put more algorithms in bold."""
     return f"{name_test(results)}, 5%, uncorrected"
 
 
@@ -152,27 +145,8 @@ def describe_bold(results: Results) -> str:
     return f"* or bold: {best}, or not significantly worse ({describe_test(results)})."
 
 
-def describe_left_out(compared: comparison.ComparedRuns) -> list[str]:
-    """Return why changes are not tested, and how many rows only one run has."""
-    datasets = {dataset for dataset, _ in compared.rows}
-    notes = []
-    for (title, reason), untested in compared.find_untested().items():
-        if reason == comparison.OTHER_DATA:
-            notes += [f"{name}: {reason} in all runs, so no change is tested" for name in untested]
-        else:
-            where = "on any data set" if len(untested) == len(datasets) else f"on {', '.join(untested)}"
-            lead = f"{title}: {reason}, so the orders are not shared and no change is tested"
-            notes.append(f"{lead} {where}")
-    notes = list(dict.fromkeys(notes))
-    for title, run in zip(compared.titles, compared.runs, strict=True):
-        alone = sum((entry.dataset, entry.label) not in compared.rows for entry in run.entries if entry.done)
-        if alone:
-            notes.append(f"{title}: {count(alone, 'row')} that no other run has")
-    return notes
-
-
-def describe_lacking(results: Results) -> str:
-    """Return which measures the records do not have, with the command that adds them."""
+def describe_absent(results: Results) -> str:
+    """Return the measures that the records do not have, and the command that adds them."""
     done = [entry for entry in results.entries if entry.done]
     absent = [
         each.name
@@ -185,44 +159,4 @@ def describe_lacking(results: Results) -> str:
     is_fixed = results.folder.resolve().name == REFERENCE or is_bundle(results.folder)
     place = f"results/{results.name}" if is_fixed else results.folder
     command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
-    return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
-
-
-def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
-    flat = [flatten(run.config.plain()) for run in runs]
-    keys = dict.fromkeys(key for each in flat for key in each)
-    found = {key: [each.get(key, comparison.NOTHING) for each in flat] for key in keys}
-    changed = {key: values for key, values in found.items() if len(set(values)) > 1}
-    # Of an entry that a config does not list, the rest says nothing more.
-    told = {key for key in changed if ": " in key and key.partition(": ")[0] in changed}
-    return [(key, values) for key, values in changed.items() if key not in told]
-
-
-def flatten(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return a config as one text per key; data sets and algorithms are keys by their names.
-
-    >>> flatten({"tuning": {"search": "grid"}, "algorithms": [{"id": "arow", "params": {"r": 2.0}}]})
-    {'tuning.search': 'grid', 'algorithm arow': 'listed', 'algorithm arow: params.r': '2'}
-    """
-    flat: dict[str, str] = {}
-    for name, value in config.items():
-        if name not in ("datasets", "algorithms"):
-            flat |= _flatten_values({name: value})
-            continue
-        seen = Counter[str]()
-        for entry in value:
-            id = str(entry.get("name") or entry.get("id"))
-            seen[id] += 1
-            title = f"{'data set' if name == 'datasets' else 'algorithm'} {id}"
-            title += f" ({seen[id]})" if seen[id] > 1 else ""
-            rest = {key: each for key, each in entry.items() if key not in ("name", "id")}
-            flat |= {title: "listed", **dict(_flatten_values(rest, f"{title}: "))}
-    return flat
-
-
-def _flatten_values(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flatten_values(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", comparison.describe(value)
+    return f"the record of this run has no {listed}; `{command}` runs the trials again to add it"

@@ -168,7 +168,7 @@ def test_every_true_setting_is_found_and_the_impossible_is_not(investigate):
     assert not found["arow"]["reached"]
     assert len(found["arow"]["findings"][0]["settings"]) >= inquiry.NEAREST
     assert sentence.startswith("4 of 5 pairs reached by some setting (1 only by a variant, ")
-    assert sentence.endswith("; 1 by none")
+    assert sentence.endswith("; 1 by no setting")
 
 
 def test_the_table_says_who_reaches_a_row(paper, config, here, monkeypatch):

@@ -257,7 +257,7 @@ def test_a_record_with_other_fields_than_its_key_says_is_refused(read, tmp_path)
     write_records(folder, records)
     found = refusal(read, folder)
     assert own[0]["key"] in found
-    assert "its key is not that of its fields; remove" in found
+    assert "its key does not match its fields; remove" in found
 
 
 def test_a_protocol_may_have_curves_without_points(copy: Path, monkeypatch):

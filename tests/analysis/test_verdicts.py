@@ -125,13 +125,13 @@ def shipped(name):
 
 def test_a_report_states_the_criterion_that_it_used_and_no_other():
     for name, said, unsaid in (
-        ("cw-usps", "within 2 standard errors (the binomial", "deviations ("),
-        ("scw", "within 2 deviations (", "binomial"),
+        ("cw-usps", "within 2 standard errors (binomial", "deviations ("),
+        ("scw", "within 2 standard deviations (", "binomial"),
     ):
         text = " ".join(render(shipped(name), "text").split())
         assert (said in text, unsaid in text) == (True, False)
     judgements = [*shipped("cw-usps").judgements, *shipped("scw").judgements]
-    assert describe_meanings(judgements)[REPRODUCED].startswith("within 2 deviations (the larger")
+    assert describe_meanings(judgements)[REPRODUCED].startswith("within 2 standard deviations (the larger")
     assert "binomial" in describe_exceptions(judgements)
     assert describe_exceptions(judgements[:1]) == describe_exceptions(judgements[-1:]) == ""
 

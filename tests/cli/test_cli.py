@@ -94,7 +94,7 @@ def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_says_what_it_
     lines = olbench("algorithms", COLUMNS="60").stdout.splitlines()
     assert max(map(len, lines)) <= 60
     assert any(line.split() == ["scw1", "second", "C=1,", "eta=0.75"] for line in lines)
-    assert "Not shown in this width: name, traits, classes, source." in " ".join(lines)
+    assert "Not shown at this width: name, traits, classes, source." in " ".join(lines)
 
 
 def test_options_without_a_choice_have_no_default():

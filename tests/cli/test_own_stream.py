@@ -94,7 +94,7 @@ def test_a_time_is_no_feature_under_other_protocols(here, days):
 
 
 @pytest.mark.parametrize(("text", "words", "message"), [
-        (SMALL, ("--delay", 30), "days has 30 rows, so no label would come with a delay of 30"),
+        (SMALL, ("--delay", 30), "days has 30 rows, so no label would arrive with a delay of 30"),
         (SMALL, ("--set", "window=0"), "window must be a whole number from 1, not 0"),
         (SMALL.replace("01-17", "01-15"), (), "days.csv:18: the time '2020-01-15' is before that of the"),
         (SMALL.replace("2020-01-17", ""), (), "days.csv:18: column 'date' has no value, and every row"),

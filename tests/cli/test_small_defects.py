@@ -11,8 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from olbench.estimators import AROW, CW, SOP
-from olbench.report.figures.style import file_name, file_names
-from olbench.report.formats import write_csv
+from olbench.report.formats import file_name, file_names, write_csv
 from tests.cases import for_each
 
 LINES = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * i) % 5}\n" for i in range(40))

@@ -30,7 +30,7 @@ from olbench.protocols.reading import read_config
 from olbench.records import ledger, run_file
 from olbench.records.record import RecordError, read_line
 from olbench.records.trial import Trial
-from olbench.report import regression
+from olbench.report import checks
 from olbench.report.document import report_document
 from olbench.report.formats import OUTPUTS
 from olbench.report.model import make_report
@@ -240,10 +240,10 @@ def test_a_count_that_differs_from_a_baseline_is_found_or_the_baseline_is_refuse
         expect_sentence(error)
         return
     comparison = compare(before, now, get_protocol("online"))
-    regression.render_text(comparison, []).encode()
-    json.loads(regression.render_json(comparison, []))
-    ElementTree.fromstring(regression.render_junit(comparison, [], []))
-    regression.render_github(comparison, [], lambda finding: ("ci.yaml", 1)).encode()
+    checks.render_text(comparison).encode()
+    json.loads(checks.render_json(comparison, []))
+    ElementTree.fromstring(checks.render_junit(comparison, [], []))
+    checks.render_github(comparison, [], lambda finding: ("ci.yaml", 1)).encode()
     old = {(row["dataset"], row["algorithm"]): row for row in before.rows}
     new = {(row["dataset"], row["algorithm"]): row for row in ROWS}
     is_same = old.keys() <= new.keys() and all(

@@ -222,7 +222,7 @@ def test_trials_of_another_version_are_counted_apart(here, made, tmp_path, monke
 def test_records_that_contradict_themselves_are_refused(made, tmp_path):
     records = list(ledger.current(find_run(made[1])).values())
     changed = [{**records[0], "seed": 4}, *records[1:]]
-    with pytest.raises(olbench.UserError, match=r"its key is not that of its fields|differ in their seed"):
+    with pytest.raises(olbench.UserError, match=r"its key does not match its fields|differ in their seed"):
         olbench.verify(forge(made[1], tmp_path / "x.olb", changed), jobs=1)
 
 

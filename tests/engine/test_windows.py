@@ -84,7 +84,7 @@ def test_a_pass_in_windows_is_the_pass_over_the_same_order(sparse, id):
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr("olbench.protocols.online.BLOCK_BYTES", 2000)
-    monkeypatch.setattr("olbench.protocols.sizes.WINDOW_BYTES", 3 * 8 * 2000)
+    monkeypatch.setattr("olbench.protocols.definition.WINDOW_BYTES", 3 * 8 * 2000)
 
 
 CONFIG = "datasets: [breast-cancer]\nalgorithms: [perceptron]\npermutations: 2\n"

@@ -254,7 +254,7 @@ NO_FORM = [
     ),
     ("arow-libol", {"multiclass": "one-vs-rest"}, "arow-libol learns several classes natively or not at all"),
 ]
-TWO = "has two classes; leave multiclass out"
+TWO = "supports two classes only; remove multiclass"
 NO_CONFIG = [
     ("{id: nherd, multiclass: native}", "online", "depends on the variance"),
     ("{id: pa, allocation: prop}", "online", "allocation is for a perceptron"),

@@ -157,7 +157,7 @@ def test_a_trace_or_figure_that_cannot_be_made_is_refused(data):
         (found, {"rounds": []}, "name at least one"),
         (found, {"features": (0, 0)}, "two different numbers from 0 to 1"),
         (found, {"features": (0, 2)}, "two different numbers"),
-        (found, {"ax": Figure().add_subplot()}, "room for one round"),
+        (found, {"ax": Figure().add_subplot()}, "ax takes one round, not"),
     ]
     assert find_wrong(undrawn, lambda traced, settings: plot.gaussian(traced, **settings)) == []
 

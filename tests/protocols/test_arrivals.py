@@ -32,12 +32,8 @@ def table(tmp_path, monkeypatch):
 
 
 def play(folder, path, **changes):
-    base = {
-        "protocol": "stream",
-        "algorithms": ["perceptron", "arow"],
-        "datasets": [{"path": str(path), **HOW}],
-    }
-    run({**base, **changes}, folder, jobs=1)
+    base = {"protocol": "stream", "algorithms": ["perceptron", "arow"]}
+    run({**base, "datasets": [{"path": str(path), **HOW}], **changes}, folder, jobs=1)
     return {r["algorithm"]: r for r in ledger.current(folder).values() if r["role"] == "report"}
 
 
@@ -85,9 +81,9 @@ def test_a_tuning_knows_no_label_that_arrives_after_its_prefix(table, tmp_path):
 
 def test_what_arrivals_do_not_go_with_is_refused(table, tmp_path):
     cases = [
-        ("a", [2] * N, {"delay": 3}, "a says when each label arrives; leave out the delay, or arrival"),
-        ("b", [N] * N, {}, "no label of b arrives before its last row"),
-        ("c", [None] * N, {}, "no label of c arrives before its last row"),
+        ("a", [2] * N, {"delay": 3}, "a has a column of arrival times; remove either delay or arrival"),
+        ("b", [N] * N, {}, "no label of b arrives before the last row"),
+        ("c", [None] * N, {}, "no label of c arrives before the last row"),
     ]
 
     def act(name, waits, changes):

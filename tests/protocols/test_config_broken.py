@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.cases import for_each
-from tests.refusals import refusal
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -14,8 +13,8 @@ DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
 
 BROKEN = {
     "": "bad.yaml:1: it is empty",
-    "just words\n": "bad.yaml:1: a config is a mapping with the keys datasets and algorithms",
-    "- arow\n": "bad.yaml:1: a config is a mapping with the keys datasets and algorithms",
+    "just words\n": "bad.yaml:1: a config must be a mapping with the keys datasets and algorithms",
+    "- arow\n": "bad.yaml:1: a config must be a mapping with the keys datasets and algorithms",
     "datasets: [": "bad.yaml:1: not YAML (expected the node content, but found '<stream end>')",
     GOOD + "a: b: c\n": "bad.yaml:3: not YAML (mapping values are not allowed here)",
     GOOD + "---\nx: 1\n": "bad.yaml:3: not YAML (but found another document)",
@@ -111,6 +110,14 @@ BROKEN = {
     DATA + "algorithms: [{id: pa, covariance: diag}]\n": "bad.yaml:2: pa has no covariance, so 'covariance' "
     "does not apply",
     DATA + "algorithms: [{id: arow, a: -1}]\n": "bad.yaml:2: arow: a must lie in (0, inf), not -1",
+    DATA + f"algorithms: [{{id: arow, a: 1{'0' * 400}}}]\n": "bad.yaml:2: arow: a must lie in (0, "
+    f"inf), not 1{'0' * 59}... (401 characters)",
+    f"datasets: [{{name: usps, positive: 1{'0' * 400}}}]\n" + ALGORITHMS: "bad.yaml:1: a whole number is too "
+    "large for a label; write it in quotes",
+    'datasets: ["no\\nset"]\n' + ALGORITHMS: "bad.yaml:1: there is no data set 'no\\nset'; `olbench data "
+    "list` shows all, and a path to a LIBSVM file or a table works as well",
+    DATA + 'algorithms: ["arow\\n- cw"]\n': "bad.yaml:2: unknown algorithm 'arow\\n- cw' (did you mean "
+    "'arow'?); `olbench algorithms` lists all of them",
     GOOD + "tuning: grid\n": "bad.yaml:3: tuning must be a mapping, not 'grid'",
     GOOD + "tuning: {ties: last}\n": "bad.yaml:3: tuning needs the key 'search': one of grid, coordinate, "
     "holdout, none",
@@ -152,6 +159,8 @@ def test_a_broken_config_is_refused_with_its_place(text, here):
 def test_an_override_is_checked_like_the_file(override, message, here):
     Path("good.yaml").write_text(GOOD + "seed: 1\n")
     assert here("run", "good.yaml", "--out", "out", "--set", override) == (2, "", f"olbench: {message}\n")
+    deep = here.err("run", "good.yaml", "--out", "out", "--set", f"{'.'.join('a' * 2000)}=1")
+    assert (len(deep) < 200, deep.endswith("no key of a config is below 20 others\n")) == (True, True)
     assert not Path("out").exists()
 
 
@@ -172,16 +181,12 @@ def test_an_override_is_checked_like_the_file(override, message, here):
          "go on without with --skip-missing"),
     ],
 )  # fmt: skip
-def test_a_wrong_command_is_refused(words, message, here):
+def test_a_wrong_command_or_environment_is_refused(words, message, here, monkeypatch):
     Path("good.yaml").write_text(GOOD)
     code, out, err = here("run", *words)
     assert (code, out) == (2, "")
     assert err.startswith(f"olbench: {message}")
     assert not Path("results").exists()
-
-
-def test_jobs_from_the_environment_are_checked(here, monkeypatch):
-    Path("good.yaml").write_text(GOOD)
     monkeypatch.setenv("OLBENCH_JOBS", "two")
     assert here.err("run", "good.yaml") == "olbench: OLBENCH_JOBS must be a whole number from 1, not 'two'\n"
 
@@ -196,16 +201,6 @@ def test_two_files_cannot_share_a_name(here):
     assert here("run", "good.yaml", "--out", "out", "--set", "permutations=2", "--quiet")[0] == 0
 
 
-def test_an_override_that_is_too_deep_is_refused(here, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("good.yaml").write_text(GOOD)
-    path = ".".join("a" * 2000)
-    code, out, err = here("run", "good.yaml", "--set", f"{path}=1")
-    assert (code, out) == (2, "")
-    assert err.endswith("no key of a config is below 20 others\n")
-    assert len(err) < 200
-
-
 @pytest.mark.parametrize("key", ["datasets", "plugins", "advice"])
 def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, config):
     parts = {"datasets": "[breast-cancer]", "algorithms": "[arow]", key: f"[{'x' * 300}]"}
@@ -215,37 +210,3 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
     err = here.err("run", config(text), "--dry-run")
     assert err.startswith("olbench: small.yaml:")
     assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (
-            f"datasets: [{{path: my.libsvm, positive: 1{'0' * 400}}}]\nalgorithms: [arow]\n",
-            "broken.yaml:1: a whole number is too large for a label; write it in quotes",
-        ),
-        (
-            f"datasets: [breast-cancer]\nalgorithms: [{{id: arow, a: 1{'0' * 400}}}]\n",
-            f"broken.yaml:2: arow: a must lie in (0, inf), not 1{'0' * 59}... (401 characters)",
-        ),
-        (
-            'datasets: ["no\\nset"]\nalgorithms: [arow]\n',
-            "broken.yaml:1: there is no data set 'no\\nset'; `olbench data list` shows all, and a path to a "
-            "LIBSVM file or a table works as well",
-        ),
-        (
-            'datasets: [breast-cancer]\nalgorithms: ["arow\\n- cw"]\n',
-            "broken.yaml:2: unknown algorithm 'arow\\n- cw' (did you mean 'arow'?); "
-            "`olbench algorithms` lists all of them",
-        ),
-    ],
-)
-def test_labels_beyond_all_numbers_and_names_of_two_lines_are_one_sentence(tmp_path, text, reason):
-    from olbench.protocols.reading import read_config
-
-    (tmp_path / "my.libsvm").write_text("+1 1:1\n-1 2:1\n")
-    path = tmp_path / "broken.yaml"
-    path.write_text(text)
-    said = refusal(read_config, path)
-    assert said.endswith(reason)
-    assert "\n" not in said

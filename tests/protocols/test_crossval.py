@@ -10,10 +10,17 @@ from olbench import load_results, make_algorithm
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
-from olbench.errors import UserError
 from olbench.learners.passes import predict_signs, train
-from olbench.protocols.crossval import CrossvalExperiment, CrossValidation, CrossvalTuning, _Table
-from olbench.protocols.folds import divide, find_usable, refuse_duplicates, split_stratified, thin_positives
+from olbench.protocols.crossval import (
+    CrossvalExperiment,
+    CrossValidation,
+    CrossvalTuning,
+    _Table,
+    divide,
+    find_usable,
+    split_stratified,
+    thin_positives,
+)
 from olbench.protocols.tuning import pick
 from olbench.records import seeds
 from olbench.records.record import success
@@ -68,13 +75,10 @@ def test_every_row_is_tested_once_and_never_trained_on_in_its_fold():
     assert (division.train.tolist(), division.test.tolist()) == (list(range(40)), list(range(40, 53)))
 
 
-def test_duplicates_across_folds_are_caught():
+def test_removed_duplicates_are_not_shared_by_folds():
     X, y = noise(60)
     X[40:45] = X[3]
     source = make_source("twins", X, y)
-    reason = r"twins has 5 exact duplicates of other rows, .* `duplicates: remove`"
-    with pytest.raises(UserError, match=reason):
-        refuse_duplicates(source)
     usable = find_usable(source, "remove")
     assert usable.tolist() == [*range(40), *range(45, 60)]
     for number in range(10):
@@ -83,24 +87,14 @@ def test_duplicates_across_folds_are_caught():
         assert shared == set()
 
 
-def test_a_config_must_say_what_becomes_of_duplicates(here, config):
-    Path("twins.libsvm").write_text("+1 1:1 2:3\n-1 1:2\n+1 1:1 2:3\n-1 1:4\n" * 5)
-    text = SMALL.replace("duplicates: remove\n", "").replace("[breast-cancer]", "[twins.libsvm]")
-    err = here.err("run", config(text), "--out", "out")
-    assert "twins.libsvm has 17 exact duplicates of other rows" in err
-    assert not Path("out").exists()
-
-
-def test_fewer_rows_than_folds_are_refused():
-    X, y = noise(n=4)
-    with pytest.raises(UserError, match="few has 4 rows to divide into 5 folds; lower folds"):
-        cell_of(make_source("few", X, y))
-
-
-def test_rows_that_duplicates_leave_too_few_are_refused(here, config):
+def test_duplicates_and_too_few_rows_are_refused(here, config):
     Path("twins.libsvm").write_text("+1 1:1\n-1 1:2\n" * 5)
     text = SMALL.replace("[breast-cancer]", "[twins.libsvm]")
-    for setting, words in (("folds=3", "2 rows to divide"), ("tuning.search=paper", "search: paper needs 3")):
+    for setting, words in {
+        "duplicates=refuse": "twins.libsvm has 8 exact duplicates of other rows",
+        "folds=3": "twins.libsvm has 2 rows to divide into 3 folds; lower 'folds'",
+        "tuning.search=paper": "twins.libsvm has 2 rows, but search: paper needs at least 3",
+    }.items():
         code, _, err = here("run", config(text), "--set", "folds=2", "--set", setting, "--out", "out")
         assert (code, words in err, Path("out").exists()) == (2, True, False), err
 
@@ -171,18 +165,6 @@ def test_of_equal_candidates_the_middle_one_wins():
     assert (table.best("middle"), pick([7], "middle")) == ({"phi": 1.0, "epochs": 1}, 7)
 
 
-def test_the_scale_of_the_first_covariance_does_not_matter_to_stdev():
-    """cw2008, Lemma 3, for the diagonal KL projection over several epochs."""
-    X, y = noise(150, 12, seed=2)
-    y = np.where(X[:, 0] - X[:, 1] + 0.3 * y >= 0, 1.0, -1.0)
-    orders = [np.random.default_rng(epoch).permutation(150) for epoch in range(3)]
-    counts = []
-    for a in (1.0, 4.0, 0.0625):
-        algorithm = make_algorithm("cw", phi=0.3, covariance="diag", projection="kl", a=a)
-        counts.append([(epoch.mistakes, epoch.updates) for epoch in train(algorithm, X, y, orders)])
-    assert counts[0] == counts[1] == counts[2]
-
-
 # Variations: weights of features, unbalanced labels, another split to tune on.
 
 
@@ -215,25 +197,15 @@ def test_tfidf_is_what_weighing_by_hand_gives():
     weighted = X * (np.log((1 + fold.train.size) / (1 + present)) + 1)
     weighted /= np.linalg.norm(weighted, axis=1, keepdims=True)
     only = {"epochs": 1, "phi": (0.5,)}
-    cells = [
-        cell_of(source, weights="tfidf", **only),
-        cell_of(make_source("made", weighted, y), **only),
-        cell_of(source, **only),
-    ]
-    outcomes = [
-        cell.protocol.run(trial, cell.source, lambda: False)
-        for cell in cells
-        for trial in cell.report_trials({})[1:2]
-    ]
-    found = [(outcome.arrays["wrong"].tolist(), outcome.measured["training_errors"]) for outcome in outcomes]
-    assert found[0] == found[1] != found[2]
-    scaled = cell_of(source, weights="unit", **only)
-    by_hand = cell_of(make_source("made", X / np.linalg.norm(X, axis=1, keepdims=True), y), **only)
-    found = [
-        cell.protocol.run(cell.report_trials({})[0], cell.source, lambda: False).arrays["wrong"].tolist()
-        for cell in (scaled, by_hand)
-    ]
-    assert found[0] == found[1]
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+
+    def errors(X, **entry):
+        cell = cell_of(make_source("made", X, y), **only, **entry)
+        outcome = cell.protocol.run(cell.report_trials({})[1], cell.source, lambda: False)
+        return outcome.arrays["wrong"].tolist(), outcome.measured["training_errors"]
+
+    assert errors(X, weights="tfidf") == errors(weighted) != errors(X)
+    assert errors(X, weights="unit") == errors(unit)
 
 
 def test_a_share_of_the_positive_rows_stays_and_all_negative_ones():
@@ -277,11 +249,9 @@ def test_a_wrong_entry_is_refused_with_its_place(here, config):
 def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, config, records):
     here.out("run", config(SMALL), "--out", "out", "--quiet")
     results = load_results("out")
-    assert [(entry.label, entry.done) for entry in results.entries] == [
-        ("stdev", 8), ("stdev [paper]", 8), ("stdev [oracle]", 8),
-        ("perceptron", 8), ("perceptron [paper]", 8), ("perceptron [oracle]", 8),
-        ("svm", 4), ("svm [paper]", 4), ("svm [oracle]", 4),
-    ]  # fmt: skip
+    done = {"stdev": 8, "perceptron": 8, "svm": 4}
+    expected = [(f"{id}{way}", n) for id, n in done.items() for way in ("", " [paper]", " [oracle]")]
+    assert [(entry.label, entry.done) for entry in results.entries] == expected
     assert results.missing == []
     errors = results.to_frame().groupby("label")["test_error"].mean()
     assert errors["stdev [oracle]"] <= min(errors["stdev"], errors["stdev [paper]"]) + 1e-12

@@ -85,7 +85,7 @@ def test_where_no_candidate_has_a_score_ties_choose_and_the_run_and_its_report_s
         "run", config(text + "algorithms: [{id: pa1, grid: {C: [1, 2]}}]\n"), "--out", "out"
     )
     assert (code, [r["auc"] for r in records("out") if r["role"] == "tune"]) == (0, [None, None]), err
-    said = "AUC is undefined in every tuning trial of pa1 on rare.libsvm, so `ties: first` chose."
+    said = "AUC is undefined in every tuning trial of pa1 on rare.libsvm, so `ties: first` decided."
     assert said in out
     assert [r["params"] for r in records("out") if r["algorithm"] == "pa1"][-1] == {"C": 1}
     assert said in here("report", "out", "--full")[1]
@@ -110,14 +110,10 @@ def test_a_config_survives_being_written_down():
     from olbench.protocols.reading import read_config
     from olbench.structs import from_plain
 
-    root = ROOT
-    for path in (root / "configs").glob("*.yaml"):
-        config = read_config(path)
-        written = json.loads(json.dumps(config.plain()))
-        assert (
-            json.loads(json.dumps(read_experiment(from_plain(written, "config"), "config").plain()))
-            == written
-        )
+    for path in (ROOT / "configs").glob("*.yaml"):
+        written = json.loads(json.dumps(read_config(path).plain()))
+        again = read_experiment(from_plain(written, "config"), "config").plain()
+        assert json.loads(json.dumps(again)) == written
 
 
 def test_a_run_that_is_stopped_while_it_tunes_names_no_report(here, config, monkeypatch):

@@ -35,19 +35,14 @@ def entry(dataset: str, label: str, by_epoch: Any, training: Sequence[float] = (
     name = label.partition(" [")[0]
     id, projection = VARIANTS.get(name, (name, None))
     options = {"covariance": "diag", "projection": projection, "a": 1.0} if projection else {}
-    numbers = {
-        "number": np.arange(folds), "n": N, "errors": errors[:, -1] * N, "training_n": N,
-        "training_errors": np.asarray(training or [0.0] * folds) * N, "epochs": epochs, "seconds": 0.5,
-        "timing": "exclusive", "state_bytes": np.nan, "choice": 0, "arrays": 0,
-    }  # fmt: skip
+    wrong = {"errors": errors[:, -1] * N, "training_errors": np.asarray(training or [0.0] * folds) * N}
+    numbers = {"number": np.arange(folds), "n": N, "training_n": N, "epochs": epochs, "seconds": 0.5, **wrong}
+    numbers |= {"timing": "exclusive", "state_bytes": np.nan, "choice": 0, "arrays": 0}
     columns = {name: np.broadcast_to(numbers[name], folds) for name in measured_columns(CROSSVAL)}
-    given = {
-        "dataset": dataset, "label": label, "algorithm": id, "spec": AlgorithmSpec(id, options=options),
-        "protocol": CROSSVAL, "params": {}, "setting": {}, "options": options, "planned": folds,
-        "entry": 0, "tuning_passes": 0, "keys": (), "columns": columns, "failures": (),
-        "tuned": None, "points": np.arange(1, epochs + 1),
-        "curves": {"test_error": errors},
-    }  # fmt: skip
+    given = {"dataset": dataset, "label": label, "algorithm": id, "spec": AlgorithmSpec(id, options=options)}
+    given |= {"protocol": CROSSVAL, "params": {}, "setting": {}, "options": options, "planned": folds}
+    given |= {"entry": 0, "tuning_passes": 0, "keys": (), "columns": columns, "failures": (), "tuned": None}
+    given |= {"points": np.arange(1, epochs + 1), "curves": {"test_error": errors}}
     return Entry(**{**given, **changes})
 
 

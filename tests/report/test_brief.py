@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from olbench.records.quantities import ACCURACY, BALANCED_ACCURACY, MISTAKE_RATE, UPDATES
-from olbench.report import brief
+from olbench.report.document import brief_parts, few_winners
 from olbench.report.model import make_report
 from olbench.report.text import write_text
 from olbench.report.words import describe_guesses
@@ -55,7 +55,7 @@ def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run, monk
 
 def test_it_fits_a_terminal_and_keeps_its_names(report):
     for columns, lines in ((60, 24), (80, 24), (100, 40), (140, 40)):
-        shown = write_text(brief.parts(report, "olbench report small", columns, lines), columns).splitlines()
+        shown = write_text(brief_parts(report, "olbench report small", columns, lines), columns).splitlines()
         assert max(map(len, shown)) <= columns
         assert "…" not in "".join(shown)
         assert len(shown) <= max(lines, 36)
@@ -66,8 +66,8 @@ def test_it_fits_a_terminal_and_keeps_its_names(report):
 
 def test_many_rows_become_the_best_of_each_data_set(report):
     again = "olbench report small"
-    assert f"1 more data set in `{again} --full`." in brief.few_winners(report, 2, again).note
-    [table] = [part for part in brief.parts(report, again, 80, 20) if not isinstance(part, str)]
+    assert f"1 more data set in `{again} --full`." in few_winners(report, 2, again).note
+    [table] = [part for part in brief_parts(report, again, 80, 20) if not isinstance(part, str)]
     assert table.caption == "Best on each data set: lowest mistake rate"
     for row in table.rows:
         entries = report.results.of(row[0])
@@ -87,13 +87,9 @@ def test_what_to_run_next_depends_on_what_is_there(here, run, monkeypatch):
     assert re.search(r"olbench run \.\.\. +the same command again finishes it", here("report", run)[1])
 
 
-def test_guessing_scores_the_share_of_a_class():
-    assert MISTAKE_RATE.guess(0.9) == pytest.approx(0.1)
-    assert (ACCURACY.guess(0.9), BALANCED_ACCURACY.guess(0.9)) == (0.9, 0.5)
-    assert UPDATES.guess(0.9) is None
-
-
 def test_a_contestant_no_better_than_guessing_is_named_in_text_and_page(run):
+    assert MISTAKE_RATE.guess(0.9) == pytest.approx(0.1)
+    assert (ACCURACY.guess(0.9), BALANCED_ACCURACY.guess(0.9), UPDATES.guess(0.9)) == (0.9, 0.5, None)
     give_majority(run, 0.75)
     report = make_report(run)
     worse = {
@@ -107,7 +103,7 @@ def test_a_contestant_no_better_than_guessing_is_named_in_text_and_page(run):
     sentence = describe_guesses(report.guesses, MISTAKE_RATE)
     assert sentence.startswith("No better than always predicting the more frequent class (mistake rate in")
     assert sentence in render(report, "html")
-    shown = " ".join(write_text(brief.parts(report, "olbench report small", 80, 60), 80).split())
+    shown = " ".join(write_text(brief_parts(report, "olbench report small", 80, 60), 80).split())
     assert "No better than always predicting the more frequent class" in shown
     give_majority(run, 0.5)
     assert make_report(run).guesses == {}

@@ -11,11 +11,9 @@ from olbench.analysis import comparison
 from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, ComparedRuns, MeanChange
 from olbench.analysis.results import Results, load_results
 from olbench.records.quantities import MISTAKE_RATE, Quantity
-from olbench.report import words
-from olbench.report.comparison import comparison_document
+from olbench.report.comparison import comparison_document, config_differences, describe_left_out, flatten
 from olbench.report.table import Table
 from olbench.report.tables import curves
-from olbench.report.words import describe_left_out
 
 SMALL = Path(__file__).with_name("small")
 
@@ -37,13 +35,6 @@ def changed(folder: Path, **config) -> Results:
     return load_results(after)
 
 
-def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
-    runs = [before, changed(tmp_path)]
-    assert describe_left_out(ComparedRuns(runs)) == []
-    found = comparison.change(runs[0], runs[0].entries[0], runs[1], runs[1].entries[0], MISTAKE_RATE)
-    assert found == MeanChange(0.0, 1.0, MISTAKE_RATE)
-
-
 def tables(*runs: Results) -> list[Table]:
     return [part for part in comparison_document(runs).parts() if isinstance(part, Table)]
 
@@ -54,7 +45,7 @@ def sentences(*runs: Results) -> str:
 
 def test_runs_that_are_equal_in_every_count_are_called_identical(before: Results, tmp_path: Path):
     same = changed(tmp_path)
-    said = "after is identical to small: every count of every trial is the same."
+    said = "after is identical to small: all counts of all trials are the same."
     assert said in sentences(before, same)
     assert all(part.caption.startswith("What differs") for part in tables(before, same))
     for name in ("mistakes", "updates"):
@@ -67,25 +58,29 @@ def test_runs_that_are_equal_in_every_count_are_called_identical(before: Results
 
 
 def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp_path: Path):
-    for number, (config, reason) in enumerate((
+    cases = (
         ({"seed": 7}, "the seeds differ (2012 and 7)"),
         ({"search": "holdout"}, "the part of the rows differs (all and reported half)"),
         ({"order": "windows"}, "order differs (exact and windows)"),
-    )):  # fmt: skip
+    )
+    for number, (config, reason) in enumerate(cases):
         compared = ComparedRuns([before, changed(tmp_path / str(number), **config)])
         said = f"after: {reason}, so the orders are not shared and no change is tested on any data set"
         assert describe_left_out(compared) == [said]
         assert {change.outcome for [change] in compared.changes["mistake_rate"].values()} == {UNTESTED}
 
 
-def test_keys_that_leave_the_orders_as_they_are_do_not_forbid_a_test(before: Results, tmp_path: Path):
-    for number, config in enumerate(({"curve": 9}, {"permutations": 20}, {"order": "exact"})):
-        assert describe_left_out(ComparedRuns([before, changed(tmp_path / str(number), **config)])) == []
+def test_the_same_orders_are_tested_in_pairs_whatever_the_other_keys(before: Results, tmp_path: Path):
+    for number, config in enumerate(({}, {"curve": 9}, {"permutations": 20}, {"order": "exact"})):
+        after = changed(tmp_path / str(number), **config)
+        assert describe_left_out(ComparedRuns([before, after])) == []
+        found = comparison.change(before, before.entries[0], after, after.entries[0], MISTAKE_RATE)
+        assert found == MeanChange(0.0, 1.0, MISTAKE_RATE)
 
 
 def test_the_difference_of_two_configs_names_each_key(before: Results, tmp_path: Path):
     after = changed(tmp_path, seed=7, covariance="diag", datasets=[{"name": "splice"}, {"name": "usps"}])
-    assert dict(words.config_differences([before, after])) == {
+    assert dict(config_differences([before, after])) == {
         "data set svmguide3": ["listed", "–"],
         "data set synthetic": ["listed", "–"],
         "data set usps": ["–", "listed"],
@@ -95,11 +90,11 @@ def test_the_difference_of_two_configs_names_each_key(before: Results, tmp_path:
 
 
 def test_of_an_algorithm_that_only_one_config_lists_the_grid_is_not_a_difference(before: Results):
-    flat = words.flatten(before.config.plain())
+    flat = flatten(before.config.plain())
     assert flat["algorithm cw: grid.eta"].startswith("0.5, 0.55, ")
     config = replace(before.config, algorithms=before.config.algorithms[:1])
     after = replace(before, run=replace(before.run, config=config.plain()))
-    found = dict(words.config_differences([before, after]))
+    found = dict(config_differences([before, after]))
     assert set(found) == {f"algorithm {id}" for id in ("cw", "arow", "scw1", "scw2")}
 
 

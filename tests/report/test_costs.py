@@ -21,27 +21,14 @@ algorithms: [perceptron, {id: arow, params: {r: 1}}, {id: arow, name: dual, kern
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Return a function that runs a config through the command, and gives the results and their JSON."""
-    from click.testing import CliRunner
-
-    from olbench.cli import cli
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
-
-    def run(config=CONFIG, *options):
-        Path("own.yaml").write_text(config)
-        done = CliRunner().invoke(cli, ["run", "own.yaml", "--out", "out", "--quiet", *options])
-        assert done.exit_code == 0, done.output
-        shown = CliRunner().invoke(cli, ["report", "out", "--format", "json"])
-        return load_results("out"), json.loads(shown.output)
-
-    return run
+def run(here, config, own_folder):
+    """Return the results of a run of the config, and their JSON."""
+    assert here("run", config(CONFIG), "--out", "out", "--quiet")[0] == 0
+    return load_results("out"), json.loads(here.out("report", "out", "--format", "json"))
 
 
-def test_a_record_has_the_bytes_of_its_learner(run):
-    results, report = run()
+def test_a_record_has_the_bytes_and_the_speed_of_its_learner(run):
+    results, report = run
     frame = results.to_frame()
     by_label = {label: set(own["state_bytes"]) for label, own in frame.groupby("label")}
     assert by_label["perceptron"] == {8 * (30 + 2)}
@@ -51,19 +38,14 @@ def test_a_record_has_the_bytes_of_its_learner(run):
     assert costs["perceptron"]["state_bytes"] == 256 == results.state_bytes("breast-cancer", "perceptron")
     assert costs["dual"]["state_bytes"] == round(frame[frame["label"] == "dual"]["state_bytes"].mean())
     assert {each["state_from"] for each in costs.values()} == {"recorded"}
+    seconds = results.entries[0].columns["seconds"]
+    assert costs["perceptron"]["examples_per_second"] == pytest.approx(2 * 569 / seconds.sum())
+    assert {row["timing"] for row in report["rows"]} == {"shared"}
     # The learner, the weights that it returns, and one number per row for the order.
     assert costs["perceptron"]["peak_bytes"] == 256 + 8 * 30 + 8 * 569
     assert results.state_bytes("breast-cancer", "dual") != results.state_bytes("breast-cancer", "arow")
     assert results.state_bytes("breast-cancer", "cw") is None
     assert results.state_bytes("splice", "arow") is None
-
-
-def test_examples_per_second_are_those_of_the_seconds(run):
-    results, report = run()
-    [row] = [row for row in report["rows"] if row["label"] == "perceptron"]
-    assert row["timing"] == "shared"
-    seconds = results.entries[0].columns["seconds"]
-    assert row["costs"]["examples_per_second"] == pytest.approx(2 * 569 / seconds.sum())
 
 
 def test_records_from_before_have_the_bytes_of_their_form():

@@ -54,34 +54,13 @@ def text_rows(table):
     return {first: texts for first, *texts in table.texts()}
 
 
-def tuning(search="nested", also=("paper", "oracle")) -> CrossvalTuning:
-    return CrossvalTuning(search, also=also)
-
-
 def test_a_label_says_how_an_entry_is_tuned():
-    online = OnlineTuning()
-    for label, expected in {
-        "pa": ("pa", "nested"),
-        "pa [paper]": ("pa", "paper"),
-        "mine [oracle]": ("mine", "oracle"),
-        "mine [nested]": ("mine [nested]", "nested"),
-        "mine [other]": ("mine [other]", "nested"),
-    }.items():
-        assert tuning().read_label(label) == expected
-        assert online.read_label(label) == (label, online.search)
-    other = tuning("oracle", ("nested", "oracle"))
-    assert (other.ways, other.read_label("pa")) == (("oracle", "nested"), ("pa", "oracle"))
-    assert other.read_label("pa [nested]") == ("pa", "nested")
-
-
-def test_only_entries_of_the_first_tuning_are_compared(report):
-    results = report.results
-    assert (results.names, len(results.labels)) == (NAMES, 15)
-    for dataset in results.datasets:
-        assert [entry.label for entry in results.contestants(dataset)] == NAMES
-        best, others = results.within[dataset]
-        assert {best, *(each.label for each in others)} == set(NAMES)
-    assert {entry.label for entry in report.rows if results.is_best(entry)} <= set(NAMES)
+    nested, other = CrossvalTuning("nested", also=("paper",)), CrossvalTuning("oracle", also=("nested",))
+    assert nested.read_label("pa") == ("pa", "nested")
+    assert nested.read_label("pa [paper]") == ("pa", "paper")
+    assert nested.read_label("mine [nested]") == ("mine [nested]", "nested")
+    assert (other.read_label("pa"), other.read_label("pa [nested]")) == (("pa", "oracle"), ("pa", "nested"))
+    assert OnlineTuning().read_label("pa [paper]") == ("pa [paper]", "none")
 
 
 def test_folds_overlap_by_what_they_test_over_what_they_train_on_and_a_given_split_does_not(report):
@@ -108,6 +87,10 @@ def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
             test = resampled_t(values[each.label], values[best], 1 / (folds - 1))
             assert (each.low, each.high, each.p) == (test.low, test.high, test.p)
     assert "Paired t-test" not in render(report)
+    # Only entries of the first tuning are compared.
+    assert (results.names, len(results.labels)) == (NAMES, 15)
+    assert all([entry.label for entry in results.contestants(name)] == NAMES for name in results.datasets)
+    assert {entry.label for entry in report.rows if results.is_best(entry)} <= set(NAMES)
 
 
 def test_with_five_data_sets_all_are_compared_with_the_best():
@@ -288,12 +271,12 @@ def test_claims_about_epochs_are_read_from_the_curves(report):
 def test_every_format_has_the_sections(report):
     check_latex(render(report, "latex"))
     page, markdown = render(report, "html"), render(report, "md")
-    for id, title in (
-        ("verdicts", "Test error (%), ours / the paper's"),
-        ("ranks", "Table 1: mean ranks"),
-        ("significance", "Table 1: significantly different from each of perceptron, pa"),
-        ("tuning", "Tunings side by side"),
-    ):
+    for id, title in {
+        "verdicts": "Test error (%), ours / the paper's",
+        "ranks": "Table 1: mean ranks",
+        "significance": "Table 1: significantly different from each of perceptron, pa",
+        "tuning": "Tunings side by side",
+    }.items():
         assert f"**{title}" in markdown
         assert f'<section id="{id}"' in page
     content = json.loads(render(report, "json"))

@@ -16,19 +16,18 @@ from olbench import UserError
 from olbench.analysis.results import load_results
 from olbench.records import shipped
 from olbench.records.quantities import MISTAKE_RATE
+from olbench.report import site
 from olbench.report.document import report_document
-from olbench.report.model import make_report
+from olbench.report.model import Report, make_report
 from olbench.report.page import render_page
-from olbench.report.site import build
-from olbench.report.site.build import MARKER, build_site, load_runs
-from olbench.report.site.pages import file_name, make_leaderboard, make_pages
-from tests.refusals import refusal
+from olbench.report.site import MARKER, build_site, load_runs, make_leaderboard, make_pages, page_name
+from tests.refusals import find_wrong, refusal
 from tests.report import made
 from tests.report.editing import reseal
+from tests.report.test_page import SIDEWAYS, resize
 
 SMALL = Path(__file__).with_name("small")
 HOSTILE = "../../evil\x1b[201~\n\u202e</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 @pytest.fixture(scope="module")
@@ -120,12 +119,16 @@ def test_every_command_names_a_trial_of_its_run(papers):
     assert {each["algorithm"] for each in found} == {"arow"}
 
 
-def test_commands_are_quoted_for_a_shell(tmp_path):
-    run = Path(shutil.copytree(SMALL, tmp_path / "a $(reboot) \x1b[201~ 'run"))
+def test_commands_are_quoted_for_a_shell_and_the_path_of_a_folder_is_not_shown(tmp_path):
+    run = Path(shutil.copytree(SMALL, tmp_path / "secret" / "a $(reboot) \x1b[201~ 'run"))
     build_site(load_runs([run]), tmp_path / "public")
     page = html.unescape((tmp_path / "public/algorithm-arow.html").read_text(encoding="utf-8"))
     command = re.search(r"olbench verify .*? --trial [0-9a-f]{12}", page)[0]
     assert shlex.split(command)[2] == "a $(reboot) \\x1b[201~ 'run"
+    for name, content in files_of(tmp_path / "public").items():
+        embedded = re.findall(rb"base64,([A-Za-z0-9+/=]+)", content)
+        for text in (content, *map(base64.b64decode, embedded)):
+            assert b"secret" not in text, name
 
 
 def test_nothing_is_loaded_from_elsewhere_and_nobody_is_told(small):
@@ -139,15 +142,6 @@ def test_nothing_is_loaded_from_elsewhere_and_nobody_is_told(small):
         assert not re.search(r"\b(fetch|XMLHttpRequest|sendBeacon|WebSocket|localStorage)\b", text), name
 
 
-def test_where_a_folder_is_on_this_machine_is_not_shown(tmp_path):
-    run = Path(shutil.copytree(SMALL, tmp_path / "secret" / "mine"))
-    build_site(load_runs([run]), tmp_path / "public")
-    for name, content in files_of(tmp_path / "public").items():
-        embedded = re.findall(rb"base64,([A-Za-z0-9+/=]+)", content)
-        for text in (content, *map(base64.b64decode, embedded)):
-            assert b"secret" not in text, name
-
-
 def test_the_same_runs_give_the_same_bytes_in_any_order(tmp_path, small):
     other = Path(shutil.copytree(SMALL, tmp_path / "other"))
     build_site(load_runs([SMALL, other]), tmp_path / "one")
@@ -158,7 +152,7 @@ def test_the_same_runs_give_the_same_bytes_in_any_order(tmp_path, small):
 
 
 def test_the_best_and_all_not_different_from_it_share_the_first_place():
-    table = make_leaderboard(made.as_printed(), MISTAKE_RATE)
+    table = make_leaderboard(Report(made.as_printed(), None), MISTAKE_RATE)
     places = table["place"]
     first = places.count(1)
     assert 1 < first < len(places)
@@ -178,7 +172,7 @@ def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
         for dataset in ("splice", "svmguide3", "synthetic")
         for id, rate in rates.items()
     ]
-    table = make_leaderboard(made.results(entries), MISTAKE_RATE)
+    table = make_leaderboard(Report(made.results(entries), None), MISTAKE_RATE)
     ranks = columns_of(table, "mean rank", "best mean on", "among the best on")
     assert ranks == {
         "arow": (1.0, 3, 3),
@@ -189,42 +183,18 @@ def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
     assert table.note.endswith("Equal in every trial, and ranked once: averaged-perceptron = perceptron.")
 
 
-def test_ranks_are_those_of_the_report():
-    for name in ("scw", "cw"):
-        report = make_report(shipped.runs()[name])
-        found = columns_of(make_leaderboard(report.results, report.headline), "place", "mean rank")
-        assert {label: rank for label, (_, rank) in found.items()} == pytest.approx(report.ranks, abs=1e-4)
-        tied = {each.label for each in report.against_best.tests if not each.significant}
-        assert {label for label, (place, _) in found.items() if place == 1} == tied | {
-            report.against_best.label
-        }
-
-
 def test_a_few_data_sets_decide_no_place():
-    table = make_leaderboard(load_results(SMALL), MISTAKE_RATE)
+    table = make_leaderboard(make_report(SMALL), MISTAKE_RATE)
     assert table.note.startswith("No places: a comparison with a control needs 5 data sets; this run has 3.")
     assert set(table["place"]) == {None}
     assert [each.heading for each in table.printed().columns][:2] == ["algorithm", "mean rank"]
 
 
 def test_names_become_different_safe_files_on_any_disk():
-    names = [
-        "a b",
-        "a/b",
-        "A b",
-        "..",
-        "../../etc/passwd",
-        ".",
-        "con",
-        "CON",
-        "x" * 500,
-        "x" * 501,
-        "é",
-        "\x1b",
-        "-",
-    ]
-    plain = ["arow", "usps-0-vs-9", "a-b", file_name("a b")]
-    found = {name: file_name(name) for name in (*names, *plain)}
+    odd = "a b,a/b,A b,..,../../etc/passwd,.,con,CON,é,\x1b,-"
+    names = [*odd.split(","), "x" * 500, "x" * 501]
+    plain = ["arow", "usps-0-vs-9", "a-b", page_name("a b")]
+    found = {name: page_name(name) for name in (*names, *plain)}
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9-]{0,80}", each) for each in found.values())
     assert len({each.lower() for each in found.values()}) == len(found)
     assert [found[name] for name in plain[:3]] == plain[:3]
@@ -249,28 +219,17 @@ def test_hostile_names_stay_names(tmp_path):
     assert "alert(1)" in (tmp_path / "public/index.html").read_text(encoding="utf-8")
 
 
-def test_what_is_not_a_site_is_not_replaced(tmp_path, here):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/thesis.tex").write_text("years of work")
-    err = here.err("site", SMALL, "-o", tmp_path / "mine")
-    assert "has files that olbench did not write: 'thesis.tex'; name a new folder, or move them away" in err
-    assert (tmp_path / "mine/thesis.tex").read_text() == "years of work"
-    for target, why in (
-        (Path(shipped.__file__).parent / "public", "inside the package"),
-        (tmp_path / "mine/thesis.tex", "is a file"),
-        (SMALL / "public", "inside the run"),
-    ):
-        assert why in here.err("site", SMALL, "-o", target)
-        assert not target.is_dir()
-
-
-def test_a_site_with_files_of_others_is_not_replaced(tmp_path):
+def test_only_a_whole_site_and_nothing_of_others_is_replaced(tmp_path):
     runs, target = load_runs([SMALL]), tmp_path / "public"
     build_site(runs, target)
     build_site(runs, target)
     (target / "CNAME").write_text("example.org")
-    assert "has files that olbench did not write: 'CNAME'" in refusal(build_site, runs, target)
-    assert (target / "index.html").is_file()
+    words = "has files that olbench did not write: 'CNAME'; name a new folder"
+    package = Path(shipped.__file__).parent / "public"
+    cases = [(target, words), (package, "inside the package"), (SMALL / "public", "inside the run")]
+    cases.append((target / "CNAME", "is a file"))
+    assert find_wrong(cases, lambda target: build_site(runs, target)) == []
+    assert (target / "CNAME").read_text() == "example.org"
     (target / "CNAME").unlink()
     (target / MARKER).write_text("[]")
     assert "has files that olbench did not write" in refusal(build_site, runs, target)
@@ -285,7 +244,7 @@ def test_a_site_that_cannot_be_finished_leaves_the_old_one_whole(tmp_path, monke
         yield next(make_pages(runs))
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(build, "make_pages", stop)
+    monkeypatch.setattr(site, "make_pages", stop)
     with pytest.raises(UserError, match=r"cannot write .*public: No space left on device"):
         build_site(runs, target)
     assert files_of(target) == before
@@ -302,33 +261,19 @@ def test_a_run_without_a_trial_is_left_out(tmp_path, here):
     assert err.endswith(f"pages on 1 run: open {tmp_path / 'public' / 'index.html'}\n")
 
 
-@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed")
-def test_in_a_browser_the_index_is_searched_and_pages_fit_a_phone_and_the_dark(small, tmp_path):
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", f"user-data-dir={tmp_path}"):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=Service(DRIVER))
-    try:
-        browser.get((small / "index.html").as_uri())
-        browser.find_element("id", "find").send_keys("synth")
-        rows = "return [...document.querySelectorAll('tbody tr')].filter(row => row.offsetParent)"
-        assert browser.execute_script(f"{rows}.map(row => row.cells[0].innerText)") == ["synthetic"]
-        assert re.fullmatch(r"1 of \d+ rows", browser.find_element("id", "matches").text)
-        ground = "return getComputedStyle(document.body).backgroundColor"
-        before = browser.execute_script(ground)
-        browser.find_element("id", "theme").click()
-        assert browser.execute_script(ground) != before
-        size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        sideways = "const all = document.documentElement; return all.scrollWidth - all.clientWidth"
-        for path in sorted(small.glob("*.html")):
-            browser.get(path.as_uri())
-            assert browser.execute_script(sideways) <= 0, path.name
-        assert browser.get_log("browser") == []
-    finally:
-        browser.quit()
+def test_in_a_browser_the_index_is_searched_and_pages_fit_a_phone_and_the_dark(small, browser):
+    browser.get_log("browser")
+    browser.get((small / "index.html").as_uri())
+    browser.find_element("id", "find").send_keys("synth")
+    rows = "return [...document.querySelectorAll('tbody tr')].filter(row => row.offsetParent)"
+    assert browser.execute_script(f"{rows}.map(row => row.cells[0].innerText)") == ["synthetic"]
+    assert re.fullmatch(r"1 of \d+ rows", browser.find_element("id", "matches").text)
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    before = browser.execute_script(ground)
+    browser.find_element("id", "theme").click()
+    assert browser.execute_script(ground) != before
+    resize(browser, 390, 844)
+    for path in sorted(small.glob("*.html")):
+        browser.get(path.as_uri())
+        assert browser.execute_script(SIDEWAYS) <= 0, path.name
+    assert browser.get_log("browser") == []

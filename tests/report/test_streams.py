@@ -50,7 +50,7 @@ def test_two_streams_are_compared_by_their_measures(folder):
     titles = [part.caption for part in parts]
     assert titles == [f"Side by side: {title}" for title in ("balanced accuracy (%)", "AUC", "updates")]
     assert "±" not in write_text(parts)
-    assert all(part.note == "One trial allows no test." for part in parts)
+    assert all(part.note == "No test: there is one trial only." for part in parts)
     [first, *_] = json.loads(render(compared, "json"))
     assert first["twin: auc_mean"] == first["stream: auc_mean"]
     assert first["twin: auc_std"] is None
@@ -99,7 +99,7 @@ def test_drifts_are_shown_and_exported(folder, document):
     assert trial["row"] == [10_000, 20_000, 30_000]
     assert set(trial) == {"row", "before", "depth", "recovery", "lost"}
     text = render(make_report(folder), "text")
-    assert "Drifts of sea at 10,000, 20,000, 30,000" in text
+    assert "Drifts of sea at rows 10,000, 20,000, 30,000" in text
     assert curve_data(make_report(folder))["curves"]["sea"]["marks"] == [10_000, 20_000, 30_000]
 
 
@@ -109,14 +109,11 @@ def test_other_measures_of_the_same_record(folder, monkeypatch, here):
     out = here.out("report", "stream", "--measures", "kappa,log_loss")
     assert "kappa" in out
     command = 'olbench run CONFIG --out stream --set "measures=[log_loss]"'
-    assert f"no log_loss; `{command}` runs its trials again" in " ".join(out.split())
+    assert f"no log_loss; `{command}` runs the trials again" in " ".join(out.split())
     err = here.err("report", "stream", "--measures", "log_loss")
-    assert "nothing ranks the algorithms: the record of this run has no log_loss" in err
+    assert "the algorithms cannot be ranked: the record of this run has no log_loss" in err
     code, _, err = here("report", "stream", "--measures", "kapa")
     assert (code, err) == (2, "olbench: there is no measure 'kapa' (did you mean 'kappa'?)\n")
-
-
-def test_records_from_before_a_measure_are_named(here):
     err = here.err("report", "scw", "--measures", "kappa")
     assert 'no kappa; `olbench run CONFIG --out results/scw --set "measures=[kappa]"`' in err
 

@@ -35,7 +35,7 @@ from olbench.files import cache_folder, write_text
 from olbench.learners.passes import StoppedError
 from olbench.plugins import REGISTRIES
 from olbench.protocols import get_protocol
-from olbench.protocols.parts import InParts, fold
+from olbench.protocols.definition import InParts, fold
 from olbench.records import provenance
 from olbench.records.trial import Outcome, Record, Trial, code_of
 

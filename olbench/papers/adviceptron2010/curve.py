@@ -10,7 +10,7 @@ from olbench.learners.contestants import ObjectLearner
 from olbench.learners.examples import Floats, as_examples, as_labels, as_order
 from olbench.learners.start import start
 from olbench.learners.state import Learner
-from olbench.protocols.scores import Scores
+from olbench.protocols.measuring import Scores
 
 _ONE = np.ones(1)
 _Labelled = tuple[Any, Floats, Any]

@@ -29,9 +29,16 @@ from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Protocol, Stopped, choice, protocol, whole
-from olbench.protocols.keys import ByDataset, by_dataset, refuse_unknown, value_for
-from olbench.protocols.scores import Scores, accuracy_series
-from olbench.protocols.specs import SEARCH, Experiment, Tuning
+from olbench.protocols.measuring import Scores, accuracy_series
+from olbench.protocols.specs import (
+    SEARCH,
+    ByDataset,
+    Experiment,
+    Tuning,
+    by_dataset,
+    refuse_unknown,
+    value_for,
+)
 from olbench.protocols.tuning import Choice
 from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Trial

@@ -12,7 +12,7 @@ from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file
 from olbench.papers.adviceptron2010.files import RuleFile, parse_rules, read_rules
 from olbench.papers.adviceptron2010.sets import Advice
-from olbench.protocols.keys import by_dataset
+from olbench.protocols.specs import by_dataset
 from olbench.structs import Node, anything
 
 Plain = Mapping[str, Any]

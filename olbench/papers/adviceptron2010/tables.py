@@ -78,7 +78,7 @@ def _describe(name: str, account: Account) -> Iterator[tuple[str | int | float |
 @figures("Rules", 180)
 def rule_figures(report: Report) -> Figures:
     from olbench.papers.adviceptron2010.plane import plane_figure
-    from olbench.report.figures.style import file_names
+    from olbench.report.formats import file_names
 
     flat = {name: (file, named) for name, file, named in _load(report) if named.data.X.shape[1] == 2}
     return {

@@ -14,7 +14,7 @@ SERIES = "mistakes"
 @figures("Mistakes and test errors", 160)
 def runs(report: Report) -> Figures:
     from olbench.papers.cw2008.figures import errors_figure, mistakes_figure
-    from olbench.report.figures.style import file_names
+    from olbench.report.formats import file_names
 
     results = report.results
     counted = any(series.name == SERIES for series in report.protocol.series)

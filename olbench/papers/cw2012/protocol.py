@@ -24,11 +24,9 @@ from olbench.learners.passes import SLICE_ROWS, StoppedError
 from olbench.learners.start import start
 from olbench.learners.state import Learner
 from olbench.papers.cw2012.combination import Columns, Sums
-from olbench.protocols.definition import Cell, Protocol, Stopped, protocol, whole, wholes
-from olbench.protocols.keys import ByDataset, by_dataset, value_for
-from olbench.protocols.parts import InParts, fold
-from olbench.protocols.scores import Scores, accuracy_series
-from olbench.protocols.specs import Experiment, Tuning
+from olbench.protocols.definition import Cell, InParts, Protocol, Stopped, fold, protocol, whole, wholes
+from olbench.protocols.measuring import Scores, accuracy_series
+from olbench.protocols.specs import ByDataset, Experiment, Tuning, by_dataset, value_for
 from olbench.protocols.tuning import Choice
 from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Record, Trial

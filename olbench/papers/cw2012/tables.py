@@ -155,7 +155,7 @@ def corpora(report: Report) -> Table | None:
 @figures("Shards", 100)
 def shard_figures(report: Report) -> Figures:
     from olbench.papers.cw2012.figures import examples_figure, points_figure
-    from olbench.report.figures.style import file_names
+    from olbench.report.formats import file_names
 
     everything = families(report.results)
     if not any(family.combined for family in everything):

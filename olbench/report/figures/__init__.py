@@ -1,1 +1,1 @@
-"""Figures of results, the page that they are drawn on, and the looks of algorithms."""
+"""Figures of runs and traces, their pages, and the looks of algorithms."""

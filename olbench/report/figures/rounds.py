@@ -1,4 +1,4 @@
-"""A Gaussian over weights round by round: ellipses before and after an example, and the example's line."""
+"""A Gaussian over weights, round by round: ellipses before and after an example, and the example's line."""
 
 import math
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from olbench.report.figures.palette import BLACK, BLUE, GREY, VERMILLION, displa
 from olbench.report.figures.style import DASHES, TEXT_WIDTH, count_columns, new_page, set_ticks
 from olbench.report.table import compact, show_settings
 
-#: The width of a panel by its height, and the most inches of its height.
+#: The aspect ratio of a panel, and its largest height in inches.
 RATIO, TALLEST = 1.2, 3.0
-#: The margins that are tried for a loss of zero; no paper asks for a larger one.
+#: The largest margin that is tried for a loss of zero; no paper requires more.
 LARGEST_MARGIN = 2.0**20
 WRONG_SIDE = 0.14
 Look = dict[str, Any]
@@ -39,7 +39,7 @@ def rounds_figure(trace: Trace, rounds: Rounds, features: Pair, dark: bool) -> F
     name = display_name(trace.algorithm.id) + (f" ({settings})" if settings else "")
     heading = f"{name}: the Gaussian over two weights, before and after an example"
     caption = f"{heading}. Weights on the shaded side of the line misclassify the example. "
-    caption += f"The ellipses are those of {view.deviations:.2g} standard deviations."
+    caption += f"The ellipses are at {count_deviations(view.deviations)}."
     titles = [describe(each) for each in rounds]
     height = min(TEXT_WIDTH / columns / RATIO, TALLEST) + 0.5
     weight = f"weight of feature {features[0]}"
@@ -70,6 +70,10 @@ def describe(each: TracedRound) -> str:
     return f"round {each.t}: y = {each.label:+d}, {outcome}\n{line}".replace("-", "\N{MINUS SIGN}")
 
 
+def count_deviations(number: float) -> str:
+    return f"{number:.2g} standard deviation{'' if number == 1.0 else 's'}"
+
+
 def ellipse(mean: Floats, covariance: Floats, deviations: float = 1.0, **look: Any) -> Ellipse:
     variances, axes = np.linalg.eigh(covariance)
     width, height = 2 * deviations * np.sqrt(variances[::-1])
@@ -79,7 +83,7 @@ def ellipse(mean: Floats, covariance: Floats, deviations: float = 1.0, **look: A
 
 
 def required_margin(algorithm: Algorithm, v: float) -> float | None:
-    """The least margin without a loss at variance v; None without one."""
+    """Return the least margin without a loss at variance v; None if every margin has a loss."""
     rule, p = algorithm.definition.rule, algorithm.definition.rule_constants(algorithm.params)
     assert rule is not None
 
@@ -96,18 +100,14 @@ def required_margin(algorithm: Algorithm, v: float) -> float | None:
 
 
 class _View:
-    """What panels of the same algorithm, features and limits share."""
-
-    def __init__(
-        self, algorithm: Algorithm, rounds: Rounds, features: Pair, ratio: float, dark: bool = False
-    ):
-        self.algorithm, self.rounds, self.pair = algorithm, rounds, list(features)
+    def __init__(self, algorithm: Algorithm, rounds: Rounds, pair: Pair, ratio: float, dark: bool = False):
+        self.algorithm, self.rounds, self.pair = algorithm, rounds, list(pair)
         colours = (BLACK, GREY, BLUE, VERMILLION)
         ink, self.before, self.after, asked = (on_dark(each) if dark else each for each in colours)
         self.line: Look = {"color": ink, "linewidth": 0.9}
         self.asked: Look = {"color": asked, "linewidth": 1.0, "linestyle": DASHES["dot"]}
         one, four = (required_margin(algorithm, v) for v in (1.0, 4.0))
-        #: Whether the rule asks for a number of standard deviations, which is then that of the ellipses.
+        #: Whether the rule requires a number of standard deviations; the ellipses are then at that number.
         self.is_confident = bool(one and one > 1e-9 and math.isclose(four or 0.0, 2.0 * one, rel_tol=1e-6))
         self.deviations = one if self.is_confident and one else 1.0
         self.limits = self._find_limits(ratio)
@@ -130,8 +130,7 @@ class _View:
         return state.weights[pair], sigma[np.ix_(pair, pair)] if sigma.ndim == 2 else np.diag(sigma[pair])
 
     def samples(self) -> list[Artist]:
-        curve = f"{self.deviations:.2g} deviation{'' if self.deviations == 1.0 else 's'}"
-        name = f"before: mean and {'φ = ' if self.is_confident else ''}{curve}"
+        name = f"before: mean and {'φ = ' if self.is_confident else ''}{count_deviations(self.deviations)}"
         dashed = {"linestyle": DASHES["dash"], "markerfacecolor": "none", "linewidth": 1.0}
         asked = any(self._asked_margin(each) for each in self.rounds)
         return [
@@ -139,7 +138,7 @@ class _View:
             Line2D([], [], color=self.after, linewidth=1.2, label="after", **DOT),
             Line2D([], [], label="y w · x = 0", **self.line),
             Patch(facecolor=self.before, alpha=2 * WRONG_SIDE, label="misclassifies the example"),
-            *([Line2D([], [], label="margin that the rule asks for", **self.asked)] if asked else []),
+            *([Line2D([], [], label="margin that the rule requires", **self.asked)] if asked else []),
         ]
 
     def draw(self, panel: Axes, each: TracedRound) -> None:
@@ -162,7 +161,7 @@ class _View:
         panel.plot(*new, color=self.after, markeredgewidth=0, zorder=6, gid="mean", **DOT)
 
     def _draw_line(self, panel: Axes, each: TracedRound) -> None:
-        """Shade the side of the wrong weights; those of other features are at their means after the round."""
+        """Shade the wrong side of the line; weights of other features are at their means after the round."""
         x = each.label * each.x[self.pair]
         if not x.any():
             return
@@ -180,7 +179,7 @@ class _View:
             panel.plot(*(ends + asked * x / (x @ x)).T, zorder=3, gid="asked", **self.asked)
 
     def _asked_margin(self, each: TracedRound) -> float | None:
-        """Return the margin that the mean should have after the round; the ellipse of CW says as much."""
+        """Return the margin required after the round; for CW and SCW, the ellipse shows it."""
         if self.is_confident:
             return None
         assert each.after is not None

@@ -20,32 +20,32 @@ from olbench.analysis.stats import mean_ranks
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
 from olbench.report.figures import style
-from olbench.report.figures.palette import Style, algorithm_of, display_name, styles
+from olbench.report.figures.palette import Looks, Style, algorithm_of, display_name, styles
 from olbench.report.figures.style import shorten
 
 if TYPE_CHECKING:
     from olbench.analysis.stats import Across
     from olbench.report.model import Report
 
-#: An axis is logarithmic where the algorithms end more than this factor apart: on a linear one, those that
-#: the paper is about would lie on the axis.
+#: An axis is logarithmic if algorithms end more than this factor apart: on a linear axis, the best would be
+#: indistinguishable from zero.
 LOG_SPAN = 10.0
-#: Of more lines than MANY, only the FOCUS best by rank and the baselines have a colour and a name.
+#: With more than MANY lines, only the FOCUS best by rank and the baselines have a colour and a name.
 MANY, FOCUS = 16, 8
 PALE = Style("#c4c4c4", "", width=0.7)
-#: The part of a curve at its start that does not determine the limits of its axis.
+#: The first part of a curve, which does not affect the limits of the axis.
 EARLY = 0.1
-#: The most classes whose shares are written into a picture of confusion, and the most that are numbered.
+#: The most classes of a confusion matrix whose shares are written into cells, and the most ticks.
 WRITTEN, NUMBERED = 12, 20
 #: Rows between the bars of a diagram of ranks.
 BAR = 0.55
-#: What a band shows: one standard deviation over the trials either way, or the interval of the mean.
+#: What a band shows: one standard deviation over the trials, or the confidence interval of the mean.
 DEVIATION, INTERVAL = BANDS = ("deviation", "interval")
 LEVEL = 0.95
 
 
 class Band(NamedTuple):
-    """A mean and the edges of its band, which are the mean where there is none."""
+    """A mean and the edges of its band; without a band, these are the mean."""
 
     label: str
     points: Floats
@@ -59,7 +59,7 @@ def band_of(entry: Entry, series: Series, kind: str = DEVIATION) -> Band:
     values = entry.curves[series.name] * (100 if series.quantity.percent else 1)
     values = values / points if series.per_example else values
     mean = values.mean(axis=0)
-    # Shared times vary with the load of the machine, which says nothing about the algorithm.
+    # Shared times vary with the load of the machine, not with the algorithm.
     if entry.done < 2 or (series.timed and not entry.exclusive):
         return Band(entry.label, points, mean, mean, mean)
     deviation = values.std(axis=0, ddof=1)
@@ -75,7 +75,7 @@ def band_of(entry: Entry, series: Series, kind: str = DEVIATION) -> Band:
 
 def describe_band(band: str) -> str:
     if band not in BANDS:
-        raise UserError(f"a band is {' or '.join(BANDS)}, not {band!r}")
+        raise UserError(f"a band must be {' or '.join(BANDS)}, not {band!r}")
     return f"; bands: {LEVEL:.0%} intervals of the means" if band == INTERVAL else ""
 
 
@@ -117,11 +117,11 @@ def _curves(
     return figure
 
 
-def find_looks(results: Results) -> dict[str, Style]:
+def find_looks(results: Results) -> Looks:
     return styles(results.labels, results.highlighted, results.among)
 
 
-def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[dict[str, Style], list[Line2D]]:
+def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[Looks, list[Line2D]]:
     look = find_looks(results)
     if len(drawn) <= MANY:
         return look, style.line_samples(drawn, look)
@@ -164,9 +164,7 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
     return f"{series.title}, {some}shared"
 
 
-def _draw_panel(
-    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], band: str
-) -> None:
+def _draw_panel(panel: Axes, entries: Sequence[Entry], series: Series, look: Looks, band: str) -> None:
     for row in drift_rows(entries):
         panel.axvline(row, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, gid="drift")
     curves = draw_bands(panel, entries, series, look, 0.09, band)
@@ -191,7 +189,7 @@ def _draw_panel(
 
 
 def draw_bands(
-    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], alpha: float, kind: str
+    panel: Axes, entries: Sequence[Entry], series: Series, look: Looks, alpha: float, kind: str
 ) -> list[Band]:
     bands = [band_of(entry, series, kind) for entry in entries]
     for place, band in enumerate(bands):
@@ -212,30 +210,27 @@ def draw_line(panel: Axes, x: Floats, y: Floats, label: str, own: Style, **how: 
 
 
 def late_range(curves: Sequence[Band]) -> tuple[float, float]:
-    """Return the range of all bands except their start, where a rate jumps between zero and one half."""
+    """Return the range of all bands without their start, where rates jump between zero and one half."""
     late = [(curve, curve.points >= EARLY * curve.points[-1]) for curve in curves]
     edges = np.concatenate([edge[places] for curve, places in late for edge in (curve.low, curve.high)])
     return float(np.nanmin(edges)), float(np.nanmax(edges))
 
 
-def critical_difference_figure(
-    across: "Across", look: Mapping[str, Style] | None = None, quantity: str = "mistake rate"
-) -> Figure:
-    """`look` is that of all labels of the run, so that every algorithm looks as in the curves."""
+def critical_difference_figure(across: "Across", look: Looks, quantity: str = "mistake rate") -> Figure:
+    """Draw average ranks; `look` has all labels of the run, so that algorithms look as in the curves."""
     heading = (
         f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
-        "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not separate."
+        "data sets, 1 is best.\nBars join algorithms that do not differ significantly (Nemenyi test, 5%)."
     )
     rows = ceil(len(across.labels) / 2) + BAR * len(across.groups)
     with style.new_page(heading, 0.2 + 0.165 * (rows + 3.2)) as (figure, [panel]):
-        _draw_ranks(panel, across, look or styles(across.labels))
+        _draw_ranks(panel, across, look)
     return figure
 
 
-def draw_ranks(panel: Axes, across: "Across", look: Mapping[str, Style] | None = None) -> Axes:
-    """Draw ranks into axes that have to hold the names as well."""
+def draw_ranks(panel: Axes, across: "Across", look: Looks) -> Axes:
     with style.our_settings():
-        _draw_ranks(panel, across, look or styles(across.labels))
+        _draw_ranks(panel, across, look)
         widest = max(text.get_window_extent().width for text in panel.texts)
         share = min(widest / panel.get_window_extent().width + 0.02, 0.45)
     beside = (len(across.labels) - 1) * share / (1 - 2 * share)
@@ -243,8 +238,8 @@ def draw_ranks(panel: Axes, across: "Across", look: Mapping[str, Style] | None =
     return panel
 
 
-def _draw_ranks(panel: Axes, across: "Across", look: Mapping[str, Style]) -> None:
-    """The better half is named on the left; best and worst have the shortest lines (Demšar, 2006)."""
+def _draw_ranks(panel: Axes, across: "Across", look: Looks) -> None:
+    """Draw the diagram of Demšar (2006): the better half on the left, best and worst at the top."""
     spans = [[across.ranks[label] for label in group] for group in across.groups if len(group) > 1]
     ordered = sorted(across.ranks, key=lambda label: (across.ranks[label], label))
     worst, half, top = len(ordered), ceil(len(ordered) / 2), 1 + BAR * len(spans)
@@ -279,7 +274,7 @@ def _draw_ranks(panel: Axes, across: "Across", look: Mapping[str, Style]) -> Non
 
 
 def confusion_figure(dataset: str, label: str, matrix: NDArray[np.int64]) -> Figure:
-    """Draw which share of each true class is predicted as which; right predictions would hide all others."""
+    """Draw the shares of predictions by true class; correct ones are not coloured, to show the others."""
     shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
     wrong = np.where(np.eye(len(matrix), dtype=bool), np.nan, shares)
     heading = f"{dataset}, {display_name(label)}: mistakes in % of each true class"

@@ -1,11 +1,8 @@
-"""What all figures share: settings, the page with its panels and legend, and files.
+"""Settings, pages with panels and a legend, and files, for all figures.
 
-The same record gives the same bytes, whatever the date and the user's settings.
+The same record gives the same bytes on any date and with any user settings.
 """
 
-import hashlib
-import itertools
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,14 +23,14 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import Formatter, MaxNLocator, StrMethodFormatter
 
-from olbench.report.figures.palette import Dash, Style, display_name
+from olbench.report.figures.palette import Style, display_name
 
 #: Inches: the width of the text on a page, and the height that is left for a figure with a caption.
 TEXT_WIDTH, PAGE_HEIGHT = 7.0, 9.2
-#: The most letters of a name in a legend, and beside an axis.
+#: The most letters of a name in a legend, and next to an axis.
 IN_LEGEND, BESIDE = 80, 26
 ROUND = (1, 2, 2.5, 5, 10)
-DASHES: dict[Dash, Any] = {
+DASHES: dict[str, Any] = {
     "solid": "-",
     "dash": (0, (4, 1.6)),
     "dot": (0, (1.2, 1.2)),
@@ -52,28 +49,26 @@ SETTINGS = {
     "legend.labelspacing": 0.35, "legend.borderaxespad": 0.2, "legend.borderpad": 0.2,
     "figure.constrained_layout.h_pad": 0.08, "figure.constrained_layout.w_pad": 0.06,
     "pdf.fonttype": 42, "svg.hashsalt": "olbench",
-    # Letters as wide in the layout as in any file.
+    # Letters have the same width in the layout and in every file.
     "text.hinting": "no_hinting",
-    # A name with two dollar signs is a name and no formula.
+    # A name with two dollar signs is not a formula.
     "text.parse_math": False,
 }  # fmt: skip
-#: Light letters on a dark ground, for lines with colours of `palette.on_dark`.
+#: Light letters on a dark background, for lines in the colours of `palette.on_dark`.
 DARK = dict.fromkeys(("figure.facecolor", "axes.facecolor"), "#131416")
 DARK |= dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), "#e6e6e6")
 DARK |= dict.fromkeys(("xtick.color", "ytick.color"), "#e6e6e6")
-#: Pixels per inch at which a notebook shows a figure, whose file has more of them.
+#: Pixels per inch in a notebook; files have more.
 SHOWN_DPI = 110
 FORMATS = ("png", "pdf", "svg")
-#: What matplotlib warns of where the font lacks a letter of a name; the figure then has a box in its place.
+#: The warning of matplotlib for a letter that the font does not have; the figure shows a box instead.
 NO_GLYPH = r"Glyph .* missing from"
-#: What the writers of matplotlib would put in by themselves: dates and versions.
+#: Without the dates and versions that matplotlib would add.
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
     "pdf": {"Creator": "olbench", "Producer": None, "CreationDate": None},
     "svg": {"Creator": "olbench", "Date": None},
 }
-#: File systems allow names of 255 bytes. This leaves room for what comes before and after.
-LONGEST_NAME = 160
 _has_heading = ContextVar("has_heading", default=True)
 
 
@@ -87,7 +82,7 @@ def our_settings(dark: bool = False) -> Iterator[None]:
 
 @contextmanager
 def headings(shown: bool) -> Iterator[None]:
-    """Draw figures with or without their headings; in a paper, the caption says what they say."""
+    """Draw figures with or without headings; in a paper, the caption replaces the heading."""
     token = _has_heading.set(shown)
     try:
         yield
@@ -96,7 +91,7 @@ def headings(shown: bool) -> Iterator[None]:
 
 
 class Picture(Figure):
-    """A figure that a notebook shows even if pyplot, which would have told it how, was never imported."""
+    """A figure that a notebook shows even if pyplot was never imported."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         width, height = self.get_size_inches()
@@ -116,9 +111,9 @@ def new_page(
     dark: bool = False,
     **grid: Any,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Yield a figure and its panels, one per title; then write the heading above and the legend below.
+    """Yield a figure and its panels, one per title; then add the heading above and the legend below.
 
-    `height` is that of a row of panels, in inches; `grid` goes to `Figure.subplots`.
+    `height` is the height of a row of panels in inches; `grid` is passed to `Figure.subplots`.
     """
     columns = columns or count_columns(len(titles))
     rows = ceil(len(titles) / columns)
@@ -145,7 +140,7 @@ def new_page(
         figure.set_figheight(min(height, PAGE_HEIGHT) if rows > 1 else height)
         above = [panel._left_title for panel in panels]
         fit(above, figure.bbox.width / columns)
-        # Once: a layout that is made again with each file could differ between them.
+        # Lay out once: a new layout for each file could differ between files.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         for title in above:
@@ -153,14 +148,12 @@ def new_page(
 
 
 def fit(texts: Sequence[Text], width: float) -> None:
-    """Shorten texts that are wider than so many pixels."""
     for text in texts:
         while text.get_window_extent().width > width and len(text.get_text()) > 2:
             text.set_text(shorten(text.get_text(), round(0.95 * len(text.get_text())) - 1))
 
 
 def draw_legend(figure: Figure, samples: Sequence[Artist]) -> Artist:
-    """Draw a legend below the panels, in as few rows as its names allow."""
     names = [shorten(str(sample.get_label()), IN_LEGEND) for sample in samples]
     for rows in range(ceil(len(samples) / 8), len(samples) + 1):
         columns = ceil(len(samples) / rows)
@@ -225,44 +218,9 @@ def as_bytes(figure: Figure, format: str) -> bytes:
 
 
 def shorten(name: str, most: int) -> str:
-    """Return a name of at most `most` letters; of a longer one, the end is left out.
+    """Cut a name to at most `most` letters.
 
     >>> shorten("amazon-apparel", 16), shorten("amazon-apparel", 8)
     ('amazon-apparel', 'amazon-…')
     """
     return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
-
-
-def file_names(datasets: Sequence[str]) -> dict[str, str]:
-    """Return a file name for each data set; names that would clash are numbered in order.
-
-    Names that differ only in case clash: on some systems their files would be the same.
-
-    >>> file_names(["a b", "a-b", "a-b-2", "A/b"])
-    {'a b': 'a-b', 'a-b': 'a-b-3', 'a-b-2': 'a-b-2', 'A/b': 'A-b-4'}
-    """
-    plain = {dataset: file_name(dataset) for dataset in datasets}
-    wanted = {name.casefold() for name in plain.values()}
-    taken: set[str] = set()
-    names = {}
-    for dataset, name in plain.items():
-        numbered = (f"{name}-{number}" for number in itertools.count(2))
-        free = (each for each in numbered if each.casefold() not in wanted | taken)
-        names[dataset] = next(free) if name.casefold() in taken else name
-        taken.add(names[dataset].casefold())
-    return names
-
-
-def file_name(dataset: str) -> str:
-    """Return the name of a data set, which can be a path, without characters unfit for a file name.
-
-    >>> file_name("data/my set.libsvm")
-    'data-my-set.libsvm'
-
-    A long name is cut; a part of its hash keeps it apart from others with the same beginning.
-    """
-    name = re.sub(r"[^\w.+-]+", "-", dataset).strip("-.") or "data"
-    if len(name.encode()) <= LONGEST_NAME:
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name.encode()[: LONGEST_NAME - 9].decode(errors='ignore')}-{digest}"

@@ -1,4 +1,4 @@
-"""A document as one self-contained HTML file: no network, no fonts, no other files."""
+"""A document as one self-contained HTML file, without network, fonts or other files."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 DRAWN = ("curves", "styles", "series", "along", "single")
-#: Texts with more letters are broken into lines, and into wide ones.
+#: Texts with more letters than LONG are wrapped, in wider lines if there are more than WORDS.
 LONG, WORDS = 30, 200
 NEGATIVE = re.compile(r"(?<![\w.)])-(?=[\d.])")
 
@@ -41,14 +41,14 @@ def render_page(document: "Document") -> str:
         style=read_part("page.css"),
         scripts=scripts,
         policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:",
-        # Whatever the names contain, it must not close the script element around it.
+        # Names must not close the script element.
         data_json=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         downloads={file: _address(text.encode()) for file, text in document.downloads().items()},
     )
 
 
 def table_values(table: "Table") -> dict[str, Any]:
-    """Return what the macro of tables shows: the table, and its rows as cells with a text and their looks."""
+    """Return the arguments of the table macro: the table, and its rows as cells with texts and classes."""
     table = table.ranked().printed()
     rows, firsts = [], {rows.start for title, rows in table.blocks() if title}
     for y, (texts, row) in enumerate(zip(table.texts(), table.rows, strict=True)):
@@ -68,7 +68,7 @@ def _cell(format: "Format", text: str, value: Any, **looks: bool) -> dict[str, A
     looks |= {"long": is_long, "words": is_long and len(text) > WORDS}
     text, _, deviation = (text, "", "") if named else text.partition(" ± ")
     return {
-        "text": NEGATIVE.sub("\N{MINUS SIGN}", text),
+        "text": value if hasattr(value, "__html__") else NEGATIVE.sub("\N{MINUS SIGN}", text),
         "deviation": deviation,
         "classes": _join(format.side, **looks),
         "value": "" if number is None else f"{number:.6g}",
@@ -86,7 +86,7 @@ def render_table(table: "Table") -> str:
 
 
 def _image(figure: "Figure") -> str:
-    """Return the address of a figure as an SVG image inside the page, whose style and ids stay its own."""
+    """Return a data address of a figure in SVG; as an image, its styles and ids do not affect the page."""
     from olbench.report.figures.style import as_bytes
 
     return _address(as_bytes(figure, "svg"), "image/svg+xml")
@@ -105,7 +105,7 @@ def fill(template: str, **values: Any) -> str:
 
 
 def _mark_code(text: str) -> Any:
-    """Return a text whose commands, in backquotes, are code, and whose stars are bold as on the page."""
+    """Mark commands in backquotes as code; the page has bold numbers, not stars."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text.replace("* or bold", "Bold")))))

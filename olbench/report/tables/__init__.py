@@ -1,4 +1,4 @@
-"""The tables of a report: one function each, which returns None for runs that it does not apply to."""
+"""The tables of a report: one function each, which returns None for runs without such a table."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +20,6 @@ Drawer = Callable[[Report], Figures]
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figures, with the section of the page that shows them."""
-
     id: str
     section: str
     order: int
@@ -38,6 +36,9 @@ class Item:
             elif part.rows:
                 yield replace(part, highlighted=report.results.highlighted)
 
+    def tables(self, report: Report) -> Iterator[Table]:
+        return (part for part in self.parts(report) if isinstance(part, Table))
+
 
 REGISTRY: Registry[Item] = Registry("the table", room=__name__, part="tables")
 
@@ -49,12 +50,12 @@ def table(
     data: Callable[[Report], Mapping[str, Any]] = lambda report: {},
     on_page: bool = True,
 ) -> Callable[[Maker], Maker]:
-    """Add a table to the reports of all runs for which the function below it returns one.
+    """Add the table that a function returns to reports; for None, a report does not have it.
 
     `section` is its heading on the page, `order` its place: the tables that ship have 10 to 250. The function
-    may return a paragraph instead, or several parts. `data` adds keys to the JSON report, and the page leaves
-    the table out with `on_page=False`. A file of this folder, `tables.py` of a paper and a user's plugin
-    (`olbench report --plugin`) use it:
+    may return a paragraph instead, or several parts. `data` adds keys to the JSON report. With
+    `on_page=False`, the page does not show the table. Use it in this folder, in `tables.py` of a paper, or in
+    a plugin (`olbench report --plugin`):
 
         @table("Trials")
         def trials(report):
@@ -71,7 +72,7 @@ def table(
 
 
 def figures(section: str, order: int, *, on_page: bool = True) -> Callable[[Drawer], Drawer]:
-    """Add figures to reports: the function returns those of a run by the names of their files."""
+    """Add figures to reports: the function returns the figures of a run by file name."""
 
     def register(draw: Drawer) -> Drawer:
         item = Item(draw.__name__, section, order, figures=draw, on_page=on_page)
@@ -90,10 +91,7 @@ def figures_of(report: Report) -> Figures:
 
 
 def find_table(report: Report, id: str) -> Table:
-    """Return the first table that a function makes for a report."""
-    tables = {
-        item.id: (part for part in item.parts(report) if isinstance(part, Table)) for item in all_items()
-    }
+    tables = {each.id: each.tables(report) for each in all_items()}
     found = next(tables.get(id, iter(())), None)
     if found is None:
         known = [name for name, own in tables.items() if next(own, None)]

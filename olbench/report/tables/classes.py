@@ -1,4 +1,4 @@
-"""Several classes and streams: which classes are confused, and what drifts of the concept cost."""
+"""Confusion of several classes, and the costs of concept drift in streams."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -9,28 +9,26 @@ from numpy.typing import NDArray
 
 from olbench.analysis.results import Entry, Results
 from olbench.report import table as t
+from olbench.report.formats import file_names
 from olbench.report.model import Report
 from olbench.report.table import Column, Format, Table, columns
 from olbench.report.tables import Figures, figures, table
 
 ARRAY = "confusion"
-#: A matrix of more classes does not fit a terminal; then the pairs that are confused most are listed.
+#: A matrix of more classes does not fit a terminal; then the pairs confused most often are listed.
 WIDEST, PAIRS = 12, 10
 DRIFTS_NOTE = (
-    "Before: the accuracy in the window before a drift. Depth: by how much the lowest accuracy of a fifth of "
-    "a window is below that. Recovery: examples until the fall ends, over the drifts with an end. Lost: how "
-    "many more predictions were wrong until then, or until the next drift. All are means over the drifts. A "
-    "fall is more than two standard errors of the accuracy before, and at least two points."
+    "Before: the accuracy in the window before a drift. Depth: how far the accuracy falls below that, over "
+    "a fifth of a window. Recovery: examples until the fall ends, over drifts with a recovery. Lost: "
+    "additional mistakes until then, or until the next drift. All are means over drifts. A fall is larger "
+    "than two standard errors of the accuracy before, and at least two points."
 )
-#: The most rows of drifts that are listed.
+#: The most drifts that are listed.
 MOST = 8
-FOUND_NOTE = (
-    "Rows at which ADWIN sees the accuracy of a learner change. They mark the curves; nothing else uses them."
-)
+FOUND_NOTE = "Rows at which ADWIN detects a change of a learner's accuracy; they are marked in the curves."
 
 
 def trials_with(array: str, entry: Entry) -> list[int]:
-    """Return the numbers of the trials of an entry that stored this array."""
     stored = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
     return [number for number, arrays in stored if isinstance(arrays, dict) and array in arrays]
 
@@ -55,14 +53,13 @@ def confusion_data(report: Report) -> Mapping[str, Any]:
 
 @table("Confusion", 90, data=confusion_data)
 def confusion(report: Report) -> Iterator[Table]:
-    """Return which classes the best algorithm takes for which."""
     note = "Classes are numbered in the order of their labels."
     for dataset, (label, matrix) in best_matrices(report).items():
         shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
         if len(matrix) <= WIDEST:
             rows: list[Any] = [[f"class {k}", *row] for k, row in enumerate(shares.tolist())]
             shown = (Column("true class"), *columns(*map(str, range(len(matrix))), format=t.number(1)))
-            title = f"{dataset}: what {label}, the best, predicts for each true class (%)"
+            title = f"{dataset}: predictions of {label}, the best algorithm, in % of each true class"
         else:
             wrong = matrix * ~np.eye(len(matrix), dtype=bool)
             order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS]
@@ -70,17 +67,16 @@ def confusion(report: Report) -> Iterator[Table]:
             rows = [[k, j, int(wrong[k, j]), float(shares[k, j])] for k, j in pairs]
             shown = columns("true class", "predicted", "times", format=t.COUNT)
             shown += columns("% of the class", format=t.number(1))
-            title = f"{dataset}: what {label}, the best, confuses most"
+            title = f"{dataset}: classes that {label}, the best algorithm, confuses most often"
         yield Table(title, shown, rows, note)
 
 
 @figures("Confusion", 90)
 def confusion_figures(report: Report) -> Figures:
     from olbench.report.figures.run import confusion_figure
-    from olbench.report.figures.style import file_names
 
     found = best_matrices(report)
-    names = file_names(list(found))
+    names = file_names(found)
     return {f"confusion-{names[key]}": partial(confusion_figure, key, *own) for key, own in found.items()}
 
 
@@ -98,7 +94,7 @@ def drift_data(report: Report) -> Mapping[str, Any]:
 
 @table("Drifts", 120, data=drift_data)
 def drifts(report: Report) -> Iterator[Table]:
-    """Return what known drifts cost each algorithm, and the drifts that a detector found."""
+    """Yield the costs of known drifts for each algorithm, or the drifts that a detector found."""
     for dataset in report.results.datasets:
         entries = [entry for entry in report.block(dataset) if drifts_of(entry)]
         known = [entry for entry in entries if "depth" in drifts_of(entry)[0]]
@@ -109,7 +105,7 @@ def drifts(report: Report) -> Iterator[Table]:
                 Column("recovered", t.RIGHT),
                 *columns("recovery", "lost", format=t.number(0)),
             )
-            title = f"Drifts of {dataset} at {_show_rows(drifts_of(known[0])[0]['row'])}"
+            title = f"Drifts of {dataset} at rows {_show_rows(drifts_of(known[0])[0]['row'])}"
             yield Table(title, shown, [(entry.label, *_mean_effects(entry)) for entry in known], DRIFTS_NOTE)
         elif entries:
             rows = [drifts_of(entry)[0]["row"] for entry in entries]

@@ -1,4 +1,4 @@
-"""The curves that trials record: on the page, and as separate figures."""
+"""The curves that trials record, for the page and as figures."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 from olbench.analysis.results import Entry, Floats, drift_rows
 from olbench.protocols.definition import Series
 from olbench.report.figures.palette import line_styles
+from olbench.report.formats import file_names
 from olbench.report.model import Report
 from olbench.report.table import capitalise
 from olbench.report.tables import Figures, figures
 
-#: Enough digits for a screen: a curve is some 1000 pixels wide.
+#: Enough digits for a screen, on which a curve is some 1000 pixels wide.
 DIGITS = 4
-#: The most numbers that the curves of a page have: some two megabytes.
+#: The most numbers in the curves of a page: some two megabytes.
 MOST = 300_000
 FEWEST_POINTS = 25
-#: The windows that a pass is cut into: fewer would hide a change, more would be noise.
+#: The windows of a pass: fewer would hide changes, more would show noise.
 WINDOWS = 25
-#: With more curves, colours cannot be told apart: this many are in front of the others.
+#: Of more than FEW curves, only FRONT are coloured, because more colours cannot be distinguished.
 FEW, FRONT = 8, 5
 
 
 def curve_data(report: Report) -> Mapping[str, Any]:
-    """Return what the page draws curves from, if most rows have one: the others would be missed."""
     if 2 * sum(bool(entry.points.size) for entry in report.rows) <= len(report.rows):
         return {}
     results, series = report.results, report.protocol.series
@@ -74,7 +74,7 @@ def describe_series(series: Sequence[Series]) -> dict[str, Any]:
 
 
 def is_counted(series: Series) -> bool:
-    """Return whether a series counts along the pass, so that a window has a rate of its own."""
+    """Return whether a series is a growing count, so that each window has a rate."""
     return not (series.level or series.timed)
 
 
@@ -107,7 +107,7 @@ def thin(size: int, most: int) -> NDArray[np.int64]:
 
 
 def curves_of(entries: list[Entry], most: int) -> dict[str, Any]:
-    """Mean and deviation of every algorithm; `w` are the ends of windows, the first of which begins at 0."""
+    """Return the mean and standard deviation of every algorithm; `w` has the ends of windows, from 0."""
     shared = entries[0].points
     return {
         **_points(entries[0], most),
@@ -149,7 +149,7 @@ def _band(values: Floats) -> list[list[float | None]]:
 
 
 def _round(value: float) -> float | None:
-    """Return the number rounded to DIGITS digits, as an integer if it is one: short in JSON."""
+    """Round to DIGITS digits; whole numbers become integers, which are shorter in JSON."""
     if not math.isfinite(value):
         return None
     number = float(f"{value:.{DIGITS}g}")
@@ -159,7 +159,6 @@ def _round(value: float) -> float | None:
 @figures("Curves", 110, on_page=False)
 def curves(report: Report) -> Figures:
     from olbench.report.figures.run import curves_figure, overview_figure
-    from olbench.report.figures.style import file_names
 
     results = report.results
     datasets = [name for name in results.datasets if any(entry.points.size for entry in results.of(name))]

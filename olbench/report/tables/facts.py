@@ -1,4 +1,4 @@
-"""Facts about the run: its algorithms, its data sets, and where and how it ran."""
+"""Facts about the run: algorithms, data sets, and provenance."""
 
 import json
 import shlex
@@ -65,6 +65,10 @@ def machine_text(run: RunFile) -> str:
     return ", ".join(str(part) for part in parts if part) or "unknown machine"
 
 
+def commit_text(run: RunFile) -> str:
+    return f"{run.commit or 'unknown'}{', with uncommitted changes' if run.dirty else ''}"
+
+
 def run_data(report: Report) -> Mapping[str, Any]:
     content = report.results.run.plain() | {"config": report.results.config.plain()}
     names = ("config", "data", "seeds", "versions", "commit", "dirty", "machine", "start", "end")
@@ -75,7 +79,7 @@ def run_data(report: Report) -> Mapping[str, Any]:
 def provenance(report: Report) -> Table:
     run, name = report.results.run, report.results.name
     facts = {
-        "commit": f"{run.commit or 'unknown'}{', with uncommitted changes' if run.dirty else ''}",
+        "commit": commit_text(run),
         "started": run.start,
         "ended": run.end or "not finished",
         "machine": machine_text(run),
@@ -90,7 +94,7 @@ def provenance(report: Report) -> Table:
 
 
 def changed_settings(report: Report) -> str:
-    """Return the settings that differ from the protocol's defaults, except the number of trials."""
+    """Return the settings that differ from the defaults of the protocol, except the number of trials."""
     usual, own = type(report.protocol).experiment.own, report.protocol.experiment.own.items()
     most = max((entry.planned for entry in report.results.entries), default=0)
     trials = plural(report.protocol.numbered), most

@@ -1,11 +1,14 @@
-"""The results: one block per data set, our numbers beside the paper's; and the matrix of a paper."""
+"""The results: one block per data set, with the paper's numbers; and a matrix as papers print it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from olbench.analysis.results import Entry
+from olbench.analysis import results as runs
+from olbench.analysis.results import Entry, Results
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
-from olbench.errors import plural
+from olbench.errors import count, plural
 from olbench.records.quantities import MISTAKES, NO_CHANGE_MISTAKES, SECONDS, Quantity
 from olbench.report import table as t
 from olbench.report import words
@@ -14,8 +17,8 @@ from olbench.report.table import Column, Flagged, Format, Spread, Table, capital
 from olbench.report.tables import table
 
 SHARED_NOTE = (
-    "Times in brackets were measured while other trials ran, so they are not comparable; `olbench run "
-    "--timing exclusive` measures each trial alone."
+    "Times in brackets were measured while other trials ran, so they are not comparable; use `olbench run "
+    "--timing exclusive` for comparable times."
 )
 #: With more algorithms, nobody reads a row of the matrix.
 MOST = 40
@@ -50,7 +53,7 @@ def quantity_column(quantity: Quantity) -> Column:
 
 
 def flag_notes(report: Report) -> list[str]:
-    """Return, by data set, whose trials are in doubt, such as for a numerical breakdown."""
+    """Return one sentence per data set with algorithms that broke down numerically."""
     found = []
     for dataset in report.results.datasets:
         flagged = [entry for entry in report.block(dataset) if entry.flagged]
@@ -61,7 +64,6 @@ def flag_notes(report: Report) -> list[str]:
 
 
 def block_titles(report: Report) -> dict[str, str]:
-    """Return the headings of data sets: where the paper has them, and their sizes."""
     titles = {}
     for dataset in report.results.datasets:
         facts = report.results.run.data.get(dataset)
@@ -97,13 +99,11 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
 
 
 def results_note(report: Report) -> str:
-    """Return what flags of names mean, with the command that explains the first; bold; and shared times."""
+    """Return the meanings of flags, with a command that explains the first, of bold, and of brackets."""
     notes = [words.describe_bold(report.results)]
     if first := next((entry for entry in report.rows if entry.flagged), None):
-        flags = (
-            f"{t.FLAG.strip()} {' '.join(flag_notes(report))} What follows a breakdown depends on rounding"
-        )
-        notes.insert(0, f"{flags}; `olbench verify RUN --trial {first.first_flagged}` says why.")
+        flags = f"{t.FLAG.strip()} {' '.join(flag_notes(report))} After that, results depend on rounding"
+        notes.insert(0, f"{flags}; `olbench verify RUN --trial {first.first_flagged}` explains the first.")
     if any(map(is_time, report.protocol.quantities)) and not report.results.exclusive:
         notes.append(SHARED_NOTE)
     return " ".join(notes)
@@ -167,7 +167,6 @@ def _cells(report: Report, entry: Entry) -> Iterator[Any]:
 
 
 def by_dataset(caption: str, format: Format, cells: Mapping[tuple[str, str], Any], note: str) -> Table:
-    """Return a table with one row per data set and one column per algorithm."""
     labels = list(dict.fromkeys(label for _, label in cells))
     datasets = dict.fromkeys(dataset for dataset, _ in cells)
     rows = [(dataset, *(cells.get((dataset, label)) for label in labels)) for dataset in datasets]
@@ -180,8 +179,7 @@ def contestants(report: Report) -> Sequence[Entry]:
 
 @table("Matrix", 70, on_page=False)
 def matrix(report: Report) -> Table | None:
-    """Return the means of all algorithms on all data sets, as the main table of a paper has them."""
-    # Streams, which pass over the rows in one order, have other tables.
+    # Streams have other tables.
     kept = (each.columns for each in report.rows)
     counted = any(MISTAKES.name in each and NO_CHANGE_MISTAKES.name not in each for each in kept)
     labels = {entry.label for entry in contestants(report)}
@@ -197,3 +195,23 @@ def means_matrix(report: Report, quantity: Quantity) -> Table:
     }
     title = f"{capitalise(column.heading)} by data set and algorithm"
     return by_dataset(title, column.format, cells, words.describe_bold(report.results) if ranks else "")
+
+
+class ShownResults(Results):
+    """Results that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        report, missing = Report(self, None), len(self.missing)
+        table = means_matrix(report, report.headline)
+        caption = f"{self.name}: {report.size}, protocol {self.config.protocol}. {table.caption}"
+        gap = f" {count(missing, 'row is', 'rows are')} incomplete." if missing else ""
+        return replace(table, caption=caption, note=f"{table.note}{gap}")._repr_html_()
+
+
+def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plugins: bool = False) -> Results:
+    """Return the results of a folder, a bundle or a run that ships ("scw"), finished or not.
+
+    `measures` replaces the measures of the config, as far as the records have them; the first determines the
+    ranking. Python code in a bundle is not run unless you trust it; few bundles need that to be read.
+    """
+    return runs.load_results(folder, measures, trust_plugins=trust_plugins, kind=ShownResults)

@@ -12,7 +12,7 @@ from olbench.report.model import Report
 from olbench.report.table import Column, Part, Table, columns, measured
 from olbench.report.tables import Figures, figures, table
 
-#: Pairs grow with the square of the algorithms: the most that a table lists. JSON has all.
+#: The most pairs that a table lists; JSON has all of them.
 MOST_PAIRS = 500
 
 
@@ -32,7 +32,7 @@ def statistics_data(report: Report) -> Mapping[str, Any]:
 
 @table("Statistics", 210, data=statistics_data)
 def across(report: Report) -> Part:
-    """Return the average ranks over data sets with the tests of Friedman, Iman and Davenport, and Nemenyi."""
+    """Return average ranks over data sets, with the tests of Friedman, Iman and Davenport, and Nemenyi."""
     found = report.across
     if isinstance(found, str):
         return f"No comparison across data sets: {found}"
@@ -66,9 +66,7 @@ def pairs(report: Report) -> Table | None:
     different = sum(pair.significant for pair in found.pairs)
     listed = [pair for pair in ordered[:MOST_PAIRS] if pair.significant] or ordered[:5]
     title = f"{different} of {len(found.pairs)} pairs differ across data sets (Wilcoxon, Holm, 5%)"
-    if not different:
-        title += "; those with the smallest p"
-    elif len(listed) < different:
+    if len(listed) != different:
         title += f"; the {len(listed)} with the smallest p"
     shown = (*columns("first", "second", format=t.ALGORITHM), *columns("p", "adjusted p", format=t.P))
     return Table(title, shown, [(pair.first, pair.second, pair.p, pair.adjusted) for pair in listed])
@@ -82,14 +80,14 @@ def against_best(report: Report) -> Table | None:
     names = (Column("algorithm", t.ALGORITHM), Column("z", t.number(2)))
     shown = (*names, *columns("p", "adjusted p", format=t.P))
     note = (
-        "z: the difference of the average ranks in standard errors; adjusted p: with Holm's correction. The "
-        "best was found by the same ranks, so p is somewhat too small."
+        "z: the difference of average ranks in standard errors. Adjusted p: with Holm's correction. The best "
+        "was selected by the same ranks, so p is somewhat too small."
     )
     if found.rope is not None:
         shown += columns("better", "equal", "worse", format=t.number(2))
         reach = f"{report.headline.text(found.rope, 2)} of the {report.headline.title}"
         note += (
-            f" Better, equal, worse: their probabilities by the Bayesian signed-rank test, where equal is a "
+            f" Better, equal, worse: probabilities from the Bayesian signed-rank test; equal means a "
             f"difference of at most {reach}."
         )
     rows = []
@@ -102,7 +100,6 @@ def against_best(report: Report) -> Table | None:
 
 @table("Statistics", 213)
 def within(report: Report) -> Table | None:
-    """Return the differences from the best algorithm of each data set."""
     results, headline = report.results, report.headline
     interval, test, condition = "95% bootstrap", "paired t", words.CONDITIONAL
     counted = "wins/ties/losses"
@@ -123,7 +120,7 @@ def within(report: Report) -> Table | None:
         plain=lambda value: {"_low": value[0], "_high": value[1]},
     )
     return Table(
-        f"Within each data set: {headline.title} minus that of the best",
+        f"Within each data set: difference in {headline.title} from the best",
         (
             *t.ROW,
             Column("difference", signed),
@@ -134,9 +131,9 @@ def within(report: Report) -> Table | None:
             Column("detectable", measured(headline), t.DETAIL),
         ),
         rows,
-        f"All of this is {condition}. Adjusted p: with Holm's correction for the comparisons on a data set. "
-        f"Detectable: the smallest difference that the test finds with a probability of {POWER:.0%}; what "
-        "does not differ significantly may differ by as much.",
+        f"All tests are {condition}. Adjusted p: with Holm's correction for the comparisons on a data set. "
+        f"Detectable: the smallest difference that the test finds with a probability of {POWER:.0%}; "
+        "algorithms that do not differ significantly may still differ by that much.",
         group="data set",
         group_titles={name: f"{name}: best is {best}" for name, (best, _) in results.within.items()},
     )

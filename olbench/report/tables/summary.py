@@ -1,4 +1,4 @@
-"""The summary: what was run, who won and how sure that is, and a paragraph for a paper."""
+"""The summary: the run, the winner and how certain that is, and a paragraph for a paper."""
 
 import math
 from collections import Counter
@@ -18,7 +18,7 @@ from olbench.report.tables import table
 from olbench.report.tables.facts import changed_settings
 from olbench.report.tables.results import PRINTED, is_time, name_of, quantity_column, spread_of
 
-#: The most rows without all of their trials that are listed one by one.
+#: The most incomplete rows that are listed one by one.
 FEW = 12
 AS_GOOD = t.Format(
     lambda labels: list_some(labels, 3),
@@ -41,7 +41,7 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
 
 
 def _list_remarks(report: Report) -> tuple[str, str]:
-    return capitalise(words.describe_lacking(report.results)), words.describe_twins(report.results)
+    return capitalise(words.describe_absent(report.results)), words.describe_twins(report.results)
 
 
 def list_gaps(report: Report, few: int = FEW) -> list[str]:
@@ -65,7 +65,7 @@ def list_notices(report: Report) -> list[str]:
 
 
 def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
-    """Return who won, by how much and how sure that is: across data sets by ranks, on one by its trials."""
+    """Return the winner, by how much, and how certain that is: over data sets by ranks, or on one."""
     headline, won, control = report.headline, report.winners, report.against_best
     lead = f"has the {headline.best} {headline.title} on"
     if len(won) == 1:
@@ -92,16 +92,16 @@ def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
 
 
 def _name_second(ranked: Sequence[tuple[str, str]], name: Callable[[str], str]) -> str:
-    return f", before {name(ranked[1][0])} with {ranked[1][1]}" if len(ranked) > 1 else ""
+    return f", ahead of {name(ranked[1][0])} with {ranked[1][1]}" if len(ranked) > 1 else ""
 
 
 def _rivals(report: Report, dataset: str, name: Callable[[str], str]) -> str:
-    """Return which algorithms the best of a data set does not beat, with the correction of Holm."""
+    """Return the algorithms that the best on a data set does not beat, with Holm's correction."""
     if dataset not in report.results.within or report.results.missing:
         return ""
     _, differences = report.results.within[dataset]
     if all(math.isnan(each.p) for each in differences):
-        return "; one trial allows no test"
+        return "; one trial is too few for a test"
     tested = f"{words.name_test(report.results)}, with Holm's correction, 5%"
     equal = [name(each.label) for each in differences if not each.adjusted <= LEVEL]
     if not equal:
@@ -132,7 +132,7 @@ def summary(report: Report) -> str:
 
 @table("Ranking", 12)
 def ranking(report: Report) -> Table | None:
-    """Return all algorithms, the best first: by mean ranks, or by the measure on one data set."""
+    """Return all algorithms, best first: by mean ranks, or by the measure on a single data set."""
     won, ranked = report.winners, report.standings
     if len(ranked) < 2 or not won:
         return None
@@ -149,9 +149,9 @@ def ranking(report: Report) -> Table | None:
         rows = [(place, each.label, each.rank, each.wins, each.among_best) for place, each in numbers]
         shown = (Column("mean rank", t.number(2)), *columns("best on", "among the best", format=t.COUNT))
         note = (
-            f"By {headline.title}. Of {count(len(won), 'data set')}: on how many an algorithm has the "
-            f"{headline.best} mean, and on how many it is not significantly different from the best "
-            f"({words.describe_test(report.results)})."
+            f"By {headline.title}. Best on: the number of data sets, of {len(won)}, on which an algorithm "
+            f"has the {headline.best} mean. Among the best: the number on which it is not significantly "
+            f"worse ({words.describe_test(report.results)})."
         )
     names = (Column("", t.COUNT, name="place"), Column("algorithm", t.ALGORITHM))
     return Table("Ranking of all algorithms", (*names, *shown), rows, note)
@@ -159,8 +159,8 @@ def ranking(report: Report) -> Table | None:
 
 def list_winners(report: Report) -> Table:
     headline, rows = report.headline, []
-    alone = all(entry.exclusive for entry in report.rows)
-    times = [each for each in report.protocol.quantities if alone and is_time(each)]
+    exclusive = all(entry.exclusive for entry in report.rows)
+    times = [each for each in report.protocol.quantities if exclusive and is_time(each)]
     judged = [headline] if report.judgements else []
     for best, equals in report.winners:
         numbers = [spread_of(best, each) for each in (headline, *times)]
@@ -170,7 +170,7 @@ def list_winners(report: Report) -> Table:
         Column("data set"),
         Column("best", t.ALGORITHM),
         quantity_column(headline),
-        # Beside the winners, the paper's numbers say more than times do.
+        # For winners, the paper's numbers matter more than times.
         *(replace(quantity_column(each), drop=t.COST) for each in times),
         Column("as good", AS_GOOD, t.DETAIL),
         *(Column("paper", PRINTED, t.PAPER) for _ in judged),
@@ -186,7 +186,6 @@ def best_on_each(report: Report) -> Table | None:
 
 @table("In words", 16)
 def in_words(report: Report) -> str | None:
-    """Return a paragraph to paste into a paper."""
     results, won = report.results, report.winners
     if not won or results.missing:
         return None
@@ -213,7 +212,8 @@ def in_words(report: Report) -> str | None:
     sentences.append(winner_sentence(report, display_name))
     if not isinstance(report.against_best, str):
         label, number = Counter(best.label for best, _ in won).most_common(1)[0]
-        sentences.append(f"{display_name(label)} has the {report.headline.best} mean on {number} of them.")
+        best = f"{report.headline.best} mean on {number} of the data sets"
+        sentences.append(f"{display_name(label)} has the {best}.")
     versions = ", ".join(f"{name} {version}" for name, version in results.run.versions.items())
     sentences.append(f"Versions: {versions}.")
     return " ".join(filter(None, sentences))

@@ -1,4 +1,4 @@
-"""How parameters were tuned: the optimism of the tuning, and several ways to tune side by side."""
+"""Tuning: its optimism, and several ways to tune side by side."""
 
 import math
 from collections import Counter
@@ -17,7 +17,6 @@ Means = dict[str, float]
 
 @table("Tuning", 200)
 def tuning(report: Report) -> Iterator[Part]:
-    """Return how much better the chosen parameters scored in the tuning trials."""
     quantity, rows, undefined = report.headline, [], []
     for dataset in report.results.datasets:
         scored = [(entry, entry.tuned) for entry in report.results.of(dataset) if entry.tuned is not None]
@@ -30,7 +29,7 @@ def tuning(report: Report) -> Iterator[Part]:
     signed = measured(quantity, sign="+")
     end = Format(lambda gap: f"{signed.text(gap[0])} ({gap[1]})", plain=lambda gap: {"": gap[0]})
     yield Table(
-        f"Optimism of the tuning: reported {quantity.title} minus that of the tuning trials",
+        f"Optimism of the tuning: reported {quantity.title} minus {quantity.title} in the tuning trials",
         (
             Column("data set"),
             Column("tuned", t.COUNT),
@@ -38,11 +37,11 @@ def tuning(report: Report) -> Iterator[Part]:
             *columns("smallest", "largest", format=end),
         ),
         rows,
-        "This is the error of reporting the tuning trials instead of new ones.",
+        "This would be the error of reporting the tuning trials instead of new ones.",
     )
     if undefined:
         where, ties = ", ".join(undefined), report.results.config.tuning.ties
-        yield f"{quantity.title} is undefined in every tuning trial of {where}, so `ties: {ties}` chose."
+        yield f"{quantity.title} is undefined in every tuning trial of {where}, so `ties: {ties}` decided."
 
 
 def tuning_data(report: Report) -> Mapping[str, Any]:
@@ -54,7 +53,7 @@ def tuning_data(report: Report) -> Mapping[str, Any]:
 
 
 def means(report: Report) -> dict[str, tuple[int, Means]]:
-    """Return, by algorithm, its data sets that are tuned in every way and the mean over them by each way."""
+    """Return, by algorithm, how many data sets are tuned in every way, and each way's mean over them."""
     results, tunings = report.results, report.results.tunings
     finished: dict[str, dict[str, Means]] = {name: {} for name in results.names}
     for entry in results.entries:
@@ -71,7 +70,7 @@ def means(report: Report) -> dict[str, tuple[int, Means]]:
 
 @table("Tuning", 190, data=tuning_data)
 def tunings(report: Report) -> Table | None:
-    """Return what each way of tuning reports, and what one gains that has seen the test rows."""
+    """Return the results of each way of tuning, and what a way gains from having seen the test rows."""
     ways, quantity = report.results.tunings, report.headline
     rows = {name: (size, values) for name, (size, values) in means(report).items() if size}
     if len(ways) < 2 or not rows:
@@ -94,8 +93,8 @@ def tunings(report: Report) -> Table | None:
             *((name, size, *numbers(values)) for name, (size, values) in rows.items()),
             ("mean", None, *numbers(average)),
         ],
-        f"The differences are the optimism of the other tunings: how much they gain over {first} by having "
-        "seen the rows that test them. An algorithm counts on data sets where it is tuned in every way.",
+        f"The differences are the optimism of the other tunings: what they gain over {first} by having seen "
+        "the test rows. Means are over data sets on which the algorithm is tuned in every way.",
     )
 
 
@@ -117,7 +116,7 @@ def tuning_verdicts(report: Report) -> Table | None:
         rows.append((way, *(counts[name] for name in verdicts.VERDICTS), share))
     apart = verdicts.count(report.judgements, report.headline, suspect=True).total()
     required = " or ".join(report.paper.requires.search)
-    notes = [f"The verdicts of this report are those of {required}."] if required else []
+    notes = [f"The other verdicts in this report are for {required}."] if required else []
     notes += [f"Not counted: {count(apart, 'unexplained number')}."] if apart else []
     return Table(
         f"Tunings side by side: verdicts on the paper's {report.headline.counted}",

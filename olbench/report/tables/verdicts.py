@@ -1,4 +1,4 @@
-"""The verdicts on a paper's numbers, its claims, and what both prove."""
+"""Verdicts on a paper's numbers and claims, and the evidence that they provide."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,31 +19,31 @@ from olbench.report.tables import table
 from olbench.report.tables.results import by_dataset, contestants
 
 DEVIATION_NOTE = (
-    "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. Same "
-    "mean: a test in standard errors does not reject equal means at 5%; it is stricter, because it allows "
-    "for other orders, but not for other parameters."
+    "By the paper's: reproduced by the paper's standard deviation, even if ours is larger. Same mean: a "
+    "test in standard errors does not reject equal means at 5%; it is stricter, because it allows for other "
+    "orders but not for other parameters."
 )
 WRONG_NOTE = (
-    "Wrong: what the other learners of the run would reproduce in this row. Swapped at random: every row of "
-    "the paper gets the learner of another of its rows."
+    "Wrong: how many numbers of this row the other learners of the run would reproduce. Swapped at random: "
+    "every row of the paper gets the learner of another row."
 )
 MATCHING_NOTE = (
-    "Blind matching asks which learner of the run gives the printed means of a row the highest likelihood "
-    "(normal, with the deviations of both sides and the rounding; one number in "
-    f"{1 / UNEXPLAINED:.0f} may be anywhere). The margin is the log-likelihood above the best other learner; "
-    "3 or more, a factor of 20, is decisive. Jointly reproduced: in every quantity that the paper prints for "
-    "the cell."
+    "Blind matching finds the learner of the run that gives the printed means of a row the highest "
+    "likelihood (normal, with the standard deviations of both sides and the rounding; one number in "
+    f"{1 / UNEXPLAINED:.0f} may be anything). Margin: the log-likelihood in excess of the best other "
+    "learner; 3 or more, a factor of 20, is decisive. Jointly reproduced: in every quantity that the paper "
+    "prints for the cell."
 )
 CLAIMS_NOTE = (
-    "By chance: how often the claim comes out as well or better if every algorithm gets the results of "
-    f"another one (all derangements, or {DERANGED} random ones). Not significant: the run neither bears it "
-    "out nor contradicts it significantly. Reversed: the opposite is significant on at least half of the "
-    "data sets, and on more than the claim is true on. Tests are conditional on each data set, and not "
-    "corrected for their number."
+    "By chance: how often the claim does at least as well if every algorithm gets the results of another "
+    f"(all derangements, or {DERANGED} random ones). Not significant: the run neither supports nor "
+    "contradicts the claim significantly. Reversed: the opposite is significant on at least half of the data "
+    "sets, and on more than the claim holds on. Tests are conditional on each data set, and not corrected "
+    "for their number."
 )
 
 
-#: How many numbers a wrong learner reproduces, and which one.
+#: How many numbers the best wrong learner reproduces, and its name.
 MOST_WRONG = Format(
     lambda best: f"{best[0]:.0f} ({best[1]})",
     on_paper=lambda best: f"{best[0]:.0f} ({display_name(best[1])})",
@@ -58,7 +58,7 @@ def legend(report: Report) -> str:
 
 @table("Verdicts", 20)
 def overview(report: Report) -> Table | None:
-    """Return our means beside the paper's: of all algorithms under cross-validation, else of the paper's."""
+    """Return our means and the paper's: of the paper's algorithms, or of all under cross-validation."""
     if not report.judgements and not report.is_cross_validated:
         return None
     quantity, cells = report.headline, {}
@@ -93,7 +93,7 @@ def overview(report: Report) -> Table | None:
     title += ", ours / the paper's" if report.judgements else ""
     notes = [words.describe_bold(report.results), f"{legend(report)}." if report.judgements else ""]
     if report.is_cross_validated and verdicts.suspects(report.judgements):
-        notes.append("Question mark: the printed number is unexplained.")
+        notes.append("?: the printed number is unexplained.")
     return by_dataset(title, Format(show, plain=plain), cells, " ".join(filter(None, notes)))
 
 
@@ -111,7 +111,7 @@ def judgement_data(report: Report) -> Mapping[str, Any]:
 
 
 def describe_judgement(report: Report, judgement: Judgement) -> str:
-    """Return all that a verdict rests on, one fact per line."""
+    """Return the facts behind a verdict, one per line."""
     quantity = find_quantity(report.protocol, judgement.quantity)
     lines = [f"{judgement.dataset}, {judgement.label}, {quantity.title}: {judgement.verdict}"]
     if judgement.mean is not None:
@@ -122,14 +122,13 @@ def describe_judgement(report: Report, judgement: Judgement) -> str:
         z = "" if judgement.z is None else f", z = {judgement.z:.1f}"
         lines.append(f"difference {quantity.text(judgement.difference, sign='+')}{z}")
     if judgement.basis == verdicts.BINOMIAL:
-        lines.append("compared in standard errors: the paper prints no deviation")
+        lines.append("compared in standard errors: the paper prints no standard deviation")
     lines += [f"{judgement.verdict} {words.MARKS[words.LEANS]}"] if judgement.leans else []
     return "\n".join([*lines, *([judgement.reason] if judgement.reason else [])])
 
 
 @table("Verdicts", 30, data=judgement_data)
 def verdict_map(report: Report) -> Iterator[Table]:
-    """Return the verdicts by data set and algorithm, one table per quantity."""
     meanings = words.describe_meanings(report.judgements)
     format = Format(
         words.letter,
@@ -172,7 +171,6 @@ def unexplained(report: Report) -> Iterator[Table]:
 
 
 def _list(report: Report, title: str, judgements: Sequence[Judgement], note: str = "") -> Iterator[Table]:
-    """Yield one table per quantity: the paper's numbers, ours, and how far they are apart."""
     for quantity in report.judged:
         rows = []
         for each in (each for each in judgements if each.quantity == quantity.name):
@@ -237,7 +235,6 @@ def _named_data(named: NamedRow) -> dict[str, Any]:
 
 @table("Evidence", 40, data=evidence_data)
 def evidence(report: Report) -> Iterator[Table]:
-    """Return what the verdicts prove: how many numbers wrong learners would reproduce."""
     shown = [(quantity, found) for quantity, found in report.controls.items() if found.rows]
     for quantity, found in shown:
         judgements = [e for e in report.judgements if e.quantity == quantity.name and e.is_compared]
@@ -300,7 +297,7 @@ def claims(report: Report) -> Table:
     for claim in report.claims:
         found, other = claim.evidence, len(claim.other_size)
         if other:
-            found += f"; data of another size than the paper's on {other} of {len(claim.datasets)}"
+            found += f"; the size of our data differs from the paper's on {other} of {len(claim.datasets)}"
         outcomes = claim.verdict, claim.own_verdict, report.chance_of(claim)
         rows.append((claim.text, claim.where, *outcomes, found))
     shown = (
@@ -321,4 +318,4 @@ def _describe_chance(report: Report) -> str:
     held = sum(claim.verdict == HOLDS for claim in tried.values())
     expected = sum(report.claim_chances[id][HOLDS] / report.claim_chances[id].total() for id in tried)
     holding = f"{held} {'holds' if held == 1 else 'hold'}; by chance {expected:.1f} would"
-    return f"Of {count(len(tried), 'claim')} tried with wrong learners, {holding}."
+    return f"Of {count(len(tried), 'claim')} tried with the wrong learners, {holding}."

@@ -12,7 +12,7 @@ from olbench import make_algorithm
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.papers.cw2012.combination import Sums
-from olbench.protocols.parts import fold
+from olbench.protocols.definition import fold
 
 FEATURES = 12
 

@@ -1,4 +1,4 @@
-"""How sure a difference between two learners is on one stream, whose rounds depend on each other.
+"""The uncertainty of a difference between two learners on one stream, whose rounds are dependent.
 
 A moving-block bootstrap draws blocks of neighbouring rounds, the same for both learners (Künsch 1989; Liu and
 Singh 1992). The difference is studentised, because a percentile interval of twenty blocks would be too short.
@@ -11,17 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-BLOCKS, RESAMPLES, PLACES = 20, 2000, 2000
+from olbench.learners.examples import Floats
+from olbench.protocols.stream import BLOCKS
+
+RESAMPLES = 2000
 LEVEL = 0.05
 COLUMNS = ("n", "mistakes", "positives", "false_alarms")
-#: The normal quantile of the power, 80%, at which a difference counts as detectable.
+#: The normal quantile of the power, 80%, at which a difference is called detectable.
 POWER_QUANTILE = 0.8416
 
 
 @dataclass(frozen=True)
 class BlockDifference:
-    """`above`, `equal` and `below` count blocks; `detectable` is found with a probability of 80%."""
+    """`above`, `equal` and `below` count blocks; `detectable` is a difference found with a power of 80%."""
 
     value: float
     low: float
@@ -38,8 +40,8 @@ def compare_counts(
 ) -> BlockDifference:
     """Compare a measure of two learners on the same stream.
 
-    Both arrays have counts of the rounds between some places, from the first round to the last; `measure`
-    takes their columns, COLUMNS, or sums of them. There must be at least BLOCKS rows.
+    A row of an array has the counts COLUMNS of some consecutive rounds; all rows cover the stream. `measure`
+    takes these columns, or sums of them. There must be at least BLOCKS rows.
 
     >>> rng = np.random.default_rng(0)
     >>> lost = rng.random((2, 2000)) < [[0.2], [0.25]]
@@ -64,7 +66,7 @@ def compare_counts(
         return cut[0], cut[1]
 
     def estimate(begins: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return the difference over all blocks of a resample, and its deviation by leaving one out."""
+        """Return the difference over the blocks of a resample, and its jackknife standard deviation."""
         cut = blocks_at(begins)
         totals = cut[0].sum(axis=-2), cut[1].sum(axis=-2)
         left = (totals[0][..., None, :] - cut[0], totals[1][..., None, :] - cut[1])
@@ -80,7 +82,7 @@ def compare_counts(
 
 def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0) -> BlockDifference:
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
-    # The rightly ordered pairs and all pairs, by their blocks.
+    # The correctly ordered pairs and all pairs, by their blocks.
     first, second = (
         np.stack([0.5 * each[:BLOCKS], np.multiply.outer(*each[BLOCKS:]).astype(np.float64)])
         for each in (one, other)
@@ -98,26 +100,6 @@ def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 
     return _studentise(float(value), float(deviation), drawn - float(value), deviations, parts)
 
 
-def count_pairs(labels: Floats, margins: Floats) -> NDArray[np.int64]:
-    """Row b, column c: twice the rightly ordered pairs, positive in block b, negative in c; ties count one.
-
-    The last two rows are the positive and the negative rounds of the blocks.
-    """
-    block = np.minimum(np.arange(labels.size) * BLOCKS // max(1, labels.size), BLOCKS - 1)
-    order = np.argsort(margins, kind="stable")
-    ranked, owners = margins[order], block[order]
-    positive = labels > 0
-    found = np.zeros((BLOCKS + 2, BLOCKS), np.int64)
-    found[BLOCKS:] = [np.bincount(block[each], minlength=BLOCKS) for each in (positive, ~positive)]
-    for c in range(BLOCKS):
-        # Negatives of block c below each margin, and those up to it: ties are in one of the two.
-        mine = np.concatenate([[0], np.cumsum((owners == c) & ~positive[order])])
-        below = mine[np.searchsorted(ranked, margins[positive], side="left")]
-        up_to = mine[np.searchsorted(ranked, margins[positive], side="right")]
-        np.add.at(found[:BLOCKS, c], block[positive], below + up_to)
-    return found
-
-
 def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
     forth, back = times @ pairs, times @ pairs.transpose(0, 2, 1)
     total = (forth * times).sum(axis=-1)
@@ -126,17 +108,17 @@ def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
 
 
 def _own_area(pairs: Floats) -> Floats:
-    """Return the AUC within each block, NaN where one of the classes does not occur."""
+    """Return the AUC within each block, NaN if one of the classes does not occur."""
     return _share(*np.einsum("...ii->...i", pairs))
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    """Return a quotient, NaN where the whole is not positive, as for a block that was not drawn."""
+    """Return a quotient, NaN if the whole is not positive, as for a block that was not drawn."""
     return np.asarray(np.divide(part, whole, out=np.full(part.shape, math.nan), where=whole > 0))
 
 
 def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
-    """Return the deviation of an estimate from those without one block, each as often as it occurs."""
+    """Return the standard deviation from leave-one-out estimates, weighted by how often blocks occur."""
     if times is None:
         return np.asarray(np.sqrt((BLOCKS - 1) * np.var(left, axis=-1)))
     drawn = np.where(times > 0, left, 0.0)

@@ -5,8 +5,9 @@ import pytest
 from scipy.signal import lfilter
 from sklearn.metrics import roc_auc_score
 
+from olbench.analysis.blocks import compare_counts, compare_pairs
 from olbench.protocols import measures
-from olbench.protocols.blocks import BLOCKS, PLACES, compare_counts, compare_pairs, count_pairs
+from olbench.protocols.stream import BLOCKS, PLACES, count_pairs
 
 N, RUNS = 5000, 400
 

@@ -1,4 +1,4 @@
-"""What a check found, as text, JSON, JUnit XML and annotations of GitHub Actions."""
+"""The findings of `olbench check` in four formats, and the statement of `olbench verify`."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -6,14 +6,19 @@ from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
+from olbench import __version__
 from olbench.analysis.check import BETTER, WORSE, Comparison, Remark
+from olbench.engine.verification import VerifiedRun
 from olbench.errors import count
+from olbench.records import provenance
 from olbench.records.trial import Record
 
 MAX_LINES = 20
+#: The version of the statement of a verification.
+SCHEMA = 2
 
 
-def render_text(comparison: Comparison, failed: Sequence[Record]) -> str:
+def render_text(comparison: Comparison) -> str:
     lines = []
     harmless = [finding for finding in comparison.findings if not comparison.is_failure(finding)]
     for found in (comparison.changes, harmless):
@@ -39,42 +44,38 @@ def advise(comparison: Comparison, can_update: bool) -> str:
 
 
 def render_json(comparison: Comparison, failed: Sequence[Record]) -> str:
-    content: dict[str, Any] = {
+    findings = [{**asdict(each), "fails": comparison.is_failure(each)} for each in comparison.findings]
+    content = {
         "compared": comparison.compared,
         "changed": comparison.changed,
-        "findings": [
-            {**asdict(finding), "fails": comparison.is_failure(finding)} for finding in comparison.findings
-        ],
+        "findings": findings,
         "failed": [{name: record[name] for name in ("dataset", "algorithm", "error")} for record in failed],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def render_junit(comparison: Comparison, failed: Sequence[Record], cells: Sequence[tuple[str, str]]) -> str:
-    suite = ElementTree.Element("testsuite", name="olbench check")
-    by_place: dict[tuple[str, str], list[Remark]] = {place: [] for place in cells}
-    for finding in comparison.changes:
-        by_place.setdefault((finding.dataset, finding.algorithm), []).append(finding)
     errors = {(record["dataset"], record["algorithm"]): str(record["error"]) for record in failed}
-    for place in errors:
-        by_place.setdefault(place, [])
-    failures = skipped = 0
-    for (dataset, algorithm), findings in by_place.items():
-        name = algorithm or ("the data" if dataset else "the run")
-        about = {"classname": _clean(dataset or "run"), "name": _clean(name)}
-        case = ElementTree.SubElement(suite, "testcase", about)
-        causes = {finding.kind for place in (("", ""), (dataset, "")) for finding in by_place.get(place, [])}
-        if causes and algorithm and not findings:
-            skipped += 1
+    found: dict[tuple[str, str], list[Remark]] = {place: [] for place in cells}
+    for finding in comparison.changes:
+        found.setdefault((finding.dataset, finding.algorithm), []).append(finding)
+    suite = ElementTree.Element("testsuite", name="olbench check")
+    for dataset, algorithm in dict.fromkeys((*found, *errors)):
+        about = dataset or "run", algorithm or ("the data" if dataset else "the run")
+        named = dict(zip(("classname", "name"), map(_clean, about), strict=True))
+        case = ElementTree.SubElement(suite, "testcase", named)
+        own = found.get((dataset, algorithm), [])
+        causes = {each.kind for place in (("", ""), (dataset, "")) for each in found.get(place, [])}
+        if causes and algorithm and not own:
             ElementTree.SubElement(case, "skipped", message=f"not compared: the {causes.pop()} changed")
-        if findings:
-            failures += 1
-            message = "; ".join(_clean(finding.message) for finding in findings)
-            ElementTree.SubElement(case, "failure", type=findings[0].kind, message=message)
+        if own:
+            message = "; ".join(_clean(finding.message) for finding in own)
+            ElementTree.SubElement(case, "failure", type=own[0].kind, message=message)
         if (dataset, algorithm) in errors:
             ElementTree.SubElement(case, "error", message=_clean(errors[dataset, algorithm]))
-    suite.attrib |= {"tests": str(len(by_place)), "failures": str(failures), "errors": str(len(errors))}
-    suite.attrib["skipped"] = str(skipped)
+    counted = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    suite.attrib |= {"tests": str(len(suite))}
+    suite.attrib |= {name: str(len(suite.findall(f"*/{tag}"))) for name, tag in counted.items()}
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -95,10 +96,39 @@ def render_github(
     lines = []
     for each, level in found:
         file, line = locate(each)
-        place = f"file={_data(file).replace(':', '%3A').replace(',', '%2C')},line={line}"
-        lines.append(f"::{level} {place},title=olbench check::{_data(each.message)}")
+        place = f"file={_escape(file).replace(':', '%3A').replace(',', '%2C')},line={line}"
+        lines.append(f"::{level} {place},title=olbench check::{_escape(each.message)}")
     return "\n".join([*lines, _summary(comparison)]) + "\n"
 
 
-def _data(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def make_statement(shown: VerifiedRun) -> dict[str, Any]:
+    machine = provenance.machine()
+    machine.pop("host", None)
+    different = [
+        {"key": each.record["key"], "trial": each.place, "quantity": each.name}
+        | dict(zip(("recorded", "found"), each.values, strict=True))
+        for each in shown.mismatches
+    ]
+    return {
+        "schema": SCHEMA,
+        "run": shown.digest,
+        "olbench": __version__,
+        "algorithms": dict(sorted({(record["algorithm"], record["code"]) for record in shown.drawn})),
+        "versions": provenance.versions(),
+        "machine": machine,
+        "when": shown.when,
+        "seed": shown.seed,
+        "recorded": shown.recorded,
+        "population": shown.population,
+        "drawn": [record["key"] for record in shown.drawn],
+        "same": shown.compared - shown.different,
+        "different": different,
+        "wrong_results": list(shown.wrong_cells),
+        "not_rerun": {reason: len(records) for reason, records in shown.not_rerun.items()},
+        "detectable": {"share": shown.share, "probability": shown.probability},
+        "sentence": shown.sentence,
+    }
