@@ -260,7 +260,7 @@ NO_CONFIG = [
     ("{id: pa, allocation: prop}", "online", "allocation is for a perceptron"),
     ("arow-libol", "online", "arow-libol learns several classes"),
     ("{id: pa, multiclass: native}", "crossval", f"the protocol crossval {TWO}"),
-    ("cw-libol", "stream", "the protocol stream has two"),
+    ("cw-libol", "stream", "the protocol stream supports only two"),
 ]
 
 
