@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, reduce
 from operator import add
 from typing import Annotated, Any
@@ -22,11 +22,16 @@ from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.learners.state import Learner
-from olbench.papers.adviceptron2010.curve import follow
-from olbench.papers.adviceptron2010.files import read_rules, shipped_rules
-from olbench.papers.adviceptron2010.rules import Plain, compile_for, describe, read_advice
-from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
-from olbench.papers.adviceptron2010.sets import Advice
+from olbench.papers.adviceptron2010.curve import Counted, follow
+from olbench.papers.adviceptron2010.rules import (
+    Plain,
+    compile_for,
+    describe,
+    read_advice,
+    read_rules,
+    shipped_rules,
+)
+from olbench.papers.adviceptron2010.sets import Advice, Scaling, fit_scaling
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Protocol, Stopped, choice, protocol, whole
 from olbench.protocols.keys import ByDataset, by_dataset, refuse_unknown, value_for
@@ -39,7 +44,7 @@ from olbench.structs import flag
 
 SCALINGS = ("standardise", "none")
 SCORES = ("accuracy", "balanced_accuracy")
-#: Fewer training rows of a class than this cannot be held out and learnt as well.
+#: With fewer training rows of a class, none is left to learn when one is held out.
 FEWEST = 2
 
 
@@ -79,9 +84,7 @@ class AdviceExperiment(Experiment):
     ] = None
 
     adds_bias = True
-    order_free = (
-        "splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score",
-    )  # fmt: skip
+    order_free = ("splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score")
 
     def extend(self) -> "AdviceExperiment":
         """Refuse scaled data: rules refer to features in the units of the file."""
@@ -142,8 +145,7 @@ class AdviceProtocol(Protocol):
     def refuse(self, definition: Definition) -> None:
         if definition.order == "object":
             raise UserError(
-                f"{definition.id} is an object without weights, which protocol: advice tests after each "
-                "example"
+                f"{definition.id} has no weights, which protocol: advice tests after each example"
             )
 
     def cells(self, sources: Sequence[Source]) -> list[AdviceCell]:
@@ -152,10 +154,9 @@ class AdviceProtocol(Protocol):
             refuse_unknown(setting, [spec.name for spec in config.datasets])
         for source in sources:
             names, zeros = describe(source)
-            classes = dict(names.classes)
-            source.facts = {"features": names.features, "classes": classes, "missing_zeros": zeros}
-            rules = config.rules_for(source)
-            if rules is not None:
+            own = {"features": names.features, "classes": dict(names.classes), "missing_zeros": zeros}
+            source.facts = own
+            if (rules := config.rules_for(source)) is not None:
                 compile_for(source, rules)
             if source.n <= config.training_rows(source.name):
                 raise UserError(
@@ -176,7 +177,7 @@ class AdviceProtocol(Protocol):
                 f"{spec.id} takes advice, and there are no rules for {source.name}; write them under the "
                 "key 'advice' of the config, or name a rule file there"
             )
-        # Without their places: a rule may move to another line.
+        # Without places: a rule may move to another line.
         return {**rules, "places": [], "sources": []}
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
@@ -189,23 +190,21 @@ class AdviceProtocol(Protocol):
 class _Fold:
     X: Floats
     y: Floats
-    X_test: Floats
-    y_test: Floats
-    counts: Floats | None
+    tested: Counted
     advice: Advice | None
     scaling: Scaling
 
 
 @cache
 def _group_equal(source: Source) -> Ints:
-    """Each group of equal rows is scored once: 13,000 spoligotypes are some 2,000 different ones."""
+    """Return groups of equal rows, each scored once: 13,000 spoligotypes have some 2,000 distinct ones."""
     data = source.open()
     return duplicate_groups(np.column_stack([as_dense(data.examples.matrix()), data.labels]))
 
 
 @cache
 def _unscaled_advice(advice: Advice) -> Advice:
-    """Return advice with a constant feature, one object for all splits: learners keep what they prepare."""
+    """Return advice with a constant feature, one object for all splits: learners cache by it."""
     return advice.with_constant()
 
 
@@ -227,7 +226,7 @@ class _Work:
     def labels(self) -> Floats:
         return self.source.open().labels
 
-    def _fold(self, train: Ints, test: Ints, counts: Floats | None = None) -> _Fold:
+    def _fold(self, train: Ints, test: Ints, counts: Floats) -> _Fold:
         standardise = self.trial.setting["scaling"] == "standardise"
         X = self.source.open().examples.matrix()
         zeros = describe(self.source)[1]
@@ -236,28 +235,32 @@ class _Work:
         advice = None
         if "rules" in self.trial.setting:
             natural = compile_for(self.source, self.trial.setting["rules"])
-            scaled = scaling.apply_to_advice(natural).with_constant() if standardise else None
-            advice = scaled or _unscaled_advice(natural)
+            advice = _unscaled_advice(natural)
+            if standardise:
+                advice = natural.transform(scaling.mean, scaling.scale).with_constant()
         learnt, tested = (
             np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, as_dense(X[test]))
         )
-        return _Fold(learnt, self.labels[train], tested, self.labels[test], counts, advice, scaling)
+        return _Fold(learnt, self.labels[train], (tested, self.labels[test], counts), advice, scaling)
 
     def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
         advice = {"advice": fold.advice} if "advice" in self.trial.definition.takes else {}
         return self.trial.make_algorithm(**params, **advice)
 
-    def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[Scores, Floats]:
+    def _scores(self, params: Choice, fold: _Fold, times: Sequence[int]) -> tuple[Scores, Floats]:
+        """Return the scores after so many examples, one row each, and the weights after the last."""
         if self.stopped():
             raise StoppedError
-        algorithm = self._algorithm(params, fold)
+        algorithm, (X, y, counts) = self._algorithm(params, fold), fold.tested
         if self.trial.definition.online:
-            return follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
-        learner = BatchLearner(algorithm).fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
-        hits = learner.predict(as_examples(fold.X_test).rows()) == fold.y_test
-        weights = np.asarray(getattr(learner.model, "coef_", np.zeros(fold.X.shape[1])), dtype=np.float64)
-        once = Scores.count(hits, fold.y_test > 0, fold.counts)
-        return replace(once, right=once.right[np.newaxis]), weights
+            return follow(algorithm, fold.X, fold.y, fold.tested, times)
+        found = []
+        for end in times:
+            learner = BatchLearner(algorithm).fit(as_examples(fold.X[:end]).rows(), fold.y[:end])
+            hits = learner.predict(as_examples(X).rows()) == y
+            found.append(Scores.count(hits, y > 0, counts))
+        weights = np.asarray(getattr(learner.model, "coef_", np.zeros(X.shape[1])), dtype=np.float64)
+        return Scores(np.array([each.right for each in found]), found[-1].total), weights
 
     def choose(self) -> tuple[Choice, bool]:
         setting = self.trial.setting
@@ -266,14 +269,14 @@ class _Work:
         positives = int(np.count_nonzero(self.labels[self.train] > 0))
         if min(positives, self.train.size - positives) < FEWEST:
             return dict(setting["defaults"]), False
-        folds = [self._fold(train, test) for train, test in self._divide()]
+        folds = [self._fold(train, test, np.ones(test.size)) for train, test in self._divide()]
         candidates = tuple(tuning.products(setting["grid"]))
         best = tuning.best(candidates, lambda candidate: self._loss(candidate, folds), setting["ties"])
-        assert best is not None  # every candidate has a loss
+        assert best is not None
         return best, True
 
     def _loss(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
-        found = [self._scores(candidate, fold)[0] for fold in folds]
+        found = [self._scores(candidate, fold, [fold.y.size])[0] for fold in folds]
         pooled = reduce(add, (Scores(each.right[-1], each.total) for each in found))
         wanted = pooled.accuracy if self.trial.setting["score"] == "accuracy" else pooled.balanced
         return -round(float(wanted), 12)
@@ -291,28 +294,26 @@ class _Work:
         tested = _group_equal(self.source)[self.order[self.train.size :]]
         first, counts = np.unique(tested, return_counts=True)
         fold = self._fold(self.train, first, counts.astype(np.float64))
-        scores, weights = self._scores(chosen, fold)
         early = min(int(self.trial.setting["early"]), self.train.size)
-        if self.trial.definition.online:
-            early_scores, place, times = scores, early, list(range(self.train.size + 1))
-        else:
-            early_scores, place, times = self._scores(chosen, fold, early)[0], 0, [self.train.size]
+        online = self.trial.definition.online
+        measured = list(range(self.train.size + 1)) if online else [early, self.train.size]
+        scores, weights = self._scores(chosen, fold, measured)
+        times = measured if online else measured[-1:]
         seconds, state = self._time(chosen, fold)
         numbers = {
             "n": int(scores.total.sum()),
             "right": int(scores.right[-1].sum()),
             "balanced_accuracy": round(float(scores.balanced[-1]), 12),
-            "early_right": int(early_scores.right[place].sum()),
-            "early_balanced_accuracy": round(float(early_scores.balanced[place]), 12),
+            "early_right": int(scores.right[measured.index(early)].sum()),
+            "early_balanced_accuracy": round(float(scores.balanced[measured.index(early)]), 12),
             "tuned": int(tuned),
             "seconds": round(seconds, 9),
         }
+        accuracy, balanced = (each[-len(times) :].tolist() for each in (scores.accuracy, scores.balanced))
         curve: dict[str, list[Any]] = {
             "t": times,
-            "accuracy": [round(float(share), 6) for share in scores.accuracy[: len(times)]],
-            "balanced_accuracy": [
-                round(round(float(share), 12), 6) for share in scores.balanced[: len(times)]
-            ],
+            "accuracy": [round(share, 6) for share in accuracy],
+            "balanced_accuracy": [round(round(share, 12), 6) for share in balanced],
         }
         plane = {"plane": _in_own_units(weights, fold.scaling)} if self.trial.number == 0 else {}
         return Outcome(numbers, {"curve": curve}, chosen, plane, state)

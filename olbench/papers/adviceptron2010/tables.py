@@ -7,8 +7,8 @@ from olbench.data.names import NamedDataset, load_named
 from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.account import Account, describe_rules
-from olbench.papers.adviceptron2010.files import RuleFile
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment
+from olbench.papers.adviceptron2010.rules import RuleFile
 from olbench.report import table as t
 from olbench.report.model import Report
 from olbench.report.table import Column, Part, Table, columns
@@ -77,7 +77,7 @@ def _describe(name: str, account: Account) -> Iterator[tuple[str | int | float |
 
 @figures("Rules", 180)
 def rule_figures(report: Report) -> Figures:
-    from olbench.papers.adviceptron2010.plane import plane_figure
+    from olbench.papers.adviceptron2010.illustrations import plane_figure
     from olbench.report.figures.style import file_names
 
     flat = {name: (file, named) for name, file, named in _load(report) if named.data.X.shape[1] == 2}

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 
 from olbench import UserError
 from olbench.data.names import Names
-from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.kbsvm import solve_advice, solve_kbsvm
+from olbench.papers.adviceptron2010.rules import compile_texts
 from olbench.papers.adviceptron2010.sets import Advice
 from tests.examples import noisy
 from tests.papers.adviceptron2010.problems import random_advice
@@ -34,12 +34,7 @@ def linear_objective(w, b, u, X, y, advice, lam, mu):
     return total
 
 
-def hinge_objective(w, b, u, X, y, advice, lam, mu):
-    """Return the objective of the hinge form, likewise."""
-    return 0.5 * w @ w - np.abs(w).sum() + linear_objective(w, b, u, X, y, advice, lam, mu)
-
-
-OBJECTIVES = {"quadratic": objective, "linear": linear_objective, "hinge": hinge_objective}
+OBJECTIVES = {"quadratic": objective, "linear": linear_objective}
 
 
 def neighbours(rng, solution, size):
@@ -100,14 +95,6 @@ def test_without_advice_it_is_the_squared_hinge_svm():
     assert ours.b == pytest.approx(-svm.intercept_[0], abs=1e-3)
 
 
-def test_without_advice_the_hinge_form_is_the_usual_svm():
-    X, y = noisy(n=200, d=5, noise=0.1)
-    svm = SVC(C=0.5, kernel="linear", tol=1e-10).fit(X, y)
-    ours = solve_kbsvm(X, y, Advice((), 5), 0.5, loss="hinge")
-    np.testing.assert_allclose(ours.w, svm.coef_[0], atol=1e-5)
-    assert ours.b == pytest.approx(-svm.intercept_[0], abs=1e-5)
-
-
 @pytest.mark.parametrize("loss", OBJECTIVES)
 def test_dear_advice_is_followed_by_every_point_that_it_covers(loss):
     names = Names(("a", "b"))
@@ -132,7 +119,7 @@ def test_what_cannot_be_solved_is_refused():
     for change, message in (
         ({"lam": 0.0}, "lam must lie in"),
         ({"mu": -1.0}, "mu must lie in"),
-        ({"loss": "cubic"}, "loss must be quadratic, linear or hinge"),
+        ({"loss": "cubic"}, "loss must be quadratic or linear"),
         ({"X": np.ones((2, 3))}, "2 features, as the advice has"),
     ):
         arguments = {"X": np.eye(2), "y": [1.0, -1.0], "advice": Advice((), 2), **change}

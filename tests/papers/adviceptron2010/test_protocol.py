@@ -132,14 +132,14 @@ def test_rules_cover_the_same_rows_after_scaling():
     cell = cell_of(source, settings={"advice": rules}, tuning=AdviceTuning("none"))
     trial = cell.report_trials(cell.start)[0]
     work = _Work(trial, source, never)
-    fold = work._fold(work.train, work.order[30:])
+    fold = work._fold(work.train, work.order[30:], np.ones(90))
     natural = compile_for(source, trial.setting["rules"])
     [scaled], [before] = fold.advice.sets, natural.sets
     assert fold.X.mean(axis=0)[:3] == pytest.approx(np.zeros(3), abs=1e-9)
     assert np.array_equal(
-        scaled.covers(fold.X_test), before.covers(source.open().examples.matrix()[work.order[30:]])
+        scaled.covers(fold.tested[0]), before.covers(source.open().examples.matrix()[work.order[30:]])
     )
-    assert 0 < scaled.covers(fold.X_test).sum() < 90
+    assert 0 < scaled.covers(fold.tested[0]).sum() < 90
 
 
 def test_the_plane_is_in_the_units_of_the_data():

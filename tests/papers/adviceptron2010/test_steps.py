@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass
-from olbench.papers.adviceptron2010.kernels.cone import descend
-from olbench.papers.adviceptron2010.kernels.sets import solve
-from olbench.papers.adviceptron2010.learner import pack
+from olbench.papers.adviceptron2010.algorithms import pack
+from olbench.papers.adviceptron2010.kernels.cone import descend, solve
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.examples import noisy
 from tests.papers.adviceptron2010.problems import (
