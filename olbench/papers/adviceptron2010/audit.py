@@ -17,7 +17,7 @@ from olbench.analysis.published import load_paper
 from olbench.learners.examples import Floats, as_examples
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
-from olbench.papers.audit.definition import Instance, Instances, stated_checks
+from olbench.papers.audit import Instance, Instances, stated_checks
 
 #: What is below this share of the terms that it is a difference of is rounding.
 ROUNDING = 1e-9
@@ -218,16 +218,12 @@ def equation_7_beta(rng: np.random.Generator, trials: int) -> Instances:
     yield f"In {first} of {(trials + 3) // 4} first rounds, with w = 0 and r = 0, the printed form agrees"
 
 
-def equivalent_price(lam: float) -> float:
-    return lam / 2.0
-
-
 @check
 def no_advice(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
         lam = draw_price(rng)
-        settings = {"adviceptron": {"lam": lam}, "pa": {}, "pa2": {"C": equivalent_price(lam)}}
+        settings = {"adviceptron": {"lam": lam}, "pa": {}, "pa2": {"C": lam / 2.0}}
         learners = [start(make_algorithm(id, **params), 3) for id, params in settings.items()]
         for learner in learners:
             learner.run(as_examples(X).rows(), y, np.arange(12))

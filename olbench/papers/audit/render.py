@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from olbench.papers.audit.definition import Check, Evidence, Plain, Result
+from olbench.papers.audit import Check, Evidence, Plain, Result
 from olbench.plugins import find_paper_part
 from olbench.report.document import Document
 from olbench.report.table import Part, Table, columns

@@ -7,8 +7,7 @@ import pytest
 
 from olbench import make_algorithm, online_pass
 from olbench.papers.audit import checks
-from olbench.papers.audit.deviation import quadratic_roots
-from olbench.papers.audit.gaussians import Problem
+from olbench.papers.audit.gaussians import Problem, quadratic_roots
 from olbench.papers.audit.runs import (
     NotSeparableError,
     confident,
