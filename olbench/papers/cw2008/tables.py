@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from olbench.papers.contrasts.pairs import Pairing, add_contrasts
+from olbench.papers.contrasts import Pairing, add_contrasts
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import TEST_ERROR
 from olbench.report.model import Report

@@ -11,7 +11,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, StrMethodFormatter
 
 from olbench.analysis.results import Entry
 from olbench.errors import UserError
-from olbench.papers.contrasts.pairs import split_label
+from olbench.papers.contrasts import split_label
 from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import Quantity
