@@ -191,8 +191,5 @@ def _draw_differences(panel: "Axes", contrast: Contrast, look: Mapping[str, Styl
     name_rows(panel, list(contrast.points))
     panel.margins(x=0.08)
     panel.set_xlabel("difference in percentage points")
-    set_ticks(panel.xaxis, 6, format=FuncFormatter(_signed))
-
-
-def _signed(value: float, _: object) -> str:
-    return f"{value:+.4g}".replace("-", "\N{MINUS SIGN}") if value else "0"
+    signed = FuncFormatter(lambda value, _: f"{value:+.4g}".replace("-", "\N{MINUS SIGN}") if value else "0")
+    set_ticks(panel.xaxis, 6, format=signed)

@@ -71,7 +71,7 @@ def printed(i: int, sets: Any, p: Any, w: Any, u: Any, scratch: Any) -> Any:
 
 @learner("adviceptron-exact", title="Adviceptron (exact)", source=f"problem (10) of {PAPER}, solved")
 def exact(i: int, sets: Any, p: Any, w: Any, u: Any, scratch: Any) -> Any:
-    """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that creeps."""
+    """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that is slow."""
     mu = p[1]
     descend(i, sets, mu, w, u, scratch)
 
@@ -84,10 +84,7 @@ def exact(i: int, sets: Any, p: Any, w: Any, u: Any, scratch: Any) -> Any:
         LAM,
         MU,
         Parameter(
-            "loss",
-            "quadratic",
-            "squares as in eq. (5), absolute values throughout (linear) or of slacks (hinge)",
-            choices=get_args(Loss),
+            "loss", "quadratic", "squares as in eq. (5), or absolute values (linear)", choices=get_args(Loss)
         ),
     ),
     takes=("advice",),
@@ -105,7 +102,7 @@ def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> Kn
     takes=("advice",),
 )
 def rules_alone(mu: float, advice: Advice | None = None) -> KnowledgeClassifier:
-    """Return the hyperplane of the advice alone, where `start: advice` begins; examples play no part."""
+    """Return the hyperplane of the advice without examples, where `start: advice` begins."""
     return KnowledgeClassifier(advice, 1.0, mu, alone=True)
 
 
@@ -122,7 +119,7 @@ class AdviceLearner(KernelLearner):
         self.advice = find_advice(algorithm, d)
         if self.advice.n != d:
             raise UserError(
-                f"the advice is about {count(self.advice.n, 'feature')}, but the examples have {d}; a "
+                f"the advice has {count(self.advice.n, 'feature')}, but the examples have {d}; a "
                 "constant feature needs advice.with_constant()"
             )
         super().__init__(algorithm, d, classes)

@@ -54,7 +54,7 @@ class AdviceTuning(Tuning):
     folds: Annotated[
         ByDataset[int], by_dataset(whole(2)), "parts of the training rows, each held out once"
     ] = 5
-    score: Annotated[ByDataset[str], by_dataset(choice(*SCORES)), "what is compared on the rows held out"] = (
+    score: Annotated[ByDataset[str], by_dataset(choice(*SCORES)), "the score on the rows held out"] = (
         "accuracy"
     )
 
@@ -76,7 +76,7 @@ class AdviceExperiment(Experiment):
         ByDataset[str], by_dataset(choice(*SCALINGS)), "z-scores by the training rows, or none"
     ] = "standardise"
     advice: Annotated[Any, read_advice, "rules, a rule file, or either for each data set"] = None
-    domain: Annotated[Any, by_dataset(flag), "whether rules also say 0 <= x <= 1 for features of 0 and 1"] = (
+    domain: Annotated[Any, by_dataset(flag), "whether rules include 0 <= x <= 1 for features of 0 and 1"] = (
         None
     )
     missing: Annotated[
@@ -315,8 +315,11 @@ class _Work:
             "accuracy": [round(share, 6) for share in accuracy],
             "balanced_accuracy": [round(round(share, 12), 6) for share in balanced],
         }
-        plane = {"plane": _in_own_units(weights, fold.scaling)} if self.trial.number == 0 else {}
-        return Outcome(numbers, {"curve": curve}, chosen, plane, state)
+        # w and b of the plane w.x + b = 0 in the units of the data
+        w = weights[:-1] / fold.scaling.scale
+        plane = np.append(w, weights[-1] - w @ fold.scaling.mean)
+        arrays = {"plane": plane} if self.trial.number == 0 else {}
+        return Outcome(numbers, {"curve": curve}, chosen, arrays, state)
 
     def _time(self, chosen: Choice, fold: _Fold) -> tuple[float, int | None]:
         algorithm, rows = self._algorithm(chosen, fold), as_examples(fold.X).rows()
@@ -328,9 +331,3 @@ class _Work:
         else:
             learner = BatchLearner(algorithm).fit(rows, fold.y)
         return time.perf_counter() - started, learner.state_bytes
-
-
-def _in_own_units(weights: Floats, scaling: Scaling) -> Floats:
-    """Return w and b of the plane w.x + b = 0 in the units of the data."""
-    w = weights[:-1] / scaling.scale
-    return np.append(w, weights[-1] - w @ scaling.mean)

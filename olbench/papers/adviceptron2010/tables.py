@@ -6,7 +6,7 @@ from functools import partial
 from olbench.data.names import NamedDataset, load_named
 from olbench.data.source import find_source
 from olbench.errors import UserError
-from olbench.papers.adviceptron2010.account import Account, describe_rules
+from olbench.papers.adviceptron2010.account import describe_rules
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment
 from olbench.papers.adviceptron2010.rules import RuleFile
 from olbench.report import table as t
@@ -34,7 +34,7 @@ def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
 
 @table("Rules", 180)
 def advice(report: Report) -> Iterator[Part]:
-    """Return how many rules each task has, beside the paper's, and what each rule covers."""
+    """Return the number of rules of each task, ours and the paper's, and what each rule covers."""
     loaded = [(name, describe_rules(file, named), file, named) for name, file, named in _load(report)]
     if not loaded:
         return
@@ -54,7 +54,18 @@ def advice(report: Report) -> Iterator[Part]:
             Column("precision", t.Format(lambda share: f"{share:.1%}")),
             *columns("left out", "source", drop=t.DETAIL),
         ),
-        [row for name, account, _, _ in loaded for row in _describe(name, account)],
+        [
+            (
+                name,
+                e.rule.text,
+                e.covered,
+                e.right / e.covered if e.covered else None,
+                "; ".join(e.rule.dropped),
+                e.rule.source,
+            )
+            for name, account, _, _ in loaded
+            for e in account.entries
+        ],
         "Precision: the share of the covered rows that have the class.",
     )
     for name, account, _, _ in loaded:
@@ -67,12 +78,6 @@ def _count(report: Report, name: str, file: RuleFile, named: NamedDataset) -> li
     positives = int((named.data.y > 0).sum())
     counts = {"positives": positives, "positive_rules": signs.count(1), "negative_rules": signs.count(-1)}
     return [name, *(number for key, value in counts.items() for number in (value, printed.get(key)))]
-
-
-def _describe(name: str, account: Account) -> Iterator[tuple[str | int | float | None, ...]]:
-    for each in account.entries:
-        precision = each.right / each.covered if each.covered else None
-        yield name, each.rule.text, each.covered, precision, "; ".join(each.rule.dropped), each.rule.source
 
 
 @figures("Rules", 180)

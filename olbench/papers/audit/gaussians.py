@@ -50,7 +50,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Problem(Example):
-    """Stay as near as possible to N(mean, covariance) and reach phi sqrt(x' Sigma x) <= y mu.x.
+    """Stay as close as possible to N(mean, covariance) subject to phi sqrt(x' Sigma x) <= y mu.x.
 
     `constraint` "variance" drops the root. `price` "linear" adds C xi (scw2012, eq. 4), "squared" C xi^2.
     """
@@ -82,7 +82,7 @@ class Problem(Example):
         return self.C * slack * slack, 2.0 * self.C * slack
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Quadratic programming over a step and a triangular factor, where the old Gaussian is standard."""
+        """Solve by sequential quadratic programming, in coordinates where the old Gaussian is standard."""
         root = np.linalg.cholesky(self.covariance)
         d, x, has_slack = len(self.x), root.T @ self.x, self.price != "none"
         where = np.diag_indices(d) if self.diagonal else np.tril_indices(d)
@@ -165,7 +165,7 @@ def compare_optimum(
 
 
 def distance(problem: Problem, mean: Floats, covariance: Floats, best: tuple[Floats, Floats]) -> float:
-    """Return how far a Gaussian is from another, in coordinates where the problem's old one is standard."""
+    """Return the distance of two Gaussians, in coordinates where the problem's old one is standard."""
     inverse = np.linalg.inv(np.linalg.cholesky(problem.covariance))
     shift = inverse @ (mean - best[0])
     change = inverse @ (covariance - best[1]) @ inverse.T
@@ -186,7 +186,7 @@ def largest_slope(
 
 
 def matched_draws(rng: np.random.Generator, mean: Floats, covariance: Floats, count: int) -> Floats:
-    """Return draws from a Gaussian, shifted and scaled so that their mean and covariance are those of it."""
+    """Return draws from a Gaussian, shifted and scaled to have exactly its mean and covariance."""
     draws = rng.normal(size=(count, len(mean)))
     draws -= draws.mean(axis=0)
     spread = np.linalg.cholesky(draws.T @ draws / count)

@@ -17,7 +17,7 @@ def title(paper: str) -> str:
 
 
 def number(value: Plain) -> str:
-    """Return a number, or a list of them, as one writes it in a sentence.
+    """Return a number, or a list of numbers, for use in a sentence.
 
     >>> number([[10.0, 0.0], [-3.0, 0.123456]])
     '((10, 0), (-3, 0.1235))'

@@ -17,20 +17,20 @@ from olbench.learners.start import start
 from olbench.papers.audit import Instance
 from olbench.papers.audit.gaussians import inverse_of
 
-#: Relative slacks that keep a comparator inside its constraints in spite of rounding; the first that does is
-#: taken, since slack makes a bound larger than it need be.
+#: Relative slacks that keep a comparator inside its constraints despite rounding; the first that works is
+#: used, since slack loosens the bound.
 SLACKS = (1e-9, 1e-7, 1e-5, 1e-3)
-#: The confidences at which theorems are tried: from far below to far above what the papers tune.
+#: The confidences at which theorems are tested, from far below to far above those that the papers tune.
 PHIS = (0.3, 1.0, 3.0)
 
 
 class NotSeparableError(ValueError):
-    """No comparator satisfies the conditions of the theorem, which then says nothing about the run."""
+    """No comparator satisfies the conditions of the theorem, so it does not apply to the run."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """A round that changed the state: z = y x, margin m and variance v before, step alpha, and what is left.
+    """A round that changed the state: z = y x, the margin m and variance v before, and the step alpha.
 
     `gain` is zeta = alpha phi / sqrt(u), `margin` y mu_{i+1}.x and `variance` u = x' Sigma_{i+1} x.
     """
@@ -66,7 +66,7 @@ class Replay:
 
     @property
     def precision(self) -> Floats:
-        """Sigma_{n+1}^-1, from the updates, so that nothing is inverted."""
+        """Sigma_{n+1}^-1, summed from the updates without an inversion."""
         total = inverse_of(self.covariances[0])
         for update in self.updates:
             total = total + update.gain * np.outer(update.z, update.z)
@@ -131,7 +131,7 @@ def nearest_point(precision: Floats, A: Floats, b: Floats) -> Floats:
 
 
 def nearest_covariance(z: Floats, limits: Floats) -> Floats:
-    """The Sigma of least -log det Sigma + Tr Sigma with z' Sigma z <= limit for every row.
+    """Return the Sigma of least -log det Sigma + Tr Sigma with z' Sigma z <= limit for every row.
 
     The dual has Sigma = (I + sum lambda z z')^-1; scaling Sigma down makes it feasible.
     """
@@ -162,7 +162,7 @@ class Comparator:
 
 
 def tightest_comparator(run: Replay) -> Comparator:
-    """The bound on this run is smallest: mu* and Sigma* are solutions of two convex problems.
+    """Return the comparator with the smallest bound on this run: mu* and Sigma* solve two convex problems.
 
     A run so ill-conditioned that rounding hides them raises an ArithmeticError.
     """
@@ -170,7 +170,7 @@ def tightest_comparator(run: Replay) -> Comparator:
     if not _is_feasible(run.rows, margins):
         raise NotSeparableError(
             "no mu* has y mu*.x >= y mu_{i+1}.x on every update: the updated examples are not linearly "
-            "separable, and the theorem says nothing about such a run"
+            "separable, and the theorem does not apply to such a run"
         )
     mean = nearest_point(run.precision, run.rows, margins)
     covariance = nearest_covariance(run.rows, np.array([update.variance for update in run.updates]))
@@ -189,7 +189,7 @@ def find_comparator(run: Replay) -> Comparator | None:
 
 
 def satisfies_conditions(comparator: Comparator, run: Replay) -> bool:
-    """Whether eq. (18) holds for a comparator on every update of a run."""
+    """Return whether eq. (18) holds for a comparator on every update of a run."""
     return all(
         comparator.mean @ update.z >= update.margin
         and update.z @ comparator.covariance @ update.z <= update.variance
@@ -260,7 +260,7 @@ def expand(gram: Floats, y: Floats, a: float, step: Step, form: Coefficients) ->
         score = float(nu[:i] @ k)
         mistakes += (1.0 if score >= 0.0 else -1.0) != y[i]
         v = float(k @ w + a * gram[i, i])
-        # A wrong recursion can lose positive definiteness; a rule has no answer then.
+        # A wrong recursion can lose positive definiteness, where rules are undefined.
         alpha, beta = step(y[i] * score, v) if v > 0.0 else (0.0, 0.0)
         if alpha > 0.0:
             updates += 1

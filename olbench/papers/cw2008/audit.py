@@ -56,7 +56,7 @@ def equation_13(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(shown["missed by"], miss(root_14(r, phi), r, phi), **shown)
     yield (
         "Tried: m / sqrt(v) from -5 to phi, phi up to 3. As m falls, (13) misses by about "
-        "|m| phi / sqrt(2 + phi^2), so by any amount"
+        "|m| phi / sqrt(2 + phi^2), which has no limit"
     )
 
 
@@ -150,7 +150,7 @@ def _compare_forms(
     form: runs.Coefficients,
     smallest: tuple[Floats, Floats, float, float],
 ) -> Instances:
-    """Short runs: a kernel form subtracts what it has added, and loses digits as Sigma shrinks."""
+    """Use short runs: a kernel form loses digits by subtraction as Sigma shrinks."""
     drawn = (
         (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(runs.PHIS)))
         for _ in range(trials)
@@ -185,7 +185,7 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
         counts = float((dual.mistakes, dual.updates) != (run.mistakes, run.effective_updates))
         gap = max(runs.largest_difference(dual, features, a, run), counts)
         yield Instance(gap, phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes)
-    yield "Linear and quadratic kernel, separable data, count for count"
+    yield "Linear and quadratic kernels on separable data; all counts are equal"
 
 
 @check
@@ -201,7 +201,7 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
         worst[phi] = max(worst[phi], gap)
         yield Instance(gap, a=a, phi=phi, mistakes=run.mistakes, scaled_mistakes=scaled.mistakes)
     words = ", ".join(f"{gap:.0e} at phi = {phi:g}" for phi, gap in worst.items())
-    yield f"All of eq. (17) in every round, relative to sizes: {words}"
+    yield f"Largest relative errors of eq. (17) over all rounds: {words}"
 
 
 def _scale_gap(run: runs.Replay, scaled: runs.Replay, a: float) -> float:
@@ -228,7 +228,7 @@ def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
         shown = {"mu": one.mean, "Sigma": one.covariance, "x": one.x, "mu' Sigma mu": printed}
         corrected = abs(one.v / variance - 1.0)
         yield Instance(abs(printed / variance - 1.0), corrected, **shown, **{"variance of y w.x": variance})
-    yield "Before the first update mu is 0, so that m / sqrt(v) would be 0 / 0 for every example"
+    yield "Before the first update mu is 0, so m / sqrt(v) would be 0 / 0 for every example"
 
 
 def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
@@ -265,7 +265,7 @@ def lemma_5_4(rng: np.random.Generator, trials: int) -> Instances:
             x = -2 * T * (1 + phi * phi).sqrt() / phi
             error = abs(confidence_loss(x, phi) * phi * phi / (x * x * (1 + phi * phi)) - 1)
             yield Instance(error * 16 * T * T / 9 - 1, phi=phi, x=x, error=error)
-    yield "The relative error falls as 1 / T^2 at T times that point"
+    yield "At T times that point the relative error falls as 1 / T^2"
 
 
 @check
@@ -290,7 +290,7 @@ def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
         _, alpha, _ = _rule_step(m, v, phi)
         loss = confidence_loss(Decimal(m) / Decimal(v).sqrt(), Decimal(phi))
         gap = abs(factor_6(phi) * alpha * alpha * v / float(loss) - 1.0)
-        # Next to phi the loss has as few digits as phi - r; what is left out is no statement.
+        # Next to phi, the loss has as few digits as phi - r.
         if phi - r > 1e-5 * phi:
             yield Instance(gap, m=m, v=v, phi=phi, alpha=alpha)
 
@@ -466,12 +466,12 @@ def fixed_alpha(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def fixed_gain(alpha: float, phi: float) -> float:
-    """Return what Sigma^-1 gains along x x' where alpha is fixed and the square root omitted."""
+    """Return the coefficient of x x' in the update of Sigma^-1 for a fixed alpha, without the square root."""
     return 2.0 * alpha * phi
 
 
 def _fixed_lagrangian(one: Problem, alpha: float, mean: Floats, covariance: Floats) -> float:
-    """Return (5) with the variance in the place of the standard deviation."""
+    """Return (5) with the variance in place of the standard deviation."""
     shortfall = replace(one, constraint="variance").shortfall(mean, covariance)
     return gaussians.divergence(mean, covariance, one.mean, one.covariance) + alpha * shortfall
 

@@ -1,4 +1,4 @@
-"""Mistakes and test errors over runs with samples of their own; CW with deviations (cw2008, Figure 2)."""
+"""Mistakes and test errors over runs with new samples; CW-Stdev against CW-Var (cw2008, Figure 2)."""
 
 from functools import partial
 

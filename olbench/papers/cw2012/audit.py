@@ -33,7 +33,7 @@ def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
         alpha = max(0.0, 1.0 - m) / s
         shown = {"y w.x": m, "||x||^2": s, "C": C, "alpha": alpha, "best step": best}
         yield Instance(abs(max(alpha, C) - best), abs(min(alpha, C) - best), **shown)
-    yield "The step max{alpha, C} even moves w on an example without loss"
+    yield "The step max{alpha, C} moves w even on an example without loss"
 
 
 @check
@@ -48,7 +48,7 @@ def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
         wrong = wrong or abs(float(scores.mean()) - score) > 1e-9 * (abs(score) + deviation)
         single += int(np.sign(scores[0]) != np.sign(score))
         yield Instance(wrong, **{"mu.x": score, "x' Sigma x": one.v, "E[sign]": vote})
-    yield f"A single Gibbs draw is another predictor: it contradicts mu in {single} of {trials} instances"
+    yield f"A single Gibbs draw is a different predictor: it contradicts mu in {single} of {trials} instances"
 
 
 GIBBS_DRAWS = 4000
@@ -83,7 +83,7 @@ def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
         ]
         shown = {"u": u, "printed": areas[0], "Phi(u)": ndtr(u)}
         yield Instance(abs(areas[0] - ndtr(u)), abs(areas[1] - ndtr(u)), **shown)
-    yield "This is the text at hand, which is read from a scan"
+    yield "Our copy of the paper is a scan, which may have lost the 2"
 
 
 def normal_density(v: float) -> float:
@@ -92,7 +92,7 @@ def normal_density(v: float) -> float:
 
 @check
 def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
-    """Go halfway between two points that meet a constraint with equality; only (9) is missed there."""
+    """Test the midpoint of two points that meet a constraint with equality: only (9) fails there."""
     pairs = [(np.ones(1), np.eye(1), 9.0 * np.eye(1))]
     pairs += [
         (rng.normal(size=3), random_gaussian(rng, 3)[1], random_gaussian(rng, 3)[1]) for _ in range(trials)
@@ -115,7 +115,7 @@ def deviation_term(covariance: Floats, x: Floats) -> float:
 
 
 def _miss_halfway(x: Floats, one: Floats, other: Floats) -> tuple[float, float, float]:
-    """By how much the midpoint of two points on the boundary misses (9), (10) and (19), at phi = 1."""
+    """Return how far the midpoint of two points on the boundary misses (9), (10) and (19), at phi = 1."""
     roots = [np.asarray(sqrtm(each).real, dtype=np.float64) for each in (one, other)]
     middle, middle_root = 0.5 * (one + other), 0.5 * (roots[0] + roots[1])
     deviations = [deviation_term(each, x) for each in (one, other)]
@@ -154,7 +154,7 @@ def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances
         m = rng.uniform(-3.0, 3.0) * phi * v
         smaller = float(min(np.roots(variance_quadratic(m, v, phi))))
         yield Instance(smaller >= 0.0, **{"m": m, "v": v, "phi": phi, "smaller root": smaller})
-    yield "Their product is negative where m < phi v, and elsewhere their sum is"
+    yield "The product of the roots is negative if m < phi v, otherwise their sum is"
 
 
 def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
@@ -200,7 +200,7 @@ def kl_projection(covariance: Floats) -> Floats:
     return np.asarray(1.0 / np.diag(np.linalg.inv(covariance)))
 
 
-#: (diagonal matrix, full matrix) -> what a projection minimises.
+#: (diagonal matrix, full matrix) -> the objective of a projection.
 Price = Callable[[Floats, Floats], float]
 
 
@@ -232,7 +232,7 @@ def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
         return gaussians.divergence(zero, other, zero, sigma)
 
     yield from _compare_projection(rng, trials, kl_projection, price)
-    yield "This is KL(diagonal || full), the direction of (5); the other has the diagonal of Sigma"
+    yield "This is KL(diagonal || full), the direction of (5); the other gives the diagonal of Sigma"
 
 
 @dataclass(frozen=True)

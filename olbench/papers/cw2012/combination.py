@@ -64,11 +64,6 @@ class Sums:
             return np.asarray(self.values[:, MEAN] / self.n)
         return np.asarray(self.values[:, COUNTED] / self.values[:, COUNT])
 
-    @property
-    def variances(self) -> Floats:
-        """The mean precision; cw2012 prints the sum, which does not minimise its objective."""
-        return np.asarray(1.0 / (1.0 / self.a + self.values[:, EXCESS] / self.n))
-
     def weights(self, way: str, wanted: Columns) -> Floats:
         places = np.searchsorted(self.columns, wanted)
         places[places == self.columns.size] = 0

@@ -106,7 +106,7 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
 
     problems = gaussians.violated_problems(rng, trials, _problem, price="linear")
     yield from gaussians.compare_optimum(problems, update)
-    yield f"The step is C in {sum(clipped)} of {trials}"
+    yield f"The step is C in {sum(clipped)} of {trials} instances"
 
 
 @check
@@ -133,7 +133,7 @@ def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def soft(phi: float, C: float, a: float = 1.0) -> Algorithm:
-    """Return SCW-I in root form, which loses no digits where Sigma gets small."""
+    """Return SCW-I in root form, which loses no digits for small Sigma."""
     return runs.confident("scw1", phi, C=C, a=a, form="root")
 
 
@@ -198,8 +198,8 @@ def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(losses / run.squares - 1.0, corrected, **shown)
 
 
-#: Four examples of label +1 on which clipped steps leave negative margins: the second and third teach Sigma
-#: that their direction is known while mu still has it wrong, and the fourth then costs a long step.
+#: Four examples of label +1 on which clipped steps leave negative margins: after the second and third, Sigma
+#: is small in their direction while mu is still wrong there, and the fourth then takes a long step.
 COUNTER_EXAMPLE = np.array([[10.0, 0.0], [-3.0, 1.0], [-10.0, 3.0], [-1000.0, 300.0]])
 
 
@@ -227,7 +227,7 @@ def attempt(rows: Floats, phi: float, C: float) -> list[SoftRun]:
 
 
 def clipping_term(run: Replay, comparator: Comparator) -> float:
-    """cw2008's proof bounds -zeta (m* - m')^2 by -zeta m*^2, which needs m' >= 0; clipping loses this."""
+    """Return what the proof of cw2008 leaves out: it needs m' >= 0, which clipping does not grant."""
     return math.fsum(
         each.gain * each.margin * (each.margin - 2.0 * float(comparator.mean @ each.z))
         for each in run.updates
@@ -256,7 +256,7 @@ def _maximise(
 ) -> Floats:
     def price(logs: Floats) -> float:
         for one in attempt(rows * np.exp(logs.reshape(rows.shape)), phi, 1.0):
-            # Past this the ratio says more about rounding than about the bound.
+            # Beyond this, rounding dominates the ratio.
             if np.linalg.cond(one.run.precision) < 1e10:
                 return -ratio(one.run, one.comparator)
         return 0.0
@@ -277,7 +277,7 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
             shown = {"x": one.rows, "y": 1, **shown}
         yield Instance(losses / one.bound - 1.0, losses / repaired - 1.0, **shown)
     yield (
-        "The data are separable. The missing factor is not the reason: sum alpha^2 v alone exceeds the bound"
+        "The data are separable. The missing factor is not the reason: even sum alpha^2 v exceeds the bound"
     )
 
 
@@ -289,8 +289,8 @@ def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Instances:
             mistakes, bound = len(losses), one.bound
             yield Instance(mistakes / bound - 1.0, phi=one.phi, C=one.C, mistakes=mistakes, bound=bound)
     yield (
-        "A margin of 0 is counted as a mistake. No counter-example was found; it is proved where "
-        "(1 + phi^2) log(1 + phi^2) >= 2 phi^2, which is from phi = 1.98 on"
+        "A margin of 0 counts as a mistake. No counter-example was found; it is proved for "
+        "(1 + phi^2) log(1 + phi^2) >= 2 phi^2, that is from phi = 1.98 on"
     )
 
 

@@ -18,11 +18,11 @@ from olbench.kernels.helpers import helper
 
 #: Sweeps before pivoting is tried; each further attempt comes after twice as many.
 PATIENCE = 8
-#: Sweeps after which a step is left as it is; pivoting ends all but contrived problems long before.
+#: Sweeps after which a step ends anyway; pivoting ends all but contrived problems long before.
 SWEEPS = 100_000
 #: Systems that one attempt solves.
 PIVOTS = 500
-#: Exchanges of all wrong entries that may in a row leave as many wrong; after these only one is exchanged.
+#: Exchanges of all wrong entries in a row that may leave as many wrong; then one at a time is exchanged.
 EXCHANGES = 3
 #: A slope below this share of its largest term is rounding.
 FLAT = 1e-13
@@ -80,7 +80,7 @@ def truncate(i, sets, gap, u, scratch):
 
 @helper
 def descend(i, sets, mu, w, u, scratch):
-    """Set the u of set i to the minimum, starting from what it is."""
+    """Move the u of set i to the minimum."""
     starts = sets[4]
     for j in range(starts[i], starts[i + 1]):
         scratch[w.size + j - starts[i]] = u[j]
@@ -112,7 +112,7 @@ def refresh(i, sets, w, u, scratch):
 
 @helper
 def sweep_once(i, sets, mu, gap, d, u, scratch):
-    """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope that was met.
+    """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope.
 
     Slopes are relative to the size of their terms; one that only leads out of the cone does not count.
     """
@@ -162,9 +162,9 @@ def finish(i, sets, mu, w, u, scratch):
 def pivot(i, sets, mu, active, w, x, scratch):
     """Set x to the minimum and return whether it was found, and 1 + d'x there.
 
-    The entries that are positive at first are the first guess of those that stay so. Exchanging all wrong
-    entries at once mostly ends within a few systems but may cycle. Exchanging the last one alone cannot, so
-    that is done where their number has not fallen for a while.
+    The first guess are the entries that are positive at first. Exchanging all wrong entries at once mostly
+    ends within a few systems but may cycle. Exchanging only the last one cannot, so that is done if their
+    number has not fallen for a while.
     """
     free = x > 0.0
     fewest, chances = x.size + 1, EXCHANGES
@@ -213,7 +213,7 @@ def mark_wrong(i, sets, mu, active, d, dual, free, x, scratch, wrong):
 
 @helper
 def solve_face(i, sets, mu, active, w, free, scratch):
-    """Return q with the gap, and u, at the minimum over the entries `free` of u, whatever their sign.
+    """Return q with the gap, and u, at the minimum over the entries `free` of u, of either sign.
 
     The others are zero. With E = [D d] and b = old - mu (z D w + d), all for these entries, u solves
     (I + mu E E') u = b.

@@ -1,8 +1,8 @@
 """Passes that take advice: a weight vector w and, for every advice set, a vector u >= 0 of its inequalities.
 
-A round moves w towards the example and towards r, the mean of what the sets say about w, and then each u
-towards the new w. How u moves is the step, a first-class function of one signature; everything else is here.
-Sweeps over w and r, d each, and over the inequalities of all sets bound a round; the example costs nnz.
+A round moves w towards the example and towards r, the mean of the estimates of w by the sets, and then each
+u towards the new w. How u moves is the step, a first-class function; everything else is here. A round costs
+sweeps over w and r, d each, and over the inequalities of all sets; the example costs nnz.
 """
 
 import numpy as np
@@ -39,13 +39,13 @@ ADVICE_STEP = void(int64, SETS, READ_1D, READ_1D, WRITE_1D, WRITE_1D)
 
 @helper
 def summarise(sets, u, r):
-    """Set r to the mean of -z D'u over the sets: what the advice says about w."""
+    """Set r to the mean of -z D'u over the sets: the estimate of w by the advice."""
     starts, signs = sets[4], sets[5]
     r[:] = 0.0
     for i in range(signs.size):
         factor = -signs[i] / signs.size
         for j in range(starts[i], starts[i + 1]):
-            # most inequalities of a rule with many do not bind
+            # Most inequalities of a rule with many do not bind.
             if u[j] != 0.0:
                 add_row(sets, j, factor * u[j], r)
 
@@ -99,7 +99,7 @@ def prepare(D, d, mu, inverse, direction):
 
 @pass_kernel(ADVICE_STEP, WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64)
 def run(step, p, rows, y, order, w, r, u, sets, scratch, counters, margins):
-    """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
+    """Run the examples of `order` with p = (lam, mu); a round costs nnz, with advice d as well."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     advised = sets[5].size > 0
@@ -112,7 +112,7 @@ def run(step, p, rows, y, order, w, r, u, sets, scratch, counters, margins):
         if is_unlearned(entry):
             continue
         s = norms[i]
-        # the margin of nu w + (1 - nu) r, to which w would move without the example
+        # The margin of nu w + (1 - nu) r, where w would move without the example.
         m = y[i] * f
         if advised:
             m = nu * m + (1.0 - nu) * y[i] * dot(r, columns, at, values, o, n)
