@@ -126,7 +126,7 @@ def test_the_start_by_advice_is_the_batch_solution_without_data():
 
 def test_advice_about_other_features_is_refused():
     advice = Advice((AdviceSet([[1.0, 0.0]], [1.0], 1),), 2)
-    with pytest.raises(UserError, match=r"about 2 features, but the examples have 3.*with_constant"):
+    with pytest.raises(UserError, match=r"the advice has 2 features, but the examples have 3.*with_constant"):
         start(make_algorithm("adviceptron", advice=advice), 3)
     assert "unknown parameter 'advice'" in refusal(make_algorithm, "pa2", advice=advice)
     assert "start must be one of zero, advice" in refusal(make_algorithm, "adviceptron", start="one")

@@ -1,7 +1,6 @@
 """Advice sets: what they cover, how preprocessing moves them, what can be added to them."""
 
 import numpy as np
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -108,13 +107,6 @@ def test_the_fingerprint_changes_with_anything_that_a_learner_could_notice():
     ]  # fmt: skip
     assert same.fingerprint == base.fingerprint
     assert len({base.fingerprint, *(each.fingerprint for each in others)}) == 6
-
-
-def test_sparse_and_dense_rows_are_covered_alike():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(50, 3)) * (rng.random((50, 3)) < 0.5)
-    each = AdviceSet([[1.0, -1.0, 0.0]], [0.2], 1)
-    np.testing.assert_array_equal(each.covers(sp.csr_matrix(X)), each.covers(X))
 
 
 def test_advice_that_is_none_is_refused():

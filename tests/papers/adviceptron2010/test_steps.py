@@ -119,9 +119,8 @@ def test_the_exact_step_solves_problem_10_with_its_cone():
         assert_close(ours, solve_10(each, learner.weights, u, mu, cone=True))
         assert_close(ours, solve_10_by_nnls(each, learner.weights, u, mu))
         plain = np.maximum(0.0, intermediate(each, learner.weights, u, mu))
-        assert objective_10(each, learner.weights, u, mu, ours) <= objective_10(
-            each, learner.weights, u, mu, plain
-        ) * (1 + 1e-12)
+        values = [objective_10(each, learner.weights, u, mu, x) for x in (ours, plain)]
+        assert values[0] <= values[1] * (1 + 1e-12)
         truncated += np.allclose(plain, ours)
     assert 0 < truncated < 400, "truncation is sometimes the optimum, and sometimes not"
 
