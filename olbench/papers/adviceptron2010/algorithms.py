@@ -203,7 +203,7 @@ def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
         np.concatenate([[], *(each.d for each in advice)]),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.array([each.z for each in advice], dtype=np.float64),
-        np.concatenate([[], *(inverse.ravel() for inverse in inverses)]),
+        np.concatenate([[], *(inverse.T.ravel() for inverse in inverses)]),
         np.cumsum([0, *(size * size for size in sizes)])[:-1].astype(np.int64),
         np.concatenate([[], *directions]),
         np.array(factors, dtype=np.float64),

@@ -89,11 +89,3 @@ def test_mistakes_are_refused_as_in_a_file():
     assert (
         find_wrong(cases, lambda rule, names: Adviceptron(rules=[rule], feature_names=names).fit(X, y)) == []
     )
-
-
-def test_the_start_by_advice_predicts_before_any_example_counts():
-    X, y = data()
-    model = AdviceptronExact(
-        rules=RULES, feature_names=list("abc"), fit_intercept=True, start="advice", lam=1e-9
-    )
-    assert model.fit(X[:4], y[:4]).score(X, y) > 0.9

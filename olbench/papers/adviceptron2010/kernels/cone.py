@@ -56,16 +56,17 @@ def solve(i, sets, p, w, u, scratch):
     """
     bounds, starts, signs, inverse, corners = sets[3], sets[4], sets[5], sets[6], sets[7]
     first, size = starts[i], starts[i + 1] - starts[i]
-    for j in range(size):
-        scratch[size + j] = u[first + j] - p[1] * signs[i] * product(sets, first + j, w)
+    v = scratch[:size]
+    v[:] = 0.0
+    # By columns, which the inverse has one after the other: all sums advance together, each in its own order.
+    for k in range(size):
+        value = u[first + k] - p[1] * signs[i] * product(sets, first + k, w)
+        column = inverse[corners[i] + k * size : corners[i] + (k + 1) * size]
+        for j in range(size):
+            v[j] += column[j] * value
     gap = 1.0
     for j in range(size):
-        corner = corners[i] + j * size
-        total = 0.0
-        for k in range(size):
-            total += inverse[corner + k] * scratch[size + k]
-        scratch[j] = total
-        gap += bounds[first + j] * total
+        gap += bounds[first + j] * v[j]
     return gap
 
 
@@ -122,6 +123,9 @@ def sweep_once(i, sets, mu, gap, d, u, scratch):
     for j in range(first, starts[i + 1]):
         pull = mu * product(sets, j, scratch)
         slope = u[j] - scratch[d + j - first] + pull
+        # Most entries are zero and stay so: with d_j >= 0 the hinge only adds to the slope.
+        if u[j] == 0.0 and slope >= 0.0 and bounds[j] >= 0.0:
+            continue
         bend = 1.0 + mu * norms[j]
         step = -slope / bend
         # Does the minimum without the hinge lie where the hinge is inactive? Then it is the minimum with it.
@@ -267,13 +271,22 @@ def factor_shifted(E, mu, root):
 
 @helper
 def factor(root):
-    """Replace the lower half of a matrix by its Cholesky factor."""
-    for a in range(root.shape[0]):
-        for b in range(a + 1):
-            total = root[a, b]
-            for k in range(b):
-                total -= root[a, k] * root[b, k]
-            root[a, b] = np.sqrt(total) if a == b else total / root[b, b]
+    """Replace the lower half of a matrix by its Cholesky factor.
+
+    A finished column is subtracted from all that follow: the sums are independent of each other, so the
+    processor adds several at once, and each keeps its order.
+    """
+    size = root.shape[0]
+    column = np.empty(size)
+    for k in range(size):
+        root[k, k] = np.sqrt(root[k, k])
+        for a in range(k + 1, size):
+            root[a, k] /= root[k, k]
+            column[a] = root[a, k]
+        for a in range(k + 1, size):
+            row, other = root[a, k + 1 : a + 1], column[k + 1 : a + 1]
+            for b in range(row.size):
+                row[b] -= column[a] * other[b]
 
 
 @helper

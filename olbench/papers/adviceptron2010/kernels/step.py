@@ -28,8 +28,8 @@ from olbench.kernels.rows import dot, locate, open_rows
 from olbench.papers.adviceptron2010.kernels.cone import add_row, factor_shifted, substitute
 
 #: Advice sets: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the
-#: last), the signs z, then per set (I + mu D D')^-1 from a corner on, B d and c = mu / (1 + mu d'B d), and
-#: |D_j|^2 per row
+#: last), the signs z, then per set the columns of B = (I + mu D D')^-1 from a corner on, B d and
+#: c = mu / (1 + mu d'B d), and |D_j|^2 per row
 SETS = types.Tuple(
     (READ_1D, READ_UINT32, READ_INT64, READ_1D, READ_INT64, READ_1D, READ_1D, READ_INT64, *3 * (READ_1D,))
 )
