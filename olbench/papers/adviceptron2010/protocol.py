@@ -22,7 +22,6 @@ from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.learners.state import Learner
-from olbench.papers.adviceptron2010.curve import Counted, follow
 from olbench.papers.adviceptron2010.rules import (
     Plain,
     compile_for,
@@ -46,6 +45,8 @@ SCALINGS = ("standardise", "none")
 SCORES = ("accuracy", "balanced_accuracy")
 #: With fewer training rows of a class, none is left to learn when one is held out.
 FEWEST = 2
+#: Examples, labels, and how often each example occurs, if equal ones were merged.
+Counted = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,38 @@ class AdviceProtocol(Protocol):
         work = _Work(trial, source, stopped)
         chosen, tuned = work.choose()
         return work.test(chosen, tuned)
+
+
+def follow(
+    algorithm: Algorithm, X: Floats, y: Floats, tested: Counted, times: Sequence[int]
+) -> tuple[Scores, Floats]:
+    """Run an algorithm once over the examples and score a test set after each of these numbers of examples.
+
+    Return the scores, one row per number, and the final weights.
+
+    >>> from olbench import make_algorithm
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 3), np.array([1.0, -1.0] * 3)
+    >>> scores, weights = follow(make_algorithm("pa"), X, y, (X, y, np.ones(6)), range(7))
+    >>> scores.accuracy.tolist()
+    [0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    from olbench.papers.adviceptron2010.kernels.step import score
+
+    X_test, y_test, counts = map(np.ascontiguousarray, tested)
+    learner: Any = start(algorithm, X.shape[1])
+    # The weights that predict the next example score the test set, unless the algorithm predicts with a mean.
+    is_plain = hasattr(learner, "w") and not algorithm.definition.averaged
+    rows, test_rows, done = as_examples(X).rows(), as_examples(X_test).rows(), 0
+    hits = np.empty((len(times), 2))
+    for place, end in enumerate(times):
+        learner.run(rows, y, np.arange(done, end))
+        done = end
+        w, factor = learner.weights, 1.0
+        if is_plain:
+            w, factor = learner.w, float(getattr(learner, "scalars", [1.0])[0])
+        score(w, factor, test_rows, y_test, counts, hits[place])
+    positives = counts[y_test > 0].sum()
+    return Scores(hits, np.array([counts.sum() - positives, positives])), learner.weights
 
 
 @dataclass(frozen=True, eq=False)

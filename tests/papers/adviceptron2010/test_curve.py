@@ -6,7 +6,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from olbench import make_algorithm, online_pass
 from olbench.learners.start import start
-from olbench.papers.adviceptron2010.curve import follow
+from olbench.papers.adviceptron2010.protocol import follow
 from tests.cases import for_each
 from tests.examples import noisy
 from tests.papers.adviceptron2010.problems import random_advice
