@@ -83,7 +83,7 @@ def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
         ]
         shown = {"u": u, "printed": areas[0], "Phi(u)": ndtr(u)}
         yield Instance(abs(areas[0] - ndtr(u)), abs(areas[1] - ndtr(u)), **shown)
-    yield "Our copy of the paper is a scan, which may have lost the 2"
+    yield "This is the text of our copy, which is a scan"
 
 
 def normal_density(v: float) -> float:
