@@ -22,7 +22,7 @@ from olbench.data.catalog import catalog, find
 from olbench.data.load import load_dataset
 from olbench.data.names import load_named
 from olbench.errors import UserError
-from olbench.papers.adviceptron2010.files import read_rules
+from olbench.papers.adviceptron2010.rules import read_rules
 from olbench.records.provenance import machine
 from tests.examples import built_in
 from tests.reference import compiled

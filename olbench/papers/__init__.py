@@ -1,6 +1,6 @@
-"""One folder per paper with all that is its own; nothing before this room depends on any of them.
+"""One folder per paper with everything that only this paper needs; no other package depends on them.
 
-In: what the other rooms offer to plugins.
-Out: numbers and claims (numbers.yaml), and where a paper has them audits, illustrations, tables, learners,
-protocols and data. `audit` has what all audits share.
+In: the decorators with which plugins register.
+Out: numbers and claims (numbers.yaml) and, where a paper has them, audits, illustrations, tables, learners,
+protocols and data. `audit` and `contrasts` have what several papers share.
 """

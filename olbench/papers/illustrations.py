@@ -1,4 +1,4 @@
-"""Figures of the papers that need no run: ILLUSTRATIONS in `illustrations.py` of a paper's folder."""
+"""Figures that need no run of the user: ILLUSTRATIONS in `illustrations.py` of a paper's folder."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -26,20 +26,20 @@ def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
     if paper in papers:
         found: Mapping[str, Callable[[], Figure]] = import_module(find_paper_part(paper, PART)).ILLUSTRATIONS
         return found
-    known = ", ".join(papers)
     if paper not in paper_ids():
+        known = ", ".join(papers)
         raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
     about = [name for name, folder in runs().items() if run_file.read(folder).config.get("paper") == paper]
-    hint = f"papers with illustrations: {known}"
-    if about:
-        hint = f"`olbench report {about[0]} --figures FOLDER` draws them from the run that ships"
-    raise UserError(f"all figures of {paper} show results; {hint}")
+    named = about[0] if about else "DIR"
+    raise UserError(
+        f"all figures of {paper} show results; `olbench report {named} --figures FOLDER` draws them"
+    )
 
 
 def save_illustrations(
     paper: str, folder: Path, titles: bool = True
 ) -> tuple[list[Path], dict[str, UserError]]:
-    """Return the files, and what could not be drawn; a missing data set does not stop the others."""
+    """Return the files, and the errors of figures that could not be drawn, such as without a data set."""
     from olbench.report.figures.style import headings, save
 
     drawn, refused = {}, {}

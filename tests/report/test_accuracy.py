@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 
 from olbench.analysis.results import Results
 from olbench.errors import UserError
-from olbench.papers.contrasts.figure import contrast_figure
-from olbench.papers.contrasts.pairs import Pairing, find_contrasts
-from olbench.papers.cw2012.epochs import entries_by_epoch, epoch_figures
+from olbench.papers.contrasts import Pairing, contrast_figure, find_contrasts
 from olbench.papers.cw2012.figures import epochs_figure
+from olbench.papers.cw2012.tables import entries_by_epoch, epoch_figures
 from olbench.records.quantities import TEST_ERROR, TRAINING_ERROR
 from olbench.report.figures.style import PAGE_HEIGHT, TEXT_WIDTH
 from olbench.report.model import Report

@@ -9,8 +9,7 @@ from olbench.data.labels import Labels
 from olbench.data.names import NamedDataset, Names, load_named
 from olbench.errors import count
 from olbench.learners.examples import Floats
-from olbench.papers.adviceptron2010.compile import list_missing
-from olbench.papers.adviceptron2010.files import RuleFile, read_rules
+from olbench.papers.adviceptron2010.rules import RuleFile, list_missing, read_rules
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, conflicts, unsatisfiable
 
 
@@ -54,7 +53,7 @@ def render(account: Account) -> str:
 def _table(account: Account) -> list[str]:
     cells: list[tuple[Any, ...]] = [("rule", "class", "covers", "of all rows", "right", "precision")]
     for number, entry in enumerate(account.entries, start=1):
-        # rounded down, so that 100% means all of them
+        # Rounded down, so that 100% means all of them.
         precision = f"{100 * entry.right * 100 // entry.covered / 100:.2f}%" if entry.covered else "-"
         share = f"{entry.covered / account.n:.1%}"
         cells.append((number, entry.title, f"{entry.covered:,}", share, f"{entry.right:,}", precision))
@@ -64,8 +63,7 @@ def _table(account: Account) -> list[str]:
 
 
 def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
-    names = file.names(named.names)
-    advice = file.compile(named.names)
+    names, advice = file.names(named.names), file.compile(named.names)
     X, y = named.data.X, np.asarray(named.data.y)
     masks = np.array([each.covers(X) for each in advice], dtype=bool).reshape(len(advice), y.size)
     entries = []
@@ -87,8 +85,8 @@ def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
         for rule in file.rules
         if rule.source.place not in kept and any(list_missing(names, each) for each in rule.conditions)
     ]
-    warnings += warn(advice, names, masks)
-    return Account(headline, y.size, entries, _summary(advice, masks, y), warnings)
+    warnings += _warn(advice, names, masks)
+    return Account(headline, y.size, entries, _summarise(advice, masks, y), warnings)
 
 
 def _short(place: str) -> str:
@@ -110,9 +108,8 @@ def describe_row(row: Floats, bound: float, names: Names) -> str:
     return f"{words} <= {bound:.10g}"
 
 
-def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
+def _summarise(advice: Advice, masks: Any, y: Floats) -> list[str]:
     z = np.array([each.z for each in advice])
-    # Of no rows, any is False in every column.
     yes, no = (masks[z == sign].any(axis=0) for sign in (1, -1))
     one, both = yes ^ no, int((yes & no).sum())
     lines = [f"{int((~yes & ~no).sum()):,} of {count(y.size, 'row')} covered by no rule"]
@@ -126,18 +123,17 @@ def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
     return lines
 
 
-def warn(advice: Advice, names: Names, masks: Any) -> list[str]:
+def _warn(advice: Advice, names: Names, masks: Any) -> list[str]:
     found = []
     for i, j in conflicts(advice):
         both = int((masks[i] & masks[j]).sum())
-        rows = count(both, "row") if both else "no row"
-        where = f"{rows} of the data {'satisfy' if both > 1 else 'satisfies'} both"
+        rows, verb = (count(both, "row") if both else "no row"), ("satisfy" if both > 1 else "satisfies")
         found.append(
             f"rules {i + 1} and {j + 1} contradict each other: their conditions can hold together, and one "
-            f"says {names.title(advice.sets[i].z)}, the other {names.title(advice.sets[j].z)}; {where}"
+            f"says {names.title(advice.sets[i].z)}, the other {names.title(advice.sets[j].z)}; {rows} of "
+            f"the data {verb} both"
         )
-    inside = unsatisfiable(advice)
-    if inside:
+    if inside := unsatisfiable(advice):
         numbers = ", ".join(str(i + 1) for i in inside)
         found.append(
             f"rule{'s' if len(inside) > 1 else ''} {numbers} cannot be satisfied without a constant feature: "

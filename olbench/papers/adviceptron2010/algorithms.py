@@ -1,29 +1,34 @@
-"""The Adviceptron: passive-aggressive learning with rules, in three ways to move what it makes of them.
+"""The Adviceptron: passive-aggressive learning with rules, followed in three ways; and the batch learners.
 
 All share the step of w (adviceptron2010, Update Rule 1), which solves problem (6). They differ in how they
 move the vector u of each rule, for which the paper states problem (10):
 minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 """
 
-from functools import partial
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any, get_args
 
-from olbench.algorithms.definition import Parameter, Traits, batch_contestant
-from olbench.papers.adviceptron2010.kbsvm import KnowledgeClassifier, Loss
-from olbench.papers.adviceptron2010.kernels.cone import descend
-from olbench.papers.adviceptron2010.kernels.sets import solve, truncate
-from olbench.papers.adviceptron2010.learner import advice
+import numpy as np
+import scipy.sparse as sp
+
+from olbench.algorithms.algorithm import Algorithm
+from olbench.algorithms.definition import Definition, Parameter, Traits, batch_contestant, make_decorator
+from olbench.errors import UserError, count
+from olbench.learners.examples import Floats
+from olbench.learners.state import Array, Arrays, KernelLearner, family
+from olbench.papers.adviceptron2010.kbsvm import KnowledgeClassifier, Loss, solve_advice
+from olbench.papers.adviceptron2010.kernels.cone import descend, solve, truncate
 from olbench.papers.adviceptron2010.sets import Advice
 
 PAPER = "Kunapuli et al., ECML 2010 (adviceptron2010)"
-LAM = Parameter(
-    "lam", 1.0, "price of a margin violation on an example", grid=tuple(10.0**k for k in range(-3, 4))
-)
-MU = Parameter("mu", 1.0, "price of leaving the advice", grid=tuple(10.0**k for k in range(-3, 4)))
+POWERS = tuple(10.0**k for k in range(-3, 4))
+LAM = Parameter("lam", 1.0, "price of a margin violation on an example", grid=POWERS)
+MU = Parameter("mu", 1.0, "price of leaving the advice", grid=POWERS)
 START = Parameter(
     "start",
     "zero",
-    "begin at zero, as the paper does, or at the batch solution for the advice alone",
+    "begin at zero, as the paper does, or at the batch solution for the advice without examples",
     choices=("zero", "advice"),
 )
 HEADS = Parameter(
@@ -32,33 +37,43 @@ HEADS = Parameter(
     "learn from all rules, or from those for the positive class only",
     choices=("all", "positive"),
 )
-learner = partial(
-    advice,
-    parameters=(LAM, MU, START, HEADS),
-    traits=Traits(True, False, True, False, source="olbench, by the definitions of scw2012"),
-    constants=lambda lam, mu, start, heads: (lam, mu),
-)
+
+
+def learner(id: str, title: str, source: str) -> Callable[..., Definition]:
+    """Define an algorithm by a step (i, sets, p, w, u, scratch) that moves the u of advice set i.
+
+    `kernels.step` describes what the step sees; it is named, not imported, because it imports numba.
+    """
+    family_fields = {
+        "takes": ("advice",),
+        "signature": f"{__package__}.kernels.step:ADVICE_STEP",
+        "slow": True,
+        "parameters": (LAM, MU, START, HEADS),
+        "traits": Traits(True, False, True, False, source="olbench, by the definitions of scw2012"),
+        "constants": lambda lam, mu, start, heads: (lam, mu),
+    }
+    return make_decorator(id, title, source, "advice", family_fields)
 
 
 @learner("adviceptron", title="Adviceptron", source=f"{PAPER}, Algorithm 1")
-def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
+def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, scratch: Any) -> Any:
     """Solve (10) without u >= 0, hinge and all, then truncate: Algorithm 1 as its problem means it."""
-    gap = solve(i, sets, p, w, u, room)
-    truncate(i, sets, max(gap, 0.0), u, room)
+    gap = solve(i, sets, p, w, u, scratch)
+    truncate(i, sets, max(gap, 0.0), u, scratch)
 
 
 @learner("adviceptron-printed", title="Adviceptron (printed)", source=f"{PAPER}, eq. (13)")
-def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
+def printed(i: int, sets: Any, p: Any, w: Any, u: Any, scratch: Any) -> Any:
     """Follow eq. (13) to the letter: (1 + d'u)^2 counts where its hinge is inactive, too."""
-    gap = solve(i, sets, p, w, u, room)
-    truncate(i, sets, gap, u, room)
+    gap = solve(i, sets, p, w, u, scratch)
+    truncate(i, sets, gap, u, scratch)
 
 
 @learner("adviceptron-exact", title="Adviceptron (exact)", source=f"problem (10) of {PAPER}, solved")
-def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
-    """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that creeps."""
+def exact(i: int, sets: Any, p: Any, w: Any, u: Any, scratch: Any) -> Any:
+    """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that is slow."""
     mu = p[1]
-    descend(i, sets, mu, w, u, room)
+    descend(i, sets, mu, w, u, scratch)
 
 
 @batch_contestant(
@@ -69,10 +84,7 @@ def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
         LAM,
         MU,
         Parameter(
-            "loss",
-            "quadratic",
-            "squares as in eq. (5), absolute values throughout (linear) or of slacks (hinge)",
-            choices=get_args(Loss),
+            "loss", "quadratic", "squares as in eq. (5), or absolute values (linear)", choices=get_args(Loss)
         ),
     ),
     takes=("advice",),
@@ -90,5 +102,110 @@ def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> Kn
     takes=("advice",),
 )
 def rules_alone(mu: float, advice: Advice | None = None) -> KnowledgeClassifier:
-    """Return the hyperplane of the advice alone, where `start: advice` begins; examples play no part."""
+    """Return the hyperplane of the advice without examples, where `start: advice` begins."""
     return KnowledgeClassifier(advice, 1.0, mu, alone=True)
+
+
+@family("advice")
+class AdviceLearner(KernelLearner):
+    """A weight vector w and a vector u >= 0 for the inequalities of every advice set."""
+
+    w: Floats
+    r: Floats
+    u: Floats
+    scratch: Floats
+
+    def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
+        self.advice = find_advice(algorithm, d)
+        if self.advice.n != d:
+            raise UserError(
+                f"the advice has {count(self.advice.n, 'feature')}, but the examples have {d}; a "
+                "constant feature needs advice.with_constant()"
+            )
+        super().__init__(algorithm, d, classes)
+        self.sets = pack(self.advice, float(self.p[1]))
+
+    @classmethod
+    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
+        advice = find_advice(algorithm, d)
+        sizes = [each.d.size for each in advice]
+        largest, total = max(sizes, default=0), sum(sizes)
+        starts: list[Any] = [0.0, 0.0, 0.0]
+        if algorithm.params["start"] == "advice" and sizes:
+            starts = [partial(write_solution, advice, float(algorithm.params["mu"]), k) for k in range(3)]
+        own = {
+            "w": Array((d,), starts[0]),
+            "r": Array((d,), starts[1]),
+            "u": Array((total,), starts[2]),
+            "scratch": Array((largest + max(largest, d) + total,)),
+        }
+        return super().declare(algorithm, d, classes) | own
+
+    @classmethod
+    def plan_bytes(cls, algorithm: Algorithm, d: int, classes: int) -> None:
+        """Return None: the state depends on the advice."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.papers.adviceptron2010.kernels.step import run
+
+        return run, (self.w, self.r, self.u, self.sets, self.scratch, self.counters)
+
+    @property
+    def weights(self) -> Floats:
+        return self.w.copy()
+
+    @property
+    def advice_vectors(self) -> list[Floats]:
+        ends = np.cumsum([each.d.size for each in self.advice])
+        return [part.copy() for part in np.split(self.u, ends[:-1])] if ends.size else []
+
+
+def find_advice(algorithm: Algorithm, d: int) -> Advice:
+    advice: Advice = algorithm.extras.get("advice") or Advice((), d)
+    return advice.positive if algorithm.params["heads"] == "positive" else advice
+
+
+def write_solution(advice: Advice, mu: float, k: int, value: Floats) -> None:
+    value[:] = solve_start(advice, mu)[k]
+
+
+@lru_cache(maxsize=8)
+def solve_start(advice: Advice, mu: float) -> tuple[Floats, Floats, Floats]:
+    """Return w, r and u of the advice without examples."""
+    solution = solve_advice(advice, mu=mu)
+    return solution.w, mean_estimate(advice, solution.u), np.concatenate(solution.u)
+
+
+def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:
+    """Return r, the mean of -z D'u over the sets (adviceptron2010, Update Rule 1)."""
+    estimates = [-each.z * (each.D.T @ part) for each, part in zip(advice, u, strict=True)]
+    return np.asarray(np.mean(estimates, axis=0))
+
+
+@lru_cache(maxsize=128)
+def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
+    """Cached, since a tuning starts many learners with the same advice and mu; kernels only read it."""
+    from olbench.papers.adviceptron2010.kernels.step import prepare
+
+    sizes = [each.d.size for each in advice]
+    D = sp.csr_matrix(np.vstack([np.empty((0, advice.n)), *(each.D for each in advice)]))
+    inverses = [np.empty((size, size)) for size in sizes]
+    directions = [np.empty(size) for size in sizes]
+    factors = [
+        prepare(each.D, each.d, mu, inverse, direction)
+        for each, inverse, direction in zip(advice, inverses, directions, strict=True)
+    ]
+    norms: Floats = np.asarray(D.multiply(D).sum(axis=1), dtype=np.float64).ravel()
+    return (
+        np.ascontiguousarray(D.data, dtype=np.float64),
+        np.ascontiguousarray(D.indices, dtype=np.int32).view(np.uint32),
+        np.ascontiguousarray(D.indptr, dtype=np.int64),
+        np.concatenate([[], *(each.d for each in advice)]),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.array([each.z for each in advice], dtype=np.float64),
+        np.concatenate([[], *(inverse.T.ravel() for inverse in inverses)]),
+        np.cumsum([0, *(size * size for size in sizes)])[:-1].astype(np.int64),
+        np.concatenate([[], *directions]),
+        np.array(factors, dtype=np.float64),
+        norms,
+    )

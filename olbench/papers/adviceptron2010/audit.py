@@ -17,9 +17,9 @@ from olbench.analysis.published import load_paper
 from olbench.learners.examples import Floats, as_examples
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
-from olbench.papers.audit.definition import Instance, Instances, stated_checks
+from olbench.papers.audit import Instance, Instances, stated_checks
 
-#: What is below this share of the terms that it is a difference of is rounding.
+#: A difference below this share of its terms is rounding.
 ROUNDING = 1e-9
 check = stated_checks(__file__)
 #: Table 1: isolates of each lineage; and the number of isolates that section 5.2 states.
@@ -197,7 +197,7 @@ def equation_7_beta(rng: np.random.Generator, trials: int) -> Instances:
     first = 0
     for trial, one in enumerate(draw_rounds(rng, trials)):
         m = int(rng.integers(1, 4))
-        # the first rounds of a run have w = 0 and r = 0
+        # A run starts with w = 0 and r = 0.
         begins = trial % 4 == 0
         w = np.zeros_like(one.w) if begins else one.w
         r = np.zeros((m, w.size)) if begins else rng.normal(size=(m, w.size))
@@ -211,15 +211,11 @@ def equation_7_beta(rng: np.random.Generator, trials: int) -> Instances:
         size = max(float(np.abs(true).max()), float(np.abs(moved).max()))
         gap = float(np.abs((r - quotient) - true).max()) / size
         first += begins and gap <= ROUNDING
-        # with the right multipliers the first form of (7) gives the same w^{t+1} as the second
+        # With the right multipliers, both forms of (7) give the same w^{t+1}.
         rebuilt = w + alpha * one.y * one.x + one.mu * np.sum(true, axis=0)
         corrected = float(np.abs(rebuilt - moved).max()) / size
         yield Instance(gap, corrected, w=w, r=r, x=one.x, y=one.y, lam=one.lam, mu=one.mu)
     yield f"In {first} of {(trials + 3) // 4} first rounds, with w = 0 and r = 0, the printed form agrees"
-
-
-def equivalent_price(lam: float) -> float:
-    return lam / 2.0
 
 
 @check
@@ -227,7 +223,7 @@ def no_advice(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
         lam = draw_price(rng)
-        settings = {"adviceptron": {"lam": lam}, "pa": {}, "pa2": {"C": equivalent_price(lam)}}
+        settings = {"adviceptron": {"lam": lam}, "pa": {}, "pa2": {"C": lam / 2.0}}
         learners = [start(make_algorithm(id, **params), 3) for id, params in settings.items()]
         for learner in learners:
             learner.run(as_examples(X).rows(), y, np.arange(12))
@@ -246,7 +242,7 @@ def update_2(rng: np.random.Generator, trials: int) -> Instances:
         best = unconstrained_minimum(one)
         gaps = [relative(one.objective(u) - best, best) for u in (moved, hinge_step(one))]
         yield Instance(*gaps, **one.shown, gamma=gamma)
-    yield f"gamma was negative in {negative} of {trials} instances; (14) takes it for positive"
+    yield f"gamma was negative in {negative} of {trials} instances; (14) assumes that it is not"
 
 
 @check
@@ -256,7 +252,7 @@ def truncation(rng: np.random.Generator, trials: int) -> Instances:
     for one in draw_rounds(rng, trials):
         solution = cone_solution(one)
         best, value = one.objective(solution), one.objective(np.maximum(0.0, hinge_step(one)))
-        # the conditions of the optimum: no slope where u > 0, none downwards where u = 0
+        # At the optimum the slope is zero where u > 0, and not negative where u = 0.
         slope = solution - one.u + one.mu * gradient(one.each, one.w, solution)
         size = float(np.abs(solution).sum() + np.abs(one.u).sum() + one.mu * np.abs(one.each.D).sum())
         slack = np.where(solution > 0.0, np.abs(slope), np.maximum(0.0, -slope))
@@ -273,7 +269,7 @@ def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
         steps = [one.mu * gradient(one.each, one.w, u) for u in (one.u, moved)]
         size = max(float(np.abs(each).max()) for each in (one.u, moved, steps[1]))
         yield Instance(*(float(np.abs(moved - (one.u - step)).max()) / size for step in steps), **one.shown)
-    yield "The step is implicit: the paper's is an explicit one"
+    yield "The step is implicit; the paper takes it for explicit"
 
 
 @check
@@ -313,7 +309,7 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
         for comparator in (nearest, moved, one.w, r, np.zeros_like(r)):
             sizes = float(np.sum((comparator - moved) ** 2)), float(np.sum((comparator - one.w) ** 2)), gain
             yield Instance(relative(gain - slack(comparator), *sizes), w=one.w, r=r)
-    yield "It holds with the loss of w-hat = nu w + (1 - nu) r; Theorem 1 has that of w in its place"
+    yield "It holds with the loss of w-hat = nu w + (1 - nu) r; Theorem 1 has the loss of w"
 
 
 #: Few random instances break the printed Lemma 3; this one does.
@@ -456,7 +452,7 @@ def tightest_right_side(run: AdviceRun) -> tuple[float, Floats]:
 
 
 def alternating_run(id: str, m: int, lam: float, mu: float, strength: float, rounds: int = 60) -> AdviceRun:
-    """Advice that says next to nothing pulls w towards r = 0: w-hat loses less than w on the next label."""
+    """Return a run with weak advice, which pulls w to r = 0: w-hat loses less than w on the next label."""
     X, y = np.ones((rounds, 1)), np.where(np.arange(rounds) % 2 == 0, 1.0, -1.0)
     one = AdviceSet(np.array([[strength]]), np.array([strength]), 1)
     return make_run(id, X, y, Advice((one,) * m, 1), lam, mu)
@@ -464,7 +460,7 @@ def alternating_run(id: str, m: int, lam: float, mu: float, strength: float, rou
 
 def search_theorem_1(rng: np.random.Generator, starts: int) -> list[AdviceRun]:
     """Return runs that an optimiser found to come closest to breaking (18), or to break it most."""
-    # what an earlier search found, for those with few starts
+    # The first two come from an earlier search, so that few starts suffice.
     ids = ("adviceptron-printed", "adviceptron")
     found = [alternating_run(id, 2, 0.65, 0.54, 0.09) for id in ids]
 
@@ -497,7 +493,7 @@ def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
 
 @check
 def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Try (18) against the tightest comparators, on random runs and on runs that an optimiser looked for."""
+    """Test (18) with the tightest comparators, on random runs and on runs from an optimiser."""
     vacuous = at_random = 0
     for _ in range(trials):
         run = random_run(rng, "adviceptron-printed")
@@ -512,9 +508,9 @@ def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(printed, **shown)
         yield Instance(None, corrected, **same)
     yield (
-        f"{at_random} of {trials} random runs break it, but the search finds runs that do: labels that "
-        f"alternate, with advice that says next to nothing. In {vacuous} random runs mu Delta^2 >= 1, so "
-        "that the left side no longer bounds L_eta"
+        f"{at_random} of {trials} random runs break it, but a search finds runs that do: alternating "
+        f"labels and weak advice. In {vacuous} random runs mu Delta^2 >= 1, so the left side does not bound "
+        "L_eta"
     )
 
 

@@ -13,25 +13,35 @@ from olbench.data.names import Names, default_features, expand_names
 from olbench.errors import UserError, count
 from olbench.learners.classifiers import OnlineClassifier, estimator
 from olbench.learners.start import start
-from olbench.papers.adviceptron2010.compile import compile_texts
-from olbench.papers.adviceptron2010.files import RuleFile, read_rules
+from olbench.papers.adviceptron2010.rules import RuleFile, compile_texts, read_rules
 from olbench.papers.adviceptron2010.sets import Advice, unsatisfiable
+
+#: Parameters of the estimators that the algorithms do not have.
+ABOUT_RULES = ("rules", "feature_names", "missing", "domain")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TakesAdvice(OnlineClassifier):
-    """The base of estimators over learners that take advice.
+class Adviceptron(OnlineClassifier):
+    """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper).
 
     Parameters
     ----------
+    lam : float, default=1.0
+        Price of a margin violation on an example; it lies in (0, inf).
+    mu : float, default=1.0
+        Price of leaving the advice; it lies in (0, inf).
+    start : {'zero', 'advice'}, default='zero'
+        Begin at zero, as the paper does, or at the batch solution for the advice without examples.
+    heads : {'all', 'positive'}, default='all'
+        Learn from all rules, or from those for the positive class only.
     rules : list of str, str, path or None, default=None
-        Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file by its path or, for one that
+        Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file: its path or, for one that
         ships with olbench, its name. Classes are named by their labels. A rule file has its own settings of
         `missing` and `domain`.
     feature_names : list of str or None, default=None
         Names of the columns; by default those of a DataFrame, else x1, x2, ...
     missing : {'refuse', 'drop'}, default='refuse'
-        What to do with conditions on features that the data lacks.
+        What to do with conditions on features that are not in the data.
     domain : bool, default=False
         Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1.
 
@@ -50,25 +60,29 @@ class TakesAdvice(OnlineClassifier):
     ['spam']
     """
 
+    algorithm_id = "adviceptron"
+    lam: float = 1.0
+    mu: float = 1.0
+    start: str = "zero"
+    heads: str = "all"
     rules: Any = None
     feature_names: Any = None
     missing: str = "refuse"
     domain: bool = False
 
     def _settings(self) -> dict[str, Any]:
-        own = TakesAdvice.__dataclass_fields__
-        return {name: value for name, value in super()._settings().items() if name not in own}
+        return {name: value for name, value in super()._settings().items() if name not in ABOUT_RULES}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit from scratch, with the rules compiled for X."""
-        return self._learn_from(X, lambda: super(TakesAdvice, self).fit(X, y))
+        return self._learn_from(X, lambda: super(Adviceptron, self).fit(X, y))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn these examples in the given order; the first call compiles the rules."""
-        return self._learn_from(X, lambda: super(TakesAdvice, self).partial_fit(X, y, classes))
+        return self._learn_from(X, lambda: super(Adviceptron, self).partial_fit(X, y, classes))
 
     def _learn_from(self, X: Any, learn: Callable[[], Self]) -> Self:
-        # Whether a feature is whole or 0/1 decides what some rules mean; the first examples tell.
+        # Whether a feature is whole or 0/1 decides what some rules mean; the first examples show it.
         self._first_data = X
         try:
             return learn()
@@ -104,9 +118,9 @@ class TakesAdvice(OnlineClassifier):
     def _compile(self, rules: RuleFile | list[str], names: Names) -> Advice:
         if isinstance(rules, RuleFile):
             advice = rules.compile(names)
+        elif self.missing not in ("refuse", "drop"):
+            raise UserError(f"missing must be 'refuse' or 'drop', not {self.missing!r}")
         else:
-            if self.missing not in ("refuse", "drop"):
-                raise UserError(f"missing must be 'refuse' or 'drop', not {self.missing!r}")
             advice = compile_texts(rules, names, self.missing, self.domain)
         if self.fit_intercept:
             return advice.with_constant()
@@ -117,16 +131,6 @@ class TakesAdvice(OnlineClassifier):
                 stacklevel=7,
             )
         return advice
-
-
-@estimator("adviceptron")
-class Adviceptron(TakesAdvice):
-    """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."""
-
-    lam: float = 1.0
-    mu: float = 1.0
-    start: str = "zero"
-    heads: str = "all"
 
 
 @estimator("adviceptron-printed")

@@ -14,17 +14,102 @@ Names are looked up later, so that a rule can be read without the data.
 """
 
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from olbench.errors import UserError, count, shorten
-from olbench.papers.adviceptron2010.tokens import RuleText, Token, split
 
+#: Other spellings of signs, as in rules copied from a paper or a PDF.
+SPELLINGS = {
+    other: sign
+    for sign, others in (
+        *(("<=", "≤"), (">=", "≥"), ("=", ["=="]), ("!=", ["≠", "<>"]), ("=>", "⇒→"), ("-", "−–")),
+        *(("*", "·×"), ("and", ["∧", "&", "&&"]), ("or", ["∨", "|", "||"]), ("not", "¬!")),
+    )
+    for other in others
+}
+#: A feature with the name of a keyword must be quoted.
+KEYWORDS = frozenset(("and", "or", "not", "at", "least", "most", "exactly", "of", "present", "absent"))
+KEYWORDS |= {"is", "are", "if", "all", "any", "none"}
+_NO_QUANTIFIER = (
+    "a rule has no '{}'; list the features for all of them, and write 'absent' for none or 'at least one of' "
+    "for any"
+)
+#: Words and signs that no rule can have, each with the remedy.
+REFUSED = {
+    "or": "a rule cannot say 'or'; write two rules with the same class instead",
+    "->": "the class of a rule follows '=>', not '->'",
+    "if": "a rule has no 'if'; write 'conditions => class'",
+    "not": "a condition cannot be negated; turn the comparison (bmi <= 30 for not bmi >= 30) or write "
+    "'absent' for 'not present'",
+    "!=": "a rule cannot say '!=': the region is not convex; write one rule for below and one for above",
+    "=<": "'=<' is written <=",
+    "^": "a power of a feature is not linear; add it to the data as another feature",
+    **{word: _NO_QUANTIFIER.format(word) for word in ("all", "any", "none")},
+}
 COMPARISONS = ("<=", ">=", "=", "<", ">")
 #: The largest number of a feature, and how deep parentheses may be nested.
 LARGEST_NUMBER = 1_000_000
 DEEPEST = 50
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+      | (?P<name>[^\W\d]\w*(?:\.\w+)*)
+      | (?P<quoted>"[^"]*"|`[^`]*`|'[^']*')
+      | (?P<sign><=|>=|=>|==|!=|<>|=<|->|&&|\|\||[<>=≤≥≠⇒→∧∨¬!&|+\-−–*/·×^(),:;%])
+    )""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True)
+class RuleText:
+    text: str
+    place: str
+    column: int | None = None
+
+    def fail(self, position: int, reason: str) -> UserError:
+        reason = shorten(" ".join(reason.split()), 400)
+        if self.column is None:
+            return UserError(f"{self.place}: {reason} (in '{shorten(' '.join(self.text.split()), 200)}')")
+        return UserError(f"{self.place}:{self.column + position}: {reason}")
+
+
+@dataclass(frozen=True)
+class Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def split(source: RuleText) -> list[Token]:
+    """Return the tokens of a rule up to its arrow, then one of kind "end"; a class may have any name."""
+    tokens: list[Token] = []
+    position = 0
+    text = source.text.rstrip()
+    while position < len(text) and not (tokens and (tokens[-1].kind, tokens[-1].text) == ("sign", "=>")):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            start = position + len(text[position:]) - len(text[position:].lstrip())
+            raise source.fail(start, f"'{text[start]}' has no meaning in a rule")
+        tokens.append(_token(match))
+        position = match.end()
+    return [*tokens, Token("end", "", position, position)]
+
+
+def _token(match: re.Match[str]) -> Token:
+    kind = str(match.lastgroup)
+    text, span = match[kind], match.span(kind)
+    if kind == "quoted":
+        return Token("name", text[1:-1], *span)
+    if kind == "name" and text.lower() in KEYWORDS:
+        return Token("keyword", text.lower(), *span)
+    text = SPELLINGS.get(text, text)
+    return Token("keyword" if text in KEYWORDS else kind, text, *span)
 
 
 @dataclass(frozen=True)
@@ -69,7 +154,7 @@ class Inequality:
 
 @dataclass(frozen=True)
 class Condition:
-    """Inequalities that hold together; `binary` are the features that it calls present or absent."""
+    """Inequalities that hold together; `binary` has the features called present or absent."""
 
     text: str
     inequalities: tuple[Inequality, ...]
@@ -106,8 +191,7 @@ def parse_rule(source: RuleText) -> Rule:
 
 class _Parser:
     def __init__(self, source: RuleText):
-        self.source, self.tokens, self.at = source, split(source), 0
-        self.depth = 0
+        self.source, self.tokens, self.at, self.depth = source, split(source), 0, 0
 
     @property
     def token(self) -> Token:
@@ -123,17 +207,17 @@ class _Parser:
     def accept(self, *texts: str) -> Token | None:
         return self.take() if self.next_is(*texts) else None
 
+    def expect(self, text: str, reason: str, start: int | None = None) -> None:
+        if not self.accept(text):
+            raise self.fail(reason, start)
+
     def fail(self, reason: str, start: int | None = None) -> UserError:
         return self.source.fail(self.token.start if start is None else start, reason)
 
     def rule(self) -> Rule:
         for token in self.tokens:
-            if (token.kind, token.text) == ("keyword", "or"):
-                raise self.fail(
-                    "a rule cannot say 'or'; write two rules with the same class instead", token.start
-                )
-            if (token.kind, token.text) == ("sign", "->"):
-                raise self.fail("the class of a rule follows '=>', not '->'", token.start)
+            if token.kind in ("sign", "keyword") and token.text in REFUSED:
+                raise self.fail(REFUSED[token.text], token.start)
         *_, arrow, end = [*self.tokens[:1], *self.tokens]
         if arrow.text != "=>":
             raise self.fail("the '=>' is missing; a rule is 'conditions => class'", end.start)
@@ -143,40 +227,31 @@ class _Parser:
         while self.accept("and"):
             conditions.append(self.condition())
         if not self.next_is("=>"):
-            raise self.fail(f"'{self.token.text}' is not expected here; conditions are joined with 'and'")
+            raise self.fail(f"'{self.token.text}' is not expected here; join conditions with 'and'")
         return Rule(self.source, tuple(conditions), self.head())
 
     def head(self) -> Head:
         text = self.source.text[self.token.end :]
         start = self.token.end + len(text) - len(text.lstrip())
         name = text.strip()
-        negated = False
-        for word in ("not ", "¬", "!"):
-            if name.lower().startswith(word):
-                name, negated = name[len(word) :].strip(), True
-                break
+        negation = re.match("not |¬|!", name, re.IGNORECASE)
+        if negation:
+            name = name[negation.end() :].strip()
         if len(name) > 1 and name[0] in "\"'`" and name[-1] == name[0]:
             name = name[1:-1]
         if not name:
             raise self.source.fail(start, "the class after '=>' is missing")
-        return Head(name, negated, start)
+        return Head(name, negation is not None, start)
 
     def condition(self) -> Condition:
         start = self.token.start
-        if self.next_is("=>", "and") or self.token.kind == "end":
+        if self.next_is("=>", "and"):
             raise self.fail("a condition is missing here")
-        if self.next_is("not"):
-            raise self.fail(
-                "a condition cannot be negated; turn the comparison (bmi <= 30 for not bmi >= 30) or write "
-                "'absent' for 'not present'"
-            )
-        if self.next_is("if"):
-            raise self.fail("a rule has no 'if'; write 'conditions => class'")
         inequalities, binary = self.presence() or (self.comparison(), ())
         return Condition(self.source.text[start : self.token.start].strip(), inequalities, binary)
 
     def presence(self) -> tuple[tuple[Inequality, ...], tuple[Feature, ...]] | None:
-        """Return a condition on 0/1 features; None, from where it began, where it is a comparison."""
+        """Return a condition on 0/1 features, or go back and return None: it is a comparison."""
         begin, start = self.at, self.token.start
         quantity = self.quantity()
         features = self.features() if quantity or self.token.kind == "name" else ()
@@ -189,11 +264,9 @@ class _Parser:
                 )
             self.at = begin
             return None
-        seen = set[Feature]()
-        for feature in features:
-            if feature in seen:
+        for feature, times in Counter(features).items():
+            if times > 1:
                 raise self.fail(f"'{feature.name}' is listed twice", feature.start)
-            seen.add(feature)
         is_present = self.take().text == "present"
         if quantity is None:
             sign, constant = (-1.0, 1.0) if is_present else (1.0, 0.0)
@@ -211,39 +284,34 @@ class _Parser:
         if self.accept("at"):
             if not self.next_is("least", "most"):
                 raise self.fail("'at' is followed by 'least' or 'most'")
-            kind = self.take().text
-        elif self.accept("exactly"):
-            kind = "exactly"
-        elif self.next_is("all", "any", "none"):
-            raise self.fail(
-                f"a rule has no '{self.token.text}'; write the features alone for all of them, "
-                "'absent' for none, 'at least one of' for any"
-            )
-        else:
+        elif not self.next_is("exactly"):
             return None
-        token = self.take()
-        if token.kind == "name" and token.text.lower() in NUMBERS:
-            k = NUMBERS.index(token.text.lower())
-        elif token.kind == "number" and token.text.isdigit():
-            k = self._whole(token)
+        kind, word = self.take().text, self.token.text.lower()
+        if self.token.kind == "name" and word in NUMBERS:
+            self.take()
+            k = NUMBERS.index(word)
         else:
-            raise self.fail(f"'{token.text}' is not a whole number of features", token.start)
-        if not self.accept("of"):
-            raise self.fail(f"'of' is missing, as in 'at {kind} {k} of spacers(1-4) present'")
+            k = self.whole(f"'{self.token.text}' is not a whole number of features")
+        self.expect("of", f"'of' is missing, as in 'at {kind} {k} of spacers(1-4) present'")
         return kind, k
 
-    def _whole(self, token: Token) -> int:
-        """Return a number of or for features; a range of more than these would only fill the memory."""
-        if len(token.text) > 9 or int(token.text) > LARGEST_NUMBER:
-            number = shorten(token.text)
-            raise self.fail(f"{number} is more than {LARGEST_NUMBER:,}, the most features", token.start)
-        return int(token.text)
+    def next_is_whole(self) -> bool:
+        return self.token.kind == "number" and self.token.text.isdigit()
+
+    def whole(self, reason: str) -> int:
+        """Take a number of or for features; a range of more than the largest would only fill the memory."""
+        if not self.next_is_whole():
+            raise self.fail(reason)
+        text = self.token.text
+        if len(text) > 9 or int(text) > LARGEST_NUMBER:
+            raise self.fail(f"{shorten(text)} is more than {LARGEST_NUMBER:,}, the most features")
+        return int(self.take().text)
 
     def _bounds(self, kind: str, k: int, n: int, start: int) -> tuple[int, int]:
         features = count(n, "feature")
         if k > n:
             raise self.fail(f"{k} of {features} is impossible; name more features or ask for fewer", start)
-        if (kind, k) == ("least", 0) or (kind, k) == ("most", n):
+        if (kind, k) in (("least", 0), ("most", n)):
             raise self.fail(f"at {kind} {k} of {features} is always true; leave the condition out", start)
         return (0 if kind == "most" else k), (n if kind == "least" else k)
 
@@ -257,32 +325,24 @@ class _Parser:
 
     def feature(self) -> list[Feature]:
         token = self.take()
-        if self.accept("("):
-            numbers = self.ranges()
-            if not self.accept(")"):
-                raise self.fail(f"the ')' of '{token.text}(' is missing")
-            return [_numbered(token, number) for number in numbers]
-        if self.token.kind == "number" and self.token.text.isdigit():
-            return [_numbered(token, self._whole(self.take()))]
-        return [Feature((token.text,), token.start)]
+        if self.next_is_whole():
+            return [_numbered(token, self.whole(""))]
+        if not self.accept("("):
+            return [Feature((token.text,), token.start)]
+        numbers = self.range()
+        while self.accept(","):
+            numbers += self.range()
+        self.expect(")", f"the ')' of '{token.text}(' is missing")
+        return [_numbered(token, number) for number in numbers]
 
-    def ranges(self) -> list[int]:
-        numbers: list[int] = []
-        while True:
-            start = self.token.start
-            first = last = self._number_in_range()
-            if self.accept("-"):
-                last = self._number_in_range()
-            if last < first:
-                raise self.fail(f"the range {first}-{last} runs backwards; write {last}-{first}", start)
-            numbers += range(first, last + 1)
-            if not self.accept(","):
-                return numbers
-
-    def _number_in_range(self) -> int:
-        if self.token.kind != "number" or not self.token.text.isdigit():
-            raise self.fail("numbers of features are written as in spacers(4-7, 23-24)")
-        return self._whole(self.take())
+    def range(self) -> list[int]:
+        start, example = self.token.start, "numbers of features are written as in spacers(4-7, 23-24)"
+        first = last = self.whole(example)
+        if self.accept("-"):
+            last = self.whole(example)
+        if last < first:
+            raise self.fail(f"the range {first}-{last} runs backwards; write {last}-{first}", start)
+        return [*range(first, last + 1)]
 
     def comparison(self) -> tuple[Inequality, ...]:
         start = self.token.start
@@ -290,13 +350,6 @@ class _Parser:
         while sign := self.accept(*COMPARISONS):
             signs.append(sign)
             sums.append(self.sum())
-        if self.next_is("!="):
-            raise self.fail(
-                "a rule cannot say '!=': what is left of the line is not convex; write one rule for below "
-                "and one for above"
-            )
-        if self.next_is("=<"):
-            raise self.fail("'=<' is written <=")
         if not signs:
             raise self.fail("a comparison is missing here, such as bmi >= 30")
         self._check_chain(sums, signs, start)
@@ -313,13 +366,11 @@ class _Parser:
                 "a chain is 'low <= sum <= high'; join other comparisons with 'and'", signs[1].start
             )
         if len(signs) == 2 and sums[0].is_constant and sums[2].is_constant:
-            ends = [sums[0].constant, sums[2].constant]
-            low, high = ends if directions == {"<"} else ends[::-1]
-            if low > high:
-                first, last = (f"{end:g}" for end in ends)
+            first, last = sums[0].constant, sums[2].constant
+            if (first > last) if directions == {"<"} else (first < last):
                 raise self.fail(
-                    f"the range from {first} to {last} runs backwards, so nothing is in it; swap {first} and "
-                    f"{last}",
+                    f"the range from {first:g} to {last:g} runs backwards, so nothing is in it; swap "
+                    f"{first:g} and {last:g}",
                     start,
                 )
 
@@ -348,8 +399,8 @@ class _Parser:
             if sign.text == "/":
                 if not other.is_constant:
                     raise self.fail(
-                        "a ratio of features is not linear; multiply both sides, or add it to the data as a "
-                        "feature",
+                        "a ratio of features is not linear; multiply both sides, or add it to the data as "
+                        "another feature",
                         other.start,
                     )
                 if other.constant == 0.0:
@@ -360,11 +411,9 @@ class _Parser:
                 product = sum.times(constant.constant)
             else:
                 raise self.fail(
-                    "a product of features is not linear; add it to the data as a feature of its own",
+                    "a product of features is not linear; add it to the data as another feature",
                     product.start,
                 )
-        if self.next_is("^"):
-            raise self.fail("a power of a feature is not linear; add it to the data as a feature of its own")
         return product
 
     def factor(self) -> Linear:
@@ -391,12 +440,10 @@ class _Parser:
             if self.depth > DEEPEST:
                 raise self.fail(f"more than {DEEPEST} parentheses are nested here", token.start)
             inner = self.sum()
-            if not self.accept(")"):
-                raise self.fail("the ')' is missing", token.start)
+            self.expect(")", "the ')' is missing", token.start)
             self.depth -= 1
             return inner
-        what = f"'{token.text}'" if token.text else "the end of the rule"
-        raise self.fail(f"{what} is not a number or a feature")
+        raise self.fail(f"'{token.text}' is not a number or a feature")
 
 
 def _numbered(token: Token, number: int) -> Feature:

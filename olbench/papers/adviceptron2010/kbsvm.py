@@ -1,13 +1,13 @@
-"""Knowledge-based support vector machines: the batch problem of which the online learners are a step a time.
+"""Knowledge-based support vector machines: the batch problem that the online learners solve step by step.
 
 adviceptron2010, eq. (4): minimise P(w) + lam L(xi) + mu sum_i L(eta_i, zeta_i) subject to
 y (X w - b) + xi >= 1, D_i'u_i + z_i w + eta_i = 0, -d_i'u_i - z_i b + zeta_i >= 1 and xi, u, zeta >= 0.
 The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, the linear form absolute values (Fung,
-Mangasarian and Shavlik, NIPS 2003), the hinge form P(w) = |w|^2 / 2 and absolute values for L.
+Mangasarian and Shavlik, NIPS 2003).
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,14 +18,16 @@ from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.sets import Advice
 
-Loss = Literal["quadratic", "linear", "hinge"]
+Loss = Literal["quadratic", "linear"]
 
-#: Price of |u|^2 / 2, relative to mu: it singles out the shortest u where the advice leaves a choice.
+#: Price of |u|^2 / 2, relative to mu: it selects the shortest u where the advice leaves a choice.
 RIDGE = 1e-7
-#: Clarabel's tolerances and the price of |u|^2 / 2, the next where rounding keeps it from the one before.
+#: Clarabel's tolerances and the price of |u|^2 / 2; each is tried if rounding makes the one before fail.
 ATTEMPTS = ((1e-10, 0.0), (1e-8, 0.0), (1e-8, RIDGE))
-#: Solutions for advice alone that are kept: more than the folds and candidates of two tunings ask for.
-KEPT = 128
+#: Cached solutions for advice without examples: more than the folds and candidates of two tunings need.
+CACHED_SOLUTIONS = 128
+#: Cached problems: more than a tuning has folds. Its candidates differ only in lam and mu.
+CACHED_PROBLEMS = 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class KBSVM:
 def solve_kbsvm(
     X: Any, y: ArrayLike, advice: Advice, lam: float = 1.0, mu: float = 1.0, loss: Loss = "quadratic"
 ) -> KBSVM:
-    """Solve eq. (4) for examples and advice; b is zero where the advice knows a constant feature.
+    """Solve eq. (4) for examples and advice; b is zero where the advice has a constant feature.
 
     >>> from olbench.papers.adviceptron2010.sets import AdviceSet
     >>> rule = AdviceSet([[-1.0, 0.0]], [-1.0], 1, "x1 >= 1 => +1")
@@ -54,25 +56,25 @@ def solve_kbsvm(
         if not 0.0 < value < np.inf:
             raise UserError(f"kbsvm: {name} must lie in (0, inf), not {value!r}")
     if loss not in get_args(Loss):
-        raise UserError(f"kbsvm: loss must be quadratic, linear or hinge, not {loss!r}")
+        raise UserError(f"kbsvm: loss must be quadratic or linear, not {loss!r}")
     rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     labels = np.asarray(y, dtype=np.float64)
     if rows.ndim != 2 or rows.shape != (labels.size, advice.n):
         raise UserError(f"X must have one row per label and {count(advice.n, 'feature')}, as the advice has")
-    problem = _Problem(rows, labels, advice)
-    solve = {"quadratic": _solve_quadratic, "linear": _solve_linear, "hinge": _solve_hinge}[loss]
+    problem = _make_problem(rows.tobytes(), labels.tobytes(), advice)
+    solve = {"quadratic": _solve_quadratic, "linear": _solve_linear}[loss]
     return problem.solution(*solve(problem, lam, mu))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_SOLUTIONS)
 def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
-    """Solve the quadratic form for advice alone, without b: where `start: advice` begins."""
+    """Solve the quadratic form for advice without examples and without b: where `start: advice` begins."""
     problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
     return problem.solution(*_solve_quadratic(problem, 1.0, mu))
 
 
 class KnowledgeClassifier:
-    """A hyperplane from eq. (4) of adviceptron2010; without examples, from the advice alone."""
+    """A hyperplane from eq. (4) of adviceptron2010; `alone` ignores the examples."""
 
     def __init__(
         self, advice: Advice | None, lam: float, mu: float, loss: Loss = "quadratic", alone: bool = False
@@ -91,10 +93,6 @@ class KnowledgeClassifier:
     def predict(self, X: Any) -> Floats:
         """Return the side of the hyperplane; on it, +1."""
         return np.where(self.solution_.decide(X) >= 0.0, 1.0, -1.0)
-
-
-#: E, A and b of E x = 0, A x <= b.
-_Constraints = tuple[Any, Any, Floats]
 
 
 class _Problem:
@@ -120,22 +118,21 @@ class _Problem:
         rules = _join((m, n), biased * z, _stack(d), (m, t + rows), -sp.eye(m))
         self.below = sp.vstack([examples, rules]).tocsr()
 
-    def bound_sizes(self, *parts: slice) -> _Constraints:
-        """Each of the further variables, one per entry of the parts, bounds the entry's absolute value."""
-        if not parts:
-            return self.equal, self.below, -np.ones(self.below.shape[0])
-        selected = sp.vstack([_select(part, self.size) for part in parts])
-        count = selected.shape[0]
-        bounds = sp.eye(count)
-        equal = sp.hstack([self.equal, sp.csr_matrix((self.equal.shape[0], count))])
-        own = sp.hstack([self.below, sp.csr_matrix((self.below.shape[0], count))])
-        below = sp.vstack([own, sp.hstack([selected, -bounds]), sp.hstack([-selected, -bounds])])
-        return equal, below, np.repeat([-1.0, 0.0], [self.below.shape[0], 2 * count])
+    @cached_property
+    def rows(self) -> Any:
+        """E, A and -I for u of E x = 0, A x <= -1 and u >= 0, below each other."""
+        return sp.vstack([self.equal, self.below, -_select(self.u, self.size)]).tocsc()
 
     def solution(self, x: Floats, objective: float) -> KBSVM:
         u = np.maximum(x[: self.u.stop], 0.0)
         parts = np.split(u, self.columns)[1:]
         return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
+
+
+@lru_cache(maxsize=CACHED_PROBLEMS)
+def _make_problem(X: bytes, y: bytes, advice: Advice) -> _Problem:
+    labels = np.frombuffer(y)
+    return _Problem(np.frombuffer(X).reshape(labels.size, advice.n), labels, advice)
 
 
 def _join(*parts: Any) -> Any:
@@ -147,34 +144,19 @@ def _stack(blocks: list[Floats]) -> Any:
     return sp.block_diag([sp.csr_matrix(block) for block in blocks]) if blocks else (0, 0)
 
 
+def _select(part: slice, size: int) -> Any:
+    return sp.eye(part.stop - part.start, size, part.start)
+
+
 def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
-    squares, prices = np.zeros((2, problem.size))
-    squares[problem.w], squares[problem.xi] = 1.0, lam
-    squares[problem.eta], squares[problem.zeta] = mu, mu
-    return _run_clarabel(problem, mu, (squares, prices), problem.bound_sizes(), [problem.u])
-
-
-def _solve_hinge(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
-    constraints = problem.bound_sizes(problem.eta)
-    squares, prices = np.zeros((2, constraints[0].shape[1]))
-    squares[problem.w] = 1.0
-    prices[problem.xi], prices[problem.zeta], prices[problem.size :] = lam, mu, mu
-    positive = [problem.u, problem.xi, problem.zeta]
-    return _run_clarabel(problem, mu, (squares, prices), constraints, positive)
-
-
-def _run_clarabel(
-    problem: _Problem, mu: float, costs: tuple[Floats, Floats], limited: _Constraints, positive: list[slice]
-) -> tuple[Floats, float]:
-    """Minimise squares . x^2 / 2 + prices . x under the constraints, where some parts are positive."""
     import clarabel
 
-    squares, prices = costs
-    equal, below, limits = limited
-    rows = sp.vstack([equal, below, *(-_select(part, squares.size) for part in positive)]).tocsc()
-    equations, inequalities = equal.shape[0], rows.shape[0] - equal.shape[0]
-    limits = np.concatenate([np.zeros(equations), limits, np.zeros(inequalities - limits.size)])
-    cones = [clarabel.ZeroConeT(equations), clarabel.NonnegativeConeT(inequalities)]
+    squares = np.zeros(problem.size)
+    squares[problem.w], squares[problem.xi] = 1.0, lam
+    squares[problem.eta], squares[problem.zeta] = mu, mu
+    sizes = problem.equal.shape[0], problem.below.shape[0], problem.u.stop - problem.u.start
+    limits = np.repeat([0.0, -1.0, 0.0], sizes)
+    cones = [clarabel.ZeroConeT(sizes[0]), clarabel.NonnegativeConeT(sizes[1] + sizes[2])]
     status = None
     for tolerance, least in ATTEMPTS:
         settings = clarabel.DefaultSettings()
@@ -182,7 +164,8 @@ def _run_clarabel(
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
         squares[problem.u] = mu * max(problem.ridge, least)
         P = sp.diags(squares).tocsc()
-        outcome = clarabel.DefaultSolver(P, prices, rows, limits, cones, settings).solve()
+        prices = np.zeros(problem.size)
+        outcome = clarabel.DefaultSolver(P, prices, problem.rows, limits, cones, settings).solve()
         status = outcome.status
         if status == clarabel.SolverStatus.Solved:
             return np.array(outcome.x), float(outcome.obj_val)
@@ -190,19 +173,22 @@ def _run_clarabel(
 
 
 def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+    """Solve the linear form: a further variable bounds the absolute value of each entry of w and eta."""
     from scipy.optimize import linprog
 
-    equal, below, limits = problem.bound_sizes(problem.w, problem.eta)
+    selected = sp.vstack([_select(part, problem.size) for part in (problem.w, problem.eta)])
+    further = selected.shape[0]
+    bounds = sp.eye(further)
+    equal = _join(problem.equal, (problem.equal.shape[0], further)).tocsr()
+    own = _join(problem.below, (problem.below.shape[0], further))
+    below = sp.vstack([own, _join(selected, -bounds), _join(-selected, -bounds)]).tocsr()
+    limits = np.repeat([-1.0, 0.0], [problem.below.shape[0], 2 * further])
     prices, low = np.zeros(equal.shape[1]), np.full(equal.shape[1], -np.inf)
     prices[problem.xi], prices[problem.zeta] = lam, mu
     prices[problem.size :][: problem.n], prices[problem.size + problem.n :] = 1.0, mu
     low[problem.u] = low[problem.xi] = low[problem.zeta] = 0.0
-    rows, bounds = (below.tocsr(), limits, equal.tocsr(), np.zeros(equal.shape[0])), np.full(low.size, np.inf)
-    outcome = linprog(prices, *rows, bounds=np.column_stack([low, bounds]), method="highs")
+    limited = np.column_stack([low, np.full(low.size, np.inf)])
+    outcome = linprog(prices, below, limits, equal, np.zeros(equal.shape[0]), limited, method="highs")
     if outcome.status != 0:
         raise UserError(f"the linear program of the KBSVM could not be solved: {outcome.message}")
     return np.asarray(outcome.x), float(outcome.fun)
-
-
-def _select(part: slice, size: int) -> Any:
-    return sp.eye(part.stop - part.start, size, part.start)

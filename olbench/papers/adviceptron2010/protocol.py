@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, reduce
 from operator import add
 from typing import Annotated, Any
@@ -22,11 +22,15 @@ from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.learners.state import Learner
-from olbench.papers.adviceptron2010.curve import follow
-from olbench.papers.adviceptron2010.files import read_rules, shipped_rules
-from olbench.papers.adviceptron2010.rules import Plain, compile_for, describe, read_advice
-from olbench.papers.adviceptron2010.scaling import Scaling, fit_scaling
-from olbench.papers.adviceptron2010.sets import Advice
+from olbench.papers.adviceptron2010.rules import (
+    Plain,
+    compile_for,
+    describe,
+    read_advice,
+    read_rules,
+    shipped_rules,
+)
+from olbench.papers.adviceptron2010.sets import Advice, Scaling, fit_scaling
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Protocol, Stopped, choice, protocol, whole
 from olbench.protocols.measuring import Scores, accuracy_series
@@ -46,8 +50,10 @@ from olbench.structs import flag
 
 SCALINGS = ("standardise", "none")
 SCORES = ("accuracy", "balanced_accuracy")
-#: Fewer training rows of a class than this cannot be held out and learnt as well.
+#: With fewer training rows of a class, none is left to learn when one is held out.
 FEWEST = 2
+#: Examples, labels, and how often each example occurs, if equal ones were merged.
+Counted = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class AdviceTuning(Tuning):
     folds: Annotated[
         ByDataset[int], by_dataset(whole(2)), "parts of the training rows, each held out once"
     ] = 5
-    score: Annotated[ByDataset[str], by_dataset(choice(*SCORES)), "what is compared on the rows held out"] = (
+    score: Annotated[ByDataset[str], by_dataset(choice(*SCORES)), "the score on the rows held out"] = (
         "accuracy"
     )
 
@@ -78,7 +84,7 @@ class AdviceExperiment(Experiment):
         ByDataset[str], by_dataset(choice(*SCALINGS)), "z-scores by the training rows, or none"
     ] = "standardise"
     advice: Annotated[Any, read_advice, "rules, a rule file, or either for each data set"] = None
-    domain: Annotated[Any, by_dataset(flag), "whether rules also say 0 <= x <= 1 for features of 0 and 1"] = (
+    domain: Annotated[Any, by_dataset(flag), "whether rules include 0 <= x <= 1 for features of 0 and 1"] = (
         None
     )
     missing: Annotated[
@@ -86,9 +92,7 @@ class AdviceExperiment(Experiment):
     ] = None
 
     adds_bias = True
-    order_free = (
-        "splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score",
-    )  # fmt: skip
+    order_free = ("splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score")
 
     def extend(self) -> "AdviceExperiment":
         """Refuse scaled data: rules refer to features in the units of the file."""
@@ -149,8 +153,7 @@ class AdviceProtocol(Protocol):
     def refuse(self, definition: Definition) -> None:
         if definition.order == "object":
             raise UserError(
-                f"{definition.id} is an object without weights, which protocol: advice tests after each "
-                "example"
+                f"{definition.id} has no weights, which protocol: advice tests after each example"
             )
 
     def cells(self, sources: Sequence[Source]) -> list[AdviceCell]:
@@ -159,10 +162,9 @@ class AdviceProtocol(Protocol):
             refuse_unknown(setting, [spec.name for spec in config.datasets])
         for source in sources:
             names, zeros = describe(source)
-            classes = dict(names.classes)
-            source.facts = {"features": names.features, "classes": classes, "missing_zeros": zeros}
-            rules = config.rules_for(source)
-            if rules is not None:
+            own = {"features": names.features, "classes": dict(names.classes), "missing_zeros": zeros}
+            source.facts = own
+            if (rules := config.rules_for(source)) is not None:
                 compile_for(source, rules)
             if source.n <= config.training_rows(source.name):
                 raise UserError(
@@ -183,7 +185,7 @@ class AdviceProtocol(Protocol):
                 f"{spec.id} takes advice, and there are no rules for {source.name}; write them under the "
                 "key 'advice' of the config, or name a rule file there"
             )
-        # Without their places: a rule may move to another line.
+        # Without places: a rule may move to another line.
         return {**rules, "places": [], "sources": []}
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
@@ -192,27 +194,57 @@ class AdviceProtocol(Protocol):
         return work.test(chosen, tuned)
 
 
+def follow(
+    algorithm: Algorithm, X: Floats, y: Floats, tested: Counted, times: Sequence[int]
+) -> tuple[Scores, Floats]:
+    """Run an algorithm once over the examples and score a test set after each of these numbers of examples.
+
+    Return the scores, one row per number, and the final weights.
+
+    >>> from olbench import make_algorithm
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 3), np.array([1.0, -1.0] * 3)
+    >>> scores, weights = follow(make_algorithm("pa"), X, y, (X, y, np.ones(6)), range(7))
+    >>> scores.accuracy.tolist()
+    [0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    from olbench.papers.adviceptron2010.kernels.step import score
+
+    X_test, y_test, counts = map(np.ascontiguousarray, tested)
+    learner: Any = start(algorithm, X.shape[1])
+    # The weights that predict the next example score the test set, unless the algorithm predicts with a mean.
+    is_plain = hasattr(learner, "w") and not algorithm.definition.averaged
+    rows, test_rows, done = as_examples(X).rows(), as_examples(X_test).rows(), 0
+    hits = np.empty((len(times), 2))
+    for place, end in enumerate(times):
+        learner.run(rows, y, np.arange(done, end))
+        done = end
+        w, factor = learner.weights, 1.0
+        if is_plain:
+            w, factor = learner.w, float(getattr(learner, "scalars", [1.0])[0])
+        score(w, factor, test_rows, y_test, counts, hits[place])
+    positives = counts[y_test > 0].sum()
+    return Scores(hits, np.array([counts.sum() - positives, positives])), learner.weights
+
+
 @dataclass(frozen=True, eq=False)
 class _Fold:
     X: Floats
     y: Floats
-    X_test: Floats
-    y_test: Floats
-    counts: Floats | None
+    tested: Counted
     advice: Advice | None
     scaling: Scaling
 
 
 @cache
 def _group_equal(source: Source) -> Ints:
-    """Each group of equal rows is scored once: 13,000 spoligotypes are some 2,000 different ones."""
+    """Return groups of equal rows, each scored once: 13,000 spoligotypes have some 2,000 distinct ones."""
     data = source.open()
     return duplicate_groups(np.column_stack([as_dense(data.examples.matrix()), data.labels]))
 
 
 @cache
 def _unscaled_advice(advice: Advice) -> Advice:
-    """Return advice with a constant feature, one object for all splits: learners keep what they prepare."""
+    """Return advice with a constant feature, one object for all splits: learners cache by it."""
     return advice.with_constant()
 
 
@@ -234,7 +266,7 @@ class _Work:
     def labels(self) -> Floats:
         return self.source.open().labels
 
-    def _fold(self, train: Ints, test: Ints, counts: Floats | None = None) -> _Fold:
+    def _fold(self, train: Ints, test: Ints, counts: Floats) -> _Fold:
         standardise = self.trial.setting["scaling"] == "standardise"
         X = self.source.open().examples.matrix()
         zeros = describe(self.source)[1]
@@ -243,28 +275,32 @@ class _Work:
         advice = None
         if "rules" in self.trial.setting:
             natural = compile_for(self.source, self.trial.setting["rules"])
-            scaled = scaling.apply_to_advice(natural).with_constant() if standardise else None
-            advice = scaled or _unscaled_advice(natural)
+            advice = _unscaled_advice(natural)
+            if standardise:
+                advice = natural.transform(scaling.mean, scaling.scale).with_constant()
         learnt, tested = (
             np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, as_dense(X[test]))
         )
-        return _Fold(learnt, self.labels[train], tested, self.labels[test], counts, advice, scaling)
+        return _Fold(learnt, self.labels[train], (tested, self.labels[test], counts), advice, scaling)
 
     def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
         advice = {"advice": fold.advice} if "advice" in self.trial.definition.takes else {}
         return self.trial.make_algorithm(**params, **advice)
 
-    def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[Scores, Floats]:
+    def _scores(self, params: Choice, fold: _Fold, times: Sequence[int]) -> tuple[Scores, Floats]:
+        """Return the scores after so many examples, one row each, and the weights after the last."""
         if self.stopped():
             raise StoppedError
-        algorithm = self._algorithm(params, fold)
+        algorithm, (X, y, counts) = self._algorithm(params, fold), fold.tested
         if self.trial.definition.online:
-            return follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
-        learner = BatchLearner(algorithm).fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
-        hits = learner.predict(as_examples(fold.X_test).rows()) == fold.y_test
-        weights = np.asarray(getattr(learner.model, "coef_", np.zeros(fold.X.shape[1])), dtype=np.float64)
-        once = Scores.count(hits, fold.y_test > 0, fold.counts)
-        return replace(once, right=once.right[np.newaxis]), weights
+            return follow(algorithm, fold.X, fold.y, fold.tested, times)
+        found = []
+        for end in times:
+            learner = BatchLearner(algorithm).fit(as_examples(fold.X[:end]).rows(), fold.y[:end])
+            hits = learner.predict(as_examples(X).rows()) == y
+            found.append(Scores.count(hits, y > 0, counts))
+        weights = np.asarray(getattr(learner.model, "coef_", np.zeros(X.shape[1])), dtype=np.float64)
+        return Scores(np.array([each.right for each in found]), found[-1].total), weights
 
     def choose(self) -> tuple[Choice, bool]:
         setting = self.trial.setting
@@ -273,14 +309,14 @@ class _Work:
         positives = int(np.count_nonzero(self.labels[self.train] > 0))
         if min(positives, self.train.size - positives) < FEWEST:
             return dict(setting["defaults"]), False
-        folds = [self._fold(train, test) for train, test in self._divide()]
+        folds = [self._fold(train, test, np.ones(test.size)) for train, test in self._divide()]
         candidates = tuple(tuning.products(setting["grid"]))
         best = tuning.best(candidates, lambda candidate: self._loss(candidate, folds), setting["ties"])
-        assert best is not None  # every candidate has a loss
+        assert best is not None
         return best, True
 
     def _loss(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
-        found = [self._scores(candidate, fold)[0] for fold in folds]
+        found = [self._scores(candidate, fold, [fold.y.size])[0] for fold in folds]
         pooled = reduce(add, (Scores(each.right[-1], each.total) for each in found))
         wanted = pooled.accuracy if self.trial.setting["score"] == "accuracy" else pooled.balanced
         return -round(float(wanted), 12)
@@ -298,31 +334,32 @@ class _Work:
         tested = _group_equal(self.source)[self.order[self.train.size :]]
         first, counts = np.unique(tested, return_counts=True)
         fold = self._fold(self.train, first, counts.astype(np.float64))
-        scores, weights = self._scores(chosen, fold)
         early = min(int(self.trial.setting["early"]), self.train.size)
-        if self.trial.definition.online:
-            early_scores, place, times = scores, early, list(range(self.train.size + 1))
-        else:
-            early_scores, place, times = self._scores(chosen, fold, early)[0], 0, [self.train.size]
+        online = self.trial.definition.online
+        measured = list(range(self.train.size + 1)) if online else [early, self.train.size]
+        scores, weights = self._scores(chosen, fold, measured)
+        times = measured if online else measured[-1:]
         seconds, state = self._time(chosen, fold)
         numbers = {
             "n": int(scores.total.sum()),
             "right": int(scores.right[-1].sum()),
             "balanced_accuracy": round(float(scores.balanced[-1]), 12),
-            "early_right": int(early_scores.right[place].sum()),
-            "early_balanced_accuracy": round(float(early_scores.balanced[place]), 12),
+            "early_right": int(scores.right[measured.index(early)].sum()),
+            "early_balanced_accuracy": round(float(scores.balanced[measured.index(early)]), 12),
             "tuned": int(tuned),
             "seconds": round(seconds, 9),
         }
+        accuracy, balanced = (each[-len(times) :].tolist() for each in (scores.accuracy, scores.balanced))
         curve: dict[str, list[Any]] = {
             "t": times,
-            "accuracy": [round(float(share), 6) for share in scores.accuracy[: len(times)]],
-            "balanced_accuracy": [
-                round(round(float(share), 12), 6) for share in scores.balanced[: len(times)]
-            ],
+            "accuracy": [round(share, 6) for share in accuracy],
+            "balanced_accuracy": [round(round(share, 12), 6) for share in balanced],
         }
-        plane = {"plane": _in_own_units(weights, fold.scaling)} if self.trial.number == 0 else {}
-        return Outcome(numbers, {"curve": curve}, chosen, plane, state)
+        # w and b of the plane w.x + b = 0 in the units of the data
+        w = weights[:-1] / fold.scaling.scale
+        plane = np.append(w, weights[-1] - w @ fold.scaling.mean)
+        arrays = {"plane": plane} if self.trial.number == 0 else {}
+        return Outcome(numbers, {"curve": curve}, chosen, arrays, state)
 
     def _time(self, chosen: Choice, fold: _Fold) -> tuple[float, int | None]:
         algorithm, rows = self._algorithm(chosen, fold), as_examples(fold.X).rows()
@@ -334,9 +371,3 @@ class _Work:
         else:
             learner = BatchLearner(algorithm).fit(rows, fold.y)
         return time.perf_counter() - started, learner.state_bytes
-
-
-def _in_own_units(weights: Floats, scaling: Scaling) -> Floats:
-    """Return w and b of the plane w.x + b = 0 in the units of the data."""
-    w = weights[:-1] / scaling.scale
-    return np.append(w, weights[-1] - w @ scaling.mean)

@@ -1,18 +1,18 @@
-"""Advice as the learners take it: sets of inequalities D x <= d that imply a sign z."""
+"""Advice as the learners take it: sets of inequalities D x <= d that imply a sign z; its scaling."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from olbench.data.scale import as_dense
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 
-#: A row of the data within this share of an inequality's own size of it counts as inside.
+#: Rows that miss an inequality by at most this share of its terms count as inside.
 ROUNDING = 1e-9
 
 
@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 class AdviceSet:
     """One rule: every x with D x <= d has the sign z (adviceptron2010, eq. 1).
 
-    `dropped` lists conditions on features that the data lacks; the first `written` rows are the rule's own.
+    `dropped` lists conditions on features that are not in the data; the first `written` rows are the rule's.
     """
 
     D: Floats
@@ -86,7 +86,7 @@ class Advice:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of every D, d and z: what decides how a learner takes it."""
+        """A hash of every D, d and z: all that a learner uses."""
         digest = hashlib.sha256(str((self.n, self.constant)).encode())
         for each in self.sets:
             digest.update(str((each.D.shape, each.z)).encode())
@@ -96,21 +96,16 @@ class Advice:
 
     @cached_property
     def positive(self) -> "Advice":
-        """The sets whose sign is +1; one object, since learners keep what they prepare."""
+        """The sets whose sign is +1; cached, since learners keep what they prepare from it."""
         return replace(self, sets=tuple(each for each in self.sets if each.z > 0))
 
-    def transform(self, mean: ArrayLike, scale: ArrayLike) -> "Advice":
-        """For x = mean + S x', (D, d) becomes (D S, d - D mean); `scale` is S or its diagonal."""
-        m, S = np.asarray(mean, dtype=np.float64), np.asarray(scale, dtype=np.float64)
-        sets = tuple(
-            replace(each, D=each.D @ S if S.ndim == 2 else each.D * S, d=each.d - each.D @ m)
-            for each in self.sets
-        )
-        n = S.shape[1] if S.ndim == 2 else self.n
-        return replace(self, sets=sets, n=n)
+    def transform(self, mean: Floats, scale: Floats) -> "Advice":
+        """Return the advice for x' with x = mean + scale x': (D scale, d - D mean)."""
+        sets = tuple(replace(each, D=each.D * scale, d=each.d - each.D @ mean) for each in self.sets)
+        return replace(self, sets=sets)
 
     def with_constant(self) -> "Advice":
-        """Return the advice for examples with one more feature that is always one; every set then says so."""
+        """Return the advice for examples with one more feature, which every set then says is one."""
         if self.constant is not None:
             return self
         wider = tuple(replace(each, D=np.pad(each.D, ((0, 0), (0, 1)))) for each in self.sets)
@@ -158,5 +153,35 @@ def conflicts(advice: Advice) -> list[tuple[int, int]]:
 
 
 def unsatisfiable(advice: Advice) -> list[int]:
-    """Sets that contain the origin: there d >= 0, so -d'u <= 0 < 1 for every u >= 0."""
+    """Return the sets that contain the origin: there d >= 0, so -d'u <= 0 < 1 for every u >= 0."""
     return [i for i, each in enumerate(advice) if (each.d >= 0.0).all()]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """x = mean + scale x'; `fill` replaces zeros that mean missing, and is NaN where zeros are zeros."""
+
+    mean: Floats
+    scale: Floats
+    fill: Floats
+
+    def apply(self, X: Any) -> Floats:
+        return (_fill(as_dense(X), self.fill) - self.mean) / self.scale
+
+
+def fit_scaling(X: Any, missing_zeros: Sequence[int] = (), standardise: bool = True) -> Scaling:
+    """Fit z-scores, or none; a feature that is constant in these rows is only centred."""
+    rows = as_dense(X)
+    fill = np.full(rows.shape[1], np.nan)
+    for column in missing_zeros:
+        present = rows[rows[:, column] != 0.0, column]
+        fill[column] = np.median(present) if present.size else 0.0
+    if not standardise:
+        return Scaling(np.zeros(fill.size), np.ones(fill.size), fill)
+    filled = _fill(rows, fill)
+    deviation = filled.std(axis=0)
+    return Scaling(filled.mean(axis=0), np.where(deviation > 0.0, deviation, 1.0), fill)
+
+
+def _fill(rows: Floats, fill: Floats) -> Floats:
+    return np.where((rows == 0.0) & ~np.isnan(fill), fill, rows)

@@ -2,17 +2,28 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from olbench.analysis.results import Entry, Floats, Results
 from olbench.data.names import NamedDataset, load_named
 from olbench.data.source import find_source
 from olbench.errors import UserError
-from olbench.papers.adviceptron2010.account import Account, describe_rules
-from olbench.papers.adviceptron2010.files import RuleFile
+from olbench.papers.adviceptron2010.account import describe_rules
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment
+from olbench.papers.adviceptron2010.rules import RuleFile
 from olbench.report import table as t
 from olbench.report.model import Report
 from olbench.report.table import Column, Part, Table, columns
 from olbench.report.tables import Figures, figures, table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = {1: "#1f5fa8", -1: "#b5451d"}
+#: Points of the mesh along an axis: a rule is shaded where its inequalities hold.
+MESH = 400
 
 
 def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
@@ -34,7 +45,7 @@ def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
 
 @table("Rules", 180)
 def advice(report: Report) -> Iterator[Part]:
-    """Return how many rules each task has, beside the paper's, and what each rule covers."""
+    """Return the number of rules of each task, ours and the paper's, and what each rule covers."""
     loaded = [(name, describe_rules(file, named), file, named) for name, file, named in _load(report)]
     if not loaded:
         return
@@ -54,7 +65,18 @@ def advice(report: Report) -> Iterator[Part]:
             Column("precision", t.Format(lambda share: f"{share:.1%}")),
             *columns("left out", "source", drop=t.DETAIL),
         ),
-        [row for name, account, _, _ in loaded for row in _describe(name, account)],
+        [
+            (
+                name,
+                e.rule.text,
+                e.covered,
+                e.right / e.covered if e.covered else None,
+                "; ".join(e.rule.dropped),
+                e.rule.source,
+            )
+            for name, account, _, _ in loaded
+            for e in account.entries
+        ],
         "Precision: the share of the covered rows that have the class.",
     )
     for name, account, _, _ in loaded:
@@ -69,15 +91,8 @@ def _count(report: Report, name: str, file: RuleFile, named: NamedDataset) -> li
     return [name, *(number for key, value in counts.items() for number in (value, printed.get(key)))]
 
 
-def _describe(name: str, account: Account) -> Iterator[tuple[str | int | float | None, ...]]:
-    for each in account.entries:
-        precision = each.right / each.covered if each.covered else None
-        yield name, each.rule.text, each.covered, precision, "; ".join(each.rule.dropped), each.rule.source
-
-
 @figures("Rules", 180)
 def rule_figures(report: Report) -> Figures:
-    from olbench.papers.adviceptron2010.plane import plane_figure
     from olbench.report.formats import file_names
 
     flat = {name: (file, named) for name, file, named in _load(report) if named.data.X.shape[1] == 2}
@@ -85,3 +100,48 @@ def rule_figures(report: Report) -> Figures:
         f"rules-{stem}": partial(plane_figure, report.results, name, *flat[name])
         for name, stem in file_names(list(flat)).items()
     }
+
+
+def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDataset) -> "Figure":
+    """Draw examples in the plane, rules as shaded polyhedra, and lines of learners (Figure 1)."""
+    from olbench.report.figures.run import find_looks
+    from olbench.report.figures.style import line_look, line_samples, new_page
+
+    X, y = np.asarray(named.data.X), np.asarray(named.data.y)
+    lines = {
+        entry.label: plane for entry in results.of(dataset) if (plane := _plane(results, entry)) is not None
+    }
+    look = find_looks(results)
+    heading = f"{dataset}: examples, rules (shaded) and planes after the first training set"
+    with new_page(heading, 3.9, line_samples(list(lines), look), f"{heading}.") as (figure, [panel]):
+        limits = [(float(x.min()) - 0.3, float(x.max()) + 0.3) for x in X.T]
+        axes = [np.linspace(*each, MESH) for each in limits]
+        points = np.column_stack([part.ravel() for part in np.meshgrid(*axes)])
+        for each in file.compile(named.names):
+            inside = each.covers(points).reshape(MESH, MESH).astype(float)
+            panel.contourf(*axes, inside, levels=[0.5, 1.5], colors=[COLOURS[each.z]], alpha=0.16, zorder=1)
+        for sign, marker in ((-1, "o"), (1, "+")):
+            x, up = X[y == sign].T
+            panel.scatter(x, up, s=9, marker=marker, color=COLOURS[sign], linewidths=0.6, zorder=2)
+        for label, plane in lines.items():
+            own_look = {**line_look(look[label]), "marker": ""}
+            panel.plot(*_ends(plane, limits).T, zorder=4, gid=label, **own_look)
+        panel.set(xlim=limits[0], ylim=limits[1])
+        panel.set(xlabel=named.names.features[0], ylabel=named.names.features[1])
+    return figure
+
+
+def _plane(results: Results, entry: Entry) -> Floats | None:
+    try:
+        plane = results.array(entry, 0, "plane")
+    except UserError:
+        return None
+    return plane if np.any(plane[:-1] != 0.0) else None
+
+
+def _ends(plane: Floats, limits: list[tuple[float, float]]) -> Floats:
+    w, b = plane[:-1], plane[-1]
+    foot = -b * w / (w @ w)
+    reach = sum(high - low for low, high in limits) + float(np.abs(foot).sum())
+    along = np.array([-w[1], w[0]]) / np.hypot(*w)
+    return np.array([foot - reach * along, foot + reach * along])

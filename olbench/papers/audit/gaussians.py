@@ -1,17 +1,19 @@
-"""The papers' problems over Gaussians, solved by a general-purpose optimiser, never by a closed form."""
+"""The papers' problems over Gaussians: solved by a general-purpose optimiser, and their closed forms."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
 from olbench.learners.examples import Floats
-from olbench.papers.audit.definition import Instance, Instances
+from olbench.papers.audit import POINTS, Instance, Instances
 
 Constraint = Literal["deviation", "variance"]
+Margins = Iterator[tuple[float, float, float]]
 
 
 def inverse_of(matrix: Floats) -> Floats:
@@ -48,7 +50,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Problem(Example):
-    """Stay as near as possible to N(mean, covariance) and reach phi sqrt(x' Sigma x) <= y mu.x.
+    """Stay as close as possible to N(mean, covariance) subject to phi sqrt(x' Sigma x) <= y mu.x.
 
     `constraint` "variance" drops the root. `price` "linear" adds C xi (scw2012, eq. 4), "squared" C xi^2.
     """
@@ -80,7 +82,7 @@ class Problem(Example):
         return self.C * slack * slack, 2.0 * self.C * slack
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Quadratic programming over a step and a triangular factor, where the old Gaussian is standard."""
+        """Solve by sequential quadratic programming, in coordinates where the old Gaussian is standard."""
         root = np.linalg.cholesky(self.covariance)
         d, x, has_slack = len(self.x), root.T @ self.x, self.price != "none"
         where = np.diag_indices(d) if self.diagonal else np.tril_indices(d)
@@ -163,7 +165,7 @@ def compare_optimum(
 
 
 def distance(problem: Problem, mean: Floats, covariance: Floats, best: tuple[Floats, Floats]) -> float:
-    """Return how far a Gaussian is from another, in coordinates where the problem's old one is standard."""
+    """Return the distance of two Gaussians, in coordinates where the problem's old one is standard."""
     inverse = np.linalg.inv(np.linalg.cholesky(problem.covariance))
     shift = inverse @ (mean - best[0])
     change = inverse @ (covariance - best[1]) @ inverse.T
@@ -184,8 +186,76 @@ def largest_slope(
 
 
 def matched_draws(rng: np.random.Generator, mean: Floats, covariance: Floats, count: int) -> Floats:
-    """Return draws from a Gaussian, shifted and scaled so that their mean and covariance are those of it."""
+    """Return draws from a Gaussian, shifted and scaled to have exactly its mean and covariance."""
     draws = rng.normal(size=(count, len(mean)))
     draws -= draws.mean(axis=0)
     spread = np.linalg.cholesky(draws.T @ draws / count)
     return np.asarray(mean + np.linalg.solve(spread, draws.T).T @ np.linalg.cholesky(covariance).T)
+
+
+def larger_root(m: float, v: float, phi: float) -> float:
+    """Return alpha of the optimal step, if it is not negative: cw2008, eq. (14)."""
+    psi, xi = 1.0 + phi * phi / 2.0, 1.0 + phi * phi
+    return (-m * psi + math.sqrt(m * m * phi**4 / 4.0 + v * phi * phi * xi)) / (v * xi)
+
+
+def quadratic_roots(m: float, v: float, phi: float) -> list[float]:
+    xi = 1.0 + phi * phi
+    roots = np.roots([v * v * xi, 2.0 * m * v * (1.0 + phi * phi / 2.0), m * m - v * phi * phi])
+    return sorted(float(root) for root in roots)
+
+
+def remaining_deviation(alpha: float, v: float, phi: float) -> float:
+    """Return sqrt(u), the deviation of the margin after a step alpha: cw2008, eq. (12)."""
+    return 0.5 * (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4.0 * v))
+
+
+def shrinkage(alpha: float, v: float, phi: float) -> float:
+    """Return beta of Sigma -= beta Sigma x x' Sigma for a step alpha: cw2008, eqs. (12) and (22)."""
+    return alpha * phi / (remaining_deviation(alpha, v, phi) + v * alpha * phi)
+
+
+def least_margin(v: float, phi: float) -> float:
+    """Return the smallest margin that meets the constraint: cw2008, eq. (4), and cw2012, eq. (19)."""
+    return phi * math.sqrt(v)
+
+
+def confidence_loss(x: Decimal, phi: Decimal) -> Decimal:
+    """Return f_phi(x) of cw2008, eq. (24)."""
+    psi, xi = 1 + phi * phi / 2, 1 + phi * phi
+    g = -x * psi + (x * x * phi**4 / 4 + phi * phi * xi).sqrt()
+    return g * g / (phi * phi * xi)
+
+
+def factor_6(phi: float) -> float:
+    """Return (1 + phi^2) / phi^2, which makes alpha^2 v the confidence loss: cw2008, Lemma 5, item 6."""
+    return (1.0 + phi * phi) / (phi * phi)
+
+
+def draw_margins(rng: np.random.Generator, count: int, low: float, high: float) -> Margins:
+    """Yield (m, v, phi) with m from low to high in units of phi sqrt(v)."""
+    for _ in range(count):
+        v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
+        yield rng.uniform(low, high) * phi * math.sqrt(v), v, phi
+
+
+def compare_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
+    """Compare both roots: the smaller, where not negative, leaves the margin below phi sqrt(u)."""
+    for m, v, phi in ((-2.0, 1.0, 1.0), *draw_margins(rng, POINTS * trials, -3.0, 1.0)):
+        smaller, larger = quadratic_roots(m, v, phi)
+        left = [(m + a * v - phi * remaining_deviation(a, v, phi)) / math.sqrt(v) for a in (smaller, larger)]
+        as_corrected = (smaller < 0.0) == (m > -least_margin(v, phi))
+        refused = left[0] < -1e-6 and abs(left[1]) < 1e-6
+        shown = {"m": m, "v": v, "phi": phi, "smaller root": smaller, "larger root": larger}
+        shown["margin after the smaller"] = m + smaller * v
+        yield Instance(smaller >= 0.0, not (as_corrected and refused), **shown)
+    yield "The larger root is still the multiplier: only it meets the constraint"
+
+
+def compare_trigger(
+    rng: np.random.Generator, trials: int, step: Callable[[float, float, float], float]
+) -> Instances:
+    for m, v, phi in ((0.2, 0.1, 1.0), *draw_margins(rng, POINTS * trials, 0.0, 2.0)):
+        gamma = step(m, v, phi)
+        moves, shown = gamma > 0.0, {"m": m, "v": v, "phi": phi, "gamma": gamma, "phi v": phi * v}
+        yield Instance(moves != (m < phi * v), moves != (m < least_margin(v, phi)), **shown)

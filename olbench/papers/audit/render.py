@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from olbench.papers.audit.definition import Check, Evidence, Plain, Result
+from olbench.papers.audit import Check, Evidence, Plain, Result
 from olbench.plugins import find_paper_part
 from olbench.report.document import Document
 from olbench.report.table import Part, Table, columns
@@ -17,7 +17,7 @@ def title(paper: str) -> str:
 
 
 def number(value: Plain) -> str:
-    """Return a number, or a list of them, as one writes it in a sentence.
+    """Return a number, or a list of numbers, for use in a sentence.
 
     >>> number([[10.0, 0.0], [-3.0, 0.123456]])
     '((10, 0), (-3, 0.1235))'

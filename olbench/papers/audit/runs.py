@@ -1,32 +1,36 @@
-"""Runs of olbench's learners, round by round, and the comparators that the mistake bounds speak about."""
+"""Runs of olbench's learners, round by round; comparators of mistake bounds; the kernel form of a run."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
+from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import Algorithm, make_algorithm
 from olbench.learners.examples import Floats, as_examples
 from olbench.learners.learners import SecondOrderLearner
 from olbench.learners.start import start
+from olbench.papers.audit import Instance
 from olbench.papers.audit.gaussians import inverse_of
 
-#: Relative slacks that keep a comparator inside its constraints in spite of rounding; the first that does is
-#: taken, since slack makes a bound larger than it need be.
+#: Relative slacks that keep a comparator inside its constraints despite rounding; the first that works is
+#: used, since slack loosens the bound.
 SLACKS = (1e-9, 1e-7, 1e-5, 1e-3)
-#: The confidences at which theorems are tried: from far below to far above what the papers tune.
+#: The confidences at which theorems are tested, from far below to far above those that the papers tune.
 PHIS = (0.3, 1.0, 3.0)
 
 
 class NotSeparableError(ValueError):
-    """No comparator satisfies the conditions of the theorem, which then says nothing about the run."""
+    """No comparator satisfies the conditions of the theorem, so it does not apply to the run."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """A round that changed the state: z = y x, margin m and variance v before, step alpha, and what is left.
+    """A round that changed the state: z = y x, the margin m and variance v before, and the step alpha.
 
     `gain` is zeta = alpha phi / sqrt(u), `margin` y mu_{i+1}.x and `variance` u = x' Sigma_{i+1} x.
     """
@@ -62,7 +66,7 @@ class Replay:
 
     @property
     def precision(self) -> Floats:
-        """Sigma_{n+1}^-1, from the updates, so that nothing is inverted."""
+        """Sigma_{n+1}^-1, summed from the updates without an inversion."""
         total = inverse_of(self.covariances[0])
         for update in self.updates:
             total = total + update.gain * np.outer(update.z, update.z)
@@ -127,7 +131,7 @@ def nearest_point(precision: Floats, A: Floats, b: Floats) -> Floats:
 
 
 def nearest_covariance(z: Floats, limits: Floats) -> Floats:
-    """The Sigma of least -log det Sigma + Tr Sigma with z' Sigma z <= limit for every row.
+    """Return the Sigma of least -log det Sigma + Tr Sigma with z' Sigma z <= limit for every row.
 
     The dual has Sigma = (I + sum lambda z z')^-1; scaling Sigma down makes it feasible.
     """
@@ -158,7 +162,7 @@ class Comparator:
 
 
 def tightest_comparator(run: Replay) -> Comparator:
-    """The bound on this run is smallest: mu* and Sigma* are solutions of two convex problems.
+    """Return the comparator with the smallest bound on this run: mu* and Sigma* solve two convex problems.
 
     A run so ill-conditioned that rounding hides them raises an ArithmeticError.
     """
@@ -166,7 +170,7 @@ def tightest_comparator(run: Replay) -> Comparator:
     if not _is_feasible(run.rows, margins):
         raise NotSeparableError(
             "no mu* has y mu*.x >= y mu_{i+1}.x on every update: the updated examples are not linearly "
-            "separable, and the theorem says nothing about such a run"
+            "separable, and the theorem does not apply to such a run"
         )
     mean = nearest_point(run.precision, run.rows, margins)
     covariance = nearest_covariance(run.rows, np.array([update.variance for update in run.updates]))
@@ -185,9 +189,115 @@ def find_comparator(run: Replay) -> Comparator | None:
 
 
 def satisfies_conditions(comparator: Comparator, run: Replay) -> bool:
-    """Whether eq. (18) holds for a comparator on every update of a run."""
+    """Return whether eq. (18) holds for a comparator on every update of a run."""
     return all(
         comparator.mean @ update.z >= update.margin
         and update.z @ comparator.covariance @ update.z <= update.variance
         for update in run.updates
     )
+
+
+#: (m, v) -> (alpha, beta) of mu += alpha y Sigma x and Sigma -= beta Sigma x x' Sigma.
+Step = Callable[[float, float], tuple[float, float]]
+
+
+def rule_of(id: str) -> Callable[..., tuple[float, float, float]]:
+    rule = get_definition(id).rule
+    assert rule is not None
+    return rule
+
+
+def scalar_step(id: str, constants: tuple[float, ...]) -> Step:
+    rule = rule_of(id)
+
+    def step(m: float, v: float) -> tuple[float, float]:
+        _, alpha, gain = rule(m, v, m < 0.0, 1, constants)
+        return alpha, gain / (1.0 + gain * v)
+
+    return step
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """One round, for w = pi k with inner products k: nu_i, the change of older pi, pi_{p,i} and pi_{i,i}."""
+
+    new_mean: Callable[[float, float, float], float]
+    old_block: Callable[[Floats, Floats, Floats], Floats]
+    border: Callable[[Floats, float], Floats]
+    corner: Callable[[float], float]
+
+
+def printed_block(w: Floats, pi: Floats, gram: Floats) -> Floats:
+    """Return sum_rs pi_pr (x_r'x_s) pi_sq, as cw2008, eq. (21), and scw2012, Lemma 1, print it."""
+    return np.asarray(pi @ gram @ pi)
+
+
+#: As the update gives them: nu_i = alpha y a, pi_{p,i} = -beta a w_p, pi_{i,i} = -beta a^2. The old block is
+#: sum_rs pi_pr (x_r'x_i)(x_i'x_s) pi_sq, which is Sigma x_i x_i' Sigma over the older examples.
+DERIVED = Coefficients(
+    new_mean=lambda alpha, y, a: alpha * y * a,
+    old_block=lambda w, pi, gram: np.outer(w, w),
+    border=lambda w, a: a * w,
+    corner=lambda a: a * a,
+)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    nu: list[Floats]
+    pi: list[Floats]
+    mistakes: int
+    updates: int
+
+
+def expand(gram: Floats, y: Floats, a: float, step: Step, form: Coefficients) -> Expansion:
+    n = len(y)
+    nu, pi = np.zeros(n), np.zeros((n, n))
+    means, covariances, mistakes, updates = [nu.copy()], [pi.copy()], 0, 0
+    for i in range(n):
+        k = gram[:i, i]
+        w = pi[:i, :i] @ k
+        score = float(nu[:i] @ k)
+        mistakes += (1.0 if score >= 0.0 else -1.0) != y[i]
+        v = float(k @ w + a * gram[i, i])
+        # A wrong recursion can lose positive definiteness, where rules are undefined.
+        alpha, beta = step(y[i] * score, v) if v > 0.0 else (0.0, 0.0)
+        if alpha > 0.0:
+            updates += 1
+            nu[:i] += alpha * y[i] * w
+            nu[i] = form.new_mean(alpha, y[i], a)
+            pi[:i, :i] -= beta * form.old_block(w, pi[:i, :i], gram[:i, :i])
+            pi[:i, i] = pi[i, :i] = -beta * form.border(w, a)
+            pi[i, i] = -beta * form.corner(a)
+        means.append(nu.copy())
+        covariances.append(pi.copy())
+    return Expansion(means, covariances, mistakes, updates)
+
+
+def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -> float:
+    means = [_relative(X.T @ nu, mean) for nu, mean in zip(expansion.nu, run.means, strict=True)]
+    pairs = zip(expansion.pi, run.covariances, strict=True)
+    ridge = a * np.eye(X.shape[1])
+    return max(*means, *(_relative(X.T @ pi @ X + ridge, covariance) for pi, covariance in pairs))
+
+
+def compare_forms(
+    run: Replay,
+    data: tuple[Floats, Floats, float],
+    step: Step,
+    coefficients: tuple[Coefficients, Coefficients],
+    **shown: Any,
+) -> Instance:
+    X, y, a = data
+    expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
+    printed, corrected = (largest_difference(expansion, X, a, run) for expansion in expansions)
+    nu, pi = expansions[0].nu[-1], expansions[0].pi[-1]
+    shown |= {"mu": run.means[-1], "mu from nu": X.T @ nu, "Sigma": run.covariances[-1]}
+    shown["Sigma from pi"] = X.T @ pi @ X + a * np.eye(X.shape[1])
+    return Instance(printed, corrected, x=X, y=y, a=a, **shown)
+
+
+def _relative(value: Floats, reference: Floats) -> float:
+    size = float(np.abs(reference).max())
+    gap = float(np.abs(value - reference).max())
+    return gap / size if size > 0.0 else gap

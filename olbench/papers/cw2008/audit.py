@@ -12,12 +12,16 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.examples import Floats
-from olbench.papers.audit import deviation, gaussians, representer, runs
-from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
-from olbench.papers.audit.deviation import confidence_loss, factor_6, larger_root, least_margin
-from olbench.papers.audit.gaussians import Problem, draw_problem, inverse_of
-from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms
-from olbench.papers.audit.runs import PHIS, confident, nearest_point, replay, separable, tightest_comparator
+from olbench.papers.audit import POINTS, Instance, Instances, gaussians, runs, stated_checks
+from olbench.papers.audit.gaussians import Problem, confidence_loss, draw_problem, factor_6, least_margin
+from olbench.papers.audit.runs import (
+    DERIVED,
+    confident,
+    nearest_point,
+    replay,
+    separable,
+    tightest_comparator,
+)
 
 check = stated_checks(__file__)
 LEARNER = "cw"
@@ -36,7 +40,7 @@ def root_13(r: float, phi: float) -> float:
 
 def root_14(r: float, phi: float) -> float:
     """Return alpha sqrt(v) at the margin r = m / sqrt(v) < phi: eq. (14)."""
-    return larger_root(r, 1.0, phi)
+    return gaussians.larger_root(r, 1.0, phi)
 
 
 def miss(a: float, r: float, phi: float) -> float:
@@ -52,7 +56,7 @@ def equation_13(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(shown["missed by"], miss(root_14(r, phi), r, phi), **shown)
     yield (
         "Tried: m / sqrt(v) from -5 to phi, phi up to 3. As m falls, (13) misses by about "
-        "|m| phi / sqrt(2 + phi^2), so by any amount"
+        "|m| phi / sqrt(2 + phi^2), which has no limit"
     )
 
 
@@ -64,12 +68,12 @@ def _margins(rng: np.random.Generator, count: int) -> Iterator[tuple[float, floa
 
 @check
 def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
-    return deviation.compare_smaller_root(rng, trials, least_margin)
+    return gaussians.compare_smaller_root(rng, trials)
 
 
 @check
 def trigger(rng: np.random.Generator, trials: int) -> Instances:
-    return deviation.compare_trigger(rng, trials, lambda *at: deviation.quadratic_roots(*at)[1], least_margin)
+    return gaussians.compare_trigger(rng, trials, lambda *at: gaussians.quadratic_roots(*at)[1])
 
 
 @check
@@ -101,7 +105,7 @@ def eta_half(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
-    return representer.rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
+    return runs.rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
 
 
 @check
@@ -110,14 +114,9 @@ def first_round(rng: np.random.Generator, trials: int) -> Instances:
         x = rng.normal(size=3)
         x /= np.linalg.norm(x)
         run = replay(confident(LEARNER, phi, a=a), x[None, :], np.ones(1))
-        margin = run.updates[0].margin
+        margin, expected = run.updates[0].margin, phi * math.sqrt(a / (1.0 + phi * phi))
         aside = float(np.abs(run.means[-1] - margin * x).max())
-        corrected = max(abs(margin - first_margin(a, phi)), aside)
-        yield Instance(abs(margin - a), corrected, a=a, phi=phi, margin=margin)
-
-
-def first_margin(a: float, phi: float) -> float:
-    return phi * math.sqrt(a / (1.0 + phi * phi))
+        yield Instance(abs(margin - a), max(abs(margin - expected), aside), a=a, phi=phi, margin=margin)
 
 
 @check
@@ -132,34 +131,33 @@ def equation_15(rng: np.random.Generator, trials: int) -> Instances:
         a = root_14(r, phi)
         gain = a * phi / (left_deviation(a, phi) * v)
         full = np.linalg.inv(np.diag(1.0 / variances) + gain * np.outer(x, x))
-        diagonal = diagonal_update(variances, gain, x)
+        diagonal = 1.0 / (1.0 / variances + gain * x * x)
         printed = np.abs(np.diag(full) / diagonal - 1.0).max()
         corrected = np.abs(np.diag(np.linalg.inv(full)) * diagonal - 1.0).max()
         shown = {"x": x, "Sigma": variances, "m": r * math.sqrt(v), "phi": phi, "(15)": diagonal}
         yield Instance(printed, corrected, **shown, **{"diagonal of (10)": np.diag(full)})
 
 
-def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
-    """Return the diagonal of Sigma_{i+1} by eq. (15)."""
-    return np.asarray(1.0 / (1.0 / variances + gain * x * x))
-
-
 #: Eq. (20) as printed: nu_i = a.
 PRINTED_20 = replace(DERIVED, new_mean=lambda alpha, y, a: a)
 #: Eq. (21) as printed: x_r'x_s where x_r'x_i x_i'x_s belongs.
-PRINTED_21 = replace(DERIVED, old_block=representer.printed_block)
+PRINTED_21 = replace(DERIVED, old_block=runs.printed_block)
 
 
 def _compare_forms(
-    rng: np.random.Generator, trials: int, form: Coefficients, smallest: tuple[Floats, Floats, float, float]
+    rng: np.random.Generator,
+    trials: int,
+    form: runs.Coefficients,
+    smallest: tuple[Floats, Floats, float, float],
 ) -> Instances:
-    """Short runs: a kernel form subtracts what it has added, and loses digits as Sigma shrinks."""
+    """Use short runs: a kernel form loses digits by subtraction as Sigma shrinks."""
     drawn = (
-        (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS))) for _ in range(trials)
+        (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(runs.PHIS)))
+        for _ in range(trials)
     )
     for X, y, a, phi in (smallest, *drawn):
-        run, step = replay(confident(LEARNER, phi, a=a), X, y), representer.scalar_step(LEARNER, (phi,))
-        yield compare_forms(run, (X, y, a), step, (form, DERIVED), phi=phi)
+        run, step = replay(confident(LEARNER, phi, a=a), X, y), runs.scalar_step(LEARNER, (phi,))
+        yield runs.compare_forms(run, (X, y, a), step, (form, DERIVED), phi=phi)
 
 
 @check
@@ -176,34 +174,34 @@ def equation_21(rng: np.random.Generator, trials: int) -> Instances:
 def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
     for number in range(trials):
         X, y = separable(rng, 15, 2)
-        phi, a = float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)
+        phi, a = float(rng.choice(runs.PHIS)), 10.0 ** rng.uniform(-1, 1)
         features, gram = X, X @ X.T
         if number % 2:
             gram = gram**2
             features = np.column_stack([X[:, 0] ** 2, math.sqrt(2.0) * X[:, 0] * X[:, 1], X[:, 1] ** 2])
             y = np.where(features @ np.array([1.0, 1.0, -1.0]) >= 0.0, 1.0, -1.0)
         run = replay(confident(LEARNER, phi, a=a), features, y)
-        dual = representer.expand(gram, y, a, representer.scalar_step(LEARNER, (phi,)), DERIVED)
+        dual = runs.expand(gram, y, a, runs.scalar_step(LEARNER, (phi,)), DERIVED)
         counts = float((dual.mistakes, dual.updates) != (run.mistakes, run.effective_updates))
-        gap = max(representer.largest_difference(dual, features, a, run), counts)
+        gap = max(runs.largest_difference(dual, features, a, run), counts)
         yield Instance(gap, phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes)
-    yield "Linear and quadratic kernel, separable data, count for count"
+    yield "Linear and quadratic kernels on separable data; all counts are equal"
 
 
 @check
 def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     """Run CW from Sigma_1 = I and from a I, a between 1e-8 and 1e8."""
-    worst = dict.fromkeys(PHIS, 0.0)
+    worst = dict.fromkeys(runs.PHIS, 0.0)
     for number in range(trials):
         X, y = separable(rng, 60, 4)
-        phi, a = PHIS[number % len(PHIS)], 10.0 ** rng.uniform(-8, 8)
+        phi, a = runs.PHIS[number % len(runs.PHIS)], 10.0 ** rng.uniform(-8, 8)
         run, scaled = replay(confident(LEARNER, phi), X, y), replay(confident(LEARNER, phi, a=a), X, y)
         counts = (run.mistakes, run.effective_updates), (scaled.mistakes, scaled.effective_updates)
         gap = _scale_gap(run, scaled, a) if counts[0] == counts[1] else math.inf
         worst[phi] = max(worst[phi], gap)
         yield Instance(gap, a=a, phi=phi, mistakes=run.mistakes, scaled_mistakes=scaled.mistakes)
     words = ", ".join(f"{gap:.0e} at phi = {phi:g}" for phi, gap in worst.items())
-    yield f"All of eq. (17) in every round, relative to sizes: {words}"
+    yield f"Largest relative errors of eq. (17) over all rounds: {words}"
 
 
 def _scale_gap(run: runs.Replay, scaled: runs.Replay, a: float) -> float:
@@ -228,13 +226,9 @@ def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
         margins = one.y * gaussians.matched_draws(rng, one.mean, one.covariance, 200) @ one.x
         printed, variance = float(one.mean @ one.covariance @ one.mean), float(margins.var())
         shown = {"mu": one.mean, "Sigma": one.covariance, "x": one.x, "mu' Sigma mu": printed}
-        corrected = abs(margin_variance(one) / variance - 1.0)
+        corrected = abs(one.v / variance - 1.0)
         yield Instance(abs(printed / variance - 1.0), corrected, **shown, **{"variance of y w.x": variance})
-    yield "Before the first update mu is 0, so that m / sqrt(v) would be 0 / 0 for every example"
-
-
-def margin_variance(one: Problem) -> float:
-    return one.v
+    yield "Before the first update mu is 0, so m / sqrt(v) would be 0 / 0 for every example"
 
 
 def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
@@ -271,22 +265,18 @@ def lemma_5_4(rng: np.random.Generator, trials: int) -> Instances:
             x = -2 * T * (1 + phi * phi).sqrt() / phi
             error = abs(confidence_loss(x, phi) * phi * phi / (x * x * (1 + phi * phi)) - 1)
             yield Instance(error * 16 * T * T / 9 - 1, phi=phi, x=x, error=error)
-    yield "The relative error falls as 1 / T^2 at T times that point"
-
-
-def curvature(phi: Decimal) -> Decimal:
-    """Return A = (1 + phi^2) / (phi^2 psi^2), half of f''(phi)."""
-    psi = 1 + phi * phi / 2
-    return (1 + phi * phi) / (phi * phi * psi * psi)
+    yield "At T times that point the relative error falls as 1 / T^2"
 
 
 @check
 def lemma_5_5(rng: np.random.Generator, trials: int) -> Instances:
     """Go ten times nearer to phi: a constant stays, a square falls to a hundredth."""
     for phi in _phis(rng, trials):
-        gap = phi * Decimal("1e-9")
+        gap, psi = phi * Decimal("1e-9"), 1 + phi * phi / 2
         near, nearer = confidence_loss(phi - gap, phi), confidence_loss(phi - gap / 10, phi)
-        ratio = near / (curvature(phi) * gap * gap)
+        # A of the statement, half of f''(phi)
+        curvature = (1 + phi * phi) / (phi * phi * psi * psi)
+        ratio = near / (curvature * gap * gap)
         shown = {"phi": phi, "distance": gap, "f": near, "f ten times nearer": nearer}
         yield Instance(abs(near / nearer - 1), abs(ratio - 1), **shown)
 
@@ -300,7 +290,7 @@ def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
         _, alpha, _ = _rule_step(m, v, phi)
         loss = confidence_loss(Decimal(m) / Decimal(v).sqrt(), Decimal(phi))
         gap = abs(factor_6(phi) * alpha * alpha * v / float(loss) - 1.0)
-        # Next to phi the loss has as few digits as phi - r; what is left out is no statement.
+        # Next to phi, the loss has as few digits as phi - r.
         if phi - r > 1e-5 * phi:
             yield Instance(gap, m=m, v=v, phi=phi, alpha=alpha)
 
@@ -320,37 +310,32 @@ def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, runs.R
     yield 1.0, first, tightest_comparator(first)
     for _ in range(trials):
         X, y = separable(rng, int(rng.integers(20, 120)), int(rng.integers(2, 7)))
-        for phi in PHIS:
+        for phi in runs.PHIS:
             run = replay(confident(LEARNER, phi), X, y)
             with suppress(ArithmeticError):
                 yield phi, run, tightest_comparator(run)
 
 
-def chain(run: runs.Replay, phi: float) -> float:
-    """Return the middle term of the corrected chain: the sum of (1 + phi^2) / phi^2 alpha^2 v."""
-    return factor_6(phi) * run.squares
-
-
 @check
 def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
-    broken, count = dict.fromkeys(PHIS, 0), 0
+    broken, count = dict.fromkeys(runs.PHIS, 0), 0
     for number, (phi, run, comparator) in enumerate(_runs(rng, trials)):
         right = factor_6(phi) * comparator.cost
         excess = max(run.mistakes / run.squares, run.squares / right) - 1.0
-        middle = chain(run, phi)
+        middle = factor_6(phi) * run.squares
         shown = {"phi": phi, "mistakes": run.mistakes, "sum alpha^2 v": run.squares}
         shown |= {"times (1 + phi^2) / phi^2": middle, "right side": right}
         if number == 0:
             shown = {"x": 1.0, "y": -1.0, **shown}
         else:
             broken[phi] += excess > 0.0
-            count += phi == PHIS[0]
+            count += phi == runs.PHIS[0]
         yield Instance(excess, max(run.mistakes / middle, middle / right) - 1.0, **shown)
-    for phi in PHIS:
+    for phi in runs.PHIS:
         for _ in range(max(1, trials // 20)):
             ratio, rows = _tightest_run(rng, phi)
             yield Instance(None, ratio - 1.0, phi=phi, rows=rows)
-    words = ", ".join(f"{broken[phi]} of {count} at phi = {phi:g}" for phi in PHIS)
+    words = ", ".join(f"{broken[phi]} of {count} at phi = {phi:g}" for phi in runs.PHIS)
     yield f"Mistakes exceed the printed middle term in {words}"
 
 
@@ -374,18 +359,14 @@ def separability(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         z = np.abs(rng.normal(size=(2, 3)))
         z = np.vstack([z, z.sum(axis=0) + 0.2 * rng.normal(size=3)])
-        cases.append((np.vstack([z, -z[2]]), float(rng.choice(PHIS))))
+        cases.append((np.vstack([z, -z[2]]), float(rng.choice(runs.PHIS))))
     for rows, phi in cases:
         run = replay(confident(LEARNER, phi), rows, np.ones(len(rows)))
         if comparator := runs.find_comparator(run):
             shown = {"y": 1, "phi": phi, "updates": run.effective_updates, "mu*": comparator.mean}
-            whole, covered = runs.is_separable(rows), runs.is_separable(covered_rows(run, rows))
+            # The conditions (18) concern only examples with an update.
+            whole, covered = runs.is_separable(rows), runs.is_separable(run.rows)
             yield Instance(not whole, not covered, x=rows, **shown)
-
-
-def covered_rows(run: runs.Replay, rows: Floats) -> Floats:
-    """Return the examples that the conditions (18) speak about: those with an update."""
-    return run.rows
 
 
 @check
@@ -393,7 +374,7 @@ def chain_18(rng: np.random.Generator, trials: int) -> Instances:
     """Take Sigma* = Sigma_{n+1}, as the paper does."""
     cases = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
     for _ in range(trials):
-        phi = float(rng.choice(PHIS))
+        phi = float(rng.choice(runs.PHIS))
         cases.append((phi, replay(confident(LEARNER, phi), *separable(rng, 30, 3))))
     for phi, run in cases:
         for update in run.updates:
@@ -419,7 +400,7 @@ def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
     reason = ""
     for X, y in [(np.ones((1, 1)), np.ones(1)), *(separable(rng, 15, 3) for _ in range(trials))]:
         X, y = np.vstack([X, X]), np.concatenate([y, -y])
-        phi = float(rng.choice(PHIS))
+        phi = float(rng.choice(runs.PHIS))
         run = replay(confident(LEARNER, phi), X, y)
         if runs.is_separable(run.rows):
             continue
@@ -437,14 +418,14 @@ def lemma_6(rng: np.random.Generator, trials: int) -> Instances:
     """Solve the projection (25), (26) for the updates of runs."""
     for _ in range(trials):
         X, y = separable(rng, 12, 3)
-        phi = float(rng.choice(PHIS))
+        phi = float(rng.choice(runs.PHIS))
         run = replay(confident(LEARNER, phi), X, y)
         for row, after in enumerate(run.means[1:]):
             mean, z = run.means[row], y[row] * X[row]
             wanted = phi * math.sqrt(float(z @ run.covariances[row + 1] @ z)) - float(mean @ z)
             size = float(np.abs(after - mean).max())
             if size > 0.0:
-                metric = inverse_of(run.covariances[row])
+                metric = gaussians.inverse_of(run.covariances[row])
                 shift = nearest_point(metric, z[None, :], np.array([wanted]))
                 yield Instance(np.abs(mean + shift - after).max() / size, phi=phi, wanted=wanted)
 
@@ -485,12 +466,12 @@ def fixed_alpha(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def fixed_gain(alpha: float, phi: float) -> float:
-    """Return what Sigma^-1 gains along x x' where alpha is fixed and the square root omitted."""
+    """Return the coefficient of x x' in the update of Sigma^-1 for a fixed alpha, without the square root."""
     return 2.0 * alpha * phi
 
 
 def _fixed_lagrangian(one: Problem, alpha: float, mean: Floats, covariance: Floats) -> float:
-    """Return (5) with the variance in the place of the standard deviation."""
+    """Return (5) with the variance in place of the standard deviation."""
     shortfall = replace(one, constraint="variance").shortfall(mean, covariance)
     return gaussians.divergence(mean, covariance, one.mean, one.covariance) + alpha * shortfall
 
@@ -517,4 +498,4 @@ def _run_fixed(X: Floats, y: Floats, alpha: float, move: MoveMean) -> tuple[int,
             mistakes += 1
             after = precision + fixed_gain(alpha, 0.5 / alpha) * np.outer(x, x)
             mean, precision = move(mean, precision, after, alpha * label * x), after
-    return mistakes, mean, inverse_of(precision)
+    return mistakes, mean, gaussians.inverse_of(precision)

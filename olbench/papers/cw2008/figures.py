@@ -1,4 +1,4 @@
-"""Mistakes and test errors of many runs, each on a sample of its own (cw2008, Figure 2 (a) and (b))."""
+"""Mistakes and test errors of many runs, each on its own sample (cw2008, Figure 2 (a) and (b))."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from olbench.report.figures.run import entries_on, find_looks
 from olbench.report.figures.style import line_look, name_rows, new_page, set_ticks
 
 BARS = 8
-#: Inches: the height of a row of the test errors.
+#: The height of a row of test errors, in inches.
 ROW = 0.26
 Look = dict[str, Any]
 DIAMOND: Look = {"marker": "D", "markersize": 3.6, "markerfacecolor": "white", "markeredgewidth": 0.9}
@@ -24,7 +24,7 @@ WHISKERS: Look = {"elinewidth": 0.6, "capsize": 1.6, "capthick": 0.6}
 
 
 def mistakes_figure(results: Results, dataset: str) -> Figure:
-    """Algorithms with the same curves share a line: averaging, for example, changes no prediction."""
+    """Draw one line for algorithms with the same curve: averaging, for example, changes no prediction."""
     entries, look = entries_on(results, dataset), find_looks(results)
     groups = group_alike(entries)
     samples = [Line2D([], [], label=_name(group), **line_look(look[group[0].label])) for group in groups]

@@ -1,5 +1,6 @@
 """Illustrations: a Gaussian that CW has learnt (cw2008, Figure 3), and the confidence losses (Figure 4)."""
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,28 +13,25 @@ from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.load import load_run
 from olbench.learners.examples import Floats
 from olbench.learners.passes import online_pass
+from olbench.papers.audit.gaussians import confidence_loss
 from olbench.report.figures.palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
 from olbench.report.figures.rounds import STEPS, ellipse
 from olbench.report.figures.style import DASHES, mark_sample, new_page, set_ticks
 
-#: The values of phi, each with its colour: the paper does not say which it draws.
+#: Values of phi and their colours; the paper does not state its values.
 PHIS = {0.25: SKY, 0.5: BLUE, 1.0: ORANGE, 2.0: VERMILLION}
 LOW, HIGH, TOP = -2.0, 3.0, 6.0
 DRAWN, LEARNT, ETA = "cw2008-synthetic", 50, 0.9
 DOTS = DASHES["dot"]
 
 
-def confidence_loss(margin: Floats, phi: float) -> Floats:
-    """Return l_phi of margins that are divided by their standard deviation (cw2008, eqs. 23 and 24).
+def losses(margins: Floats, phi: float) -> list[float]:
+    """Return the confidence loss of margins divided by their standard deviation; it is zero from phi on.
 
-    >>> confidence_loss(np.array([-1.0, 0.0, 1.0, 2.0]), 1.0).round(12).tolist()
+    >>> losses(np.array([-1.0, 0.0, 1.0, 2.0]), 1.0)
     [4.5, 1.0, 0.0, 0.0]
     """
-    psi, xi = 1 + phi**2 / 2, 1 + phi**2
-    root = np.sqrt(margin**2 * phi**4 / 4 + phi**2 * xi)
-    # Beyond phi the loss is zero; below, the difference is positive but for rounding.
-    excess = np.where(margin < phi, np.maximum(root - margin * psi, 0.0), 0.0)
-    return np.asarray(excess**2 / (phi**2 * xi))
+    return [float(confidence_loss(Decimal(m), Decimal(phi))) if m < phi else 0.0 for m in margins.tolist()]
 
 
 def loss_figure() -> Figure:
@@ -45,7 +43,7 @@ def loss_figure() -> Figure:
     )
     step = [LOW, 0, 0, HIGH], [1, 1, 0, 0]
     lines = [
-        Line2D(margins, confidence_loss(margins, phi), color=colour, linewidth=1.1, label=f"ℓ, φ = {phi:g}")
+        Line2D(margins, losses(margins, phi), color=colour, linewidth=1.1, label=f"ℓ, φ = {phi:g}")
         for phi, colour in PHIS.items()
     ]
     hinge = {"color": GREY, "linestyle": DASHES["dash"], "linewidth": 1.1, "label": "squared hinge"}

@@ -1,4 +1,4 @@
-"""The protocol `fresh`: every run draws a sample of its own (cw2008, section 5)."""
+"""The protocol `fresh`: every run draws its own sample (cw2008, section 5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from olbench.protocols.specs import Experiment, Tuning
 from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Trial
 
-#: The runs that tune are numbered from here: no reported run can have such a number.
+#: Tuning runs are numbered from here, above all reported runs.
 TUNING_RUNS = 1_000_000
 
 

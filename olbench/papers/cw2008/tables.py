@@ -1,8 +1,8 @@
-"""Mistakes and test errors over runs with samples of their own; CW with deviations (cw2008, Figure 2)."""
+"""Mistakes and test errors over runs with new samples; CW-Stdev against CW-Var (cw2008, Figure 2)."""
 
 from functools import partial
 
-from olbench.papers.contrasts.pairs import Pairing, add_contrasts
+from olbench.papers.contrasts import Pairing, add_contrasts
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import TEST_ERROR
 from olbench.report.model import Report

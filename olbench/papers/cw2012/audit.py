@@ -14,16 +14,10 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench.learners.examples import Floats
-from olbench.papers.audit import deviation, gaussians
-from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
-from olbench.papers.audit.deviation import larger_root, least_margin, shrinkage
-from olbench.papers.audit.gaussians import Constraint, Problem, draw_problem, random_gaussian
+from olbench.papers.audit import POINTS, Instance, Instances, gaussians, stated_checks
+from olbench.papers.audit.gaussians import Constraint, Problem, draw_problem, larger_root, random_gaussian
 
 check = stated_checks(__file__)
-
-
-def clip(alpha: float, C: float) -> float:
-    return min(alpha, C)
 
 
 @check
@@ -38,12 +32,8 @@ def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
         best = float(minimize_scalar(price, bounds=(-1.0, C + 1.0), options={"xatol": 1e-12}).x)
         alpha = max(0.0, 1.0 - m) / s
         shown = {"y w.x": m, "||x||^2": s, "C": C, "alpha": alpha, "best step": best}
-        yield Instance(abs(max(alpha, C) - best), abs(clip(alpha, C) - best), **shown)
-    yield "The step max{alpha, C} even moves w on an example without loss"
-
-
-def majority_label(probability: float, y: float) -> float:
-    return y if probability > 0.5 else -y
+        yield Instance(abs(max(alpha, C) - best), abs(min(alpha, C) - best), **shown)
+    yield "The step max{alpha, C} moves w even on an example without loss"
 
 
 @check
@@ -58,7 +48,7 @@ def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
         wrong = wrong or abs(float(scores.mean()) - score) > 1e-9 * (abs(score) + deviation)
         single += int(np.sign(scores[0]) != np.sign(score))
         yield Instance(wrong, **{"mu.x": score, "x' Sigma x": one.v, "E[sign]": vote})
-    yield f"A single Gibbs draw is another predictor: it contradicts mu in {single} of {trials} instances"
+    yield f"A single Gibbs draw is a different predictor: it contradicts mu in {single} of {trials} instances"
 
 
 GIBBS_DRAWS = 4000
@@ -81,7 +71,7 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
             label, printed = (1.0 if chance > 0.5 else -1.0 for chance in (share, probability))
             shown = {"mu.x": each.mean @ each.x, "y": each.y, "Pr[M >= 0]": probability}
             shown["votes for +1"] = share
-            yield Instance(printed != label, majority_label(probability, each.y) != label, **shown)
+            yield Instance(printed != label, printed * each.y != label, **shown)
 
 
 @check
@@ -89,15 +79,11 @@ def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
     for u in (8.0, *rng.normal(size=trials)):
         areas = [
             quad(each, -40.0, u, points=[min(u, 0.0)])[0] / math.sqrt(2.0 * math.pi)
-            for each in (_printed_normal, normal_density)
+            for each in (lambda v: math.exp(-v * v), normal_density)
         ]
         shown = {"u": u, "printed": areas[0], "Phi(u)": ndtr(u)}
         yield Instance(abs(areas[0] - ndtr(u)), abs(areas[1] - ndtr(u)), **shown)
-    yield "This is the text at hand, which is read from a scan"
-
-
-def _printed_normal(v: float) -> float:
-    return math.exp(-v * v)
+    yield "This is the text of our copy, which is a scan"
 
 
 def normal_density(v: float) -> float:
@@ -106,7 +92,7 @@ def normal_density(v: float) -> float:
 
 @check
 def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
-    """Go halfway between two points that meet a constraint with equality; only (9) is missed there."""
+    """Test the midpoint of two points that meet a constraint with equality: only (9) fails there."""
     pairs = [(np.ones(1), np.eye(1), 9.0 * np.eye(1))]
     pairs += [
         (rng.normal(size=3), random_gaussian(rng, 3)[1], random_gaussian(rng, 3)[1]) for _ in range(trials)
@@ -129,7 +115,7 @@ def deviation_term(covariance: Floats, x: Floats) -> float:
 
 
 def _miss_halfway(x: Floats, one: Floats, other: Floats) -> tuple[float, float, float]:
-    """By how much the midpoint of two points on the boundary misses (9), (10) and (19), at phi = 1."""
+    """Return how far the midpoint of two points on the boundary misses (9), (10) and (19), at phi = 1."""
     roots = [np.asarray(sqrtm(each).real, dtype=np.float64) for each in (one, other)]
     middle, middle_root = 0.5 * (one + other), 0.5 * (roots[0] + roots[1])
     deviations = [deviation_term(each, x) for each in (one, other)]
@@ -152,7 +138,7 @@ def variance_step(m: float, v: float, phi: float) -> tuple[float, float]:
 def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
     """Return alpha and beta of Lemma 2, with (27), (28) and (31)."""
     alpha = larger_root(m, v, phi)
-    return alpha, shrinkage(alpha, v, phi)
+    return alpha, gaussians.shrinkage(alpha, v, phi)
 
 
 @check
@@ -168,7 +154,7 @@ def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances
         m = rng.uniform(-3.0, 3.0) * phi * v
         smaller = float(min(np.roots(variance_quadratic(m, v, phi))))
         yield Instance(smaller >= 0.0, **{"m": m, "v": v, "phi": phi, "smaller root": smaller})
-    yield "Their product is negative where m < phi v, and elsewhere their sum is"
+    yield "The product of the roots is negative if m < phi v, otherwise their sum is"
 
 
 def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
@@ -183,12 +169,12 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
 
 @check
 def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances:
-    return deviation.compare_smaller_root(rng, trials, least_margin)
+    return gaussians.compare_smaller_root(rng, trials)
 
 
 @check
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
-    return deviation.compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
+    return gaussians.compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0])
 
 
 @check
@@ -214,7 +200,7 @@ def kl_projection(covariance: Floats) -> Floats:
     return np.asarray(1.0 / np.diag(np.linalg.inv(covariance)))
 
 
-#: (diagonal matrix, full matrix) -> what a projection minimises.
+#: (diagonal matrix, full matrix) -> the objective of a projection.
 Price = Callable[[Floats, Floats], float]
 
 
@@ -246,7 +232,7 @@ def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
         return gaussians.divergence(zero, other, zero, sigma)
 
     yield from _compare_projection(rng, trials, kl_projection, price)
-    yield "This is KL(diagonal || full), the direction of (5); the other has the diagonal of Sigma"
+    yield "This is KL(diagonal || full), the direction of (5); the other gives the diagonal of Sigma"
 
 
 @dataclass(frozen=True)
@@ -371,11 +357,7 @@ def lemma_3_value(rng: np.random.Generator, trials: int) -> Instances:
             shares = [phi * phi * s / (margin + alpha * phi * phi * s) for s in terms]
             scaled = float(margin - sum(shares, Decimal(0))) * step.lower
             shown = {**step.shown, "L": step.lower, "g(L)": scaled / step.lower, "-d/L": -d / step.lower}
-            yield Instance(abs(scaled / d + 1.0), abs(scaled / features(step) + 1.0), **shown)
-
-
-def features(step: Diagonal) -> int:
-    return int((step.terms > 0.0).sum())
+            yield Instance(abs(scaled / d + 1.0), abs(scaled / len(terms) + 1.0), **shown)
 
 
 @check
@@ -405,7 +387,7 @@ def binary_search(rng: np.random.Generator, trials: int) -> Instances:
     for accuracy, width in cases:
         target, widths = rng.random(), (width, 16.0 * width)
         few, many = (halvings(target, each, accuracy) for each in widths)
-        predicted = [predicted_halvings(each, accuracy) for each in widths]
+        predicted = [max(0, math.ceil(math.log2(each / accuracy))) for each in widths]
         gap = max(abs(few - predicted[0]), abs(many - predicted[1]))
         shown = {"e": accuracy, "U - L": width, "halvings": few, "halvings at 16 (U - L)": many}
         yield Instance(abs(many / (16.0 * few) - 1.0), gap, **shown)
@@ -418,14 +400,6 @@ def halvings(target: float, width: float, accuracy: float) -> int:
         low, high = (middle, high) if middle < target * width else (low, middle)
         count += 1
     return count
-
-
-def predicted_halvings(width: float, accuracy: float) -> int:
-    return max(0, math.ceil(math.log2(width / accuracy)))
-
-
-def combined_precision(precisions: list[Floats]) -> Floats:
-    return np.asarray(np.mean(precisions, axis=0))
 
 
 def combined_mean(precisions: list[Floats], means: list[Floats]) -> Floats:
@@ -464,7 +438,7 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
         means, precisions = [mu for mu, _ in models], [gaussians.inverse_of(sigma) for _, sigma in models]
         best_mean, best = _best_combination(models)
         mean = combined_mean(precisions, means)
-        total, average = np.sum(precisions, axis=0), combined_precision(precisions)
+        total, average = np.sum(precisions, axis=0), np.mean(precisions, axis=0)
         apart = float(np.abs(mean - best_mean).max())
         gaps = [max(float(np.abs(P @ best - np.eye(len(mean))).max()), apart) for P in (total, average)]
         values = [_total(mean, np.linalg.inv(P), models) for P in (total, average)]
@@ -484,8 +458,4 @@ def section_7_10_l2(rng: np.random.Generator, trials: int) -> Instances:
         answer = minimize(
             lambda mu, means=means: float(((mu - means) ** 2).sum()), np.zeros(3), method="BFGS"
         )
-        yield Instance(np.abs(answer.x - average(means)).max(), models=len(means))
-
-
-def average(means: Floats) -> Floats:
-    return np.asarray(means.mean(axis=0))
+        yield Instance(np.abs(answer.x - means.mean(axis=0)).max(), models=len(means))

@@ -1,7 +1,7 @@
-"""Combining models that were trained apart (cw2012, section 7.10).
+"""Combining models that were trained separately (cw2012, section 7.10).
 
-What is carried are sums over models, by feature, which add up in any order. Features that a model's data
-lacks have mean 0 and precision 1/a in it: they count in every combination, and cost no memory.
+Sums over models, by feature, add up in any order. A feature that is not in a model's data has mean 0 and
+precision 1/a in it: it counts in every combination, and takes no memory.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from olbench.learners.examples import Floats, Ints
 
-#: The columns of the sums. A precision is carried as its excess over 1/a, which is 0 where a model lacks the
-#: feature.
+#: The columns of the sums. A precision is stored as its excess over 1/a: 0 where a model has no such feature.
 EXCESS, WEIGHTED, MEAN, COUNTED, COUNT = range(5)
 Columns = NDArray[np.uint32]
 
-#: What tables and figures call the ways to combine models.
+#: Names of the combinations in tables and figures.
 TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 
 
@@ -33,7 +32,7 @@ class Sums:
     def of(
         cls, columns: Columns, means: Floats, variances: Floats | None, counts: Ints | None, a: float = 1.0
     ) -> "Sums":
-        """Without variances all have the variance a; without counts there is no combination by counts."""
+        """Without variances, all are a; without counts, there is no combination by counts."""
         values = np.empty((columns.size, 3 if counts is None else 5))
         values[:, EXCESS] = 0.0 if variances is None else 1.0 / variances - 1.0 / a
         values[:, WEIGHTED] = means / (a if variances is None else variances)
@@ -50,12 +49,10 @@ class Sums:
     def __add__(self, other: "Sums") -> "Sums":
         from olbench.papers.cw2012.kernels.sums import merge_sums  # numba, which a report does not need
 
-        if self.a != other.a:
-            raise ValueError(f"models that start with the variances {self.a} and {other.a} have no sum")
         most = self.columns.size + other.columns.size
         columns, values = np.empty(most, np.uint32), np.empty((most, self.values.shape[1]))
         size = merge_sums(self.columns, self.values, other.columns, other.values, columns, values)
-        # Shrinking in place gives the unused room back without a copy.
+        # Shrinking in place frees unused memory without a copy.
         columns.resize(size, refcheck=False)
         values.resize((size, values.shape[1]), refcheck=False)
         return Sums(columns, values, self.n + other.n, self.a)
@@ -65,14 +62,7 @@ class Sums:
             return np.asarray(self.values[:, WEIGHTED] / (self.n / self.a + self.values[:, EXCESS]))
         if way == "l2":
             return np.asarray(self.values[:, MEAN] / self.n)
-        if way == "counts" and self.values.shape[1] > COUNT:
-            return np.asarray(self.values[:, COUNTED] / self.values[:, COUNT])
-        raise ValueError(f"these sums have no combination '{way}'")
-
-    @property
-    def variances(self) -> Floats:
-        """The mean precision; cw2012 prints the sum, which does not minimise its objective."""
-        return np.asarray(1.0 / (1.0 / self.a + self.values[:, EXCESS] / self.n))
+        return np.asarray(self.values[:, COUNTED] / self.values[:, COUNT])
 
     def weights(self, way: str, wanted: Columns) -> Floats:
         places = np.searchsorted(self.columns, wanted)

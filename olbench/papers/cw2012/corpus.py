@@ -9,15 +9,13 @@ import numpy as np
 from numba import float64, int32, types
 
 from olbench.data.dataset import csr, join_blocks, narrow
-from olbench.errors import UserError
 from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, kernel
 from olbench.kernels.helpers import helper
 from olbench.learners.examples import Floats, Ints
 
-#: Documents that are drawn at once. Changing it changes the documents; a fixed value makes the first ones
-#: independent of how many follow.
+#: Documents drawn at once. A fixed value makes the first ones independent of how many follow.
 DOCUMENTS_AT_ONCE = 4096
-#: Buckets of the table that tells where in a distribution function to search.
+#: Buckets of the table of places where a search in a distribution function starts.
 BUCKETS = 1 << 16
 
 READ_INT32, WRITE_INT32 = types.Array(int32, 1, "C", readonly=True), types.Array(int32, 1, "C")
@@ -34,8 +32,8 @@ class Corpus:
     its tokens add up to more than the median of the first block; a share `noise` of the labels is flipped.
 
     Words are numbered as they first occur, so every feature occurs, and `words` is larger than the number of
-    features. Lengths are Poisson around a gamma variable of shape 2: their deviation is about 0.7 of the
-    mean.
+    features. Lengths are Poisson around a gamma variable of shape 2: their standard deviation is
+    about 0.7 of the mean.
     """
 
     words: int = 200_000
@@ -48,20 +46,6 @@ class Corpus:
     decay: float = 0.2
     noise: float = 0.03
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.topics < 1 or self.words < 4 * self.topics or self.words >= np.iinfo(np.int32).max:
-            raise UserError(
-                f"{self.words} words cannot be divided among {self.topics} topics; a corpus needs four words "
-                "for each topic, and fewer than 2^31 in all"
-            )
-        for name in ("topical", "carriers", "noise"):
-            if not 0 <= getattr(self, name) < 1:
-                raise UserError(f"{name} is a share and must be in [0, 1), not {getattr(self, name)}")
-        if not 1 <= self.length < np.inf:
-            raise UserError(f"documents have at least one token on average, not {self.length}")
-        if not (0 <= self.exponent < np.inf and 0 <= self.offset < np.inf and 0 <= self.decay < np.inf):
-            raise UserError("exponent, offset and decay must be 0 or more")
 
     @property
     def topic_words(self) -> int:
@@ -93,9 +77,7 @@ class Corpus:
         return weights
 
     def blocks(self, rows: int) -> Iterator[tuple[Any, Floats]]:
-        """Matrices of some thousands of rows, with a column for every word that has occurred so far."""
-        if rows < 1:
-            raise UserError(f"cannot generate {rows} documents; the minimum is 1")
+        """Yield matrices of some thousand rows, with a column for every word that has occurred so far."""
         numbers = np.zeros(self.words, dtype=np.int32)
         known, threshold = np.zeros(1, dtype=np.int64), None
         for k, begin in enumerate(range(0, rows, DOCUMENTS_AT_ONCE)):
@@ -131,7 +113,7 @@ def _find(mass, begins, u):
     """Return the first word whose distribution function is above u of the whole: a search in one bucket."""
     wanted = u * mass[-1]
     bucket = int(u * BUCKETS)
-    # Rounding may put u on the other side of a bucket's edge; the neighbours make up for it.
+    # Rounding may put u beyond the edge of its bucket, so its neighbours are searched too.
     low, high = begins[max(bucket - 1, 0)], begins[min(bucket + 2, BUCKETS)]
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Accuracy by epoch, and models of shards beside one model of all the data (cw2012, Figures 3, 4, 6, 7)."""
+"""Accuracy by epoch; models of shards and one model of all the data (cw2012, Figures 3, 4, 6 and 7)."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -11,7 +11,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, StrMethodFormatter
 
 from olbench.analysis.results import Entry
 from olbench.errors import UserError
-from olbench.papers.contrasts.pairs import split_label
+from olbench.papers.contrasts import split_label
 from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import Quantity
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
 WHISKERS: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8, "zorder": 5}
-#: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.
+#: The most data sets in a figure of curves; with more, panels are too small to print.
 PANELS = 9
 
 
@@ -36,7 +36,7 @@ def epochs_figure(
     title: str = "",
     highlighted: Sequence[str] = (),
 ) -> Figure:
-    """cw2012, Figures 3 and 4; `labels` are all of the run, so that algorithms look alike in all figures."""
+    """Draw cw2012, Figures 3 and 4; `labels` are all of the run, so that looks agree between figures."""
     if not entries:
         raise UserError("no algorithm has a curve over epochs yet, so there is nothing to draw")
     stressed = {split_label(label)[0] for label in highlighted}
@@ -72,7 +72,7 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
 
 
 def points_figure(found: Sequence["Family"], singles: Sequence["Family"], quantity: Quantity) -> Figure:
-    """cw2012, Figure 6, whose bars mean nothing unless they begin at zero."""
+    """Draw cw2012, Figure 6, with points: its bars would have to begin at zero."""
     look = styles(family.label for family in singles)
     ways = [way for way in TITLES if any(way in family.ways for family in found)]
     points = [Line2D([], [], linestyle="none", label=TITLES[way], **_point_look(way)) for way in ways]
@@ -134,7 +134,7 @@ def _draw_points(panel: Axes, family: "Family", ways: Sequence[str], quantity: Q
 def examples_figure(
     found: Mapping[str, Sequence["Family"]], series: Series, highlighted: Sequence[str] = ()
 ) -> Figure:
-    """cw2012, Figure 7; a grey line is the combination of the fewest shards of the first algorithm."""
+    """Draw cw2012, Figure 7; a grey line shows the fewest shards of the first algorithm, combined."""
     look = styles((family.label for each in found.values() for family in each), highlighted)
     samples = line_samples(list(look), look)
     first = next((each[0] for each in found.values() if each[0].shards), None)

@@ -22,7 +22,7 @@ from olbench.report.figures.style import mark_sample, new_page, set_ticks
 DATASET = "amazon-electronics"
 SHARE = 0.25
 EXAMPLE = np.array([0.5, 1.0])
-#: The Gaussian of Figure 2. The paper prints neither; these fill its axes.
+#: The Gaussian of Figure 2; the paper does not print it, and this one fills its axes.
 MEAN, COVARIANCE = np.array([2.0, 1.0]), np.array([[5.0, -3.0], [-3.0, 8.0]])
 POINTS, SEED = 600, 2012
 
@@ -37,7 +37,7 @@ class Ranking:
 def mutual_information(present: Ints, positive: Ints, rows: int, positives: int) -> Floats:
     """Return the mutual information, in bits, of the label and of whether a feature is in a row.
 
-    `present` counts the rows that have the feature, `positive` those of them whose label is +1.
+    `present` counts the rows with the feature, `positive` the positive ones among them.
 
     >>> mutual_information(np.array([2, 2]), np.array([2, 1]), 4, 2).tolist()
     [1.0, 0.0]
@@ -48,12 +48,12 @@ def mutual_information(present: Ints, positive: Ints, rows: int, positives: int)
             with np.errstate(divide="ignore", invalid="ignore"):
                 term = joint / rows * np.log2(joint * rows / (share * float(total)))
             information += np.where(joint > 0, term, 0.0)
-    # Rounding can leave a little less than nothing.
+    # Rounding can make it slightly negative.
     return np.maximum(information, 0.0)
 
 
 def rank_features(X: Any, y: Floats) -> tuple[Ranking, Ranking]:
-    """The top quarters of negative features, and of positive ones: with more positive rows than average."""
+    """Return the top quarters of negative and of positive features, which are in more positive rows."""
     occurs = X != 0
     present = np.asarray(occurs.sum(axis=0), np.int64).ravel()
     positive = np.asarray(occurs[y > 0].sum(axis=0), np.int64).ravel()

@@ -1,7 +1,4 @@
-"""The protocol `shards`: models of disjoint parts of the stream, combined (cw2012, sections 7.9 and 7.10).
-
-Parameters are tuned on rows that no split trains or tests on.
-"""
+"""The protocol `shards`: models of disjoint parts of the data, combined (cw2012, sections 7.9 and 7.10)."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,11 +29,12 @@ from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import choice, one_or_many
 
-AVERAGE, L2, KL, COUNTS = "average", "l2", "kl", "counts"
-COMBINATIONS = (AVERAGE, L2, KL, COUNTS)
+AVERAGE, L2, KL, COUNTS = COMBINATIONS = ("average", "l2", "kl", "counts")
 TITLES = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
 SINGLE = "single"
 NUMBERS = ("right", "balanced_accuracy")
+Curve = Mapping[str, list[Any]]
+EMPTY: Curve = {"t": [], "accuracy": [], "balanced_accuracy": []}
 _local = local()
 
 
@@ -58,9 +56,9 @@ class ShardsExperiment(Experiment):
     test: Annotated[ByDataset[int], by_dataset(whole(1)), "rows of a test set; all others are trained on"] = (
         10_000
     )
-    shards: Annotated[tuple[int, ...], wholes(2), "numbers of parts to train on apart"] = (10, 50, 100)
+    shards: Annotated[tuple[int, ...], wholes(2), "numbers of parts to train on separately"] = (10, 50, 100)
     combinations: Annotated[
-        tuple[str, ...], one_or_many(choice(*COMBINATIONS)), "what is reported of the parts"
+        tuple[str, ...], one_or_many(choice(*COMBINATIONS)), "ways to combine the parts"
     ] = (AVERAGE, L2, KL)
     every: Annotated[
         ByDataset[int], by_dataset(whole(1)), "training rows between two tests of the single model"
@@ -81,11 +79,11 @@ class ShardsCell(Cell):
 
     @property
     def tuning_passes(self) -> int:
-        """How many trials tune; all cells of an algorithm share those of its first."""
+        """The number of tuning trials; all cells of an algorithm share the first cell's."""
         return super().tuning_passes if self.setting["shards"] == 1 else 0
 
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
-        """Return the rows of a trial. What distinguishes the cells that share a trial is not part of it."""
+        """Return the rows of a trial; cells that share a trial have the same setting."""
         config, dataset, shards = self.config, self.source.name, self.setting["shards"]
         own: dict[str, Any] = {"tuning_rows": config.tuning_rows(dataset)}
         if role == "tune":
@@ -98,7 +96,7 @@ class ShardsCell(Cell):
 
 @protocol
 class Shards(InParts, Protocol):
-    """Train models on disjoint parts of the training rows, and test them apart, combined, and as one."""
+    """Train models on disjoint parts of the training rows; test each, their combinations, and one of all."""
 
     id = "shards"
     experiment: ShardsExperiment = ShardsExperiment((), ())
@@ -109,15 +107,8 @@ class Shards(InParts, Protocol):
     series = accuracy_series("training examples", required=False)
 
     def refuse(self, definition: Definition) -> None:
-        if definition.order not in ("first", "second"):
-            raise UserError(
-                f"{definition.id} has no weight vector, and protocol: shards combines weight vectors"
-            )
-        if definition.product:
-            raise UserError(
-                f"{definition.id} predicts with more than a weight vector, and protocol: shards combines "
-                "weight vectors"
-            )
+        if definition.order not in ("first", "second") or definition.product:
+            raise UserError(f"{definition.id} is not just a weight vector, which protocol: shards combines")
 
     def cells(self, sources: Sequence[Source]) -> list[ShardsCell]:
         for source in sources:
@@ -140,7 +131,7 @@ class Shards(InParts, Protocol):
             )
 
     def _variants(self, source: Source, spec: AlgorithmSpec, entry: int) -> Iterator[ShardsCell]:
-        """One model of all the data, then the combinations, which share the trials of their shards."""
+        """Yield one model of all the data, then the combinations, which share the trials of their shards."""
         ways = self._ways(spec)
         for shards, way in [(1, SINGLE), *product(self.experiment.shards, ways)]:
             suffix = "" if shards == 1 else f" ({shards} shards, {TITLES[way]})"
@@ -155,7 +146,7 @@ class Shards(InParts, Protocol):
             raise UserError(
                 f"{spec.id}: protocol: shards combines models by feature, which needs covariance: diag"
             )
-        # Without variances all features weigh the same, and KL is L2.
+        # Without variances, KL is L2.
         return tuple(way for way in self.experiment.combinations if second or way != KL)
 
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
@@ -176,13 +167,13 @@ class Shards(InParts, Protocol):
         return int(trial.setting["shards"]) if trial.role != "tune" and trial.setting["shards"] > 1 else 0
 
     def run_part(self, trial: Trial, part: int, stopped: Stopped) -> "Part":
-        """Return the model of one shard. A thread keeps its learner for the next shard."""
+        """Return the model of one shard; a thread reuses its learner for the next shard."""
         work, _local.work = getattr(_local, "work", None), None
         if work is None or work.trial != trial or work.source is not trial.source:
             work = _Work(trial, trial.source, stopped)
         work.stopped = stopped
         model = work.train_part(part)
-        _local.work = work  # not if it failed: the learner has seen something then
+        _local.work = work  # not after a failure, which leaves the learner with examples
         return model
 
     def finish(self, trial: Trial, joined: "Part", stopped: Stopped) -> Outcome:
@@ -190,7 +181,7 @@ class Shards(InParts, Protocol):
 
 
 class _Test:
-    """The test rows over their own features: a small copy, whatever d is."""
+    """The test rows over only their own features: a small copy for any d."""
 
     def __init__(self, work: "_Work", rows: Ints):
         X = work.source.open().examples.matrix()[rows]
@@ -216,7 +207,7 @@ class _Test:
 
 @dataclass(eq=False)
 class _Work:
-    """What one trial does with the data. It has one learner, which is reset before the next."""
+    """The work of one trial, with one learner that is reset between models."""
 
     trial: Trial
     source: Source
@@ -271,30 +262,29 @@ class _Work:
         return seconds
 
     def score(self) -> Outcome:
-        rows, total = self._rows()[0], Scores(np.zeros(2), np.zeros(2))
+        rows, total, seconds, breakdowns = self._rows()[0], Scores(np.zeros(2), np.zeros(2)), 0.0, 0
         folds = np.array_split(rows, self.trial.setting["folds"])
-        seconds, breakdowns = 0.0, 0
         for number, held in enumerate(folds):
-            train = np.concatenate([part for other, part in enumerate(folds) if other != number])
+            train = np.concatenate(folds[:number] + folds[number + 1 :])
             seconds += self._learn(train)
             breakdowns += self.learner.breakdowns
             test = _Test(self, held)
             total += test.score(self.learner.moments_at(test.features)[0])
             self.learner.reset(self._find_features(train)[0])
-        return self._outcome(total, rows.size, seconds, breakdowns, 0, {})
+        return self._outcome(total, rows.size, seconds, breakdowns=breakdowns)
 
     def train_single(self) -> Outcome:
         (train, _), test, seconds = self.split, self.test, 0.0
         every = self.trial.setting["every"]
         ends = [*range(every, train.size, every), train.size]
-        curve: dict[str, list[Any]] = {"t": ends, "accuracy": [], "balanced_accuracy": []}
+        curve: Curve = {"t": ends, "accuracy": [], "balanced_accuracy": []}
         score = Scores(np.zeros(2), np.ones(2))
         for begin, end in zip([0, *ends], ends, strict=False):
             seconds += self._learn(train[begin:end])
             score = test.score(self.learner.moments_at(test.features)[0])
             curve["accuracy"].append(round(float(score.accuracy), 6))
             curve["balanced_accuracy"].append(round(float(score.balanced), 6))
-        outcome = self._outcome(score, train.size, seconds, self.learner.breakdowns, 0, {}, curve)
+        outcome = self._outcome(score, train.size, seconds, curve, breakdowns=self.learner.breakdowns)
         return replace(outcome, state_bytes=self.learner.state_bytes)
 
     def train_part(self, part: int) -> "Part":
@@ -312,34 +302,25 @@ class _Work:
     def finish(self, joined: "Part") -> Outcome:
         n, test, sums = self.trial.setting["shards"], self.test, joined.sums
         mean = Scores(joined.score.right / n, joined.score.total / n)
-        scores = {AVERAGE: mean}
-        for way in self.trial.setting["combinations"]:
-            if way != AVERAGE:
-                scores[way] = test.score(sums.weights(way, test.features))
+        ways = [way for way in self.trial.setting["combinations"] if way != AVERAGE]
+        scores = {AVERAGE: mean, **{way: test.score(sums.weights(way, test.features)) for way in ways}}
         numbers = {
             f"{name}_{way}": value for way, score in scores.items() for name, value in score.numbers.items()
         }
         best = next((scores[way] for way in (KL, L2, COUNTS) if way in scores), mean)
-        others = {"combine_seconds": round(joined.combine_seconds, 9), "combined_bytes": sums.bytes}
-        return self._outcome(
-            best, self.split[0].size, joined.seconds, joined.breakdowns, joined.bytes // n, numbers | others
-        )
+        own: dict[str, Any] = {"breakdowns": joined.breakdowns, "model_bytes": joined.bytes // n}
+        own |= numbers | {"combine_seconds": round(joined.combine_seconds, 9), "combined_bytes": sums.bytes}
+        return self._outcome(best, self.split[0].size, joined.seconds, **own)
 
     @staticmethod
-    def _outcome(
-        score: Scores, learnt: int, seconds: float, breakdowns: int, size: int,
-        others: Mapping[str, float | int], curve: Mapping[str, list[Any]] | None = None,
-    ) -> Outcome:  # fmt: skip
+    def _outcome(score: Scores, learnt: int, seconds: float, curve: Curve = EMPTY, **others: Any) -> Outcome:
         numbers = {
             "n": int(score.total.sum()),
             **score.numbers,
             "training_n": learnt,
-            "breakdowns": breakdowns,
-            "model_bytes": size,
-            "seconds": round(seconds, 9),
+            **{"breakdowns": 0, "model_bytes": 0, "seconds": round(seconds, 9), **others},
         }
-        empty: dict[str, list[Any]] = {"t": [], "accuracy": [], "balanced_accuracy": []}
-        return Outcome({**numbers, **others}, {"curve": curve or empty})
+        return Outcome(numbers, {"curve": curve})
 
 
 class Part(NamedTuple):

@@ -1,4 +1,4 @@
-"""What papers print beside their numbers: mean ranks, and marks of significance by McNemar's test."""
+"""Mean ranks, and marks of significance by McNemar's test, as papers print them beside their numbers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ from olbench.report.tables import table
 from olbench.report.tables.classes import trials_with
 
 Means = Mapping[str, Mapping[str, float]]
-#: The array in which a trial stores which of its test rows are wrong; those of the first division do.
+#: The array of test rows that a trial gets wrong; trials of the first division store it.
 ARRAY = "wrong"
 NONE, WORSE = "·", "−"
 METHOD = (
-    f"McNemar's test on the test rows of the first division: exact (binomial) below {FEW_DISCORDANT} rows on "
-    "which one of the two alone is wrong, chi-square with continuity correction from there on. Every pair is "
-    "tested by itself, without a correction for their number."
+    "McNemar's test on the test rows of the first division: exact (binomial) if fewer than "
+    f"{FEW_DISCORDANT} rows are wrong for only one of the two, else chi-square with continuity correction. "
+    "Every pair is tested by itself, without a correction for their number."
 )
 
 
@@ -43,7 +43,7 @@ def rank_data(report: Report) -> Mapping[str, Any]:
 
 @table("Ranks", 50, data=rank_data)
 def printed_ranks(report: Report) -> Iterator[Table]:
-    """Return our mean ranks beside those that a paper prints."""
+    """Return our mean ranks and the printed ones."""
     for printed in report.paper.ranks if report.paper and report.is_cross_validated else ():
         means = _means(report, printed)
         both, every = len(means[0]), len(printed.datasets)
@@ -58,14 +58,14 @@ def printed_ranks(report: Report) -> Iterator[Table]:
                 Column("printed", t.RIGHT),
             ),
             [(row, *(each.get(row) for each in ranks), text) for row, text in printed.printed.items()],
-            "The mean over data sets of the rank on each; equals share the smallest of their ranks. In "
-            "brackets: over how many data sets. Ours are over those on which every row is comparable; the "
-            "paper's numbers are ranked on these and on all of its own.",
+            "The mean over data sets of the rank on each; ties share the smallest rank. In brackets: the "
+            "number of data sets. Ours are those on which every row is comparable; the paper's numbers are "
+            "ranked on these and on all of its own.",
         )
 
 
 def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
-    """Return our numbers where all are comparable, the paper's on the same data sets, and all of its own."""
+    """Return our comparable numbers, the paper's on the same data sets, and the paper's on all."""
     ours: dict[str, dict[str, float]] = {}
     theirs: dict[str, dict[str, float]] = {}
     for dataset in printed.datasets:
@@ -131,7 +131,7 @@ def test_data(report: Report) -> Mapping[str, Any]:
 
 @table("Significance", 60, data=test_data)
 def significance(report: Report) -> Iterator[Part]:
-    """Return the paper's marks of significance beside ours."""
+    """Return the paper's marks of significance and ours."""
     if report.attempt is None or not report.attempt.paper.marked:
         return
     if not any(trials_with(ARRAY, entry) for entry in report.results.entries):
@@ -141,7 +141,7 @@ def significance(report: Report) -> Iterator[Part]:
     for marked in paper.marked:
         own = [contrast for contrast in found if contrast.where == marked.where]
         tests = Counter((contrast.dataset, contrast.row) for contrast in own)
-        # A row is marked where it could be tested against each of the baselines.
+        # A row is marked if it could be tested against each of the baselines.
         whole = [each for each in own if tests[each.dataset, each.row] == len(marked.against)]
         if whole:
             yield marks_table(report, paper, marked, whole)
@@ -168,7 +168,7 @@ def marks_table(report: Report, paper: Paper, marked: MarkedTable, found: Sequen
         f"{marked.where}: significantly different from each of {against}, ours / the paper's",
         (Column("data set"), *t.algorithm_columns(names, t.CENTER)),
         rows,
-        f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. The same in {sum(same)} of "
+        f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. Equal in {sum(same)} of "
         f"{len(same)} places that both have.",
     )
 

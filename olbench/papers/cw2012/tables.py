@@ -1,16 +1,16 @@
-"""Models of shards, apart and combined, beside one model of all the data (cw2012, Figures 6 and 7)."""
+"""Models of shards beside one model of all the data, and accuracy by epoch (cw2012, Figures 3 to 7)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from math import ceil
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import olbench.papers.cw2012.epochs
 import olbench.papers.cw2012.significance  # noqa: F401
 from olbench.analysis.results import Entry, Floats, Results
-from olbench.papers.contrasts.pairs import Pairing, add_contrasts
+from olbench.papers.contrasts import Pairing, accuracy, add_contrasts, split_label, tunings_of, with_tuning
 from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import TRAINING_ERROR
@@ -18,6 +18,10 @@ from olbench.report import table as t
 from olbench.report.model import Report
 from olbench.report.table import Column, Table, capitalise, columns, mark, measured
 from olbench.report.tables import Figures, figures, table
+from olbench.report.tables.results import by_dataset
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Family:
         return list(dict.fromkeys(way for _, way in self.combined))
 
     def best(self, shards: int) -> Entry:
-        """Return the combination that uses most of what the models know: KL, or else L2."""
+        """Return the combination that uses most of the models: KL, or else L2."""
         ways = [way for way in ("kl", "l2", "counts", "average") if (shards, way) in self.combined]
         return self.combined[shards, ways[0]]
 
@@ -76,8 +80,8 @@ def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | No
     return float((points[place - 1] + part * (points[place] - points[place - 1])) / points[-1])
 
 
-def _series(report: Report) -> Series | None:
-    return next((each for each in report.protocol.series if each.quantity == report.headline), None)
+def _series(report: Report, name: str) -> Series | None:
+    return next((each for each in report.protocol.series if each.name == name), None)
 
 
 @table("Shards", 100)
@@ -101,12 +105,12 @@ def shards(report: Report) -> Table | None:
         [row for family in found for row in _rows(report, family, ways)],
         "Means over the splits. * or bold: the best of a row. Loss: single minus the combination by KL or, "
         "without variances, L2. Worth: the share of the training examples after which the single model first "
-        "is as good as that combination. MB of a model: what one shard sends.",
+        "is as good as that combination. MB of a model: the size of what one shard sends.",
     )
 
 
 def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[list[Any]]:
-    quantity, series = report.headline, _series(report)
+    quantity, series = report.headline, _series(report, report.headline.name)
     single = family.single.mean(quantity)
     for shards in family.shards:
         combined = {way: family.combined.get((shards, way)) for way in ways}
@@ -128,11 +132,8 @@ def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[list[Any]
 @table("Shards", 101)
 def corpora(report: Report) -> Table | None:
     paper = report.paper
-    if (
-        paper is None
-        or not paper.unavailable
-        or not any(family.combined for family in families(report.results))
-    ):
+    has_shards = any(family.combined for family in families(report.results))
+    if paper is None or not paper.unavailable or not has_shards:
         return None
     rows = []
     for name, shape in paper.shapes.items():
@@ -148,7 +149,7 @@ def corpora(report: Report) -> Table | None:
             Column("verdict"),
         ),
         rows,
-        "Numbers of the paper are about these, and are not compared with ours. Its claims are.",
+        "The paper's numbers are for these data sets and are not compared with ours; its claims are.",
     )
 
 
@@ -165,11 +166,62 @@ def shard_figures(report: Report) -> Figures:
     for label, stem in names.items():
         own = [family for family in everything if family.label == label and family.combined]
         found[f"shards-{stem}"] = partial(points_figure, own, everything, report.headline)
-    series = _series(report)
+    series = _series(report, report.headline.name)
     if series is not None:
-        datasets = dict.fromkeys(family.dataset for family in everything)
-        by_dataset = {name: [each for each in everything if each.dataset == name] for name in datasets}
-        found["examples"] = partial(examples_figure, by_dataset, series, report.results.highlighted)
+        panels: dict[str, list[Family]] = {}
+        for family in everything:
+            panels.setdefault(family.dataset, []).append(family)
+        found["examples"] = partial(examples_figure, panels, series, report.results.highlighted)
+    return found
+
+
+SERIES = "test_error"
+#: The algorithms of the paper's figures; a run with two of them shows no others.
+FOLLOWED = ("cw-var", "cw", "pa")
+
+
+def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
+    curves = {
+        name: [e for e in results.of(name) if e.points.size > 1 and split_label(e.label)[1] == tuning]
+        for name in results.datasets
+    }
+    labels = {e.label for entries in curves.values() for e in entries if e.algorithm in FOLLOWED}
+    if len(labels) > 1:
+        curves = {name: [e for e in entries if e.label in labels] for name, entries in curves.items()}
+    return {name: entries for name, entries in curves.items() if entries}
+
+
+@table("Accuracy by epoch", 130)
+def epochs(report: Report) -> Iterator[Table]:
+    blocks = entries_by_epoch(report.results, "") if _series(report, SERIES) else {}
+    for place, when in ((0, "first"), (-1, "last")):
+        cells: dict[tuple[str, str], Any] = {}
+        for dataset, entries in blocks.items():
+            means = {e.label: accuracy(float(e.curves[SERIES][:, place].mean())) for e in entries}
+            best = max(means.values())
+            cells |= {(dataset, label): mark(mean, mean == best) for label, mean in means.items()}
+        note = "Means over the folds. * or bold: the highest."
+        yield by_dataset(f"Test accuracy (%) after the {when} epoch", t.number(2), cells, note)
+
+
+@figures("Accuracy by epoch", 130)
+def epoch_figures(report: Report) -> Figures:
+    from olbench.papers.cw2012.figures import PANELS, epochs_figure
+
+    series = _series(report, SERIES)
+    results = report.results
+    found: dict[str, Callable[[], Figure]] = {}
+    if series is None:
+        return {}
+    for tuning in tunings_of(results.entries):
+        blocks = entries_by_epoch(results, tuning)
+        count = ceil(len(blocks) / PANELS)
+        pages = np.array_split(np.array(list(blocks), dtype=object), count) if blocks else []
+        title = f" (tuning: {tuning})" if tuning else ""
+        for number, page in enumerate(pages, 1):
+            name = with_tuning("epochs", tuning) + (f"-{number}" if len(pages) > 1 else "")
+            shown = {dataset: blocks[dataset] for dataset in page}
+            found[name] = partial(epochs_figure, shown, series, results.labels, title, results.highlighted)
     return found
 
 

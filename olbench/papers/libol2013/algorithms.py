@@ -1,4 +1,4 @@
-"""LIBOL's variants: what the toolbox of the SCW authors computes where it is not what the papers say.
+"""LIBOL's variants: the rules of the SCW authors' toolbox that differ from the papers.
 
 Its learners of several classes (0.3.0) have one Sigma for all classes, and no binary form.
 """
@@ -21,7 +21,7 @@ TOOLBOX = "LIBOL 0.3.0 (2013)"
 
 
 def learn_several(definition: Definition, doc: str, source: str = TOOLBOX) -> None:
-    """Register the rule of an algorithm in the toolbox's way with several classes."""
+    """Register the rule of an algorithm for several classes, as in the toolbox."""
     id, title = f"{definition.id}-libol", f"{definition.title} (LIBOL)"
     register(replace(definition, id=id, title=title, source=source, only_native=True, doc=doc))
 
@@ -79,7 +79,7 @@ def arow_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 def toolbox_step(r: float, phi: float) -> float:
     """Return a = alpha sqrt(v) of LIBOL's CW for several classes, for r = m / sqrt(v) and v = x' Sigma x.
 
-    1 + phi^2 / 2 is where the root of its problem has 1 + phi^2, so this is not the optimum.
+    It has 1 + phi^2 / 2 where the root of its problem has 1 + phi^2, so it is not the optimum.
     """
     return max(0.0, 0.5 * (phi * math.sqrt((0.5 * r * r + 2.0) / (1.0 + 0.5 * phi * phi)) - r))
 

@@ -12,23 +12,20 @@ from scipy.optimize import minimize
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.learners.examples import Floats
-from olbench.papers.audit import gaussians
-from olbench.papers.audit.definition import POINTS, Instance, Instances, stated_checks
-from olbench.papers.audit.deviation import confidence_loss, factor_6, larger_root, shrinkage
-from olbench.papers.audit.gaussians import Example, Problem, draw_problem
-from olbench.papers.audit.representer import DERIVED, Coefficients, compare_forms, printed_block, scalar_step
-from olbench.papers.audit.runs import PHIS, Comparator, Replay, confident, find_comparator, replay, separable
+from olbench.papers.audit import POINTS, Instance, Instances, gaussians, runs, stated_checks
+from olbench.papers.audit.gaussians import Example, Problem, confidence_loss, factor_6, shrinkage
+from olbench.papers.audit.runs import DERIVED, PHIS, Comparator, Replay, replay, separable
 
 check = stated_checks(__file__)
 
 
 def _problem(rng: np.random.Generator, price: Literal["none", "linear", "squared"]) -> Problem:
-    return replace(draw_problem(rng), price=price, C=10.0 ** rng.uniform(-1.5, 1.5))
+    return replace(gaussians.draw_problem(rng), price=price, C=10.0 ** rng.uniform(-1.5, 1.5))
 
 
 def first_step(m: float, v: float, phi: float, C: float) -> float:
     """Return alpha of Proposition 1."""
-    return min(C, max(0.0, larger_root(m, v, phi)))
+    return min(C, max(0.0, gaussians.larger_root(m, v, phi)))
 
 
 def second_step(m: float, v: float, phi: float, C: float) -> float:
@@ -70,16 +67,12 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Instances:
             after = case.closed_form()
             slopes = [
                 gaussians.largest_slope(partial(case.objective, share=share), *after, rng)
-                for share in (0.0, NEW_SHARE)
+                for share in (0.0, 1.0)
             ]
             shown = {"y mu.x": 1.0 - case.loss, "v": case.v, "gamma": case.gamma}
             shown["objective"] = case.objective(*after, 0.0)
             shown["with Sigma_t kept"] = case.objective(after[0], case.covariance, 0.0)
             yield Instance(slopes[0], slopes[1], **shown)
-
-
-#: How much of the confidence term is about the new covariance: all of it.
-NEW_SHARE = 1.0
 
 
 @dataclass(frozen=True)
@@ -113,7 +106,7 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
 
     problems = gaussians.violated_problems(rng, trials, _problem, price="linear")
     yield from gaussians.compare_optimum(problems, update)
-    yield f"The step is C in {sum(clipped)} of {trials}"
+    yield f"The step is C in {sum(clipped)} of {trials} instances"
 
 
 @check
@@ -132,7 +125,7 @@ def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
         best = problem.value(*problem.solve())
         libol, ours = (
             problem.value(
-                *soft_update(problem, scalar_step(id, (problem.C, problem.phi))(problem.m, problem.v)[0])
+                *soft_update(problem, runs.scalar_step(id, (problem.C, problem.phi))(problem.m, problem.v)[0])
             )
             for id in ("scw2-libol", "scw2")
         )
@@ -140,12 +133,14 @@ def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def soft(phi: float, C: float, a: float = 1.0) -> Algorithm:
-    """Return SCW-I in root form, which loses no digits where Sigma gets small."""
-    return confident("scw1", phi, C=C, a=a, form="root")
+    """Return SCW-I in root form, which loses no digits for small Sigma."""
+    return runs.confident("scw1", phi, C=C, a=a, form="root")
 
 
 #: Lemma 1 as printed: nu_i = 1 and no a, and x_r'x_s where x_r'x_i x_i'x_s belongs.
-PRINTED_LEMMA_1 = Coefficients(lambda alpha, y, a: 1.0, printed_block, lambda w, a: w, lambda a: 1.0)
+PRINTED_LEMMA_1 = runs.Coefficients(
+    lambda alpha, y, a: 1.0, runs.printed_block, lambda w, a: w, lambda a: 1.0
+)
 
 
 @check
@@ -156,8 +151,8 @@ def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
         y = np.where(rng.random(8) < 0.2, -y, y)
         cases.append((X, y, 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)))
     for X, y, a, phi, C in cases:
-        run, step = replay(soft(phi, C, a), X, y), scalar_step("scw1", (C, phi))
-        yield compare_forms(run, (X, y, a), step, (PRINTED_LEMMA_1, DERIVED), phi=phi, C=C)
+        run, step = replay(soft(phi, C, a), X, y), runs.scalar_step("scw1", (C, phi))
+        yield runs.compare_forms(run, (X, y, a), step, (PRINTED_LEMMA_1, DERIVED), phi=phi, C=C)
 
 
 def soft_loss(r: float, v: float, phi: float, C: float) -> float:
@@ -165,6 +160,10 @@ def soft_loss(r: float, v: float, phi: float, C: float) -> float:
     if r >= phi:
         return 0.0
     return min(float(confidence_loss(Decimal(r), Decimal(phi))), C * C * factor_6(phi) * v)
+
+
+def soft_losses(run: Replay, phi: float, C: float) -> list[float]:
+    return [soft_loss(each.m / math.sqrt(each.v), each.v, phi, C) for each in run.updates]
 
 
 @check
@@ -179,13 +178,9 @@ def section_4_3_loss(rng: np.random.Generator, trials: int) -> Instances:
         m = r * math.sqrt(v)
         own = factor_6(phi) * first_step(m, v, phi, C) ** 2 * v
         below = 1.0 - loss if r <= 0.0 else 0.0
-        bounded = C * math.sqrt(v) >= lowest_ceiling(phi)
+        bounded = C * math.sqrt(v) >= phi / math.sqrt(1.0 + phi * phi)
         corrected = max(abs(own - loss) / (1.0 + loss), lower - loss, below if bounded else 0.0)
         yield Instance(below, corrected, m=m, v=v, phi=phi, C=C, loss=loss)
-
-
-def lowest_ceiling(phi: float) -> float:
-    return phi / math.sqrt(1.0 + phi * phi)
 
 
 @check
@@ -197,14 +192,14 @@ def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
         cases.append((X, y, float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)))
     for X, y, phi, C in cases:
         run = replay(soft(phi, C), X, y)
-        losses = math.fsum(soft_loss(each.m / math.sqrt(each.v), each.v, phi, C) for each in run.updates)
+        losses = math.fsum(soft_losses(run, phi, C))
         shown = {"n": len(y), "phi": phi, "C": C, "losses": losses, "sum alpha^2 v": run.squares}
         corrected = abs(losses / (factor_6(phi) * run.squares) - 1.0)
         yield Instance(losses / run.squares - 1.0, corrected, **shown)
 
 
-#: Four examples of label +1 on which clipped steps leave negative margins: the second and third teach Sigma
-#: that their direction is known while mu still has it wrong, and the fourth then costs a long step.
+#: Four examples of label +1 on which clipped steps leave negative margins: after the second and third, Sigma
+#: is small in their direction while mu is still wrong there, and the fourth then takes a long step.
 COUNTER_EXAMPLE = np.array([[10.0, 0.0], [-3.0, 1.0], [-10.0, 3.0], [-1000.0, 300.0]])
 
 
@@ -218,7 +213,7 @@ class SoftRun:
 
     @property
     def losses(self) -> list[float]:
-        return [soft_loss(each.m / math.sqrt(each.v), each.v, self.phi, self.C) for each in self.run.updates]
+        return soft_losses(self.run, self.phi, self.C)
 
     @property
     def bound(self) -> float:
@@ -227,12 +222,12 @@ class SoftRun:
 
 def attempt(rows: Floats, phi: float, C: float) -> list[SoftRun]:
     run = replay(soft(phi, C), rows, np.ones(len(rows)))
-    comparator = find_comparator(run)
+    comparator = runs.find_comparator(run)
     return [SoftRun(rows, phi, C, run, comparator)] if comparator else []
 
 
 def clipping_term(run: Replay, comparator: Comparator) -> float:
-    """cw2008's proof bounds -zeta (m* - m')^2 by -zeta m*^2, which needs m' >= 0; clipping loses this."""
+    """Return what the proof of cw2008 leaves out: it needs m' >= 0, which clipping does not grant."""
     return math.fsum(
         each.gain * each.margin * (each.margin - 2.0 * float(comparator.mean @ each.z))
         for each in run.updates
@@ -261,7 +256,7 @@ def _maximise(
 ) -> Floats:
     def price(logs: Floats) -> float:
         for one in attempt(rows * np.exp(logs.reshape(rows.shape)), phi, 1.0):
-            # Past this the ratio says more about rounding than about the bound.
+            # Beyond this, rounding dominates the ratio.
             if np.linalg.cond(one.run.precision) < 1e10:
                 return -ratio(one.run, one.comparator)
         return 0.0
@@ -282,7 +277,7 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
             shown = {"x": one.rows, "y": 1, **shown}
         yield Instance(losses / one.bound - 1.0, losses / repaired - 1.0, **shown)
     yield (
-        "The data are separable. The missing factor is not the reason: sum alpha^2 v alone exceeds the bound"
+        "The data are separable. The missing factor is not the reason: even sum alpha^2 v exceeds the bound"
     )
 
 
@@ -294,8 +289,8 @@ def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Instances:
             mistakes, bound = len(losses), one.bound
             yield Instance(mistakes / bound - 1.0, phi=one.phi, C=one.C, mistakes=mistakes, bound=bound)
     yield (
-        "A margin of 0 is counted as a mistake. No counter-example was found; it is proved where "
-        "(1 + phi^2) log(1 + phi^2) >= 2 phi^2, which is from phi = 1.98 on"
+        "A margin of 0 counts as a mistake. No counter-example was found; it is proved for "
+        "(1 + phi^2) log(1 + phi^2) >= 2 phi^2, that is from phi = 1.98 on"
     )
 
 

@@ -37,7 +37,7 @@ def random_vectors(rng, advice):
 
 
 def learner_at(id, advice, w, u, **params):
-    from olbench.papers.adviceptron2010.learner import mean_estimate
+    from olbench.papers.adviceptron2010.algorithms import mean_estimate
 
     learner = start(make_algorithm(id, advice=advice, **params), advice.n)
     learner.w[:] = w

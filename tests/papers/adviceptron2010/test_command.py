@@ -91,13 +91,3 @@ def test_mistakes_get_a_sentence_with_file_and_line(here, folder):
         (("algorithms", "arow", "--rules", "rules.yaml", "--data", "mine.csv"), "such as adviceptron"),
     ):
         assert message in here.err(*words)
-
-
-def test_rules_that_ship_are_found_by_name(here):
-    out = here.out(*SHOW, "advice-synthetic", "--data", "advice-synthetic")
-    assert out.startswith("advice-synthetic: 1,000 rows, 2 features; 500 + (50.0%), 500 -\n")
-
-
-def test_the_papers_pair_for_africanum_is_warned_of(here, mirror):
-    out = here.out(*SHOW, "tb-africanum", "--data", "tb-africanum")
-    assert "warning: rules 1 and 3 contradict each other" in out

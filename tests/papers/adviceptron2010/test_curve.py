@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from olbench import UserError, make_algorithm, online_pass
+from olbench import make_algorithm, online_pass
 from olbench.learners.start import start
-from olbench.papers.adviceptron2010.curve import follow
+from olbench.papers.adviceptron2010.protocol import follow
 from tests.cases import for_each
 from tests.examples import noisy
 from tests.papers.adviceptron2010.problems import random_advice
@@ -20,12 +20,16 @@ def data(d=5, density=1.0):
     return X[:40], y[:40], X[40:], y[40:]
 
 
+def follow_all(algorithm, X, y, X_test, y_test):
+    return follow(algorithm, X, y, (X_test, y_test, np.ones(y_test.size)), range(y.size + 1))
+
+
 @for_each("id", LINEAR)
 def test_each_point_is_the_accuracy_of_the_weights_so_far(id):
     X, y, X_test, y_test = data()
     order = np.random.default_rng(0).permutation(40)
     algorithm = make_algorithm(id)
-    curve, _ = follow(algorithm, X, y, X_test, y_test, order=order)
+    curve, _ = follow_all(algorithm, X[order], y[order], X_test, y_test)
     assert curve.accuracy.shape == (41,)
     for t in range(1, 41, 3):
         weights = online_pass(algorithm, X, y, order=order[:t]).weights
@@ -40,7 +44,7 @@ def test_the_curve_of_a_start_by_advice_begins_with_what_the_advice_alone_gives(
     advice = random_advice(np.random.default_rng(1), 5, 2)
     algorithm = make_algorithm("adviceptron-exact", advice=advice, start="advice")
     alone = start(algorithm, 5).weights
-    curve, weights = follow(algorithm, X, y, X_test, y_test)
+    curve, weights = follow_all(algorithm, X, y, X_test, y_test)
     assert curve.accuracy[0] == np.mean((X_test @ alone >= 0) == (y_test > 0))
     np.testing.assert_array_equal(weights, online_pass(algorithm, X, y).weights)
 
@@ -54,23 +58,13 @@ def test_equal_test_examples_can_be_counted_instead_of_repeated():
     assert len(rows) < 40
     assert counts.sum() == 350
     for algorithm in (make_algorithm("pa2"), make_algorithm("arow")):
-        merged, _ = follow(algorithm, X[:50], y[:50], rows, labels, counts=counts)
-        plain, _ = follow(algorithm, X[:50], y[:50], X[50:], y[50:])
+        merged, _ = follow(algorithm, X[:50], y[:50], (rows, labels, counts.astype(float)), range(51))
+        plain, _ = follow_all(algorithm, X[:50], y[:50], X[50:], y[50:])
         np.testing.assert_allclose(merged.accuracy, plain.accuracy)
         np.testing.assert_allclose(merged.balanced, plain.balanced)
 
 
 def test_a_test_set_of_one_class_has_that_class_share():
     X, y, X_test, y_test = data()
-    curve, _ = follow(make_algorithm("pa"), X, y, X_test[y_test > 0], y_test[y_test > 0])
+    curve, _ = follow_all(make_algorithm("pa"), X, y, X_test[y_test > 0], y_test[y_test > 0])
     np.testing.assert_array_equal(curve.balanced, curve.accuracy)
-
-
-def test_what_cannot_be_scored_is_refused():
-    X, y, X_test, y_test = data()
-    with pytest.raises(UserError, match="test examples have 4 features"):
-        follow(make_algorithm("pa"), X, y, X_test[:, :4], y_test)
-    with pytest.raises(UserError, match="count above zero"):
-        follow(make_algorithm("pa"), X, y, X_test, y_test, counts=np.zeros(len(y_test)))
-    with pytest.raises(UserError, match="must be test examples"):
-        follow(make_algorithm("pa"), X, y, X_test[:0], y_test[:0])

@@ -7,7 +7,7 @@ import pytest
 
 from olbench import UserError
 from olbench.data.names import Names
-from olbench.papers.adviceptron2010.files import parse_rules, read_rules, shipped_rules
+from olbench.papers.adviceptron2010.rules import parse_rules, read_rules, shipped_rules
 from olbench.papers.adviceptron2010.sets import conflicts, is_empty, unsatisfiable
 from olbench.structs import from_plain
 from tests.refusals import refusal
@@ -132,7 +132,7 @@ def test_empty_polyhedra_are_found_in_any_unit():
 
 
 def test_sets_with_the_origin_are_found_and_a_constant_feature_mends_them():
-    from olbench.papers.adviceptron2010.compile import compile_texts
+    from olbench.papers.adviceptron2010.rules import compile_texts
 
     advice = compile_texts(["a <= 3 => 1", "a >= 1 => -1", "a = 0 => 1"], Names(("a",)))
     assert (unsatisfiable(advice), unsatisfiable(advice.with_constant())) == ([0, 2], [])

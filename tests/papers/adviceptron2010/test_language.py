@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from olbench import UserError
 from olbench.data.names import Names
-from olbench.papers.adviceptron2010.compile import compile_texts
-from olbench.papers.adviceptron2010.files import read_rules
+from olbench.papers.adviceptron2010.rules import compile_texts, read_rules
 from tests.refusals import refusal
 
 FEATURES = ("glucose", "bmi", "mean radius", "miru24", *(f"spacer{k}" for k in range(1, 44)))
@@ -79,7 +78,7 @@ ERRORS = [
     ("bmi ≠ 30 => diabetes", 5, "write one rule for below and one for above"),
     ("not bmi >= 30 => diabetes", 1, "a condition cannot be negated; turn the comparison"),
     ("bmi >= 30 and not spacer1 present => diabetes", 15, "write 'absent' for 'not present'"),
-    ("bmi > 30 => diabetes", 5, "a strict < or > means something only for features that are whole"),
+    ("bmi > 30 => diabetes", 5, "a strict < or > is only defined for features that are whole"),
     ("bmi + miru24 < 30 => diabetes", 14, "whole numbers; write <= or >="),
     ("0.5*miru24 < 30 => diabetes", 12, "whole numbers; write <= or >="),
     ("bmi*glucose >= 30 => diabetes", 1, "a product of features is not linear; add it to the data"),
@@ -108,13 +107,13 @@ ERRORS = [
     ("bmi >= 30 and bmi <= 20 => diabetes", 1, "no example can satisfy all conditions of this rule"),
     ("spacers(1, 1) absent => M. bovis", 1, "'spacer1' is listed twice"),
     ("at least one of spacer1, x5 present => M. bovis", 26, "'x5' is listed twice"),
-    ("bmi present => diabetes", 1, "'bmi' holds other values than 0 and 1"),
+    ("bmi present => diabetes", 1, "'bmi' has values other than 0 and 1"),
     ("spacers(1-3) >= 1 => M. bovis", 1, "'spacers(...)' names 3 features; say 'present' or 'absent'"),
     ("bmi >= 30", 10, "the '=>' is missing; a rule is 'conditions => class'"),
     ("bmi => 30 => diabetes", 5, "'=>' comes once, before the class; 'at least' is written >="),
     ("bmi >= 30 -> diabetes", 11, "the class of a rule follows '=>', not '->'"),
     ("bmi =< 30 => diabetes", 5, "'=<' is written <="),
-    ("bmi >= 30, glucose >= 3 => diabetes", 10, "',' is not expected here; conditions are joined with 'and'"),
+    ("bmi >= 30, glucose >= 3 => diabetes", 10, "',' is not expected here; join conditions with 'and'"),
     ("bmi >= => diabetes", 8, "'=>' is not a number or a feature"),
     ("bmi => diabetes", 5, "a comparison is missing here, such as bmi >= 30"),
     ("bmi >= 30 and => diabetes", 15, "a condition is missing here"),

@@ -10,9 +10,9 @@ from olbench import UserError, make_algorithm, online_pass
 from olbench.data.names import Names
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
-from olbench.papers.adviceptron2010.compile import compile_texts
+from olbench.papers.adviceptron2010.algorithms import mean_estimate
 from olbench.papers.adviceptron2010.kbsvm import solve_advice
-from olbench.papers.adviceptron2010.learner import mean_estimate
+from olbench.papers.adviceptron2010.rules import compile_texts
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.examples import noisy
 from tests.papers.adviceptron2010.problems import flip, random_advice, solve_10_by_nnls
@@ -26,44 +26,6 @@ def examples(n=200, d=6, density=0.7):
     X, y = noisy(n=n, d=d, density=density, seed=8)
     advice = random_advice(np.random.default_rng(8), d, 3)
     return X, y, advice
-
-
-def reference(X, y, advice, lam, mu):
-    """Run Algorithm 1 in long doubles, with the hinge of (10), and return mistakes, updates, w and u."""
-    L = np.longdouble
-    w, u = np.zeros(X.shape[1], L), [np.zeros(each.d.size, L) for each in advice]
-    m, mistakes, updates = len(advice), 0, 0
-    nu = L(1) / (1 + m * L(mu))
-    for x, label in zip(X.astype(L), y.astype(L), strict=True):
-        mistakes += int((w @ x >= 0) != (label > 0))
-        r = sum(-each.z * (each.D.T.astype(L) @ part) for each, part in zip(advice, u, strict=True)) / m
-        loss = 1 - label * (nu * w + (1 - nu) * r) @ x
-        updates += int(loss > 1e-12)
-        w = nu * (w + max(loss, 0) / (1 / L(lam) + nu * x @ x) * label * x) + (1 - nu) * r
-        u = [np.maximum(0, untruncated(each, w, part, mu)) for each, part in zip(advice, u, strict=True)]
-    return mistakes, updates, w, u
-
-
-def untruncated(each, w, u, mu):
-    """Return the minimum of (10) without its cone, in the form that the paper derives it."""
-    D, d = each.D.astype(float), each.d
-    right = (u - mu * (each.z * D @ w + d)).astype(float)
-    full = np.linalg.solve(np.eye(d.size) + mu * (D @ D.T + np.outer(d, d)), right)
-    if 1 + d @ full >= 0:
-        return full
-    return np.linalg.solve(np.eye(d.size) + mu * D @ D.T, (u - mu * each.z * D @ w).astype(float))
-
-
-def test_algorithm_1_counts_what_a_plain_reading_of_it_counts():
-    X, y, advice = examples()
-    for lam, mu in ((1.0, 1.0), (0.05, 0.3), (20.0, 5.0)):
-        ours = online_pass(make_algorithm("adviceptron", lam=lam, mu=mu, advice=advice), X, y)
-        mistakes, updates, w, u = reference(X, y, advice, lam, mu)
-        assert (ours.mistakes, ours.updates, ours.breakdowns) == (mistakes, updates, 0)
-        np.testing.assert_allclose(ours.weights, w.astype(float), atol=1e-8)
-        np.testing.assert_allclose(
-            np.concatenate(ours.learner.advice_vectors), np.concatenate(u).astype(float), atol=1e-8
-        )
 
 
 @every_id
@@ -126,7 +88,7 @@ def test_the_start_by_advice_is_the_batch_solution_without_data():
 
 def test_advice_about_other_features_is_refused():
     advice = Advice((AdviceSet([[1.0, 0.0]], [1.0], 1),), 2)
-    with pytest.raises(UserError, match=r"about 2 features, but the examples have 3.*with_constant"):
+    with pytest.raises(UserError, match=r"the advice has 2 features, but the examples have 3.*with_constant"):
         start(make_algorithm("adviceptron", advice=advice), 3)
     assert "unknown parameter 'advice'" in refusal(make_algorithm, "pa2", advice=advice)
     assert "start must be one of zero, advice" in refusal(make_algorithm, "adviceptron", start="one")

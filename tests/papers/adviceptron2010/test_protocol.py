@@ -13,7 +13,6 @@ from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment, AdviceProtocol, AdviceTuning, _Work
-from olbench.papers.adviceptron2010.rules import compile_for
 from olbench.protocols import get_protocol
 from olbench.records.quantities import BALANCED_ACCURACY
 
@@ -123,23 +122,6 @@ def test_a_lack_of_one_class_leaves_the_defaults():
     source = make_source("rare", *examples(positives=1))
     outcome = run(cell_of(source, lam=[0.1, 10.0], mu=[0.1, 10.0]))
     assert (outcome.choice, outcome.measured["tuned"]) == ({"lam": 1.0, "mu": 1.0}, 0)
-
-
-def test_rules_cover_the_same_rows_after_scaling():
-    X, y = examples()
-    source = make_source("made", 50.0 + 7.0 * X, y)
-    rules = {"*": {**RULES["*"], "rules": ["x1 + x2 >= 110 => 1"]}}
-    cell = cell_of(source, settings={"advice": rules}, tuning=AdviceTuning("none"))
-    trial = cell.report_trials(cell.start)[0]
-    work = _Work(trial, source, never)
-    fold = work._fold(work.train, work.order[30:])
-    natural = compile_for(source, trial.setting["rules"])
-    [scaled], [before] = fold.advice.sets, natural.sets
-    assert fold.X.mean(axis=0)[:3] == pytest.approx(np.zeros(3), abs=1e-9)
-    assert np.array_equal(
-        scaled.covers(fold.X_test), before.covers(source.open().examples.matrix()[work.order[30:]])
-    )
-    assert 0 < scaled.covers(fold.X_test).sum() < 90
 
 
 def test_the_plane_is_in_the_units_of_the_data():

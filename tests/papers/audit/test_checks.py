@@ -1,8 +1,7 @@
-"""Every check finds what is known to be wrong, and none passes by accident.
+"""No check passes by accident.
 
-The audit compares forms of statements that are functions of the papers' modules. Bending the right form a
-little must make a check fail; putting the right form in the place of a printed one that is wrong must not go
-unnoticed either.
+Bending the right form of a statement a little must make its check fail. Where no function is listed here, the
+check itself refutes the printed form on the instances that confirm the corrected one.
 """
 
 import dataclasses
@@ -12,7 +11,6 @@ import pytest
 
 from olbench.papers.adviceptron2010 import audit as adviceptron2010
 from olbench.papers.audit import checks
-from olbench.papers.audit.representer import DERIVED
 from olbench.papers.audit.runs import Comparator
 from olbench.papers.cw2008 import audit as cw2008
 from olbench.papers.cw2012 import audit as cw2012
@@ -52,11 +50,6 @@ def bent_coefficients(**fields):
     return lambda right: dataclasses.replace(right, **fields)
 
 
-def bent_upper(constraint):
-    """Return a mutation of the upper end of a bracket, for steps of one constraint."""
-    return lambda right: lambda step: right(step) * (0.95 if step.constraint == constraint else 1.0)
-
-
 def deviation_quadratic(m, v, phi):
     """The quadratic of the deviation form, whose smaller root is not always negative."""
     return [v * v * (1 + phi * phi), 2 * m * v * (1 + phi * phi / 2), m * m - v * phi * phi]
@@ -75,74 +68,49 @@ BENT_CORNER = bent_coefficients(corner=lambda a: 1.001 * a * a)
 #: (paper, check, function that says what is true, how it is bent)
 MUTATIONS = [
     ("cw2008", "equation-13", "root_14", times(1.001)),
-    ("cw2008", "smaller-root", "least_margin", times(0.95)),
-    ("cw2008", "trigger", "least_margin", times(0.95)),
     ("cw2008", "equation-14", "root_14", times(1.001)),
     ("cw2008", "eta-half", "_rule_step", lambda right: lambda *args: (right(*args)[0], 0.0, 0.0)),
-    ("cw2008", "first-round", "first_margin", times(1.001)),
-    ("cw2008", "equation-15", "diagonal_update", times(1.001)),
     ("cw2008", "equation-20", "DERIVED", BENT_MEAN),
     ("cw2008", "equation-21", "DERIVED", BENT_CORNER),
     ("cw2008", "theorem-2", "DERIVED", BENT_BORDER),
     ("cw2008", "lemma-3", "LEARNER", lambda right: "cw-var"),
-    ("cw2008", "loss-variance", "margin_variance", times(1.001)),
     ("cw2008", "lemma-5-1", "confidence_loss", lambda right: lambda x, phi: right(x, phi) + phi / 10**9),
     ("cw2008", "lemma-5-2", "confidence_loss", lambda right: lambda x, phi: right(x, phi).sqrt().sqrt()),
     ("cw2008", "lemma-5-3", "confidence_loss", lambda right: lambda x, phi: right(x, phi) * 99 / 100),
     ("cw2008", "lemma-5-4", "confidence_loss", lambda right: lambda x, phi: right(x, phi) * 1001 / 1000),
-    ("cw2008", "lemma-5-5", "curvature", lambda right: lambda phi: right(phi) * 1001 / 1000),
     ("cw2008", "lemma-5-6", "factor_6", times(1.001)),
     ("cw2008", "figure-4", "confidence_loss", lambda right: lambda x, phi: right(x, phi) * phi * phi),
-    ("cw2008", "theorem-4", "chain", times(0.999)),
-    ("cw2008", "theorem-4", "chain", times(6.0)),
     ("cw2008", "lemma-6", "nearest_point", times(1.001)),
     ("cw2008", "lemma-7", "factor_6", times(0.3)),
-    ("cw2008", "separability", "covered_rows", lambda right: lambda run, rows: rows),
     ("cw2008", "chain-18", "least_margin", times(1.001)),
     ("cw2008", "unit-margin", "nearest_point", times(0.3)),
     ("cw2008", "theorem-4-noise", "tightest_comparator", accept_everything),
     ("cw2008", "fixed-alpha", "fixed_gain", times(1.001)),
-    ("cw2008", "fixed-alpha", "gradient_step", lambda right: cw2008._optimal_step),
-    ("cw2012", "section-4-prediction", "expected_sign", times(-1.0)),
     ("cw2012", "section-4-prediction", "expected_sign", times(0.8)),
-    ("cw2012", "section-4-majority", "majority_label", lambda right: lambda p, y: right(p, 1.0)),
     ("cw2012", "constraint-9", "deviation_term", lambda right: lambda sigma, x: right(sigma, x) ** 2),
     ("cw2012", "section-5.1-smaller-root", "variance_quadratic", lambda right: deviation_quadratic),
-    ("cw2012", "section-5.2-smaller-root", "least_margin", times(0.95)),
-    ("cw2012", "section-3-slack", "clip", lambda right: lambda alpha, C: right(alpha, 1.001 * C)),
     ("cw2012", "section-5-normal", "normal_density", lambda right: lambda v: math.exp(-v * v / 2.001)),
     ("cw2012", "lemma-1", "variance_step", step_times(1.001)),
     ("cw2012", "lemma-2", "deviation_step", step_times(1.001)),
-    ("cw2012", "section-5.2-trigger", "least_margin", times(1.05)),
     ("cw2012", "footnote-6", "deviation_step", step_times(1.001)),
     ("cw2012", "section-6.1-l2", "l2_projection", times(1.001)),
     ("cw2012", "section-6.1-kl", "kl_projection", times(1.001)),
     ("cw2012", "equation-33", "exact_variances", step_times(1.001)),
     ("cw2012", "equation-34", "exact_variances", step_times(1.001)),
-    ("cw2012", "lemma-3-value", "features", lambda right: lambda step: right(step) + 1),
     ("cw2012", "bracket-33", "printed_upper", times(0.3)),
-    ("cw2012", "bracket-34", "upper", bent_upper("deviation")),
-    ("cw2012", "bracket-34", "upper", bent_upper("variance")),
-    ("cw2012", "binary-search", "predicted_halvings", lambda right: lambda *args: right(*args) + 1),
-    ("cw2012", "section-7.10-kl", "combined_precision", times(1.001)),
+    ("cw2012", "bracket-34", "upper", times(0.95)),
     ("cw2012", "section-7.10-kl", "combined_mean", lambda right: lambda *args: right(*args) + 0.001),
-    ("cw2012", "section-7.10-l2", "average", lambda right: lambda means: right(means) + 0.001),
     ("scw2012", "equation-3", "shrinkage", times(1.001)),
-    ("scw2012", "section-2.4", "NEW_SHARE", lambda right: 0.999 * right),
     ("scw2012", "proposition-1", "first_step", times(1.001)),
     ("scw2012", "proposition-2", "second_step", times(1.001)),
     ("scw2012", "proposition-2-libol", "shrinkage", times(1.01)),
     ("scw2012", "lemma-1", "DERIVED", BENT_MEAN),
-    ("scw2012", "lemma-1", "DERIVED", BENT_BORDER),
-    ("scw2012", "lemma-1", "DERIVED", BENT_CORNER),
-    ("scw2012", "section-4.3-loss", "lowest_ceiling", times(0.9)),
     ("scw2012", "theorem-1", "factor_6", times(1.001)),
     ("scw2012", "theorem-1-bound", "clipping_term", times(0.2)),
     ("scw2012", "theorem-1-mistakes", "factor_6", times(0.05)),
     ("adviceptron2010", "equation-3", "has_certificate", lambda right: lambda e, w, b: right(e, -w, b)),
     ("adviceptron2010", "update-1", "w_step", step_times(1.001)),
     ("adviceptron2010", "equation-7-beta", "w_step", step_times(1.001)),
-    ("adviceptron2010", "no-advice", "equivalent_price", times(1.001)),
     ("adviceptron2010", "update-2", "hinge_step", times(1.001)),
     ("adviceptron2010", "truncation", "cone_solution", times(1.001)),
     ("adviceptron2010", "lemma-1.1", "hinge_step", times(1.001)),
@@ -171,21 +139,3 @@ def test_lemma_3_of_cw2012_notices_a_function_that_falls(monkeypatch):
     right = cw2012.Diagonal.g
     monkeypatch.setattr(cw2012.Diagonal, "g", lambda self, alpha: -right(self, alpha))
     assert not examine("cw2012", "lemma-3").as_expected
-
-
-@pytest.mark.parametrize(
-    ("paper", "id", "name", "right"),
-    [
-        ("cw2008", "equation-13", "root_13", cw2008.root_14),
-        ("cw2008", "equation-20", "PRINTED_20", DERIVED),
-        ("cw2008", "equation-21", "PRINTED_21", DERIVED),
-        ("cw2012", "section-5-normal", "_printed_normal", cw2012.normal_density),
-        ("cw2012", "bracket-34", "printed_upper", cw2012.upper),
-        ("scw2012", "lemma-1", "PRINTED_LEMMA_1", DERIVED),
-    ],
-)
-def test_a_wrong_statement_must_be_shown_to_be_wrong(paper, id, name, right, monkeypatch):
-    monkeypatch.setattr(MODULES[paper], name, right)
-    result = examine(paper, id)
-    assert result.printed.holds
-    assert not result.as_expected

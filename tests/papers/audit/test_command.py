@@ -5,8 +5,8 @@ import json
 import pytest
 
 from olbench.errors import UserError
-from olbench.papers.audit import Instance, check, checks
-from olbench.papers.audit.definition import REGISTRY, Evidence
+from olbench.papers import audit
+from olbench.papers.audit import REGISTRY, Evidence, Instance, check, checks
 from olbench.papers.cw2008 import audit as cw2008
 
 FAST = ("audit", "cw2008", "--check", "equation-13", "--trials", "2")
@@ -56,16 +56,14 @@ def test_json_holds_everything_and_can_be_repeated(here, tmp_path):
 @pytest.fixture
 def made(monkeypatch):
     """Return a function that registers a check of some instances and runs it."""
-    monkeypatch.setattr("olbench.papers.audit.definition.REGISTRY", REGISTRY.copy())
+    monkeypatch.setattr("olbench.papers.audit.REGISTRY", REGISTRY.copy())
 
     def run(*instances, **declared):
-        from olbench.papers.audit import definition
-
         def theorem_9(rng, trials):
             yield from instances
 
         check(paper="made", where="Theorem 9", statement="s", **declared)(theorem_9)
-        return definition.REGISTRY["made", "theorem-9"].run()
+        return audit.REGISTRY["made", "theorem-9"].run()
 
     return run
 
@@ -101,9 +99,9 @@ def test_what_is_expected_of_a_result(made, monkeypatch):
         (Instance(1.0, -1.0), "c", False),
         (Instance(-1.0, -1.0), "", False),
     ):
-        monkeypatch.setattr("olbench.papers.audit.definition.REGISTRY", REGISTRY.copy())
+        monkeypatch.setattr("olbench.papers.audit.REGISTRY", REGISTRY.copy())
         assert made(instance, correction=correction).as_expected is expected, (instance, correction)
-    monkeypatch.setattr("olbench.papers.audit.definition.REGISTRY", REGISTRY.copy())
+    monkeypatch.setattr("olbench.papers.audit.REGISTRY", REGISTRY.copy())
     assert not made().printed.holds, "nothing tried is nothing shown"
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass
+from olbench.papers.adviceptron2010 import audit as adviceptron2010
+from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from olbench.papers.audit import checks
-from olbench.papers.audit.deviation import quadratic_roots
-from olbench.papers.audit.gaussians import Problem
+from olbench.papers.audit.gaussians import Problem, quadratic_roots
 from olbench.papers.audit.runs import (
     NotSeparableError,
     confident,
@@ -38,63 +39,40 @@ def test_a_wrong_statement_comes_with_plain_numbers(results):
             assert all(isinstance(value, int | float | str | list) for value in example.values())
 
 
-def example(results, paper, id):
-    return results[paper, id].printed.example
+#: 2 alpha^2 - 6 alpha + 3 = 0 at m = -2, v = phi = 1: both roots are positive.
+ROOTS = {"m": -2, "v": 1, "phi": 1, "smaller root": (6 - 12**0.5) / 4, "larger root": (6 + 12**0.5) / 4}
+GAMMA = 1 / math.sqrt(1.5)
+EXAMPLES = [
+    # At margin zero, (13) misses by gamma - sqrt(u), with u of eq. (12).
+    ("cw2008", "equation-13", {"m": 0, "v": 1, "phi": 1, "gamma": GAMMA}),
+    ("cw2008", "equation-13", {"missed by": GAMMA - (-GAMMA + math.sqrt(GAMMA**2 + 4)) / 2}),
+    # phi^2 / (1 + phi^2) at margin 0
+    ("cw2008", "theorem-4", {"mistakes": 1, "sum alpha^2 v": 0.5}),
+    ("cw2008", "smaller-root", ROOTS),
+    ("cw2012", "section-5.2-smaller-root", ROOTS),
+    ("cw2008", "loss-variance", {"mu": [0], "mu' Sigma mu": 0, "variance of y w.x": 1}),
+    ("cw2012", "section-4-majority", {"mu.x": -1, "y": -1}),
+    ("cw2012", "bracket-34", {"x": 0.01, "U": 2, "root": 100 / math.sqrt(2)}),
+    ("cw2012", "section-7.10-kl", {"Sigma_c": [1, 1], "best Sigma^-1": 1}),
+]
 
 
-def test_the_root_of_equation_13_misses_the_constraint_at_margin_zero(results):
-    shown = example(results, "cw2008", "equation-13")
-    gamma = shown["gamma"]
-    assert (shown["m"], shown["v"], shown["phi"]) == (0, 1, 1)
-    assert gamma == pytest.approx(1 / math.sqrt(1.5))
-    left = (-gamma + math.sqrt(gamma**2 + 4)) / 2  # sqrt(u), eq. (12)
-    assert shown["missed by"] == pytest.approx(gamma - left)
+def test_the_smallest_counter_examples_have_the_numbers_that_plain_arithmetic_gives(results):
+    for paper, id, expected in EXAMPLES:
+        shown = results[paper, id].printed.example
+        assert all(shown[name] == pytest.approx(value, abs=1e-6) for name, value in expected.items()), id
+    shown = results["cw2012", "section-4-majority"].printed.example
+    assert shown["Pr[M >= 0]"] > 0.5 > shown["votes for +1"]
 
 
-def test_one_wrong_example_breaks_the_middle_term_of_theorem_4(results):
-    shown = example(results, "cw2008", "theorem-4")
-    assert shown["mistakes"] == 1
-    assert shown["sum alpha^2 v"] == pytest.approx(0.5)  # phi^2 / (1 + phi^2) at margin 0
-
-
-def test_the_upper_end_for_equation_34_lies_far_below_the_root(results):
-    shown = example(results, "cw2012", "bracket-34")
-    assert (shown["x"], shown["U"]) == (0.01, 2)
-    assert shown["root"] == pytest.approx(100 / math.sqrt(2))
-
-
-def test_two_equal_gaussians_combine_to_the_same_precision(results):
-    shown = example(results, "cw2012", "section-7.10-kl")
-    assert shown["Sigma_c"] == [1, 1]
-    assert shown["best Sigma^-1"] == pytest.approx(1, abs=1e-6)
-
-
-def test_both_roots_are_positive_far_on_the_wrong_side(results):
-    """2 alpha^2 - 6 alpha + 3 = 0 at m = -2, v = phi = 1; only the larger root meets the constraint."""
-    small, large = (6 - math.sqrt(12)) / 4, (6 + math.sqrt(12)) / 4
-    for place in (("cw2008", "smaller-root"), ("cw2012", "section-5.2-smaller-root")):
-        shown = example(results, *place)
-        assert (shown["m"], shown["v"], shown["phi"]) == (-2, 1, 1)
-        assert (shown["smaller root"], shown["larger root"]) == pytest.approx((small, large))
-    left = [alpha - 2 - (-alpha + math.sqrt(alpha**2 + 4)) / 2 for alpha in (small, large)]
+def test_only_the_larger_root_meets_the_constraint():
+    left = [alpha - 2 - (-alpha + math.sqrt(alpha**2 + 4)) / 2 for alpha in list(ROOTS.values())[3:]]
     assert left[0] < -2
     assert left[1] == pytest.approx(0, abs=1e-12)
     # The control: what the papers say holds for m > -phi sqrt(v).
     for m in (-0.99, 0.0, 0.99):
         smaller, larger = quadratic_roots(m, 1.0, 1.0)
         assert smaller < 0 < larger
-
-
-def test_the_printed_variance_of_the_confidence_loss_is_zero_before_the_first_update(results):
-    shown = example(results, "cw2008", "loss-variance")
-    assert (shown["mu"], shown["mu' Sigma mu"]) == ([0], 0)
-    assert shown["variance of y w.x"] == pytest.approx(1)
-
-
-def test_the_majority_votes_for_minus_one_where_the_paper_says_plus_one(results):
-    shown = example(results, "cw2012", "section-4-majority")
-    assert (shown["mu.x"], shown["y"]) == (-1, -1)
-    assert shown["Pr[M >= 0]"] > 0.5 > shown["votes for +1"]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +136,7 @@ def test_the_bound_of_scw_theorem_1_fails_on_four_separable_examples(results):
     assert sum(losses) == pytest.approx(78.06, abs=0.01)
     assert squares == pytest.approx(70.25, abs=0.01)
     assert bound < 50 < squares
-    shown = example(results, "scw2012", "theorem-1-bound")
+    shown = results["scw2012", "theorem-1-bound"].printed.example
     assert shown["losses"] == pytest.approx(sum(losses))
     assert shown["bound"] <= bound
 
@@ -211,5 +189,30 @@ def test_the_tightest_comparator_satisfies_its_conditions_and_beats_others():
 
 def test_a_run_whose_updates_are_not_separable_is_refused_with_the_reason():
     run = replay(confident("cw", 1.0), np.ones((2, 1)), np.array([1.0, -1.0]))
-    with pytest.raises(NotSeparableError, match="not linearly separable, and the theorem says nothing"):
+    with pytest.raises(NotSeparableError, match="not linearly separable, and the theorem does not apply"):
         tightest_comparator(run)
+
+
+def test_theorem_1_fails_on_alternating_labels_by_hand():
+    """x = 1, y = +1, -1, ..., D = d = 0: w settles at +-omega, omega = a / (1 + nu + a) with a = nu lam.
+
+    With w* = u* = 0 the bound then asks for lam (1 + omega)^2 / (1 + nu lam) <= lam a round, up to the first
+    rounds. That fails whenever a is small and nu < 1.
+    """
+    lam, mu, rounds = 0.2, 1.0, 400
+    X, y = np.ones((rounds, 1)), np.where(np.arange(rounds) % 2 == 0, 1.0, -1.0)
+    run = adviceptron2010.make_run(
+        "adviceptron-printed", X, y, Advice((AdviceSet([[0.0]], [0.0], 1),), 1), lam, mu
+    )
+    a = run.nu * lam
+    omega = a / (1 + run.nu + a)
+    assert abs(run.w[-1, 0]) == pytest.approx(omega, rel=1e-9)
+    left, (right, _) = (
+        adviceptron2010.left_printed(run),
+        adviceptron2010.right_side(run, np.zeros(1), [np.zeros(1)]),
+    )
+    assert left > 1.003 * right
+    per_round = lam * (1 + omega) ** 2 / (1 + a) + mu * omega**2 + mu
+    assert left / rounds == pytest.approx(per_round, rel=1e-3)
+    assert right / rounds == pytest.approx(lam + mu + mu * omega**2, rel=1e-3)
+    assert adviceptron2010.left_corrected(run) <= right

@@ -7,7 +7,6 @@ from olbench import load_dataset, make_algorithm, online_pass
 from olbench.data.catalog import find
 from olbench.data.entries import load_entry
 from olbench.papers.cw2012.corpus import Corpus
-from tests.refusals import find_wrong, refusal
 
 pytestmark = pytest.mark.usefixtures("cache_folder")
 
@@ -69,17 +68,6 @@ def test_labels_are_balanced_sparse_and_noisy():
     assert np.mean(clean.weights != 0) == pytest.approx(0.2, abs=0.02)
     result = online_pass(make_algorithm("arow", covariance="diag"), X, y)
     assert result.curve.mistakes[-1] - result.curve.mistakes[25] < 0.35 * 4000
-
-
-def test_what_cannot_be_is_refused():
-    cases = [
-        ({"words": 10}, "10 words cannot be divided among 20 topics"),
-        ({"noise": 1.0}, "noise is a share and must be in [0, 1), not 1.0"),
-        ({"length": 0.5}, "at least one token on average, not 0.5"),
-        ({"offset": -1.0}, "exponent, offset and decay must be 0 or more"),
-    ]
-    assert find_wrong(cases, lambda given: Corpus(**given)) == []
-    assert "cannot generate 0 documents" in refusal(next, SMALL.blocks(0))
 
 
 def test_a_corpus_of_the_catalogue_is_as_described_and_cached(tmp_path, monkeypatch):

@@ -1,27 +1,28 @@
-"""The step of u within its cone.
+"""Steps of u, one vector per advice set: in closed form, or within the cone u >= 0.
 
-It minimises |u - old|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0. Coordinate descent from the
-old u ends most steps of a pass within a few sweeps. Where inequalities nearly repeat each other and mu is
-large it creeps: its error falls by 1 - 1 / (1 + mu |D|^2) a sweep. Block principal pivoting then ends the
-step (Portugal, Judice and Vicente, Math. Comp. 1994): it guesses which entries of u are positive, solves a
-linear system in these, and moves the entries that turn out negative, or whose slope at zero is, to the other
-side. The minimum is exact once there are none.
+The inequalities of all sets lie below each other as CSR rows, so that a condition on one of many features
+costs one entry. What depends only on mu is prepared once, by the learner. `step.SETS` describes `sets`.
 
-Nothing here compiles on import. `room` holds q = D'u + z w in its first d entries and `old` behind them.
+The step within the cone minimises |u - old|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
+Coordinate descent from the old u ends most steps within a few sweeps. Where inequalities nearly repeat each
+other and mu is large it is slow: its error falls by 1 - 1 / (1 + mu |D|^2) per sweep. Block principal
+pivoting then ends the step (Portugal, Judice and Vicente, Math. Comp. 1994): it guesses which entries of u
+are positive, solves a linear system in these, and exchanges entries that turn out negative, or whose slope at
+zero is. The minimum is exact once none is left. `scratch` has q = D'u + z w in its first d entries, then the
+old u.
 """
 
 import numpy as np
 
 from olbench.kernels.helpers import helper
-from olbench.papers.adviceptron2010.kernels.sets import add_row, product
 
 #: Sweeps before pivoting is tried; each further attempt comes after twice as many.
 PATIENCE = 8
-#: Sweeps after which a step is left as it is; pivoting ends all but contrived problems long before.
+#: Sweeps after which a step ends anyway; pivoting ends all but contrived problems long before.
 SWEEPS = 100_000
 #: Systems that one attempt solves.
 PIVOTS = 500
-#: Exchanges of all wrong entries that may in a row leave as many wrong; after these only one is exchanged.
+#: Exchanges of all wrong entries in a row that may leave as many wrong; then one at a time is exchanged.
 EXCHANGES = 3
 #: A slope below this share of its largest term is rounding.
 FLAT = 1e-13
@@ -30,40 +31,89 @@ ROUNDING = 1e-12
 
 
 @helper
-def descend(i, sets, mu, w, u, room):
-    """Set the u of set i to the minimum, starting from what it is."""
-    starts = sets[4]
-    for j in range(starts[i], starts[i + 1]):
-        room[w.size + j - starts[i]] = u[j]
-    gap = refresh(i, sets, w, u, room)
-    attempt = PATIENCE
-    for sweep in range(1, SWEEPS + 1):
-        gap, steepest = sweep_once(i, sets, mu, gap, w.size, u, room)
-        if steepest <= FLAT:
-            return
-        if sweep == attempt:
-            attempt *= 2
-            if finish(i, sets, mu, w, u, room):
-                return
+def product(sets, j, vector):
+    """Return the product of inequality j with a vector, summed in the order of the columns."""
+    values, columns, ends = sets[0], sets[1], sets[2]
+    total = 0.0
+    for k in range(ends[j], ends[j + 1]):
+        total += values[k] * vector[columns[k]]
+    return total
 
 
 @helper
-def refresh(i, sets, w, u, room):
-    """Set q to D'u + z w for the u of set i, and return 1 + d'u."""
-    bounds, starts, signs = sets[3], sets[4], sets[5]
-    for k in range(w.size):
-        room[k] = signs[i] * w[k]
+def add_row(sets, j, factor, vector):
+    values, columns, ends = sets[0], sets[1], sets[2]
+    for k in range(ends[j], ends[j + 1]):
+        vector[columns[k]] += factor * values[k]
+
+
+@helper
+def solve(i, sets, p, w, u, scratch):
+    """Set scratch to v = B (u - mu z D w) with B = (I + mu D D')^-1, and return 1 + d'v.
+
+    v minimises |v - u|^2 + mu |D'v + z w|^2. With the term mu (1 + d'v)^2 the minimum is v - c (1 + d'v) B d,
+    by the inverse of a matrix changed by d d', and 1 + d'v has the same sign at both.
+    """
+    bounds, starts, signs, inverse, corners = sets[3], sets[4], sets[5], sets[6], sets[7]
+    first, size = starts[i], starts[i + 1] - starts[i]
+    v = scratch[:size]
+    v[:] = 0.0
+    # By columns, which the inverse has one after the other: all sums advance together, each in its own order.
+    for k in range(size):
+        value = u[first + k] - p[1] * signs[i] * product(sets, first + k, w)
+        column = inverse[corners[i] + k * size : corners[i] + (k + 1) * size]
+        for j in range(size):
+            v[j] += column[j] * value
     gap = 1.0
-    for j in range(starts[i], starts[i + 1]):
-        if u[j] != 0.0:
-            gap += bounds[j] * u[j]
-            add_row(sets, j, u[j], room)
+    for j in range(size):
+        gap += bounds[first + j] * v[j]
     return gap
 
 
 @helper
-def sweep_once(i, sets, mu, gap, d, u, room):
-    """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope that was met.
+def truncate(i, sets, gap, u, scratch):
+    """Set u to (v - c gap B d)_+, where scratch holds v."""
+    starts, directions, factors = sets[4], sets[8], sets[9]
+    first = starts[i]
+    for j in range(starts[i + 1] - first):
+        u[first + j] = max(0.0, scratch[j] - factors[i] * gap * directions[first + j])
+
+
+@helper
+def descend(i, sets, mu, w, u, scratch):
+    """Move the u of set i to the minimum."""
+    starts = sets[4]
+    for j in range(starts[i], starts[i + 1]):
+        scratch[w.size + j - starts[i]] = u[j]
+    gap = refresh(i, sets, w, u, scratch)
+    attempt = PATIENCE
+    for sweep in range(1, SWEEPS + 1):
+        gap, steepest = sweep_once(i, sets, mu, gap, w.size, u, scratch)
+        if steepest <= FLAT:
+            return
+        if sweep == attempt:
+            attempt *= 2
+            if finish(i, sets, mu, w, u, scratch):
+                return
+
+
+@helper
+def refresh(i, sets, w, u, scratch):
+    """Set q to D'u + z w for the u of set i, and return 1 + d'u."""
+    bounds, starts, signs = sets[3], sets[4], sets[5]
+    for k in range(w.size):
+        scratch[k] = signs[i] * w[k]
+    gap = 1.0
+    for j in range(starts[i], starts[i + 1]):
+        if u[j] != 0.0:
+            gap += bounds[j] * u[j]
+            add_row(sets, j, u[j], scratch)
+    return gap
+
+
+@helper
+def sweep_once(i, sets, mu, gap, d, u, scratch):
+    """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope.
 
     Slopes are relative to the size of their terms; one that only leads out of the cone does not count.
     """
@@ -71,8 +121,11 @@ def sweep_once(i, sets, mu, gap, d, u, room):
     first = starts[i]
     steepest = 0.0
     for j in range(first, starts[i + 1]):
-        pull = mu * product(sets, j, room)
-        slope = u[j] - room[d + j - first] + pull
+        pull = mu * product(sets, j, scratch)
+        slope = u[j] - scratch[d + j - first] + pull
+        # Most entries are zero and stay so: with d_j >= 0 the hinge only adds to the slope.
+        if u[j] == 0.0 and slope >= 0.0 and bounds[j] >= 0.0:
+            continue
         bend = 1.0 + mu * norms[j]
         step = -slope / bend
         # Does the minimum without the hinge lie where the hinge is inactive? Then it is the minimum with it.
@@ -81,16 +134,16 @@ def sweep_once(i, sets, mu, gap, d, u, room):
             step = -slope / (bend + mu * bounds[j] * bounds[j])
         step = max(step, -u[j])
         if step != 0.0:
-            size = u[j] + room[d + j - first] + abs(pull) + mu * abs(bounds[j] * gap)
+            size = u[j] + scratch[d + j - first] + abs(pull) + mu * abs(bounds[j] * gap)
             steepest = max(steepest, abs(slope) / max(size, 1e-300))
             u[j] += step
             gap += bounds[j] * step
-            add_row(sets, j, step, room)
+            add_row(sets, j, step, scratch)
     return gap, steepest
 
 
 @helper
-def finish(i, sets, mu, w, u, room):
+def finish(i, sets, mu, w, u, scratch):
     """Set u to the minimum by pivoting and return True, or leave it and return False.
 
     With a square in place of the hinge the minimum is the same if it has a gap of zero or more; if not, the
@@ -100,7 +153,7 @@ def finish(i, sets, mu, w, u, room):
     x = np.empty(end - first)
     for active in (1.0, 0.0):
         x[:] = u[first:end]
-        ended, gap = pivot(i, sets, mu, active, w, x, room)
+        ended, gap = pivot(i, sets, mu, active, w, x, scratch)
         if not ended:
             return False
         if active == 0.0 or gap >= 0.0:
@@ -110,23 +163,23 @@ def finish(i, sets, mu, w, u, room):
 
 
 @helper
-def pivot(i, sets, mu, active, w, x, room):
+def pivot(i, sets, mu, active, w, x, scratch):
     """Set x to the minimum and return whether it was found, and 1 + d'x there.
 
-    The entries that are positive at first are the first guess of those that stay so. Exchanging all wrong
-    entries at once mostly ends within a few systems but may cycle. Exchanging the last one alone cannot, so
-    that is done where their number has not fallen for a while.
+    The first guess are the entries that are positive at first. Exchanging all wrong entries at once mostly
+    ends within a few systems but may cycle. Exchanging only the last one cannot, so that is done if their
+    number has not fallen for a while.
     """
     free = x > 0.0
     fewest, chances = x.size + 1, EXCHANGES
     wrong = np.empty(x.size, np.bool_)
     for _ in range(PIVOTS):
         places = np.flatnonzero(free)
-        dual, values = solve_face(i, sets, mu, active, w, places, room)
+        dual, values = solve_face(i, sets, mu, active, w, places, scratch)
         x[:] = 0.0
         for a in range(places.size):
             x[places[a]] = values[a]
-        count = mark_wrong(i, sets, mu, active, w.size, dual, free, x, room, wrong)
+        count = mark_wrong(i, sets, mu, active, w.size, dual, free, x, scratch, wrong)
         if count == 0:
             for j in range(x.size):
                 x[j] = max(0.0, x[j])
@@ -145,7 +198,7 @@ def pivot(i, sets, mu, active, w, x, room):
 
 
 @helper
-def mark_wrong(i, sets, mu, active, d, dual, free, x, room, wrong):
+def mark_wrong(i, sets, mu, active, d, dual, free, x, scratch, wrong):
     """Mark free entries that are negative and others whose slope at zero is; return how many there are."""
     bounds, first = sets[3], sets[4][i]
     largest = np.max(np.abs(x))
@@ -156,15 +209,15 @@ def mark_wrong(i, sets, mu, active, d, dual, free, x, room, wrong):
         else:
             pull = mu * product(sets, first + j, dual)
             push = mu * active * bounds[first + j] * dual[d]
-            size = room[d + j] + abs(pull) + abs(push) + largest
-            wrong[j] = pull + push - room[d + j] < -ROUNDING * size
+            size = scratch[d + j] + abs(pull) + abs(push) + largest
+            wrong[j] = pull + push - scratch[d + j] < -ROUNDING * size
         count += wrong[j]
     return count
 
 
 @helper
-def solve_face(i, sets, mu, active, w, free, room):
-    """Return q with the gap, and u, at the minimum over the entries `free` of u, whatever their sign.
+def solve_face(i, sets, mu, active, w, free, scratch):
+    """Return q with the gap, and u, at the minimum over the entries `free` of u, of either sign.
 
     The others are zero. With E = [D d] and b = old - mu (z D w + d), all for these entries, u solves
     (I + mu E E') u = b.
@@ -173,7 +226,7 @@ def solve_face(i, sets, mu, active, w, free, room):
     b = np.empty(free.size)
     for a in range(free.size):
         j = first + free[a]
-        b[a] = room[d + free[a]] - mu * (sign * product(sets, j, w) + active * bounds[j])
+        b[a] = scratch[d + free[a]] - mu * (sign * product(sets, j, w) + active * bounds[j])
     solve_system(i, sets, mu, active, d, free, b)
     dual = np.zeros(d + 1)
     for a in range(free.size):
@@ -218,13 +271,22 @@ def factor_shifted(E, mu, root):
 
 @helper
 def factor(root):
-    """Replace the lower half of a matrix by its Cholesky factor."""
-    for a in range(root.shape[0]):
-        for b in range(a + 1):
-            total = root[a, b]
-            for k in range(b):
-                total -= root[a, k] * root[b, k]
-            root[a, b] = np.sqrt(total) if a == b else total / root[b, b]
+    """Replace the lower half of a matrix by its Cholesky factor.
+
+    A finished column is subtracted from all that follow: the sums are independent of each other, so the
+    processor adds several at once, and each keeps its order.
+    """
+    size = root.shape[0]
+    column = np.empty(size)
+    for k in range(size):
+        root[k, k] = np.sqrt(root[k, k])
+        for a in range(k + 1, size):
+            root[a, k] /= root[k, k]
+            column[a] = root[a, k]
+        for a in range(k + 1, size):
+            row, other = root[a, k + 1 : a + 1], column[k + 1 : a + 1]
+            for b in range(row.size):
+                row[b] -= column[a] * other[b]
 
 
 @helper

@@ -1,8 +1,8 @@
 """Passes that take advice: a weight vector w and, for every advice set, a vector u >= 0 of its inequalities.
 
-A round moves w towards the example and towards r, the mean of what the sets say about w, and then each u
-towards the new w. How u moves is the step, a first-class function of one signature; everything else is here.
-Sweeps over w and r, d each, and over the inequalities of all sets bound a round; the example costs nnz.
+A round moves w towards the example and towards r, the mean of the estimates of w by the sets, and then each
+u towards the new w. How u moves is the step, a first-class function; everything else is here. A round costs
+sweeps over w and r, d each, and over the inequalities of all sets; the example costs nnz.
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ from olbench.kernels.compile import (
     READ_2D,
     READ_INT64,
     READ_UINT32,
+    ROWS,
     WRITE_1D,
     WRITE_2D,
     WRITE_INT64,
@@ -24,28 +25,27 @@ from olbench.kernels.helpers import helper
 from olbench.kernels.losses import excess
 from olbench.kernels.margins import count_breakdown, count_round, is_unlearned
 from olbench.kernels.rows import dot, locate, open_rows
-from olbench.papers.adviceptron2010.kernels.cone import factor_shifted, substitute
-from olbench.papers.adviceptron2010.kernels.sets import add_row
+from olbench.papers.adviceptron2010.kernels.cone import add_row, factor_shifted, substitute
 
 #: Advice sets: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the
-#: last), the signs z, then per set (I + mu D D')^-1 from a corner on, B d and c = mu / (1 + mu d'B d), and
-#: |D_j|^2 per row
+#: last), the signs z, then per set the columns of B = (I + mu D D')^-1 from a corner on, B d and
+#: c = mu / (1 + mu d'B d), and |D_j|^2 per row
 SETS = types.Tuple(
     (READ_1D, READ_UINT32, READ_INT64, READ_1D, READ_INT64, READ_1D, READ_1D, READ_INT64, *3 * (READ_1D,))
 )
-#: (the set, all sets, the parameters, w, u, room): moves the u of one set in place
+#: (the set, all sets, the parameters, w, u, scratch): moves the u of one set in place
 ADVICE_STEP = void(int64, SETS, READ_1D, READ_1D, WRITE_1D, WRITE_1D)
 
 
 @helper
 def summarise(sets, u, r):
-    """Set r to the mean of -z D'u over the sets: what the advice says about w."""
+    """Set r to the mean of -z D'u over the sets: the estimate of w by the advice."""
     starts, signs = sets[4], sets[5]
     r[:] = 0.0
     for i in range(signs.size):
         factor = -signs[i] / signs.size
         for j in range(starts[i], starts[i + 1]):
-            # most inequalities of a rule with many do not bind
+            # Most inequalities of a rule with many do not bind.
             if u[j] != 0.0:
                 add_row(sets, j, factor * u[j], r)
 
@@ -62,12 +62,12 @@ def mix(w, r, nu):
 
 
 @helper
-def consult(step, p, w, r, u, sets, room):
+def consult(step, p, w, r, u, sets, scratch):
     """Move the u of every set towards w, sum them up in r, and return whether a u changed."""
-    old = room[room.size - u.size :]
+    old = scratch[scratch.size - u.size :]
     old[:] = u
     for i in range(sets[5].size):
-        step(i, sets, p, w, u, room)
+        step(i, sets, p, w, u, scratch)
     changed = False
     for j in range(u.size):
         changed |= u[j] != old[j]
@@ -98,8 +98,8 @@ def prepare(D, d, mu, inverse, direction):
 
 
 @pass_kernel(ADVICE_STEP, WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64)
-def run(step, p, rows, y, order, w, r, u, sets, room, counters, margins):
-    """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
+def run(step, p, rows, y, order, w, r, u, sets, scratch, counters, margins):
+    """Run the examples of `order` with p = (lam, mu); a round costs nnz, with advice d as well."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     advised = sets[5].size > 0
@@ -112,7 +112,7 @@ def run(step, p, rows, y, order, w, r, u, sets, room, counters, margins):
         if is_unlearned(entry):
             continue
         s = norms[i]
-        # the margin of nu w + (1 - nu) r, to which w would move without the example
+        # The margin of nu w + (1 - nu) r, where w would move without the example.
         m = y[i] * f
         if advised:
             m = nu * m + (1.0 - nu) * y[i] * dot(r, columns, at, values, o, n)
@@ -128,5 +128,17 @@ def run(step, p, rows, y, order, w, r, u, sets, room, counters, margins):
                 w[columns[at + k]] += alpha * y[i] * values[o + k]
         if advised:
             changed |= mix(w, r, nu)
-            changed |= consult(step, p, w, r, u, sets, room)
+            changed |= consult(step, p, w, r, u, sets, scratch)
         counters[EFFECTIVE] += changed
+
+
+@kernel(void(READ_1D, float64, ROWS, READ_1D, READ_1D, WRITE_1D))
+def score(w, factor, rows, y, counts, hits):
+    """Set hits to the negative and positive examples that factor * w gets right, weighted by counts."""
+    columns, values, storage = open_rows(rows)
+    hits[:] = 0.0
+    for i in range(y.size):
+        n, at, o = locate(storage, i)
+        positive = factor * dot(w, columns, at, values, o, n) >= 0.0
+        if positive == (y[i] > 0.0):
+            hits[int(positive)] += counts[i]

@@ -1,4 +1,4 @@
-"""Models over the features that their examples have: which features these are, and sums of such models."""
+"""The features of a part of the data, and sums of models over such features."""
 
 from numba import int64
 
@@ -19,8 +19,8 @@ from olbench.kernels.rows import locate, open_rows
 def count_features(rows, order, counts, touched):
     """Add to counts[j] how many rows of `order` have feature j; list the new features; return how many.
 
-    A feature is new if its count was zero. The list has them as they first occur, which spares a scan of all
-    d counts: a part of the data touches few of them.
+    A feature is new if its count was zero. They are listed as they first occur, which avoids a scan of all d
+    counts: a part of the data has few of them.
     """
     columns, _, storage = open_rows(rows)
     new = 0
@@ -40,7 +40,7 @@ def merge_sums(one, one_sums, other, other_sums, columns, sums):
     """Add two lists of sums by feature, each sorted by feature; return the length of the result.
 
     Every feature has one row of sums. A row that only one list has is copied, so adding nothing changes no
-    bit, and each sum has at most two terms: its order is that of the tree that calls this.
+    bit, and each sum has at most two terms: the calling tree gives their order.
     """
     i = j = size = 0
     width = sums.shape[1]
