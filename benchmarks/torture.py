@@ -150,7 +150,7 @@ class Experiment:
 
     def __init__(self, name: str, text: str):
         from olbench.api import plan
-        from olbench.engine.executors.local import warm_up
+        from olbench.engine.local import warm_up
         from olbench.engine.stopping import StopFlag
         from olbench.protocols.reading import read_config
         from olbench.records import provenance

@@ -20,7 +20,7 @@ from olbench.analysis.published import load_paper
 from olbench.data.source import Source, find_sources
 from olbench.engine.budget import refuse_excess
 from olbench.engine.compiling import check_rules, compile_ahead
-from olbench.engine.executors.local import Executor, LocalExecutor, default_jobs
+from olbench.engine.local import Executor, LocalExecutor, default_jobs
 from olbench.engine.progress import is_notebook
 from olbench.engine.reuse import OtherRun, open_runs
 from olbench.engine.runner import Run, open_run, refuse_too_many

@@ -206,7 +206,7 @@ def describe_plan(candidates: "list[Suspect]") -> str:
 
 
 def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
-    from olbench.engine.estimate import duration, probe_seconds
+    from olbench.engine.resources import duration, probe_seconds
     from olbench.report.table import COUNT, Column, Format, Table, columns
 
     rows = []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from olbench import api
     from olbench.data.source import Source
-    from olbench.engine.executors.local import Executor
+    from olbench.engine.local import Executor
     from olbench.protocols.specs import Experiment
 
 

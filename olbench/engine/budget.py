@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from olbench.engine.executors.local import refuse_many_jobs
+from olbench.engine.local import refuse_many_jobs
 from olbench.errors import UserError, count
 from olbench.memory import memory_limit, show_size
 from olbench.protocols.definition import Cell

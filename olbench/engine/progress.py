@@ -12,7 +12,7 @@ from typing import Any
 
 from olbench.data.compressed import listen_to_reading
 from olbench.engine.display import can_redraw, make_bar, wrap
-from olbench.engine.estimate import duration
+from olbench.engine.resources import duration
 from olbench.errors import count
 from olbench.protocols.definition import Kind
 from olbench.records.quantities import Quantity

@@ -12,9 +12,9 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.engine.attempt import attempt
-from olbench.engine.estimate import guess_cost
-from olbench.engine.executors.local import Executor, LocalExecutor, warm_up
+from olbench.engine.local import Executor, LocalExecutor, warm_up
 from olbench.engine.progress import Progress, show_progress
+from olbench.engine.resources import guess_cost
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural

@@ -17,7 +17,7 @@ from olbench.data.fetch import is_present
 from olbench.data.source import Source, find_named
 from olbench.engine.attempt import attempt
 from olbench.engine.budget import refuse_excess
-from olbench.engine.executors.local import Executor, LocalExecutor
+from olbench.engine.local import Executor, LocalExecutor
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, count
 from olbench.learners.breakdowns import Breakdown

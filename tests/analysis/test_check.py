@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from olbench.engine.executors.worker import _unload
+from olbench.engine.worker import _unload
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

@@ -29,7 +29,7 @@ from olbench.data.dataset import Dataset
 from olbench.data.source import OtherDataError, Source, find_data, receive
 from olbench.data.spec import DatasetSpec
 from olbench.engine.attempt import attempt
-from olbench.engine.executors.local import warm_up
+from olbench.engine.local import warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.files import cache_folder, write_text
 from olbench.learners.passes import StoppedError

@@ -21,7 +21,7 @@ from olbench.algorithms import load_plugin
 from olbench.data.source import find_source
 from olbench.data.spec import DatasetSpec
 from olbench.engine.attempt import attempt, fail
-from olbench.engine.estimate import guess_cost
+from olbench.engine.resources import guess_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts, silence_threads
 from olbench.errors import UserError, count, show_name
 from olbench.learners.start import start

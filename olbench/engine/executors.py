@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from olbench.plugins import import_all
 
 if TYPE_CHECKING:
-    from olbench.engine.executors.local import Executor
+    from olbench.engine.local import Executor
 
 Opener = Callable[[str, Sequence[str], Callable[[str], None]], AbstractContextManager["Executor"]]
 AnyOpener = TypeVar("AnyOpener", bound=Opener)
@@ -27,6 +27,6 @@ def executor(scheme: str) -> Callable[[AnyOpener], AnyOpener]:
 def open_executor(
     where: str, plugins: Sequence[str], say: Callable[[str], None]
 ) -> AbstractContextManager["Executor"]:
-    import_all("olbench.engine.executors")
+    import_all("olbench.engine")
     opener = REGISTRY.get(where.partition(":")[0], REGISTRY[""])
     return opener(where, plugins, say)

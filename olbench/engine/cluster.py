@@ -24,9 +24,10 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from olbench.data.source import pack
+from olbench.engine import worker
 from olbench.engine.attempt import fail
-from olbench.engine.executors import executor, worker
-from olbench.engine.executors.local import order_by_cost
+from olbench.engine.executors import executor
+from olbench.engine.local import order_by_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
 from olbench.records.trial import Record, Trial
