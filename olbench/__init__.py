@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from olbench.api import bundle as bundle
     from olbench.api import compare as compare
     from olbench.api import run as run
-    from olbench.api import verify as verify
     from olbench.conformance.verdict import conform as conform
     from olbench.data.load import load_dataset as load_dataset
+    from olbench.engine.verification import verify as verify
     from olbench.errors import UserError as UserError
     from olbench.kernels.sums import add as add
     from olbench.kernels.sums import dot as dot
@@ -73,7 +73,7 @@ _HOMES = {
     "run": "olbench.api",
     "second_order": "olbench.algorithms.definition",
     "trace": "olbench.learners.tracing",
-    "verify": "olbench.api",
+    "verify": "olbench.engine.verification",
     "start": "olbench.learners.start",
     "wrap": "olbench.learners.contestants",
 }

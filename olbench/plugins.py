@@ -229,6 +229,13 @@ def load_file(path: str | Path) -> str:
     return name
 
 
+def forget_file(module: str) -> None:
+    """Undo what `load_file` did."""
+    sys.modules.pop(module, None)
+    for registry in REGISTRIES:
+        registry.drop(module)
+
+
 class FreshLoader(importlib.machinery.SourceFileLoader):
     """Runs the source as it is: Python's bytecode misses an edit that keeps the size within a second.
 
@@ -257,10 +264,7 @@ def _execute(name: str, file: Path, given: str) -> None:
         loader.exec_module(module)
     # sys.exit in a plugin would end the command as if all were well.
     except BaseException as error:
-        # Leave nothing behind: the user may correct the file and load it again.
-        sys.modules.pop(name, None)
-        for registry in REGISTRIES:
-            registry.drop(name)
+        forget_file(name)  # the user may correct it and load it again
         if isinstance(error, UserError):
             raise
         line = find_line(error, str(file))

@@ -116,7 +116,7 @@ def is_only_by_spread(observed: Observed, target: Target) -> bool:
 
 
 @dataclass(frozen=True)
-class Suspect(OnlineCell):
+class Candidate(OnlineCell):
     target: Target
     #: How it differs from what the paper says it ran; empty for the algorithm and data set themselves.
     variant: str
@@ -191,7 +191,7 @@ def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, 
     return values if any(isinstance(value, str) for value in values) else tuple(sorted(values, key=float))
 
 
-def suspects(config: Experiment, sources: list[Source], permutations: int) -> list[Suspect]:
+def find_candidates(config: Experiment, sources: list[Source], permutations: int) -> list[Candidate]:
     if not isinstance(config, OnlineExperiment):
         raise UserError(f"forensics needs protocol: online, and the config has {config.protocol}")
     paper, lean = load_paper(config.paper), replace(config, permutations=permutations, curve=1)
@@ -203,7 +203,7 @@ def suspects(config: Experiment, sources: list[Source], permutations: int) -> li
             row, other_algorithm = match_row(paper, spec)
             if target := find_target(paper, dataset, row):
                 variant = " ".join(filter(None, (other_algorithm, other_data)))
-                cells.append(Suspect(protocol, source, spec, entry, target, variant))
+                cells.append(Candidate(protocol, source, spec, entry, target, variant))
     return cells
 
 
@@ -251,14 +251,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Finding:
-    suspect: Suspect
+    candidate: Candidate
     settings: tuple[Setting, ...]
     chosen: Choice | None
     picks: Mapping[str, Choice | None]
 
     @property
     def variant(self) -> str:
-        return self.suspect.variant
+        return self.candidate.variant
 
     @property
     def consistent(self) -> tuple[Setting, ...]:
@@ -294,13 +294,13 @@ class Inquiry:
         return min(self.findings, key=lambda f: f.settings[0].distance if f.settings else math.inf)
 
 
-def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
+def inquire(cells: list[Candidate], known: Known) -> list[Inquiry]:
     findings: dict[str, list[Finding]] = {}
-    for suspect in cells:
-        finding = judge(suspect, known)
+    for candidate in cells:
+        finding = judge(candidate, known)
         if finding.settings:
-            findings.setdefault(suspect.target.where, []).append(finding)
-    reported = {suspect.target.where: suspect.target for suspect in cells}
+            findings.setdefault(candidate.target.where, []).append(finding)
+    reported = {candidate.target.where: candidate.target for candidate in cells}
     return [
         # The plain algorithm first: a variant matters only if it fails.
         Inquiry(reported[where], tuple(sorted(some, key=lambda finding: bool(finding.variant))))
@@ -308,18 +308,18 @@ def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
     ]
 
 
-def judge(suspect: Suspect, known: Known) -> Finding:
+def judge(candidate: Candidate, known: Known) -> Finding:
     settings = []
-    for params in suspect.judged(known):
-        records = [known.get(trial.key) for trial in suspect.report_trials(params)]
+    for params in candidate.judged(known):
+        records = [known.get(trial.key) for trial in candidate.report_trials(params)]
         good = [record for record in records if record is not None and record["status"] == "ok"]
         if len(good) == len(records):
-            observed, target = Observed.of(good), suspect.target
+            observed, target = Observed.of(good), candidate.target
             far = distance(observed, target, CONSISTENT)
             settings.append(Setting(params, observed, far, is_only_by_spread(observed, target)))
     return Finding(
-        suspect,
+        candidate,
         tuple(sorted(settings, key=lambda each: (not each.consistent, each.wide, each.distance))),
-        suspect.step(known).chosen,
-        {search: suspect.picked(search, known) for search in SEARCHES},
+        candidate.step(known).chosen,
+        {search: candidate.picked(search, known) for search in SEARCHES},
     )

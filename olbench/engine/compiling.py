@@ -17,8 +17,7 @@ from joblib.externals.loky import get_reusable_executor
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
-from olbench.engine.local import count_cores
-from olbench.engine.resources import duration
+from olbench.engine.resources import count_cores, duration
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.kernels.counters import BLOCKED_FROM
 from olbench.learners.own_rules import run_rule

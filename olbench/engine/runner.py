@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench.algorithms import get_definition
-from olbench.engine.attempt import attempt
-from olbench.engine.local import Executor, LocalExecutor, warm_up
+from olbench.engine.local import Executor, LocalExecutor, attempt, warm_up
 from olbench.engine.progress import Progress, show_progress
 from olbench.engine.resources import guess_cost
 from olbench.engine.reuse import OtherRun, select_usable

@@ -80,14 +80,14 @@ def write_bundle(folder: Path, target: Path, paper: Path | None) -> Bundled:
     run, records = run_file.read(folder), list(ledger.current(folder).values())
     if not records:
         raise UserError(f"{folder} has no trial yet, so there is nothing to bundle")
-    members: dict[str, bytes | Path] = {}
+    members: dict[str, bytes] = {}
     content = _without_paths(run)
     content["config"] |= _add_files(run, members, paper)
     members[run_file.NAME] = _json(content)
     members[CONFIG] = _yaml(content["config"], "The config of a run as olbench resolved it.")
     members[ledger.PACKED] = pack(records)
     if (folder / arrays.NAME).is_file():
-        members[arrays.NAME] = folder / arrays.NAME
+        members[arrays.NAME] = (folder / arrays.NAME).read_bytes()
     for number, rules in enumerate(_find_rules(records)):
         members[f"rules/{number}.yaml"] = _yaml(rules, "Rules that learners of this run took as advice.")
     members[DATA] = _json({name: _describe_data(run, name, facts) for name, facts in run.data.items()})
@@ -121,7 +121,7 @@ def _without_folders(value: Any) -> Any:
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
-def _add_files(run: RunFile, members: dict[str, bytes | Path], paper: Path | None) -> dict[str, Any]:
+def _add_files(run: RunFile, members: dict[str, bytes], paper: Path | None) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for number, path in enumerate(run.config.get("plugins", ())):
         member = f"{container.PLUGINS}{number}/{Path(path).name}"

@@ -64,13 +64,5 @@ def commit() -> dict[str, Any]:
 
 
 def _git(*words: str) -> str:
-    done = subprocess.run(
-        ["git", *words],
-        cwd=PACKAGE,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=10,
-        stdin=subprocess.DEVNULL,
-    )
-    return done.stdout
+    closed = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.check_output(["git", *words], cwd=PACKAGE, text=True, timeout=10, **closed)

@@ -22,15 +22,13 @@ from olbench.records.shipped import REFERENCE
 NAME = "run.json"
 
 
+_MACHINE = {"processor": structs.any_text, "cores": structs.whole(0), "system": structs.any_text}
+
+
 def read_machine(node: structs.Node, name: str) -> dict[str, Any]:
     content = node.mapping(name)
-    for key, read in {
-        "processor": structs.any_text,
-        "cores": structs.whole(0),
-        "system": structs.any_text,
-    }.items():
-        if key in content:
-            read(content[key], key)
+    for key in _MACHINE.keys() & content.keys():
+        _MACHINE[key](content[key], key)
     return dict(structs.anything(node, name))
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from olbench.engine.worker import _unload
+from olbench.plugins import forget_file
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -48,7 +48,7 @@ def write_rule(tau="p[0] if m < 1.0 else 0.0", eta=0.5):
 def forget():
     """Forget plugins that were read: a user's next command is a new process."""
     for module in [name for name in sys.modules if name.startswith("olbench_plugin_rule_")]:
-        _unload(module)
+        forget_file(module)
 
 
 @pytest.fixture
