@@ -126,11 +126,13 @@ class Candidate(OnlineCell):
         # A parameter that the config searches in place of another, such as phi for eta, drops that one.
         instead = [name for name in self.spec.grid if name not in self.definition.grid]
         names = {**self.definition.grid_beside((*self.spec.params, *instead)), **self.spec.grid}
-        return {
-            name: _unite(self.definition.grid.get(name, ()), self.spec.grid.get(name, ()))
-            for name in names
-            if name not in self.spec.params
-        }
+        united: dict[str, tuple[Value, ...]] = {}
+        for name in (name for name in names if name not in self.spec.params):
+            values = dict.fromkeys((*self.definition.grid.get(name, ()), *self.spec.grid.get(name, ())))
+            # Numbers in ascending order: the place in a grid decides ties.
+            has_words = any(isinstance(value, str) for value in values)
+            united[name] = tuple(values if has_words else sorted(values, key=float))
+        return united
 
     @cached_property
     def settings(self) -> tuple[Choice, ...]:
@@ -183,12 +185,6 @@ class Candidate(OnlineCell):
             return float(score.loss(score.of(record))) if record["status"] == "ok" else math.inf
 
         return tuning.search(search, self.whole_grid, self.start, score_of, ties).chosen
-
-
-def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the values of both, numbers in ascending order: the place in a grid decides ties."""
-    values = tuple(dict.fromkeys((*first, *second)))
-    return values if any(isinstance(value, str) for value in values) else tuple(sorted(values, key=float))
 
 
 def find_candidates(config: Experiment, sources: list[Source], permutations: int) -> list[Candidate]:

@@ -31,9 +31,15 @@ from olbench.records.trial import Record, Trial
 
 @contextmanager
 def open_run(
-    folder: Path, cells: Sequence[Cell], jobs: int, *, quiet: bool = False, timing: str = "shared",
-    executor: Executor | None = None, reuse: Sequence[OtherRun] = (),
-) -> Iterator["Run"]:  # fmt: skip
+    folder: Path,
+    cells: Sequence[Cell],
+    jobs: int,
+    *,
+    quiet: bool = False,
+    timing: str = "shared",
+    executor: Executor | None = None,
+    reuse: Sequence[OtherRun] = (),
+) -> Iterator["Run"]:
     config = cells[0].config
     refuse_too_many(cells)
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, show_progress(quiet) as progress:

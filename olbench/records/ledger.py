@@ -139,7 +139,10 @@ class Ledger:
                 file.writelines(map(write_line, _unpack(self.packed)))
             self.packed = None
         try:
-            stored = [self._store_arrays(record) for record in records]
+            stored = [dict(record) for record in records]
+            for record in stored:
+                if "arrays" in record:
+                    record["arrays"] = self.arrays.append_all(record["arrays"])
             self.lines.append(b"".join(map(write_line, stored)))
         except OSError as error:
             raise LedgerFullError(
@@ -154,12 +157,6 @@ class Ledger:
         kept = list(map(without_series, stored))
         self.records |= {record["key"]: record for record in kept}
         return kept
-
-    def _store_arrays(self, record: Record) -> Record:
-        if "arrays" not in record:
-            return record
-        others = {name: value for name, value in record.items() if name != "arrays"}
-        return {**others, "arrays": self.arrays.append_all(record["arrays"])}
 
     def close(self) -> None:
         self.arrays.close()

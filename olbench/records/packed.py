@@ -98,15 +98,14 @@ def _to_columns(outline: dict[str, Any], rows: Sequence[Record]) -> dict[str, An
 
 
 def _to_rows(columns: dict[str, Any]) -> Iterator[Record]:
-    names = [name.removeprefix(STEPS) for name in columns]
-    values = [_read_column(name, column) for name, column in columns.items()]
+    names, values = [], list[Iterable[Any]]()
+    for name, column in columns.items():
+        names.append(name.removeprefix(STEPS))
+        if isinstance(column, dict):
+            values.append(_to_rows(column))
+        else:
+            values.append([list(accumulate(steps)) for steps in column] if name.startswith(STEPS) else column)
     return (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
-
-
-def _read_column(name: str, column: Any) -> Iterable[Any]:
-    if isinstance(column, dict):
-        return _to_rows(column)
-    return [list(accumulate(steps)) for steps in column] if name.startswith(STEPS) else column
 
 
 def _read(content: bytes) -> Any:

@@ -64,5 +64,5 @@ def commit() -> dict[str, Any]:
 
 
 def _git(*words: str) -> str:
-    closed = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.check_output(["git", *words], cwd=PACKAGE, text=True, timeout=10, **closed)
+    command, none = ["git", *words], subprocess.DEVNULL
+    return subprocess.check_output(command, cwd=PACKAGE, text=True, timeout=10, stdin=none, stderr=none)

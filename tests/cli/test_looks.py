@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from olbench.engine.budget import refuse_excess
+from olbench.engine.resources import refuse_excess
 from olbench.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -83,7 +83,7 @@ def test_shared_times_are_in_brackets_and_exclusive_ones_are_not(here, data):
 def test_a_finished_run_needs_no_memory(here, data, monkeypatch):
     words = ("run", data, "--algorithms", "arow", *LOOK)
     assert here(*words)[0] == 0
-    monkeypatch.setattr("olbench.engine.budget.memory_limit", lambda: 1)
+    monkeypatch.setattr("olbench.engine.resources.memory_limit", lambda: 1)
     code, out, _ = here(*[word for word in words if word != "--quiet"])
     assert (code, out) == (0, f"nothing to do: all 2 trials are in {Path('results') / data}\n")
     assert "needs" in here.err(*words, "--set", "permutations=3")
@@ -96,7 +96,7 @@ def test_refusal_knows_what_is_left(here, data, monkeypatch):
 
     plan = data_config(data, "arow", (), ("permutations=2", "curve=3"))
     cells = cells_of(plan, find_sources(plan.datasets, skip_missing=False)[0])
-    monkeypatch.setattr("olbench.engine.budget.memory_limit", lambda: 1)
+    monkeypatch.setattr("olbench.engine.resources.memory_limit", lambda: 1)
     os.makedirs("empty")
     for folders in ([], [Path("nowhere")], [Path("empty")]):
         with pytest.raises(UserError, match="of memory"):

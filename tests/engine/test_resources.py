@@ -37,7 +37,7 @@ def test_a_billion_permutations_are_refused_at_once(here, config):
 @pytest.mark.parametrize("jobs", [100_000, 10**24])
 def test_too_many_jobs_are_refused(here, config, jobs):
     err = here.err("run", config(CONFIG), "--out", "out", "--jobs", str(jobs))
-    assert err.startswith(f"olbench: {jobs:,} jobs are too many for ")
+    assert err.startswith("olbench: --jobs must be at most ")
 
 
 @pytest.mark.parametrize("jobs", ["٣", "9" * 5000, "0", "two"])
@@ -90,11 +90,9 @@ def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, mo
 
 
 def test_a_lack_of_memory_is_one_sentence(here, config, monkeypatch):
-    from olbench.cli import run
-
     def take_too_much(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(run, "carry_out", take_too_much)
+    monkeypatch.setattr("olbench.api.complete", take_too_much)
     err = here.err("run", config(CONFIG), "--out", "out")
     assert err.startswith("olbench: there is not enough memory for this; ")

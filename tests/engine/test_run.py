@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import textwrap
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -63,22 +62,19 @@ def test_a_run_plans_each_trial_once_and_keeps_the_plan(here, config, records, m
     assert len(made) <= 3 * len(records("out"))
 
 
-def test_a_registered_executor_runs_the_trials_of_its_scheme(here, config, records, monkeypatch):
-    """All that docs/cluster.md asks of an executor: how many trials run at a time, and their records."""
-    from olbench.engine import executors
-    from olbench.engine.attempt import attempt
+def test_any_object_that_yields_records_is_an_executor(here, config, records):
+    """The example of docs/cluster.md."""
+    from olbench import api
+    from olbench.engine.local import attempt
+    from olbench.protocols.reading import read_config
 
     class OneByOne:
-        jobs = 1
-
         def execute(self, trials, stop):
-            for trial in trials:
-                record = attempt(trial, stop)
-                if record is not None:
-                    yield record | {"worker": "mine"}
+            records = (attempt(trial, stop) for trial in trials)
+            return (record | {"worker": "mine"} for record in records if record is not None)
 
-    monkeypatch.setitem(executors.REGISTRY, "mine", lambda where, plugins, say: nullcontext(OneByOne()))
-    assert here("run", config(), "--out", "out", "--cluster", "mine:1", "--quiet")[0] == 0
+    plan = api.plan(read_config(Path(config())))
+    api.complete(plan.cells, Path("out"), 1, quiet=True, executor=OneByOne())
     assert here("run", "small.yaml", "--out", "local", "--quiet")[0] == 0
     ours, theirs = ({each["key"]: each["mistakes"] for each in records(out)} for out in ("out", "local"))
     assert ours == theirs

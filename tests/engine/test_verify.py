@@ -71,7 +71,7 @@ def test_one_altered_count_is_found_with_the_stated_probability(made, tmp_path):
         stated.add(shown.probability)
         if shown.mismatches:
             found += 1
-            assert not shown.is_true
+            assert not shown.passed
             (mismatch,) = shown.mismatches
             assert (mismatch.record["key"], mismatch.name) == (victim["key"], "mistakes")
             assert int(mismatch.before) == int(mismatch.now) + 1
@@ -124,7 +124,7 @@ def test_one_trial_is_run_again_by_its_key(here, made, tmp_path, monkeypatch):
         first, last = out.splitlines()
         assert first.endswith(f"trial {record['number']} ({record['key']})")
         counts = f"mistakes {record['mistakes']}, updates {record['updates']}"
-        assert last == f"It ran again, and every count is that of the record: {counts}."
+        assert last == f"It ran again, and every count matched the record: {counts}."
     record["mistakes"] += 1
     forge(bundle, "bad.olb", records)
     out = here.out("verify", "bad.olb", "--trial", record["key"], code=1)
@@ -157,7 +157,7 @@ def test_a_statement_says_what_was_shown(here, made, tmp_path, monkeypatch):
     words = ("--trials", 5, "--share", 0.2, "--seed", 4, "-q")
     code, out, err = here("verify", bundle, *words)
     sentence = (
-        "5 of 10 trials ran again, all the same to the digit. If 20% of the trials had been altered, this "
+        "5 of 10 trials ran again, and all matched exactly. If 20% of the trials had been altered, this "
         "would have been found with probability 0.77."
     )
     statement, other = (json.loads(here("verify", each, *words, "--format", "json")[1]) for each in made)
@@ -193,7 +193,7 @@ def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, tmp_path):
     cell["keys"] = json.loads((tmp_path / "lost/run.json").read_text())["cells"][0]["keys"]
     shown = olbench.verify(forge(bundle, tmp_path / "x.olb", records, content), trials=2, jobs=1)
     assert shown.wrong_cells == ("pa1 on breast-cancer",)
-    assert not shown.is_true
+    assert not shown.passed
     assert "1 result of the run does not follow from its trials" in shown.sentence
 
 
@@ -214,8 +214,8 @@ def test_trials_of_another_version_are_counted_apart(here, made, tmp_path, monke
     lines = here.out("verify", "x.olb", "-q").splitlines()
     assert lines[0] == "not run, another version of the algorithm: 6 trials: pa1 on breast-cancer (6)"
     assert lines[1] == (
-        "4 of the 4 trials that can run here ran again, all the same to the digit. If 5% of these 4 trials "
-        "had been altered, this would have been found for certain. Nothing was shown about the other 6."
+        "4 of the 4 trials that can run here ran again, and all matched exactly. If 5% of these 4 trials "
+        "had been altered, this would certainly have been detected. Nothing was verified about the other 6."
     )
 
 

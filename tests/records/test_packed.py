@@ -144,4 +144,4 @@ def test_lines_that_are_none_out_of_range_or_named_twice_are_refused(usps):
         content["cells"][0]["keys"] = {"lines": lines}
         (usps / "run.json").write_text(json.dumps(content))
         said = refusal(run_file.read, usps)
-        assert lines not in out_of_range or "are none, or one of them is named twice" in said
+        assert lines not in out_of_range or "it names lines that cannot exist, or a line twice" in said
