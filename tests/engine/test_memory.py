@@ -271,3 +271,13 @@ def test_addresses_too_few_to_load_the_libraries_are_refused_in_one_sentence():
     assert done.returncode == 2
     assert done.stderr.startswith("olbench: only 586 MiB of addresses may be used")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_finished_run_needs_no_memory(here, monkeypatch):
+    Path("my.libsvm").write_text("+1 1:0.5 2:1\n-1 1:-0.5 2:3\n" * 6)
+    words = ("run", "my.libsvm", "--algorithms", "arow", "--set", "permutations=2")
+    assert here(*words, "--quiet")[0] == 0
+    monkeypatch.setattr("olbench.engine.resources.memory_limit", lambda: 1)
+    assert here.out(*words) == "nothing to do: all 2 trials are in results/my.libsvm\n"
+    for other in (("--set", "permutations=3"), ("--out", "empty")):
+        assert "needs" in here.err(*words, *other)

@@ -410,3 +410,16 @@ def test_the_error_of_a_contestant_is_shown_in_one_line(here, config, id, leave,
         "check", "small.yaml", "--against", "base.json", "--update", "--jobs", 1, "--quiet", code=3
     )
     assert f"breast-cancer, {id}: failed: {shown}\n" in err
+
+
+def test_a_clock_that_goes_back_changes_nothing_but_the_dates(here, config, monkeypatch):
+    from olbench.records import run_file
+
+    dates = iter(f"2001-01-01T00:00:{second:02}+00:00" for second in range(59, 0, -1))
+    monkeypatch.setattr(run_file, "now", lambda: next(dates))
+    words = ("run", config(), "--out", "out")
+    assert here(*words)[0] == 0
+    assert "nothing to do: all 26 trials are in out" in here.out(*words)
+    found = run_file.read(Path("out"))
+    assert found.end < found.start
+    assert here("report", "out")[0] == 0

@@ -309,3 +309,11 @@ def test_data_sets_with_like_names_have_files_of_their_own(small: Results, tmp_p
         "ranks.svg",
     ]  # fmt: skip
     assert len({path.read_bytes() for path in paths}) == 5
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "漢" * 200, "a/b" * 100])
+def test_a_long_name_of_a_data_set_gives_a_file_name_that_fits(name):
+    from olbench.report.figures.style import file_name, file_names
+
+    assert len(f"curves-{file_name(name)}-2.pdf".encode()) < 255
+    assert len(set(file_names([name, f"{name}x", f"{name}y"]).values())) == 3
