@@ -157,7 +157,7 @@ def compare(
 
 
 def _look_at_data(data: Any, y: Any, label: str | int) -> tuple[Source, str]:
-    """Return what is read of a frame or a pair, and the covariance that suits its features."""
+    """Return the data of a frame or a pair, and the covariance that suits its features."""
     from olbench.data.look import look_at_data
     from olbench.data.prepare import prepare_content, read_frame
     from olbench.data.spec import DatasetSpec, Reading

@@ -175,14 +175,14 @@ def find_paper(id_or_path: str) -> Path:
 
 
 def find_part(id: str, part: str) -> str:
-    """Return the name of a module in the folder of a paper that ships, or an empty text."""
+    """Return the name of a module in the folder of a paper that ships; '' if it has no such module."""
     folder = paper_folders()[id]
     there = (folder / f"{part}.py").is_file() or (folder / part / "__init__.py").is_file()
     return f"{PAPERS}.{id}.{part}" if there else ""
 
 
 def find_paper_part(id: str, part: str) -> str:
-    """Return the name of a module of a paper that ships or is installed, or an empty text."""
+    """Return the name of a module of a paper that ships or is installed; '' if it has no such module."""
     module = paper_modules()[id][0] if id in paper_modules() else f"{PAPERS}.{id}"
     try:
         return f"{module}.{part}" if importlib.util.find_spec(f"{module}.{part}") else ""

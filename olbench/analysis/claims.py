@@ -37,7 +37,7 @@ NEEDED: dict[str, Callable[[int], int]] = {
     "some": lambda n: 1,
 }
 RANK = Quantity("rank", "mean rank", 2)
-TIMES = "Times are those of our implementations, each trial alone; the authors' may differ in what is slow."
+TIMES = "Times are of our implementations, one trial at a time; the authors' may be slow elsewhere."
 DERANGED = 200
 
 
@@ -90,7 +90,7 @@ class Numbers:
         return bool(2 * special.fdtrc(*freedom, ratio) < LEVEL)
 
     def excess(self, one: str, other: str) -> float:
-        """Return by which share the mean of the other is worse; no share of zero."""
+        """Return how much worse the other's mean is, as a share; NaN beside a mean of zero."""
         better, worse = self.means[one], self.means[other]
         if self.quantity.better == "higher":
             better, worse = worse, better

@@ -100,7 +100,7 @@ class Observed:
 
 
 def distance(observed: Observed, target: Target, tolerance: Tolerance) -> float:
-    """Return the largest difference in units of what is allowed: up to 1 is within tolerance."""
+    """Return the largest difference in units of the tolerance: up to 1 is within it."""
     shares = [0.0]
     for quantity in COMPARED:
         own, reported = observed.spread(quantity), target.numbers[quantity.name]
@@ -118,7 +118,7 @@ def is_only_by_spread(observed: Observed, target: Target) -> bool:
 @dataclass(frozen=True)
 class Candidate(OnlineCell):
     target: Target
-    #: How it differs from what the paper says it ran; empty for the algorithm and data set themselves.
+    #: How it differs from the paper's algorithm and data set; empty if it does not.
     variant: str
 
     @cached_property

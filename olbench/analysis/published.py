@@ -108,7 +108,7 @@ class Statement:
     #: Rows; "pa@5" is the row pa after 5 steps of its curve, "pa@22%" after 22% of them.
     algorithms: tuple[str, ...]
     than: tuple[str, ...]
-    #: On how many of the data sets it is said to hold: one of QUANTIFIERS, or a text like "11 of 12".
+    #: On how many of the data sets it should hold: one of QUANTIFIERS, or a text like "11 of 12".
     on: str
     datasets: tuple[str, ...]
     value: float | None = None
@@ -454,7 +454,7 @@ def _quantifier(node: structs.Node, kind: str) -> str:
         return str(node.value)
     word = structs.choice(*QUANTIFIERS)(node, "for")
     if word == OVERALL and kind not in RANKED_KINDS:
-        raise node.fail(f"overall is about mean ranks, which {kind} is not; use {', '.join(RANKED_KINDS)}")
+        raise node.fail(f"overall compares mean ranks, which {kind} cannot; use {', '.join(RANKED_KINDS)}")
     return word
 
 

@@ -267,7 +267,7 @@ def _formula(quantity: Quantity) -> Callable[..., Any]:
 
 
 def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> Across | str:
-    """Compare algorithms over data sets, from `means[dataset][label]`, or return a text that says why not.
+    """Compare algorithms over data sets, from `means[dataset][label]`, or return why that is impossible.
 
     Only data sets with a number for every algorithm count.
     """
@@ -489,7 +489,7 @@ class McNemar:
 def mcnemar(first_wrong: Bools, second_wrong: Bools) -> McNemar:
     """McNemar's test (1947) on the errors of two classifiers on the same examples.
 
-    Exact below FEW_DISCORDANT examples on which one alone is wrong; from there the chi-square with Edwards'
+    Exact below FEW_DISCORDANT examples on which only one is wrong; from there the chi-square with Edwards'
     continuity correction, (|b - c| - 1)^2 / (b + c).
     """
     if first_wrong.shape != second_wrong.shape:

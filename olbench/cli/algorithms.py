@@ -75,7 +75,7 @@ def show_rules(
 
 
 def show_all(definitions: "list[Definition]") -> None:
-    """Print one line per algorithm; a narrow terminal has no room for the source and the name."""
+    """Print one line per algorithm; a narrow terminal does not show the source and the name."""
     from olbench.algorithms.definition import TRAITS
     from olbench.algorithms.options import refuse_native
     from olbench.cli.output import show_parts

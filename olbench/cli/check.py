@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--against",
     "given",
     type=PATH,
-    help="A baseline file, or a run, of which only the data sets of CONFIG are compared "
+    help="A baseline file, or a run; only the data sets of CONFIG are compared with a run "
     "[default: results/ci-baseline.json, or the results that ship for a config's name].",
 )
 @click.option(

@@ -70,7 +70,7 @@ def trace(
     from olbench.records.seeds import ALL, order
 
     if seed is not None and permutation is None:
-        raise UserError("--seed belongs to a permutation; say which with --permutation")
+        raise UserError("--seed belongs to a permutation; give its number with --permutation")
     for path in plugins:
         load_plugin(path)
     given = {key: value for key, value in reading.items() if value is not None}

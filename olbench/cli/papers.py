@@ -1,4 +1,4 @@
-"""olbench summary, audit, figures and forensics: what the papers say, and whether it holds."""
+"""olbench summary, audit, figures and forensics: the papers' claims, and whether they hold."""
 
 import sys
 from functools import partial

@@ -1,4 +1,4 @@
-"""olbench run: from one YAML file, or one data file, to a complete record."""
+"""olbench run: from a YAML file or a data file to a complete record."""
 
 import sys
 from contextlib import nullcontext
@@ -260,6 +260,6 @@ def show_results(folder: Path, counts: str) -> None:
     report = Report(load_results(folder), None)
     show_parts(*run_parts(report))
     say(f"{counts}; the record is in {folder}")
-    # A run that is stopped while it tunes has nothing to report yet; the exit says how to resume.
+    # A run that is stopped while it tunes has nothing to report yet.
     if report.rows:
         click.echo(f"next: {program()} report {folder}")

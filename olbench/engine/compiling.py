@@ -1,4 +1,4 @@
-"""The kernels of a run, compiled before its first trial, as many at a time as there are jobs.
+"""The kernels of a run, compiled before its first trial, one per job at a time.
 
 A kernel takes seconds to compile, once on a machine, and numba compiles one at a time in a process. So each
 goes to a separate process, the longest first, and the rules come last. They meet in numba's cache on disk.

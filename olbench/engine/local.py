@@ -148,7 +148,7 @@ def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] 
     examples = {(trial.algorithm, str(trial.options)): trial for trial in trials}
     for number, trial in enumerate(examples.values(), start=1):
         say(f"compiling {trial.algorithm} ({number} of {len(examples)})")
-        # If it does not compile, its trials fail one by one, and the ledger says so.
+        # If it does not compile, its trials fail one by one, and the ledger has the reason.
         with suppress(Exception):
             stop.or_none(start(trial.make_algorithm(), 2).warm_up)
 

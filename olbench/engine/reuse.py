@@ -37,7 +37,7 @@ class OtherRun:
         return with_arrays(self.folder, self.records[key])
 
     def describe(self) -> list[Mapping[str, Any]]:
-        """Return where its records come from: this run, and those that it reused itself."""
+        """Return the origins of its records: this run, and the runs that it reused."""
         about = ("versions", "commit", "dirty", "machine", "start", "end")
         origin = {name: getattr(self.run, name) for name in about}
         digest = digest_records(self.records.values())
@@ -82,7 +82,7 @@ def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str
 
 @dataclass(frozen=True)
 class CellReuse:
-    """How many trials of a cell are reused, how many would run, and why records that are there do not fit."""
+    """How many trials of a cell are reused, how many would run, and why other records do not fit."""
 
     cell: Cell
     keys: frozenset[str]

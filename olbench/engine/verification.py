@@ -100,7 +100,7 @@ class VerifiedRun:
 
     @property
     def probability(self) -> float:
-        """The probability of having found a share of altered trials, among those that can run here."""
+        """The probability of detecting a share of altered trials, among the trials that can run here."""
         if not self.population:
             return 0.0
         return detection(self.population, altered_trials(self.population, self.share), self.compared)
@@ -212,7 +212,7 @@ class Verifier:
         return cells_of(self.config, sources)
 
     def find_wrong_cells(self, cells: Sequence[Cell]) -> Iterator[str]:
-        """Yield the results whose trials are not those that follow from the records of their tuning."""
+        """Yield the results whose trials do not follow from the records of their tuning."""
         known = {record["key"]: record for record in self.good}
         stated = {(each.dataset, each.entry, each.label): each for each in self.run.file.cells}
         for cell in cells:

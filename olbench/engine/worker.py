@@ -104,8 +104,8 @@ def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> Tr
 def _spread(protocol: InParts, text: str, trial: Trial, stop: StopFlag) -> Outcome:
     """Run the parts of a trial on the workers that hold its data, and join them there as a tree.
 
-    Dask runs what is lost with a worker again. If it gives up, or the cluster shrinks to this worker, the
-    trial runs here as a whole: if it is what kills workers, it is then alone, and the client finds out.
+    Dask repeats parts that are lost with a worker. If it gives up, or the cluster shrinks to this worker, the
+    trial runs here as a whole: if it kills workers, it then does so alone, and the client notices.
     """
     from distributed import worker_client
     from distributed.client import FutureCancelledError

@@ -1,4 +1,4 @@
-"""Bundles: a run in one file without paths, with what it depends on; docs/share.md has the layout."""
+"""Bundles: a run and its dependencies in one file, without paths; docs/share.md has the layout."""
 
 import copy
 import hashlib
@@ -56,7 +56,7 @@ def digest_records(records: Iterable[Record]) -> str:
     for record in sorted(records, key=lambda each: str(each["key"])):
         content = round_times(record)
         for reference in (content.get("arrays") or {}).values():
-            reference.pop("offset", None)  # where an array is depends on what was written before it
+            reference.pop("offset", None)  # the place of an array depends on earlier ones
         digest.update(json.dumps(content, sort_keys=True).encode() + b"\n")
     return digest.hexdigest()
 
@@ -74,7 +74,6 @@ def write_run(folder: Path, target: Path) -> None:
 
 
 def write_bundle(folder: Path, target: Path, paper: Path | None) -> Bundled:
-    """`paper` is the file of the paper that the config names."""
     if container.is_bundle(folder):
         raise UserError(f"{folder.name} is a bundle already; name the folder of a run")
     run, records = run_file.read(folder), list(ledger.current(folder).values())

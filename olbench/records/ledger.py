@@ -146,8 +146,8 @@ class Ledger:
             self.lines.append(b"".join(map(write_line, stored)))
         except OSError as error:
             raise LedgerFullError(
-                f"cannot write {self.path}: {error.strerror or error}; what is in it is kept, and the same "
-                "command goes on from there once there is room"
+                f"cannot write {self.path}: {error.strerror or error}; finished trials are kept, and the "
+                "same command resumes once there is space"
             ) from None
         if self.lines.is_removed:
             raise LedgerFullError(

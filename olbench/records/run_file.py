@@ -75,7 +75,7 @@ class RunFile:
     machine: Annotated[Mapping[str, Any], read_machine] = field(default_factory=dict)
     start: AnyText = ""
     end: AnyText | None = None
-    #: What the runs that trials were copied from say about themselves: machine, versions, start and end.
+    #: The machine, versions, start and end of the runs that trials were copied from.
     reused: Annotated[tuple[Mapping[str, Any], ...], structs.many(structs.mapping(structs.anything), 0)] = ()
     deaths: Annotated[tuple[str, ...], structs.many(structs.any_text, 0)] = ()
     #: The titles of algorithms that do not ship, by id, where they differ from it.
@@ -180,7 +180,7 @@ def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
 
 
 class LineKeys(Sequence[str]):
-    """The keys of some lines of a ledger, which is read once one of them is asked for."""
+    """The keys of some lines of a ledger, which is read when the first of them is needed."""
 
     def __init__(self, folder: Path, spans: Sequence[Sequence[int]]):
         self.folder, self.spans = folder, [(int(first), int(last)) for first, last in spans]

@@ -25,7 +25,7 @@ LINES = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * i) % 5}\n" for i in ran
     [
         (["run", "quik"], "'quik' (did you mean 'quick'?)"),
         (["run", "breast-cancr"], "'breast-cancr' (did you mean 'breast-cancer'?)"),
-        (["report", "scx"], "'scx' here, in results or among those that ship (did you mean 'scw'?)"),
+        (["report", "scx"], "'scx' here, in results or among the shipped runs (did you mean 'scw'?)"),
         (["run", "quick", "--reuse", "qick"], "there is no run 'qick'"),
         (["check", "cii"], "there is no config 'cii' (did you mean 'ci'?)"),
         (["forensics", "forensic"], "(did you mean 'forensics'?)"),

@@ -91,7 +91,7 @@ NOT_WRITTEN = [
     (lambda tree: tree.update(groups=None), "do not fit together"),
     (lambda tree: tree["groups"][0].update(n=[1]), "do not fit together"),
     (lambda tree: tree["groups"][0].update(n=7), "do not fit together"),
-    (lambda tree: tree["groups"][0].update(n=[-5] * 9), "no trial can have written"),
+    (lambda tree: tree["groups"][0].update(n=[-5] * 9), "olbench cannot have written"),
     (lambda tree: tree["groups"][0].update(curve={"t": [[1]] * 9, "m": [[1, 2]] * 9}), "of one length"),
 ]
 
