@@ -135,9 +135,7 @@ def main() -> None:
             raise
         leave(describe_failure(error), getattr(error, "exit_code", 2))
     except click.ClickException as error:
-        if (
-            type(error).__name__ == "NoArgsIsHelpError"
-        ):  # since click 8.2
+        if type(error).__name__ == "NoArgsIsHelpError":  # since click 8.2
             click.echo(error.message)
             leave("", 0)
         with suppress(OSError):
