@@ -4,6 +4,7 @@ The verbs run, check, forensics and bundle do this between reading their options
 `olbench.run(config)` does what `olbench run CONFIG` does, and returns the results.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -261,6 +262,9 @@ def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
     return write_bundle(folder, Path(output or f"{name}{SUFFIX}"), find_paper(paper) if paper else None)
 
 
+FORENSICS = "forensics.json"
+
+
 def investigate(
     candidates: "Sequence[Candidate]", folder: Path, jobs: int, quiet: bool = True
 ) -> "tuple[Run, list[Inquiry]]":
@@ -271,5 +275,18 @@ def investigate(
         started.complete()
         judged = inquire(list(candidates), started.known)
         end = None if started.stop.is_set() else run_file.now()
-        run_file.write(folder, {**content(judged), **started.describe(end).plain()}, "forensics.json")
+        record = {**content(judged), **started.describe(end).plain()}
+        if started.fresh or not _is_recorded(folder / FORENSICS, record):
+            run_file.write(folder, record, FORENSICS)
     return started, judged
+
+
+def _is_recorded(path: Path, record: Mapping[str, Any]) -> bool:
+    """Return whether a finished file has the same findings, whenever they were made."""
+    names = ("summary", "rows", "config", "data", "cells")
+    try:
+        existing = json.loads(path.read_text(encoding="utf-8"))
+        same = all(json.dumps(existing[name]) == json.dumps(record[name]) for name in names)
+        return same and bool(existing["end"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

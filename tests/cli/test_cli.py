@@ -40,7 +40,7 @@ def test_no_line_of_any_help_is_wider_than_a_terminal():
     wide = [line for page in pages.values() for line in page.output.splitlines() if len(line) > 80]
     assert wide == []
     without = [
-        words for words, page in pages.items() if "Examples:" not in page.output and words != ("data",)
+        words for words, page in pages.items() if "Examples:" not in page.output and words[:1] != ("data",)
     ]
     assert without == []
 
