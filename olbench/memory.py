@@ -101,12 +101,9 @@ def _cgroup_memory() -> Iterator[int]:
         for depth in range(len(parts) + 1):
             # "max" means no limit; missing and unreadable files are skipped.
             with suppress(OSError, ValueError):
-                yield _left(root.joinpath(*parts[:depth]), *names)
-
-
-def _left(folder: Path, limit: str, usage: str, cached: str) -> int:
-    most, used = (int((folder / name).read_text()) for name in (limit, usage))
-    fields = {}
-    with suppress(OSError):  # the system drops cached files when memory is needed
-        fields = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-    return most - max(0, used - int(fields.get(cached, 0)))
+                folder = root.joinpath(*parts[:depth])
+                limit, used = (int((folder / name).read_text()) for name in names[:2])
+                stat = folder / "memory.stat"
+                fields = dict(line.split() for line in stat.read_text().splitlines()) if stat.exists() else {}
+                # The system drops cached files when memory is needed.
+                yield limit - max(0, used - int(fields.get(names[2], 0)))

@@ -37,7 +37,7 @@ NEEDED: dict[str, Callable[[int], int]] = {
     "some": lambda n: 1,
 }
 RANK = Quantity("rank", "mean rank", 2)
-TIMES = "Times are of our implementations, one trial at a time; the authors' may be slow elsewhere."
+TIMES = "Times are those of our implementations, each trial alone; the authors' may differ in what is slow."
 DERANGED = 200
 
 
