@@ -150,7 +150,7 @@ class Experiment:
 
     def __init__(self, name: str, text: str):
         from olbench.api import plan
-        from olbench.engine.executors.local import warm_up
+        from olbench.engine.local import warm_up
         from olbench.engine.stopping import StopFlag
         from olbench.protocols.reading import read_config
         from olbench.records import provenance
@@ -169,7 +169,8 @@ class Experiment:
 
     def start(self, folder: Path, room: int = resource.RLIM_INFINITY) -> int:
         """Start a run in a fork, with so many bytes of room for each file; return its process."""
-        from olbench.cli.run import carry_out
+        from olbench.api import complete
+        from olbench.cli.run import show_end
         from olbench.errors import UserError
 
         child = os.fork()
@@ -178,7 +179,7 @@ class Experiment:
         code = 99
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
-            code = carry_out(self.plan, folder, "shared", True)
+            code = show_end(complete(self.plan.cells, folder, self.plan.jobs, quiet=True), self.plan, True)
         except UserError:
             code = 2
         finally:

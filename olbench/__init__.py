@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from olbench.api import bundle as bundle
     from olbench.api import compare as compare
     from olbench.api import run as run
-    from olbench.api import verify as verify
     from olbench.conformance.verdict import conform as conform
     from olbench.data.load import load_dataset as load_dataset
+    from olbench.engine.verification import verify as verify
     from olbench.errors import UserError as UserError
     from olbench.kernels.sums import add as add
     from olbench.kernels.sums import dot as dot
@@ -46,37 +46,30 @@ __version__ = "2.0.0.dev0"
 #: What `compare`, `olbench init` and `olbench run DATA` run unless algorithms are named.
 FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
 
-_HOMES = {
-    "Cell": "olbench.protocols.definition",
-    "Experiment": "olbench.protocols.specs",
-    "Outcome": "olbench.records.trial",
-    "Parameter": "olbench.algorithms.definition",
-    "Protocol": "olbench.protocols.definition",
-    "Quantity": "olbench.records.quantities",
-    "Results": "olbench.analysis.results",
-    "Traits": "olbench.algorithms.definition",
-    "UserError": "olbench.errors",
-    "add": "olbench.kernels.sums",
-    "bundle": "olbench.api",
-    "compare": "olbench.api",
-    "compiled_learner": "olbench.algorithms.compiled",
-    "conform": "olbench.conformance.verdict",
-    "contestant": "olbench.algorithms.definition",
-    "dot": "olbench.kernels.sums",
-    "first_order": "olbench.algorithms.definition",
-    "load_dataset": "olbench.data.load",
-    "load_results": "olbench.report.tables.results",
-    "load_plugin": "olbench.algorithms",
-    "make_algorithm": "olbench.algorithms.algorithm",
-    "online_pass": "olbench.learners.passes",
-    "protocol": "olbench.protocols.definition",
-    "run": "olbench.api",
-    "second_order": "olbench.algorithms.definition",
-    "trace": "olbench.learners.tracing",
-    "verify": "olbench.api",
-    "start": "olbench.learners.start",
-    "wrap": "olbench.learners.contestants",
+#: The public names by module, which are imported when they are first used.
+_MODULES = {
+    "algorithms": "load_plugin",
+    "algorithms.algorithm": "make_algorithm",
+    "algorithms.compiled": "compiled_learner",
+    "algorithms.definition": "Parameter Traits contestant first_order second_order",
+    "analysis.results": "Results",
+    "api": "bundle compare run",
+    "conformance.verdict": "conform",
+    "data.load": "load_dataset",
+    "engine.verification": "verify",
+    "errors": "UserError",
+    "kernels.sums": "add dot",
+    "learners.contestants": "wrap",
+    "learners.passes": "online_pass",
+    "learners.start": "start",
+    "learners.tracing": "trace",
+    "protocols.definition": "Cell Protocol protocol",
+    "protocols.specs": "Experiment",
+    "records.quantities": "Quantity",
+    "records.trial": "Outcome",
+    "report.tables.results": "load_results",
 }
+_HOMES = {name: f"olbench.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = sorted([*_HOMES, "plot"])
 

@@ -27,9 +27,9 @@ def suggest(word: str, known: list[str]) -> str:
 
 
 def find_names(wanted: str, known: Mapping[str, Iterable[str]], what: str, where: str) -> list[str]:
-    """Return which names a user means by a word: all that go by it, whatever its case.
+    """Return the names that a user means by a word, in any case; refuse an unknown word.
 
-    `known` has, by name, what else it is called. A word that fits none is refused.
+    `known` has other names by name.
 
     >>> find_names("SCW-I", {"scw1": ["SCW-I"], "arow": ["AROW"]}, "algorithm", "the run")
     ['scw1']
@@ -40,7 +40,7 @@ def find_names(wanted: str, known: Mapping[str, Iterable[str]], what: str, where
         called = dict.fromkeys(each for name, also in known.items() for each in (name, *also))
         hint = suggest(wanted, list(called)) or f"; it has {list_some(list(known), 10)}"
         raise UserError(f"{where} has no {what} {show_name(wanted)}{hint}")
-    # A whole name is that one alone: arow is not also "arow (r=0.1)".
+    # An exact name is only that one: arow is not also "arow (r=0.1)".
     return [wanted] if wanted in found else found
 
 

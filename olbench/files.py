@@ -1,4 +1,4 @@
-"""Files in one piece: what is written appears whole or not at all, and a device is never replaced."""
+"""Whole files: content appears completely or not at all, and a device is never replaced."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How much memory there is: the machine's, a cgroup's limit, or the limit that the user sets."""
+"""How much memory there is: the machine's, or what the limit of a cgroup or of the user allows."""
 
 import gc
 import os
@@ -21,7 +21,7 @@ _user_limit: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
-    """Hold back the garbage collector, which would walk all that a long file makes, again and again."""
+    """Pause the garbage collector, which would walk the objects of a long file again and again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -82,29 +82,7 @@ def _host_memory() -> int:
 
 
 def _cgroup_memory() -> Iterator[int]:
-    for folder in _cgroup_folders():
-        for limit_file, usage_file, cached in (
-            ("memory.max", "memory.current", "file"),
-            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache"),
-        ):
-            # "max" is no limit; missing and unreadable files are skipped.
-            with suppress(OSError, ValueError):
-                limit = int((folder / limit_file).read_text())
-                used = int((folder / usage_file).read_text())
-                # The system drops cached files when memory is needed.
-                yield limit - max(0, used - _cached_bytes(folder, cached))
-
-
-def _cached_bytes(folder: Path, name: str) -> int:
-    with suppress(OSError, ValueError):
-        for line in (folder / "memory.stat").read_text().splitlines():
-            key, _, value = line.partition(" ")
-            if key == name:
-                return int(value)
-    return 0
-
-
-def _cgroup_folders() -> Iterator[Path]:
+    """Yield what the limits of a container or a batch job leave, for both versions of cgroups."""
     try:
         lines = (PROC / "self" / "cgroup").read_text().splitlines()
     except OSError:
@@ -113,7 +91,19 @@ def _cgroup_folders() -> Iterator[Path]:
         _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):
             continue
-        root = CGROUPS / "memory" if controllers else CGROUPS
+        root, *names = (
+            (CGROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache")
+            if controllers
+            else (CGROUPS, "memory.max", "memory.current", "file")
+        )
         # Inside a container the path is that of the host, and the limit is at the root that can be seen.
         parts = Path(path.lstrip("/")).parts
-        yield from (root.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1))
+        for depth in range(len(parts) + 1):
+            # "max" means no limit; missing and unreadable files are skipped.
+            with suppress(OSError, ValueError):
+                folder = root.joinpath(*parts[:depth])
+                limit, used = (int((folder / name).read_text()) for name in names[:2])
+                stat = folder / "memory.stat"
+                fields = dict(line.split() for line in stat.read_text().splitlines()) if stat.exists() else {}
+                # The system drops cached files when memory is needed.
+                yield limit - max(0, used - int(fields.get(names[2], 0)))

@@ -1,7 +1,7 @@
-"""Finds what extends olbench, by three doors: a user's file, an installed package, a folder of `papers/`.
+"""Finds extensions of olbench: in a user's file, an installed package, or a folder of `papers/`.
 
-All three register through the decorators of the rooms. A registry imports what ships and what is installed
-when it is first asked; a user's file is run by `load_file`.
+All three register through the decorators of the packages. A registry imports what ships and what is installed
+when it is first used; `load_file` runs a user's file.
 """
 
 import ast
@@ -23,7 +23,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from olbench.errors import UserError, describe_error, find_line, is_file, suggest
 
 Item = TypeVar("Item")
-#: Modules made from a user's files; the name depends on the path alone, so that numba finds what another
+#: Modules made from a user's files; the name depends only on the path, so that numba finds what another
 #: process has compiled.
 PREFIX = "olbench_plugin_"
 PAPERS = "olbench.papers"
@@ -32,14 +32,14 @@ NUMBERS = "numbers.yaml"
 
 
 class PackageWarning(UserWarning):
-    """An installed package offers what cannot be used; the command line shows the sentence alone."""
+    """An installed package offers something that cannot be used; the command line shows only the sentence."""
 
 
 class Registry(dict[str, Item], Generic[Item]):
     """What is registered, by id; `listed` and `load` import what ships and what is installed.
 
-    The files of a room come first, `first` before its others, then the parts of papers, which are modules or
-    packages with the name `part` in their folders, then the entry points of `group`, which `take` gets.
+    The files of a package come first, `first` before its others, then the modules named `part` of papers,
+    then the entry points of `group`, which are passed to `take`.
     """
 
     def __init__(
@@ -90,7 +90,8 @@ class Registry(dict[str, Item], Generic[Item]):
         places = self.load()
 
         def place(id: str) -> int:
-            return next((at for module, at in places.items() if _is_in(self.homes[id], module)), len(places))
+            inside = (at for module, at in places.items() if f"{self.homes[id]}.".startswith(f"{module}."))
+            return next(inside, len(places))
 
         return [self[id] for id in sorted(self, key=place)]
 
@@ -115,10 +116,6 @@ LOADS: list[set[tuple[str, str]]] = []
 
 def file_of(module: str) -> str:
     return str(getattr(sys.modules.get(module), "__file__", None) or module)
-
-
-def _is_in(module: str, package: str) -> bool:
-    return module == package or module.startswith(f"{package}.")
 
 
 def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
@@ -150,7 +147,7 @@ def paper_modules() -> dict[str, tuple[str, Path]]:
             raise UserError(f"there is a paper '{id}' already")
         about = read_yaml(path).mapping("the file of a paper").get("id", Node("", str(path))).value
         if about != id:
-            raise UserError(f"{path} is about {about}, and the entry point is named {id}")
+            raise UserError(f"{path} has the id {about}, but the entry point is named {id}")
         found[id] = (module.__name__, path)
 
     load_entry_points(PAPERS, "the paper", take)
@@ -178,14 +175,14 @@ def find_paper(id_or_path: str) -> Path:
 
 
 def find_part(id: str, part: str) -> str:
-    """Return the name of a module in the folder of a paper that ships, or an empty text."""
+    """Return the name of a module in the folder of a paper that ships; '' if it has no such module."""
     folder = paper_folders()[id]
     there = (folder / f"{part}.py").is_file() or (folder / part / "__init__.py").is_file()
     return f"{PAPERS}.{id}.{part}" if there else ""
 
 
 def find_paper_part(id: str, part: str) -> str:
-    """Return the name of a module of a paper that ships or is installed, or an empty text."""
+    """Return the name of a module of a paper that ships or is installed; '' if it has no such module."""
     module = paper_modules()[id][0] if id in paper_modules() else f"{PAPERS}.{id}"
     try:
         return f"{module}.{part}" if importlib.util.find_spec(f"{module}.{part}") else ""
@@ -196,7 +193,7 @@ def find_paper_part(id: str, part: str) -> str:
 def load_entry_points(
     group: str, what: str, take: Callable[[str, Any], None] = lambda name, loaded: None
 ) -> None:
-    """`take` gets the name of each entry point and what it has loaded; it may refuse it with a UserError."""
+    """Pass the name and the object of each entry point to `take`, which may refuse them with a UserError."""
     from importlib.metadata import entry_points
 
     for point in entry_points(group=group):
@@ -214,7 +211,7 @@ def folder_of(module: Any) -> Path:
     file = getattr(module, "__file__", None)
     place = Path(file).parent if file else next(iter(getattr(module, "__path__", ())), None)
     if place is None:
-        raise UserError("it must name a module, and its folder must have the file")
+        raise UserError("it must name a module whose folder has the file")
     return Path(place)
 
 
@@ -229,14 +226,18 @@ def load_file(path: str | Path) -> str:
     return name
 
 
-class FreshLoader(importlib.machinery.SourceFileLoader):
-    """Runs the source as it is: Python's bytecode misses an edit that keeps the size within a second.
+def forget_file(module: str) -> None:
+    """Undo what `load_file` did."""
+    sys.modules.pop(module, None)
+    for registry in REGISTRIES:
+        registry.drop(module)
 
-    It leaves no __pycache__ beside the user's file either.
-    """
+
+class FreshLoader(importlib.machinery.SourceFileLoader):
+    """Ignores bytecode, which misses an edit within a second that keeps the size; writes no __pycache__."""
 
     def path_stats(self, path: str) -> NoReturn:
-        """Have no date, without which bytecode is neither read nor written."""
+        """Without a date, bytecode is neither read nor written."""
         raise OSError
 
 
@@ -257,10 +258,7 @@ def _execute(name: str, file: Path, given: str) -> None:
         loader.exec_module(module)
     # sys.exit in a plugin would end the command as if all were well.
     except BaseException as error:
-        # Leave nothing behind: the user may correct the file and load it again.
-        sys.modules.pop(name, None)
-        for registry in REGISTRIES:
-            registry.drop(name)
+        forget_file(name)  # the user may correct it and load it again
         if isinstance(error, UserError):
             raise
         line = find_line(error, str(file))

@@ -40,8 +40,8 @@ EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 #: The tag of the key `<<`, which takes over the keys of other mappings.
 MERGE = "tag:yaml.org,2002:merge"
 
-#: What reads the files of users, and those that ship: libyaml is several times faster where it is there, but
-#: takes some texts that are not YAML, such as words with tabs.
+#: For users' files and for files that ship: libyaml is several times faster where it is installed, but
+#: accepts some texts that are not YAML, such as words with tabs.
 LOADER: Any = yaml.SafeLoader
 SHIPPED_LOADER: Any = getattr(yaml, "CSafeLoader", LOADER)
 
@@ -103,7 +103,7 @@ def read_yaml(path: Path, loader: Any = LOADER) -> Node:
 
 
 def parse_yaml(text: str, name: str, one_place: bool = False, loader: Any = LOADER) -> Node:
-    """Return the content of YAML text; with `one_place` the name alone is the place of everything."""
+    """Return the content of YAML text; with `one_place`, the name is the place of everything."""
 
     def place(line: int = 0) -> str:
         return name if one_place else f"{name}:{line + 1}"

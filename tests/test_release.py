@@ -117,7 +117,7 @@ def test_a_wheel_in_an_empty_folder_reports_its_runs_and_names_the_package_of_th
     done = report("streams")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "olbench: the run 'streams' comes in a package of its own; `pip install 'olbench[results]'` gets it\n"
+        "olbench: the run 'streams' is in a separate package; `pip install 'olbench[results]'` gets it\n"
     )
 
 

@@ -141,7 +141,7 @@ def test_a_run_from_python_is_that_of_the_command(here, own_folder):
 def test_a_run_of_the_other_package_is_found_once_it_is_installed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shipped, "find_folder", lambda name: Path("nowhere"))
-    with pytest.raises(UserError, match=r"^the run 'streams' comes in a package of its own; `pip install '"):
+    with pytest.raises(UserError, match=r"^the run 'streams' is in a separate package; `pip install '"):
         shipped.find_run("streams")
     Path("site/olbench_results/streams/reference").mkdir(parents=True)
     monkeypatch.syspath_prepend("site")

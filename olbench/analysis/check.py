@@ -1,4 +1,4 @@
-"""What has changed since a baseline, and why: other data, another seed, other parameters, or the code.
+"""Changes since a baseline, and their causes: other data, another seed, other parameters, or the code.
 
 A baseline is a committed file with the counts of an experiment and everything that decides them.
 """
@@ -91,7 +91,6 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
     about["fingerprint"] = first["fingerprint"]
     if "n" in first:
         about["n"] = first["n"]
-    # What is reported and must repeat exactly.
     exact = {each.compared: each for each in protocol.quantities if each.exact}
     # Of a ratio, the count.
     numbers = {
@@ -142,7 +141,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 HARMLESS = ("new", "note")
 WORSE, BETTER = "worse", "better"
-#: Causes come first, then what changed, then what is not on both sides.
+#: Causes come first, then changes, then results on one side only.
 CHANGED, ORDER = 2, {"data": 0, "parameters": 1, "missing": 3, "new": 4}
 
 
@@ -263,7 +262,7 @@ def _pair_counts(old: Row, new: Row) -> dict[str, list[tuple[float, float]]]:
 def _compare_rows(old: Row, new: Row, protocol: Protocol, tolerance: float) -> Iterator[Remark]:
     place, paired = (old["dataset"], old["algorithm"]), _pair_counts(old, new)
     quantities = {each.compared: each for each in protocol.quantities}
-    # What the config no longer measures is not compared.
+    # Quantities that the config no longer measures are not compared.
     measured = ((quantities[name], pairs) for name, pairs in paired.items() if name in quantities)
     found = [_find_shift(*each, old, new, tolerance) for each in measured]
     if shifts := tuple(filter(None, found)):

@@ -90,7 +90,7 @@ class Numbers:
         return bool(2 * special.fdtrc(*freedom, ratio) < LEVEL)
 
     def excess(self, one: str, other: str) -> float:
-        """Return by which share the mean of the other is worse; no share of zero."""
+        """Return how much worse the other's mean is, as a share; NaN beside a mean of zero."""
         better, worse = self.means[one], self.means[other]
         if self.quantity.better == "higher":
             better, worse = worse, better
@@ -112,27 +112,18 @@ class Observation:
 
 
 def check_claims(attempt: Attempt) -> list[ClaimVerdict]:
-    return [_check(attempt, claim) for claim in attempt.paper.claims]
-
-
-def _check(attempt: Attempt, claim: Claim) -> ClaimVerdict:
-    here = [_weigh_ours(attempt, part) for part in claim.parts]
-    checked = tuple(dict.fromkeys(name for each in here for name in each.datasets))
-    printed = [weigh_printed(attempt.paper, part) for part in claim.parts]
-    pairs = zip(claim.parts, here, strict=True)
-    parts = tuple((part.text, each.verdict, each.evidence) for part, each in pairs)
-    return ClaimVerdict(
-        claim.id,
-        claim.text,
-        claim.where,
-        combine(each.verdict for each in here),
-        _join(claim, here),
-        combine(each.verdict for each in printed),
-        _join(claim, printed),
-        checked,
-        tuple(filter(attempt.find_other_size, checked)),
-        parts if len(parts) > 1 else (),
-    )
+    found = []
+    for claim in attempt.paper.claims:
+        here = [_weigh_ours(attempt, part) for part in claim.parts]
+        printed = [weigh_printed(attempt.paper, part) for part in claim.parts]
+        checked = tuple(dict.fromkeys(name for each in here for name in each.datasets))
+        pairs = zip(claim.parts, here, strict=True)
+        parts = tuple((part.text, each.verdict, each.evidence) for part, each in pairs)
+        about = claim.id, claim.text, claim.where
+        ours, theirs = ((combine(e.verdict for e in each), _join(claim, each)) for each in (here, printed))
+        sizes = tuple(filter(attempt.find_other_size, checked))
+        found.append(ClaimVerdict(*about, *ours, *theirs, checked, sizes, parts if len(parts) > 1 else ()))
+    return found
 
 
 def combine(verdicts: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from olbench.analysis.results import Entry, Results
-from olbench.analysis.stats import LEVEL, paired_t
+from olbench.analysis.stats import LEVEL, resampled_t
 from olbench.errors import UserError, short
 from olbench.records.quantities import Quantity
 
@@ -152,7 +152,7 @@ def change(first: Results, before: Entry, other: Results, after: Entry, quantity
         return MeanChange(difference, None, quantity)
     one, two = (entry.align(entry.values(quantity)) for entry in (before, after))
     shared = min(one.size, two.size)
-    _, p = paired_t(two[:shared], one[:shared], max(before.overlap, after.overlap))
+    p = resampled_t(two[:shared], one[:shared], max(before.overlap, after.overlap)).p
     return MeanChange(difference, None if math.isnan(p) else p, quantity)
 
 

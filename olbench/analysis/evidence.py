@@ -1,4 +1,4 @@
-"""What verdicts prove: which hold for other learners (control), and whom a row names (identification)."""
+"""What verdicts prove: which also hold for other learners (control), and which learner fits a row best."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from olbench.analysis.published import Reported, standard_error
 from olbench.analysis.results import Entry, Results
-from olbench.analysis.stats import assign, derangements
+from olbench.analysis.stats import derangements
 from olbench.analysis.verdicts import VERDICTS, Judgement, own_error, verdict
 from olbench.records.quantities import REPRODUCED, Quantity
 
@@ -48,7 +48,7 @@ class RowControl:
     row: str
     reproduced: int
     total: int
-    #: By label, the best first. A learner that did not run on every data set counts by its share.
+    #: By label, the best first; extrapolated for a learner that did not run on every data set.
     others: Mapping[str, float]
 
     @property
@@ -110,7 +110,7 @@ def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[Pri
         if each.is_compared:
             place = each.dataset, each.algorithm, each.label
             numbers.setdefault(place, {})[quantity[each.quantity]] = each.reported
-    # After a breakdown, numbers are a matter of rounding, and no rival's.
+    # After a breakdown, numbers are a matter of rounding.
     learners = {
         name: {entry.label: entry for entry in results.contestants(name) if not entry.flagged}
         for name in results.datasets
@@ -133,7 +133,7 @@ def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str
 
 
 def mark_weak(results: Results, judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return the judgements, those marked that at least half of the other learners would share."""
+    """Mark the judgements that at least half of the other learners would share."""
     shares: dict[tuple[str, str, str], float] = {}
     for cell in printed_cells(results, judgements):
         for quantity in cell.numbers:
@@ -160,7 +160,7 @@ def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
 
 
 def _count_row(cells: Sequence[PrintedCell], labels: Sequence[str], quantity: Quantity) -> dict[str, float]:
-    """Return how many numbers of a row each learner reproduces; one that is absent somewhere by its share."""
+    """Return how many numbers of a row each learner reproduces, extrapolated where it did not run."""
     counts = {}
     for label in labels:
         own = [cell.is_reproduced(label, quantity) for cell in cells if label in cell.learners]
@@ -180,9 +180,13 @@ def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:
 
 def _extreme(matrix: NDArray[np.float64], sign: int) -> float:
     """Return the smallest (sign 1) or largest (sign -1) sum over derangements."""
-    # A learner in its own row costs more than all rows together can gain.
-    forbidden = (1.0 + matrix.sum()) * np.eye(len(matrix))
-    return float(matrix[np.arange(len(matrix)), assign(sign * matrix + forbidden)].sum())
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    # A zero means that two do not go together, as no row may keep its learner; all others must be above it.
+    costs = sign * matrix - (sign * matrix).min() + 1.0
+    np.fill_diagonal(costs, 0.0)
+    return float(matrix[min_weight_full_bipartite_matching(csr_matrix(costs))].sum())
 
 
 def identify(cells: Sequence[PrintedCell]) -> Identification:
@@ -206,7 +210,7 @@ def identify(cells: Sequence[PrintedCell]) -> Identification:
 
 
 def _name(row: str, right: str, likelihoods: Mapping[str, float]) -> NamedRow:
-    """Return who is named for a row; of equals not the right one, as nothing tells them apart."""
+    """Return who is named for a row; among equals not the right one, because nothing distinguishes them."""
     rival = max((label for label in likelihoods if label != right), key=lambda label: likelihoods[label])
     margin = likelihoods[right] - likelihoods[rival]
     return NamedRow(row, right, right if margin > 0 else rival, margin)

@@ -100,7 +100,7 @@ class Observed:
 
 
 def distance(observed: Observed, target: Target, tolerance: Tolerance) -> float:
-    """Return the largest difference in units of what is allowed: up to 1 is within tolerance."""
+    """Return the largest difference in units of the tolerance: up to 1 is within it."""
     shares = [0.0]
     for quantity in COMPARED:
         own, reported = observed.spread(quantity), target.numbers[quantity.name]
@@ -116,9 +116,9 @@ def is_only_by_spread(observed: Observed, target: Target) -> bool:
 
 
 @dataclass(frozen=True)
-class Suspect(OnlineCell):
+class Candidate(OnlineCell):
     target: Target
-    #: How it differs from what the paper says it ran; empty for the algorithm and data set themselves.
+    #: How it differs from the paper's algorithm and data set; empty if it does not.
     variant: str
 
     @cached_property
@@ -126,11 +126,13 @@ class Suspect(OnlineCell):
         # A parameter that the config searches in place of another, such as phi for eta, drops that one.
         instead = [name for name in self.spec.grid if name not in self.definition.grid]
         names = {**self.definition.grid_beside((*self.spec.params, *instead)), **self.spec.grid}
-        return {
-            name: _unite(self.definition.grid.get(name, ()), self.spec.grid.get(name, ()))
-            for name in names
-            if name not in self.spec.params
-        }
+        united: dict[str, tuple[Value, ...]] = {}
+        for name in (name for name in names if name not in self.spec.params):
+            values = dict.fromkeys((*self.definition.grid.get(name, ()), *self.spec.grid.get(name, ())))
+            # Numbers in ascending order: the place in a grid decides ties.
+            has_words = any(isinstance(value, str) for value in values)
+            united[name] = tuple(values if has_words else sorted(values, key=float))
+        return united
 
     @cached_property
     def settings(self) -> tuple[Choice, ...]:
@@ -185,13 +187,7 @@ class Suspect(OnlineCell):
         return tuning.search(search, self.whole_grid, self.start, score_of, ties).chosen
 
 
-def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the values of both, numbers in ascending order: the place in a grid decides ties."""
-    values = tuple(dict.fromkeys((*first, *second)))
-    return values if any(isinstance(value, str) for value in values) else tuple(sorted(values, key=float))
-
-
-def suspects(config: Experiment, sources: list[Source], permutations: int) -> list[Suspect]:
+def find_candidates(config: Experiment, sources: list[Source], permutations: int) -> list[Candidate]:
     if not isinstance(config, OnlineExperiment):
         raise UserError(f"forensics needs protocol: online, and the config has {config.protocol}")
     paper, lean = load_paper(config.paper), replace(config, permutations=permutations, curve=1)
@@ -203,7 +199,7 @@ def suspects(config: Experiment, sources: list[Source], permutations: int) -> li
             row, other_algorithm = match_row(paper, spec)
             if target := find_target(paper, dataset, row):
                 variant = " ".join(filter(None, (other_algorithm, other_data)))
-                cells.append(Suspect(protocol, source, spec, entry, target, variant))
+                cells.append(Candidate(protocol, source, spec, entry, target, variant))
     return cells
 
 
@@ -251,14 +247,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Finding:
-    suspect: Suspect
+    candidate: Candidate
     settings: tuple[Setting, ...]
     chosen: Choice | None
     picks: Mapping[str, Choice | None]
 
     @property
     def variant(self) -> str:
-        return self.suspect.variant
+        return self.candidate.variant
 
     @property
     def consistent(self) -> tuple[Setting, ...]:
@@ -294,13 +290,13 @@ class Inquiry:
         return min(self.findings, key=lambda f: f.settings[0].distance if f.settings else math.inf)
 
 
-def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
+def inquire(cells: list[Candidate], known: Known) -> list[Inquiry]:
     findings: dict[str, list[Finding]] = {}
-    for suspect in cells:
-        finding = judge(suspect, known)
+    for candidate in cells:
+        finding = judge(candidate, known)
         if finding.settings:
-            findings.setdefault(suspect.target.where, []).append(finding)
-    reported = {suspect.target.where: suspect.target for suspect in cells}
+            findings.setdefault(candidate.target.where, []).append(finding)
+    reported = {candidate.target.where: candidate.target for candidate in cells}
     return [
         # The plain algorithm first: a variant matters only if it fails.
         Inquiry(reported[where], tuple(sorted(some, key=lambda finding: bool(finding.variant))))
@@ -308,18 +304,18 @@ def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
     ]
 
 
-def judge(suspect: Suspect, known: Known) -> Finding:
+def judge(candidate: Candidate, known: Known) -> Finding:
     settings = []
-    for params in suspect.judged(known):
-        records = [known.get(trial.key) for trial in suspect.report_trials(params)]
+    for params in candidate.judged(known):
+        records = [known.get(trial.key) for trial in candidate.report_trials(params)]
         good = [record for record in records if record is not None and record["status"] == "ok"]
         if len(good) == len(records):
-            observed, target = Observed.of(good), suspect.target
+            observed, target = Observed.of(good), candidate.target
             far = distance(observed, target, CONSISTENT)
             settings.append(Setting(params, observed, far, is_only_by_spread(observed, target)))
     return Finding(
-        suspect,
+        candidate,
         tuple(sorted(settings, key=lambda each: (not each.consistent, each.wide, each.distance))),
-        suspect.step(known).chosen,
-        {search: suspect.picked(search, known) for search in SEARCHES},
+        candidate.step(known).chosen,
+        {search: candidate.picked(search, known) for search in SEARCHES},
     )

@@ -1,4 +1,4 @@
-"""What a paper reports: its numbers, what they are about, what it concludes; and the YAML file of these.
+"""What a paper reports, read from its YAML file: its numbers, what they measure, and what it concludes.
 
 Errors name the file and line.
 """
@@ -38,7 +38,7 @@ QUANTIFIERS = ("every", "most", "many", "some", OVERALL)
 @dataclass(frozen=True)
 class Reported:
     where: str
-    #: What it is about: the data set, the row that stands for an algorithm, and whatever else tells it apart.
+    #: What it measures: the data set, the row that stands for an algorithm, and other keys of its table.
     at: Mapping[str, str]
     quantity: str
     mean: float
@@ -55,7 +55,7 @@ class Reported:
 
     @property
     def rounding(self) -> float:
-        """What print may have taken away: half a unit, and room for an exact tie in binary fractions."""
+        """What rounding may hide: half a unit, and a little more for an exact tie in binary fractions."""
         return self.half_unit * (1 + 1e-6)
 
     @property
@@ -108,7 +108,7 @@ class Statement:
     #: Rows; "pa@5" is the row pa after 5 steps of its curve, "pa@22%" after 22% of them.
     algorithms: tuple[str, ...]
     than: tuple[str, ...]
-    #: On how many of the data sets it is said to hold: one of QUANTIFIERS, or a text like "11 of 12".
+    #: On how many of the data sets it should hold: one of QUANTIFIERS, or a text like "11 of 12".
     on: str
     datasets: tuple[str, ...]
     value: float | None = None
@@ -326,7 +326,7 @@ class PaperFile:
         return list(found.values())
 
     def _explain(self, numbers: list[Reported]) -> list[Reported]:
-        """Return the numbers, those without an explanation with the reason to count them apart."""
+        """Give numbers without an explanation the reason to count them separately."""
         keys = {"quantity": text, "datasets": self._names, "rows": self._names, "reason": text}
         for node in self.given.get("suspect", ()):
             given = _read(node, "an entry of suspect", keys)
@@ -366,16 +366,20 @@ class PaperFile:
         by = table.get("by", ("dataset", "algorithm"))
         if not {"dataset", "algorithm"} <= set(by):
             raise table["numbers"].fail("the keys of a table, 'by', must include dataset and algorithm")
-        names, unit = table["quantities"], UNITS[table.get("unit", "fraction")]
+        names, unit, samples = table["quantities"], UNITS[table.get("unit", "fraction")], table.get("n")
         for place, leaf in _leaves(table["numbers"], len(by)):
             at = dict(zip(by, place, strict=True))
             cells = leaf.items("the numbers of a cell") if isinstance(leaf.value, list) else [leaf]
             if len(cells) != len(names):
                 raise leaf.fail(f"{count(len(cells), 'number')} instead of {len(names)}: {', '.join(names)}")
             where = ", ".join((table["where"], *place))
+            node = samples
+            if samples is not None and isinstance(samples.value, dict):
+                node = samples.value.get(at["dataset"])
+            n = None if node is None else structs.whole(1)(node, "n")
             for name, cell in zip(names, cells, strict=True):
                 if cell.value is not None:
-                    number, mark = _reported(cell, where, at, name, _sample(table, at), unit)
+                    number, mark = _reported(cell, where, at, name, n, unit)
                     if mark and (mark not in self.marks or "marks" not in table):
                         raise cell.fail(
                             f"the mark '{mark}' needs its level under the key 'marks', as does its table"
@@ -428,13 +432,6 @@ def _leaves(node: structs.Node, depth: int) -> Iterator[tuple[tuple[str, ...], s
             yield (name, *place), leaf
 
 
-def _sample(content: Mapping[str, structs.Node], at: Mapping[str, str]) -> int | None:
-    node = content.get("n")
-    if node is not None and isinstance(node.value, dict):
-        node = node.value.get(at["dataset"])
-    return None if node is None else structs.whole(1)(node, "n")
-
-
 def _reported(
     node: structs.Node, where: str, at: Mapping[str, str], quantity: str, n: int | None, unit: float
 ) -> tuple[Reported, str]:
@@ -457,7 +454,7 @@ def _quantifier(node: structs.Node, kind: str) -> str:
         return str(node.value)
     word = structs.choice(*QUANTIFIERS)(node, "for")
     if word == OVERALL and kind not in RANKED_KINDS:
-        raise node.fail(f"overall is about mean ranks, which {kind} is not; use {', '.join(RANKED_KINDS)}")
+        raise node.fail(f"overall compares mean ranks, which {kind} cannot; use {', '.join(RANKED_KINDS)}")
     return word
 
 

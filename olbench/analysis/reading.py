@@ -1,4 +1,4 @@
-"""The records of a run in columns, kept in the cache folder: verifying 20,000 records takes seconds."""
+"""The records of a run in columns, kept in the cache folder: checking 20,000 records takes seconds."""
 
 import json
 import math
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
 #: In the cache, numbers begin at multiples of this many bytes.
 ALIGNED = 8
-#: The keys of arrays in the JSON of the cache: those of numbers have a place in the bytes after it.
+#: The keys of arrays in the JSON of the cache; numbers are in the bytes after it.
 NUMBERS, OBJECTS = "numbers of an array", "objects of an array"
 ORIGIN = ("dataset", "algorithm", "options")
 
@@ -39,7 +39,7 @@ class Columns(NamedTuple):
 
 def read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:
     """Return the trials of each cell, from the cache folder if a long record is as it was last read."""
-    # A run that goes on would be kept again and again, and a user's own protocol is not among our sources.
+    # An unfinished run would be kept again and again, and a user's own protocol is not among our sources.
     is_ours = type(run.protocol).__module__.startswith("olbench.")
     is_long = sum(len(cell.keys) for cell in run.file.cells) >= remembered.FEWEST
     is_kept = is_kept and is_ours and is_long and bool(run.file.end) and not is_bundle(run.folder)
@@ -64,7 +64,7 @@ def _recall(folder: Path, mark: str) -> list[Columns] | None:
     if body is None:
         return None
     text, _, rest = body.partition(b"\n")
-    numbers = bytearray(rest)  # arrays in it can be written, as those of a record that was just read
+    numbers = bytearray(rest)  # writable, like the arrays of a record that was just read
     cells = json.loads(text, object_hook=lambda found: _decode(found, numbers))
     return [Columns(columns, tuple(failures), *others) for columns, failures, *others in cells]
 
@@ -206,7 +206,7 @@ class _Reading:
             curve = record.get(each.of)
             # A column is packed with its points, or neither is.
             if not isinstance(curve, dict) or not isinstance(curve.get(each.name), np.ndarray):
-                raise self.run.refuse(record, f"its {each.of} lacks numbers for {each.name}")
+                raise self.run.refuse(record, f"its {each.of} has no numbers for {each.name}")
         if record[name][along].tobytes() != first[name][along].tobytes():
             raise self.run.refuse(record, f"its {name} has other points than the trial {first['key']}")
 
@@ -221,7 +221,7 @@ def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
 
 
 def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
-    """Return a curve of a record; one that is computed from columns that it lacks has no values."""
+    """Return a curve of a record; one that is computed from missing columns has no values."""
     if not series.parts:
         return columns[series.name]
     if not all(name in columns for name in series.parts):

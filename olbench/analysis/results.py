@@ -1,4 +1,4 @@
-"""A results folder as frames and arrays, from which all tables, figures and statistics are made."""
+"""A results folder as frames and arrays, the source of all tables, figures and statistics."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ class Entry(CellFacts):
 
     @property
     def overlap(self) -> float:
-        """How large a test set is beside its training set, if the trials share training rows; else 0."""
+        """The size of a test set relative to its training set, if the trials share training rows; else 0."""
         folds = self.recorded_setting.get("folds", 1) if self.protocol.numbered == "fold" else 1
         return 1 / (folds - 1) if folds > 1 else 0.0
 
@@ -110,7 +110,7 @@ class Entry(CellFacts):
         return self.spread(quantity)[0]
 
     def align(self, values: Floats, size: int = 0) -> Floats:
-        """Return values by the number of the trial, NaN where there is none, to compare in pairs."""
+        """Return values by the number of the trial, NaN for missing ones, to compare in pairs."""
         found = np.full(max(size, self.planned), np.nan)
         found[self.columns["number"].astype(np.int64)] = values
         return found
@@ -157,7 +157,7 @@ class Costs:
     state_bytes: int | None
     #: "recorded", or "derived" from the form of the learner if the records are from before; else empty.
     state_from: str
-    #: The most bytes of a trial besides the examples, counted from its arrays and not measured.
+    #: The most bytes of a trial without the examples, counted from its arrays and not measured.
     peak_bytes: int | None
     #: All examples over all seconds; shared or exclusive as the seconds are.
     examples_per_second: float | None
@@ -193,7 +193,7 @@ class Results:
         """The name of the folder or bundle, or of its parent for results that ship."""
         folder = self.folder.resolve()
         name = folder.parent.name if folder.name == REFERENCE else folder.name
-        # The bytes of a file name need not be valid Unicode; those of a report must.
+        # A file name need not be valid Unicode; a report must.
         return name.encode(errors="replace").decode()
 
     @cached_property
@@ -213,7 +213,7 @@ class Results:
 
     @property
     def tunings(self) -> tuple[str, ...]:
-        """The ways in which entries are tuned."""
+        """The tunings of the entries."""
         return self.protocol.experiment.tuning.ways
 
     def name_of(self, entry: Entry) -> str:
@@ -221,7 +221,7 @@ class Results:
         return self.protocol.experiment.tuning.read_label(entry.label)[0]
 
     def tuning_of(self, entry: Entry) -> str:
-        """Return the way in which an entry is tuned."""
+        """Return the tuning of an entry."""
         return self.protocol.experiment.tuning.read_label(entry.label)[1]
 
     def of(self, dataset: str) -> list[Entry]:
@@ -335,7 +335,7 @@ class Results:
 
     @cached_property
     def single(self) -> frozenset[str]:
-        """The data sets with one trial of each algorithm, whose rounds say how sure a difference is."""
+        """The data sets with one trial of each algorithm, whose differences are tested on its rounds."""
         needed = array_for(self.protocol.quantities[0])
         return frozenset(
             name
@@ -361,7 +361,7 @@ class Results:
 
     @property
     def missing(self) -> list[str]:
-        """What is missing, one sentence per incomplete entry."""
+        """One sentence per incomplete entry."""
         return [entry.gap for entry in self.entries if entry.gap]
 
     def to_frame(self) -> "pd.DataFrame":
@@ -443,7 +443,7 @@ class Results:
         return list(dict.fromkeys(label for labels in found for label in labels))
 
     def array(self, entry: Entry, number: int, name: str) -> NDArray[Any]:
-        """Return an array that a trial stored beside the ledger, such as its predictions."""
+        """Return an array that a trial stored next to the ledger, such as its predictions."""
         places = np.flatnonzero(entry.columns["number"] == number)
         references = entry.columns["arrays"][places[0]] if places.size else None
         if not isinstance(references, dict) or name not in references:
@@ -494,7 +494,7 @@ def _derive_state(entry: Entry, data: DataFacts) -> int | None:
     except UserError:  # a plugin that is not loaded
         return None
     setting = entry.recorded_setting
-    # Bias is a feature of its own, which trials add if they scale the features themselves.
+    # Bias is a feature that trials add if they scale the features themselves.
     added = "bias" in setting or entry.protocol.experiment.adds_bias
     return count_state_bytes(algorithm, data.features + added, setting.get("classes", 1))
 
@@ -570,7 +570,7 @@ def _with_measures(run: RecordedRun, names: Sequence[str]) -> RecordedRun:
 
 
 def drift_rows(entries: Iterable[Entry]) -> list[int]:
-    """Return the rows at which the concept drifts, as far as it is known; not those that a detector found."""
+    """Return the rows at which the concept is known to drift, not the drifts that a detector found."""
     trials = (each for entry in entries for each in entry.columns.get("drifts", ()))
     return next((each["row"] for each in trials if isinstance(each, dict) and "depth" in each), [])
 

@@ -27,7 +27,6 @@ POWER = 0.8
 FEW_DISCORDANT = 25
 #: Means of counts carry rounding errors of about 1e-16; relative differences below this are noise.
 _ROUNDING = 1e-12
-_HALVINGS = 512
 #: Up to this many distinct resamples, a bootstrap sorts those instead of all.
 _FEW_RESAMPLES = 500
 #: Below so many data sets there is no comparison with a control: the posterior is mostly prior.
@@ -136,31 +135,23 @@ def not_worse(values: Mapping[str, Floats], better: str = "lower", overlap: floa
     """
     losses = _orient(values, better)
     best = _best(losses)
-    return {
-        label
-        for label in _labels_present(losses)
-        if label == best or not _is_worse(losses[label], losses[best], overlap)
-    }
+    tests = {label: resampled_t(losses[label], losses[best], overlap) for label in _labels_present(losses)}
+    tied = {label for label, test in tests.items() if math.isnan(test.p) and test.mean == 0}
+    tested = {label for label, test in tests.items() if test.p >= LEVEL or (test.mean <= 0 and test.p >= 0)}
+    return {best} | tied | tested
 
 
 def _orient(values: Mapping[str, Floats], better: str) -> dict[str, Floats]:
     return {label: -array if better == "higher" else array for label, array in values.items()}
 
 
-def paired_t(first: Floats, second: Floats, overlap: float = 0.0) -> tuple[float, float]:
-    """Return the mean of (first - second) over the shared permutations, and p of the two-sided t-test.
+def resampled_t(first: Floats, second: Floats, overlap: float = 0.0) -> PairedTest:
+    """Test (first - second) over the permutations that both have, two-sided.
 
-    If all differences are equal, p is 1 if they are zero, else 0. With fewer than two, it is NaN.
-    """
-    found = resampled_t(first, second, overlap)
-    return found.mean, found.p
-
-
-def resampled_t(first: Floats, second: Floats, overlap: float) -> PairedTest:
-    """The corrected resampled t-test of Nadeau and Bengio, Machine Learning 52 (2003), section 3.
-
-    Folds share training rows, so the variance of the mean of k is (1/k + overlap) times that of a difference;
-    `overlap` is n_test / n_train. Zero gives the ordinary paired t-test.
+    The corrected resampled t-test of Nadeau and Bengio, Machine Learning 52 (2003), section 3: folds share
+    training rows, so the variance of the mean of k is (1/k + overlap) times that of a difference; `overlap`
+    is n_test / n_train. Zero gives the ordinary paired t-test. If all differences are equal, p is 1 if they
+    are zero, else 0. With fewer than two, it is NaN.
     """
     apart = _paired_differences(first, second)
     mean = float(apart.mean()) if apart.size else math.nan
@@ -276,7 +267,7 @@ def _formula(quantity: Quantity) -> Callable[..., Any]:
 
 
 def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> Across | str:
-    """Compare algorithms over data sets, from `means[dataset][label]`, or return a text that says why not.
+    """Compare algorithms over data sets, from `means[dataset][label]`, or return why that is impossible.
 
     Only data sets with a number for every algorithm count.
     """
@@ -466,17 +457,12 @@ def _test_signed_ranks(differences: Floats, ranks: Floats) -> tuple[float, int]:
 
 def _rank_sum_tail(ranks: NDArray[np.int64], bound: int) -> float:
     """Sums above the bound are not computed; small ranks come first, so that there are few sums for long."""
-    counts = np.zeros(bound + 1)
+    counts, largest = np.zeros(bound + 1), 0
     counts[0] = 1.0
-    largest, halved = 0, 0
-    for place, rank in enumerate(ranks[: np.searchsorted(ranks, bound, "right")].tolist(), 1):
+    for rank in ranks[: np.searchsorted(ranks, bound, "right")].tolist():
         largest = min(largest + rank, bound)
         counts[rank : largest + 1] += counts[: largest + 1 - rank]
-        if place % _HALVINGS == 0:
-            # 2^1024 is no float.
-            counts *= 0.5**_HALVINGS
-            halved += _HALVINGS
-    return math.ldexp(float(counts.sum()), halved - ranks.size)
+    return math.ldexp(float(counts.sum()), -ranks.size)
 
 
 def mean_ranks(
@@ -503,7 +489,7 @@ class McNemar:
 def mcnemar(first_wrong: Bools, second_wrong: Bools) -> McNemar:
     """McNemar's test (1947) on the errors of two classifiers on the same examples.
 
-    Exact below FEW_DISCORDANT examples on which one alone is wrong; from there the chi-square with Edwards'
+    Exact below FEW_DISCORDANT examples on which only one is wrong; from there the chi-square with Edwards'
     continuity correction, (|b - c| - 1)^2 / (b + c).
     """
     if first_wrong.shape != second_wrong.shape:
@@ -545,13 +531,6 @@ def _paired_differences(first: Floats, second: Floats) -> Floats:
     first, second = first[shared], second[shared]
     scale = max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
     return _drop_noise(first - second, float(scale))
-
-
-def _is_worse(one: Floats, best: Floats, overlap: float) -> bool:
-    mean, p = paired_t(one, best, overlap)
-    if math.isnan(p):
-        return mean != 0
-    return mean > 0 and p < LEVEL
 
 
 def _difference(
@@ -674,34 +653,3 @@ def derangements(size: int, most: int) -> NDArray[np.int64]:
     else:
         orders = np.random.default_rng(0).permuted(np.tile(places, (4 * most, 1)), axis=1)
     return np.asarray(orders[(orders != places).all(axis=1)][:most])
-
-
-def assign(costs: Floats) -> NDArray[np.int64]:
-    """Return a column for each row of a square matrix, all different, so that their costs sum to the least.
-
-    Jonker and Volgenant, Computing 38, 1987; importing scipy's takes longer than a report.
-
-    >>> assign(np.array([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]])).tolist()
-    [1, 0, 2]
-    """
-    size = len(costs)
-    # The row of each column; the last column is where the path of a new row begins.
-    rows = np.full(size + 1, -1)
-    prices_of_rows, prices = np.zeros(size), np.zeros(size + 1)
-    for row in range(size):
-        rows[size] = row
-        column, seen = size, np.zeros(size + 1, bool)
-        distance, before = np.full(size, np.inf), np.full(size, size)
-        while rows[column] >= 0:
-            seen[column] = True
-            reduced = costs[rows[column]] - prices_of_rows[rows[column]] - prices[:size]
-            shorter = ~seen[:size] & (reduced < distance)
-            distance[shorter], before[shorter] = reduced[shorter], column
-            column = int(np.where(seen[:size], np.inf, distance).argmin())
-            step = distance[column]
-            prices_of_rows[rows[seen]] += step
-            prices[seen] -= step
-            distance[~seen[:size]] -= step
-        while column != size:
-            rows[column], column = rows[before[column]], before[column]
-    return np.argsort(rows[:size])

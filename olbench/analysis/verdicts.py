@@ -197,7 +197,7 @@ class Judgement:
 
     @property
     def is_compared(self) -> bool:
-        """Whether it says something about the run: it is comparable, and the printed number is explained."""
+        """Whether it counts for the run: it is comparable, and the printed number is explained."""
         return self.verdict != NOT_COMPARABLE and not self.reported.suspect
 
     @property
@@ -327,7 +327,7 @@ def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgemen
 
 
 def own_error(entry: Entry, quantity: Quantity, reported: Reported) -> float:
-    """Binomial beside a binomial one: folds test the same rows again, so their deviation says less."""
+    """Binomial if the reported one is: folds test the same rows again, so their deviation means less."""
     mean, deviation = entry.spread(quantity)
     rows = count_tested(entry) if quantity.ratio else 0
     if reported.deviation is None and rows:

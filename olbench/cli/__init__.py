@@ -1,4 +1,4 @@
-"""The command line: a file per verb or group of verbs, which parses options, calls `api` and prints.
+"""The command line: one file per verb or group of verbs parses options, calls `api` and prints.
 
 In: the words of a command.
 Out: text on standard output, one sentence on standard error, and an exit code.
@@ -93,7 +93,7 @@ def cli(debug: bool) -> None:
     \b
     Examples:
       olbench run quick           a first experiment
-      olbench report              its results, beside the published ones
+      olbench report              its results, next to the published ones
       olbench run my.libsvm       a first look at your own data
       olbench data list           the data sets
       olbench algorithms          the algorithms
@@ -135,7 +135,7 @@ def main() -> None:
             raise
         leave(describe_failure(error), getattr(error, "exit_code", 2))
     except click.ClickException as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2; before, a group alone shows its help
+        if type(error).__name__ == "NoArgsIsHelpError":  # since click 8.2
             click.echo(error.message)
             leave("", 0)
         with suppress(OSError):

@@ -1,7 +1,7 @@
 """olbench algorithms: the table of ids, parameters, traits and papers, or one algorithm in detail."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 @click.option("--rules", metavar="FILE", help="Show these rules as inequalities, and what they cover.")
 @click.option("--data", metavar="DATA", help="With --rules: a data set, or a LIBSVM or CSV file.")
 @click.option("--positive", multiple=True, type=float, help="With --rules: a label that counts as +1.")
-def command(
-    id: str | None, plugins: tuple[str, ...], other: str | None, rules: str | None, data: str | None,
-    positive: tuple[float, ...],
-) -> None:  # fmt: skip
+def command(id: str | None, plugins: tuple[str, ...], other: str | None, **advice: Any) -> None:
     """List the algorithms, or describe the one named ID.
 
     With --conform-to, check whether ID is another algorithm: exit code 0 if it is, 1 if not.
 
-    With --rules and --data, show the rules of a file, or of one that ships, for an algorithm that takes
-    advice: their inequalities D x <= d, the rows of the data that they cover and how many of those have the
-    class of the rule, and what a learner cannot use, such as rules that contradict each other.
+    With --rules and --data, show rules for an algorithm that takes advice, from a file or by a name that
+    ships: their inequalities D x <= d, the rows of the data that they cover, how many of those have the class
+    of the rule, and what a learner cannot use, such as rules that contradict each other.
 
     \b
     Examples:
@@ -46,8 +43,8 @@ def command(
             definition.check()
     if other is not None:
         sys.exit(conform(id, other))
-    if rules is not None or data is not None:
-        show_rules(None if id is None else get_definition(id), rules, data, positive)
+    if advice["rules"] is not None or advice["data"] is not None:
+        show_rules(None if id is None else get_definition(id), **advice)
     elif id is None:
         show_all(definitions())
     else:
@@ -59,7 +56,7 @@ def conform(id: str | None, other: str) -> int:
     from olbench.conformance.verdict import judge_rule
 
     if id is None:
-        raise UserError("--conform-to needs the id of a rule before it")
+        raise UserError("--conform-to needs an id before it, as in `olbench algorithms ID --conform-to arow`")
     verdict = judge_rule(get_definition(id), other)
     click.echo(str(verdict), nl=False)
     return 0 if verdict.conforms else 1
@@ -78,7 +75,7 @@ def show_rules(
 
 
 def show_all(definitions: "list[Definition]") -> None:
-    """Print one line per algorithm; a narrow terminal has no room for the source and the name."""
+    """Print one line per algorithm; a narrow terminal does not show the source and the name."""
     from olbench.algorithms.algorithm import refuse_native
     from olbench.algorithms.definition import TRAITS
     from olbench.cli.output import show_parts

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
     "--against",
     "given",
     type=PATH,
-    help="A baseline file, or a run; of a run, only the data sets of CONFIG are compared "
-    "[default: results/ci-baseline.json, or what ships for the name of a config].",
+    help="A baseline file, or a run; only the data sets of CONFIG are compared with a run "
+    "[default: results/ci-baseline.json, or the results that ship for a config's name].",
 )
 @click.option(
-    "--tolerance", type=click.FloatRange(0, 1), default=0.0, help="How much shares may change; not counts."
+    "--tolerance", type=click.FloatRange(0, 1), default=0.0, help="How much rates may change; counts may not."
 )
 @names_flag("--only", "quantities, such as mistake_rate.")
 @click.option("--allow-better", is_flag=True, help="Pass if every change is an improvement.")
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
-@format_flag("text", "json", "junit", "github", help="github: annotations for a workflow of GitHub Actions.")
+@format_flag("text", "json", "junit", "github", help="github: annotations for GitHub Actions.")
 @OUTPUT
 @experiment_flags
 def command(
@@ -42,9 +43,9 @@ def command(
     form: str, output: Path | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Run CONFIG and compare every trial with a baseline; report what changed and why.
+    """Run CONFIG, compare every trial with a baseline, and report what changed and why.
 
-    Changed data, another seed and other parameters are named as such.
+    Causes such as changed data, another seed or other parameters are named.
 
     Exit codes: 1 if anything changed, for better or worse; 3 if trials failed; 4 if nothing was compared.
 
@@ -57,7 +58,7 @@ def command(
       olbench check scw --set 'datasets=[synthetic]'
     """
     from olbench import api
-    from olbench.analysis.check import Baseline, read_baseline, write_baseline
+    from olbench.analysis.check import Baseline, compare, read_baseline, write_baseline
     from olbench.protocols.reading import read_config
     from olbench.records.shipped import BASELINE, find_baseline, find_config, runs
     from olbench.report import checks
@@ -67,7 +68,7 @@ def command(
     if str(against) in runs() and not against.exists():
         against = runs()[str(against)]
     if update and against.is_dir():
-        raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
+        raise UserError(f"{against} is the folder of a run; --update writes a file: name it with --against")
     path = find_config(str(config))
     experiment = read_config(path, overrides)
     nothing = Baseline((), experiment.protocol, experiment.seed)
@@ -80,8 +81,11 @@ def command(
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
-    compare = partial(api.compare_baselines, plan, before, now, tolerance=tolerance, only=only)
-    comparison = compare(partly=against.is_dir(), allow_better=allow_better)
+    absent = {row["dataset"] for row in before.rows} - {source.name for source in plan.sources}
+    ignored = absent if against.is_dir() else absent & {*plan.skipped}
+    before = replace(before, rows=tuple(row for row in before.rows if row["dataset"] not in ignored))
+    comparison = compare(before, now, plan.cells[0].protocol, tolerance, only)
+    comparison = replace(comparison, allows_better=allow_better)
     for record in run.failed[:MAX_LINES]:
         reason = escape_controls(record["error"])
         say(f"{record['dataset']}, {record['algorithm']}: failed: {reason}", err=True)

@@ -1,4 +1,4 @@
-"""olbench trace and conform: what a learner does round by round, and whether it is the one of its paper."""
+"""olbench trace and conform: what a learner does in each round, and whether it is the paper's algorithm."""
 
 import sys
 from pathlib import Path
@@ -70,7 +70,7 @@ def trace(
     from olbench.records.seeds import ALL, order
 
     if seed is not None and permutation is None:
-        raise UserError("--seed belongs to a permutation; say which with --permutation")
+        raise UserError("--seed belongs to a permutation; give its number with --permutation")
     for path in plugins:
         load_plugin(path)
     given = {key: value for key, value in reading.items() if value is not None}
@@ -109,12 +109,15 @@ def trace_table(traced: "Trace", dataset: str) -> "Table":
     from olbench.report import table as t
     from olbench.report.table import Column, Format, Table, columns
 
+    def events(each: "TracedRound") -> dict[str, bool]:
+        return {"breakdown": each.breakdown, "mistake": each.mistake, "update": each.updated}
+
     shown = COLUMNS[traced.algorithm.definition.order]
     rows = [
         (
             *(each.t, each.row, each.label, each.prediction),
             *(getattr(each, field) for field in shown.values()),
-            _name_event(each),
+            next((name for name, happened in events(each).items() if happened), ""),
         )
         for each in traced
     ]
@@ -127,11 +130,6 @@ def trace_table(traced: "Trace", dataset: str) -> "Table":
         Column(""),
     )
     return Table(title, headings, rows)
-
-
-def _name_event(each: "TracedRound") -> str:
-    events = {"breakdown": each.breakdown, "mistake": each.mistake, "update": each.updated}
-    return next((name for name, happened in events.items() if happened), "")
 
 
 @click.command("conform")

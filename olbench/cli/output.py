@@ -95,7 +95,7 @@ def ignore_closed_output() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # Otherwise Python complains at exit about what is left in the buffer.
+        # Otherwise Python complains at exit about the rest of the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""olbench summary, audit, figures and forensics: what the papers say, and whether it holds."""
+"""olbench summary, audit, figures and forensics: the papers' claims, and whether they hold."""
 
 import sys
 from functools import partial
@@ -12,7 +12,7 @@ from olbench.cli.output import deliver, exit_code, render, say, say_skipped, sho
 from olbench.errors import UserError, count, list_some
 
 if TYPE_CHECKING:
-    from olbench.analysis.forensics import Suspect
+    from olbench.analysis.forensics import Candidate
     from olbench.papers.audit import Check, Result
 
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def summary(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     """Sum up the papers: how many of their numbers are reproduced, and how many of their claims hold.
 
-    Without DIR: the finished runs of papers that ship, and yours below results/. Of two runs of one name, the
-    more complete one counts, then the one with more trials, then yours; a run with fewer permutations than
-    the paper has never counts. A number counts in the most complete run that can judge it.
+    Without DIR, take the finished runs of papers that ship, and yours below results/. Of two runs with one
+    name, the more complete one counts, then the one with more trials, then yours; a run with fewer
+    permutations than the paper never counts. A number counts in the most complete run that can judge it.
     Claims on which runs disagree are listed.
 
     \b
@@ -46,17 +46,14 @@ def summary(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
 @click.command("audit")
 @click.argument("paper", required=False)
 @click.option("--check", "id", metavar="ID", help="Run only this check.")
-@click.option("--list", "listing", is_flag=True, help="List the checks and run none.")
+@click.option("--list", "listing", is_flag=True, help="List the checks without running them.")
 @format_flag("text", "json", "md")
 @OUTPUT
 @click.option("--seed", type=click.IntRange(0), help="Seed of the random instances [default: 2012].")
-@click.option(
-    "--trials", type=click.IntRange(1), help="Runs, or groups of points, that each check tries [default: 40]."
-)
+@click.option("--trials", type=click.IntRange(1), help="Runs, or groups of points, per check [default: 40].")
 def audit(
-    paper: str | None, id: str | None, listing: bool, form: str, output: Path | None, seed: int | None,
-    trials: int | None,
-) -> None:  # fmt: skip
+    paper: str | None, id: str | None, listing: bool, form: str, output: Path | None, **draw: int | None
+) -> None:
     """Check the theory of PAPER, or of all papers, as printed and as corrected.
 
     Each statement is checked numerically on many instances: closed forms against numerical optimisers, lemmas
@@ -71,19 +68,19 @@ def audit(
       olbench audit scw2012 --format md --output audit.md
       olbench audit --list
     """
-    from olbench.papers.audit import SEED, TRIALS, checks
+    from olbench.papers.audit import checks
     from olbench.papers.audit.render import audit_document, list_checks
 
     chosen = checks(paper, id)
     if listing:
         show_parts(list_checks(chosen))
         return
-    results = examine(chosen, SEED if seed is None else seed, TRIALS if trials is None else trials)
+    results = examine(chosen, {name: number for name, number in draw.items() if number is not None})
     deliver(render(audit_document(results), form, output), output, "audit")
     sys.exit(0 if all(result.as_expected for result in results) else 1)
 
 
-def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
+def examine(chosen: "list[Check]", draw: dict[str, int]) -> "list[Result]":
     from rich.console import Console
 
     from olbench.engine.stopping import stop_on_interrupt
@@ -93,7 +90,7 @@ def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
         for number, each in enumerate(chosen, start=1):
             status.update(f"{number} of {len(chosen)}: {each.paper} {each.id}")
             # The compiler may swallow an interrupt; the flag stays.
-            result = stop.or_none(partial(each.run, seed, trials))
+            result = stop.or_none(partial(each.run, **draw))
             if result is None:
                 raise KeyboardInterrupt
             results.append(result)
@@ -109,8 +106,8 @@ def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
 def figures(paper: str, output: Path, no_titles: bool) -> None:
     """Draw the illustrations of PAPER as PNG, PDF and SVG: formulas, data, single learners, runs that ship.
 
-    One that shows a data set fetches it. If that fails, the others are still drawn.
-    All figures of a run are drawn by `olbench report DIR --figures FOLDER`.
+    Data sets are fetched if needed. If that fails, the other figures are still drawn.
+    `olbench report DIR --figures FOLDER` draws the figures of a run.
 
     \b
     Examples:
@@ -126,7 +123,7 @@ def figures(paper: str, output: Path, no_titles: bool) -> None:
     listed = " and ".join(names) if len(names) < 3 else list_some(names, 2)
     say(f"{listed} {verb} in {output}, as PNG, PDF and SVG", err=True)
     for name, error in refused.items():
-        say(f"{name} is left out: {error}", err=True)
+        say(f"{name} was not drawn: {error}", err=True)
 
 
 @click.command("forensics")
@@ -150,8 +147,8 @@ def forensics(
 ) -> None:  # fmt: skip
     """Find the settings that are consistent with each pair of numbers that the paper of CONFIG reports.
 
-    Every setting of every grid is screened with one pass. Those near a reported pair, and the one that tuning
-    picks, are then run on more permutations. The passes are trials in DIR/trials.jsonl, like those of
+    Every setting of every grid is screened with one pass. Settings near a reported pair, and the one that
+    tuning picks, then run on more permutations. The passes are trials in DIR/trials.jsonl, like those of
     `olbench run`: its tuning passes are reused, and the same command resumes after a stop.
 
     \b
@@ -161,7 +158,7 @@ def forensics(
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
     from olbench import api
-    from olbench.analysis.forensics import Suspect, suspects
+    from olbench.analysis.forensics import Candidate, find_candidates
     from olbench.protocols.reading import read_config
     from olbench.records.shipped import find_config
     from olbench.report.forensics import findings_document
@@ -172,10 +169,9 @@ def forensics(
         raise UserError(f"{path}: forensics needs a paper to compare with; add for example paper: scw2012")
     if output is not None and not output.absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {output.parent}")
-    plan = api.plan(
-        inquiry, jobs, skip_missing, find_cells=lambda sources: suspects(inquiry, sources, permutations)
-    )
-    candidates = [cell for cell in plan.cells if isinstance(cell, Suspect)]
+    find_cells = partial(find_candidates, inquiry, permutations=permutations)
+    plan = api.plan(inquiry, jobs, skip_missing, find_cells=find_cells)
+    candidates = [cell for cell in plan.cells if isinstance(cell, Candidate)]
     say_skipped(plan)
     if not candidates:
         say(f"olbench: {inquiry.paper} reports none of the algorithms of {config} on its data sets", err=True)
@@ -196,22 +192,22 @@ def forensics(
     sys.exit(exit_code(run) or (0 if inquiries else 4))
 
 
-def describe_plan(candidates: "list[Suspect]") -> str:
-    pairs = count(len({suspect.target.where for suspect in candidates}), "reported pair")
-    settings = count(sum(len(suspect.settings) for suspect in candidates), "setting")
+def describe_plan(candidates: "list[Candidate]") -> str:
+    pairs = count(len({candidate.target.where for candidate in candidates}), "reported pair")
+    settings = count(sum(len(candidate.settings) for candidate in candidates), "setting")
     return (
         f"{pairs}, {count(len(candidates), 'candidate')}: {settings} to screen with one pass each, then "
         f"{count(candidates[0].repeats, 'permutation')} of every setting near its pair"
     )
 
 
-def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
-    from olbench.engine.estimate import duration, probe_seconds
+def show_plan(candidates: "list[Candidate]", jobs: int) -> None:
+    from olbench.engine.resources import duration, probe_seconds
     from olbench.report.table import COUNT, Column, Format, Table, columns
 
     rows = []
-    for source in {suspect.source.name: suspect.source for suspect in candidates}.values():
-        own = [suspect for suspect in candidates if suspect.source is source]
+    for source in {candidate.source.name: candidate.source for candidate in candidates}.values():
+        own = [candidate for candidate in candidates if candidate.source is source]
         seconds = sum(probe_seconds(each) * len(each.settings) for each in own) / jobs
         rows.append((source.name, source.n, len(own), sum(len(each.settings) for each in own), seconds))
     shown = (

@@ -1,4 +1,4 @@
-"""olbench run: from one YAML file, or one data file, to a complete record."""
+"""olbench run: from a YAML file or a data file to a complete record."""
 
 import sys
 from contextlib import nullcontext
@@ -14,18 +14,10 @@ from olbench.cli.output import exit_code, ignore_closed_output, program, say, sa
 from olbench.errors import UserError, count, escape_controls, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from olbench import api
     from olbench.data.source import Source
-    from olbench.engine.executors.local import Executor
+    from olbench.engine.runner import Run
     from olbench.protocols.specs import Experiment
-
-
-CONFIG_HAS_KEYS = (
-    "--stream, --algorithms, --covariance, --plugin and flags for files (--positive, --label and so on) go "
-    "with a data set; in a config use its keys or --set"
-)
 
 
 @click.command("run")
@@ -39,11 +31,9 @@ CONFIG_HAS_KEYS = (
     "--covariance", ("full", "diag"), "With DATA: covariance of second-order algorithms [default: full]."
 )
 @own_data
+@click.option("--stream", is_flag=True, help="With DATA: run its rows once, in order (protocol: stream).")
 @click.option(
-    "--stream", is_flag=True, help="With DATA: run its rows once, in their order (protocol: stream)."
-)
-@click.option(
-    "--delay", type=click.IntRange(0), help="With --stream: how many rows late labels come [default: 0]."
+    "--delay", type=click.IntRange(0), help="With --stream: rows until labels are known [default: 0]."
 )
 @choice_flag(
     "--timing",
@@ -56,30 +46,22 @@ CONFIG_HAS_KEYS = (
     metavar="ADDRESS|local:N|FILE",
     help="Run the trials on a Dask cluster: its scheduler's address or file, or N processes started here.",
 )
-@click.option(
-    "--reuse",
-    multiple=True,
-    metavar="RUN",
-    help="Copy the finished trials of this run, a folder or a bundle.",
-)
+@click.option("--reuse", multiple=True, metavar="RUN", help="Copy the trials of a run, a folder or bundle.")
 @DRY_RUN
-@click.option(
-    "--memory", metavar="SIZE", help="Most memory to use, such as 8G [default: 90% of the available]."
-)
+@click.option("--memory", metavar="SIZE", help="Memory limit, such as 8G [default: 90% of what is free].")
 @experiment
 def command(
-    what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
-    positive: tuple[str, ...], stream: bool, delay: int | None, timing: str, cluster: str | None,
+    what: str, out: Path | None, stream: bool, delay: int | None, timing: str, cluster: str | None,
     reuse: tuple[str, ...], dry_run: bool, memory: str | None, jobs: int | None, overrides: tuple[str, ...],
-    skip_missing: bool, quiet: bool, **reading: Any,
+    skip_missing: bool, quiet: bool, **look: Any,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
     DATA is a name of the catalogue, a file, a pipe that is copied to the cache first, or - for standard
     input, whose rows run once in their order, as with --stream.
 
-    Every finished trial is safe in DIR/trials.jsonl. The same command resumes a run that was stopped, and a
-    changed config reuses the trials that still apply.
+    Every finished trial is safe in DIR/trials.jsonl. The same command resumes a run that was stopped, and
+    after a change of the config it reuses the trials that still apply.
 
     \b
     Examples:
@@ -96,37 +78,39 @@ def command(
     """
     from olbench import api
     from olbench.data.compressed import STDIN, base_name, show_path
-    from olbench.engine.executors import open_executor
+    from olbench.engine.cluster import ClusterExecutor
     from olbench.engine.progress import show_progress
     from olbench.memory import limit_memory, parse_size
 
     if cluster and timing == "exclusive":
         raise UserError(
-            "--timing exclusive measures on this machine alone; run with --cluster first and without it "
-            "afterwards: the trials are reused"
+            "--timing exclusive measures on this machine only; run with --cluster first, then without it: "
+            "the trials are reused"
         )
-    given = {key: value for key, value in reading.items() if value is not None}
     if stream or what == STDIN:
         overrides = ("protocol=stream", *([f"delay={delay}"] if delay else []), *overrides)
     elif delay is not None:
-        raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
-    if stream and is_config(what):
-        raise UserError(CONFIG_HAS_KEYS)
+        raise UserError("--delay needs a stream; add --stream, or in a config protocol: stream")
+    look = {name: value for name, value in look.items() if value not in (None, ())}
+    if is_config(what) and (stream or look):
+        raise UserError(
+            "--stream, --algorithms, --covariance, --plugin and flags for files (--positive, --label and so "
+            "on) go with a data set; in a config use its keys or --set"
+        )
     with limit_memory(parse_size(memory) if memory else None):
         with show_progress(quiet) as progress:
             progress.say(f"reading {show_path(what)}")
-            config = read(what, algorithms, covariance, positive, overrides, plugins, given)
+            config = read(what, overrides, **look)
         # A data file keeps its extension: my.yaml is not my.libsvm.
         name = Path(what).stem if is_config(what) else base_name(Path(show_path(what)).name)
         folder = out or Path("results") / name
         if not is_config(what):
             config = add_earlier(config, folder)
+        limited = cluster is None  # a cluster has its own memory
         with show_progress(quiet) as progress:
-            # A cluster has its own memory.
             plan = api.plan(
-                config, jobs, skip_missing, limited=cluster is None, folder=folder, reuse=reuse,
-                say=progress.say,
-            )  # fmt: skip
+                config, jobs, skip_missing, limited=limited, folder=folder, reuse=reuse, say=progress.say
+            )
         # Say how the user's own data was read, and above all what became +1.
         for source in () if quiet else plan.sources:
             for step in source.prepared:
@@ -139,14 +123,17 @@ def command(
             show_plan(plan, folder)
             return
         tell = partial(say, err=True)
-        with open_executor(cluster, config.plugins, tell) if cluster else nullcontext() as executor:
-            sys.exit(carry_out(plan, folder, timing, quiet, executor))
+        with ClusterExecutor(cluster, config.plugins, tell) if cluster else nullcontext() as executor:
+            run = api.complete(
+                plan.cells, folder, plan.jobs, quiet=quiet, timing=timing, executor=executor, reuse=plan.reuse
+            )
+            sys.exit(show_end(run, plan, quiet))
 
 
 def add_earlier(config: "Experiment", folder: Path) -> "Experiment":
-    """Return the config of a look at a data set with the algorithms of earlier looks in the same folder.
+    """Return the config with the algorithms of earlier looks at the same data in the same folder.
 
-    Looks with other settings are not comparable; what they left out stays in the ledger.
+    Looks with other settings are not comparable; their trials stay in the ledger.
     """
     import json
     from dataclasses import replace
@@ -172,8 +159,8 @@ def add_earlier(config: "Experiment", folder: Path) -> "Experiment":
     names = ", ".join(spec.name or spec.id for spec in missing)
     if different:
         say(
-            f"{folder} had {names} with other settings ({', '.join(different)}); this run leaves them out, "
-            "and --out would keep both",
+            f"{folder} had {names} with other settings ({', '.join(different)}); this run leaves them out. "
+            "Use --out to keep both",
             err=True,
         )
         return config
@@ -182,7 +169,7 @@ def add_earlier(config: "Experiment", folder: Path) -> "Experiment":
 
 
 def say_first_look(source: "Source") -> None:
-    """Say what is odd about a user's file, and what a first look leaves out."""
+    """Print what is odd about a user's file, and what a first look leaves out."""
     from olbench.data.dataset import find_oddities
     from olbench.errors import list_some
 
@@ -200,16 +187,22 @@ def say_first_look(source: "Source") -> None:
 
 
 def is_config(what: str) -> bool:
-    """Tell a config from a data set: by its extension, or because one of that name ships."""
+    """A config has the extension of YAML, or the name of one that ships."""
     from olbench.records.shipped import configs
 
     return Path(what).suffix in (".yaml", ".yml") or (what in configs() and not Path(what).exists())
 
 
 def read(
-    what: str, algorithms: str | None, covariance: str | None, positive: tuple[str, ...],
-    overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
-) -> "Experiment":  # fmt: skip
+    what: str,
+    overrides: tuple[str, ...],
+    *,
+    algorithms: str = ",".join(FIRST_ALGORITHMS),
+    plugins: tuple[str, ...] = (),
+    covariance: str = "",
+    positive: tuple[str, ...] = (),
+    **reading: Any,
+) -> "Experiment":
     from olbench.data.catalog import catalog
     from olbench.data.compressed import STDIN, is_pipe, show_path
     from olbench.data.labels import SeveralLabelsError, refuse_regression
@@ -220,8 +213,6 @@ def read(
     from olbench.records.shipped import configs, find_config
 
     if is_config(what):
-        if algorithms is not None or covariance or positive or plugins or reading:
-            raise UserError(CONFIG_HAS_KEYS)
         return read_config(find_config(what), overrides)
     if Path(what).suffix and not Path(what).exists():
         raise UserError(f"there is no file {what}")
@@ -233,7 +224,7 @@ def read(
         )
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
-    path, algorithms = "", algorithms or ",".join(FIRST_ALGORITHMS)
+    path = ""
     if is_pipe(what):
         path = str(keep_pipe(what, Reading(**reading)))
         what = Path(show_path(what)).name
@@ -243,27 +234,20 @@ def read(
         return config
     try:
         find_source(config.datasets[0])
-    except SeveralLabelsError as error:  # each label is a class, then
+    except SeveralLabelsError as error:  # then each label is a class
         refuse_regression(error.labels, what)
         return make({**reading, "labels": "all"})
     return config
 
 
-def carry_out(
-    plan: "api.Plan", folder: Path, timing: str, quiet: bool, executor: "Executor | None" = None
-) -> int:
-    from olbench import api
-
-    run = api.complete(
-        plan.cells, folder, plan.jobs, quiet=quiet, timing=timing, executor=executor, reuse=plan.reuse
-    )
+def show_end(run: "Run", plan: "api.Plan", quiet: bool) -> int:
     with ignore_closed_output():
         if not run.has_work and not run.stop.is_set():
             if not quiet:
-                say(f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
+                say(f"nothing to do: all {count(run.reused, 'trial')} are in {run.folder}")
             return 0
         if not quiet and (run.fresh or not run.stop.is_set()):
-            show_results(folder, f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused")
+            show_results(run.folder, f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused")
     say_skipped(plan)
     return exit_code(run)
 
@@ -276,6 +260,6 @@ def show_results(folder: Path, counts: str) -> None:
     report = Report(load_results(folder), None)
     show_parts(*run_parts(report))
     say(f"{counts}; the record is in {folder}")
-    # A run that is stopped while it tunes has nothing to report yet; the exit says how to resume.
+    # A run that is stopped while it tunes has nothing to report yet.
     if report.rows:
         click.echo(f"next: {program()} report {folder}")

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,7 +26,7 @@ def bundle(folder: Path, output: Path | None) -> None:
     """Write the run in DIR, or one that ships, as one file that others can read, check and run again.
 
     The file has the config, every trial, the plugins' sources, rules, the paper's numbers, and how to get
-    the data. It has no data, no paths and no name of this machine. The same run gives the same
+    the data. It contains no data, no paths and no name of this machine. The same run always gives the same
     bytes. `olbench report` and `olbench verify` take it in place of a folder.
 
     \b
@@ -43,14 +43,14 @@ def bundle(folder: Path, output: Path | None) -> None:
     held = f"{count(bundled.trials, 'trial')} on {count(bundled.datasets, 'data set')}"
     say(f"{bundled.path}: {held}, {show_bytes(bundled.bytes)}")
     if not bundled.is_complete:
-        say("the run is not complete; the bundle has what is done", err=True)
+        say("the run is not complete; the bundle has the finished trials", err=True)
     click.echo(f"next: {program()} verify {bundled.path}")
 
 
 @click.command("verify")
 @click.argument("run", metavar="DIR|NAME|FILE", type=PATH)
 @click.option("--trials", type=click.IntRange(1), help="How many trials to run again [default: 20].")
-@click.option("--trial", metavar="KEY", help="Run only the trial with this key, or beginning of a key.")
+@click.option("--trial", metavar="KEY", help="Run only the trial whose key begins with KEY.")
 @click.option(
     "--confidence", type=SHARE, help="Draw enough trials to detect altered ones with this probability."
 )
@@ -62,16 +62,13 @@ def bundle(folder: Path, output: Path | None) -> None:
 @JOBS
 @QUIET
 @format_flag("text", "json")
-def verify(
-    run: Path, trials: int | None, trial: str | None, confidence: float | None, share: float,
-    seed: int | None, trust_plugins: bool, jobs: int | None, quiet: bool, form: str,
-) -> None:  # fmt: skip
+def verify(run: Path, trial: str | None, trust_plugins: bool, quiet: bool, form: str, **sample: Any) -> None:
     """Run a random sample of the trials of a run again, and compare every count with its record.
 
-    The run is a folder, a bundle (.olb) or the name of one that ships. Nobody can predict the sample, so an
-    altered count is found with the probability that is printed. Trials whose data is not available, or whose
+    The run is a folder, a bundle (.olb) or the name of one that ships. Nobody can predict the sample, so
+    altered counts are detected with the printed probability. Trials whose data is not available, or whose
     algorithm has another version now, are counted separately: nothing is known about them.
-    Times are not compared. --trial runs one trial and, if it breaks down, says why.
+    Times are not compared. --trial runs one trial and, if it breaks down numerically, explains why.
 
     Exit codes: 1 if a count differs, 3 if trials fail, 4 if nothing could run again.
 
@@ -82,30 +79,27 @@ def verify(
       olbench verify scw.olb --format json > scw-verified.json
       olbench verify quick --trial 3f2a
     """
-    from olbench import api
+    from olbench.engine import verification
     from olbench.engine.progress import show_progress
     from olbench.report.checks import make_statement
 
-    if trials is not None and confidence is not None:
-        raise UserError("--trials and --confidence both say how many trials run again; give one of them")
-    if trial is not None and (trials or confidence or seed is not None or form == "json"):
-        raise UserError("--trial can only be combined with --trust-plugins and --quiet")
-    with show_progress(quiet) as progress:
-        if trial is not None:
-            one = api.verify_trial(run, trial, trust_plugins=trust_plugins, say=progress.say)
-        else:
-            shown = api.verify(
-                run, trials=trials, confidence=confidence, share=share, seed=seed,
-                trust_plugins=trust_plugins, jobs=jobs, say=progress.say,
-            )  # fmt: skip
+    size, confidence, seed = (sample[name] for name in ("trials", "confidence", "seed"))
+    if size is not None and confidence is not None:
+        raise UserError("--trials and --confidence both set the size of the sample; give one of them")
     if trial is not None:
+        if size or confidence or seed is not None or form == "json":
+            raise UserError("--trial can only be combined with --trust-plugins and --quiet")
+        with show_progress(quiet) as progress:
+            one = verification.verify_trial(run, trial, trust_plugins, progress.say)
         show_trial(one)
         sys.exit(1 if one.mismatches else 3 if one.error else 4 if one.not_run else 0)
+    with show_progress(quiet) as progress:
+        shown = verification.verify(run, trust_plugins=trust_plugins, say=progress.say, **sample)
     if form == "json":
         click.echo(json.dumps(make_statement(shown), indent=1))
     else:
         show_run(shown)
-    sys.exit(1 if not shown.is_true else 3 if shown.failed else 0 if shown.compared else 4)
+    sys.exit(1 if not shown.passed else 3 if shown.failed else 0 if shown.compared else 4)
 
 
 def show_run(shown: "VerifiedRun") -> None:
@@ -115,7 +109,7 @@ def show_run(shown: "VerifiedRun") -> None:
     for reason, records in shown.not_rerun.items():
         say(f"not run, {reason}: {count(len(records), 'trial')}: {shown.name_unrun(reason)}")
     if shown.failed:
-        say(f"the first error: {escape_controls(str(shown.failed[0]['error']))}")
+        say(f"first error: {escape_controls(str(shown.failed[0]['error']))}")
     say(shown.sentence)
     say(f"seed {shown.seed}; run {shown.digest[:16]}")
 
@@ -140,19 +134,12 @@ def show_mismatches(mismatches: "Sequence[Mismatch]") -> None:
 
 @click.command("site")
 @click.argument("runs", metavar="[RUN]...", nargs=-1, type=PATH)
-@click.option(
-    "--output",
-    "-o",
-    metavar="DIR",
-    required=True,
-    type=PATH,
-    help="Folder to write; it may hold an old site.",
-)
+@click.option("--output", "-o", metavar="DIR", required=True, type=PATH, help="Folder for the site.")
 def site(runs: tuple[Path, ...], output: Path) -> None:
-    """Make a static site of RUNs: folders, bundles, or names of runs that ship. Without RUN, all that ship.
+    """Make a static site of RUNs: folders, bundles or names that ship. Without RUN, take all runs that ship.
 
     The site has an index with search, a leaderboard per protocol and measure, a page per algorithm with
-    every result and the command that runs it again, and the report of each run. It needs no server and loads
+    every result and the command that repeats it, and the report of each run. It needs no server and loads
     nothing from elsewhere: open index.html, or copy the folder to any web server.
 
     \b

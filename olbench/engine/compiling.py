@@ -1,8 +1,7 @@
-"""The kernels of a run, compiled before its first trial, as many at a time as there are jobs.
+"""The kernels of a run, compiled before its first trial, one per job at a time.
 
 A kernel takes seconds to compile, once on a machine, and numba compiles one at a time in a process. So each
-goes to a process of its own, the longest first, and the rules come last. Numba's cache on disk brings them
-together.
+goes to a separate process, the longest first, and the rules come last. They meet in numba's cache on disk.
 """
 
 import inspect
@@ -17,8 +16,7 @@ from joblib.externals.loky import get_reusable_executor
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
-from olbench.engine.estimate import duration
-from olbench.engine.executors.local import count_cores
+from olbench.engine.resources import count_cores, duration
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.kernels.counters import BLOCKED_FROM
 from olbench.learners.own_rules import run_rule
@@ -37,16 +35,20 @@ def check_rules(cells: Sequence[Cell]) -> None:
 
 
 def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callable[[str], None]) -> None:
-    places = sorted(find_missing(cells), key=_measure_source, reverse=True)
+    # The time to compile a kernel grows with its source.
+    sizes = {place: len(inspect.getsource(import_module(place[0]))) for place in find_missing(cells)}
+    places = sorted(sizes, key=lambda place: (sizes[place], place), reverse=True)
     if not places:
         return
     from olbench.kernels.cache import outlasts_process
 
-    ids = sorted({cell.spec.id for cell in cells if _has_rule_of_package(cell.spec.id)})
+    # Another process would have to load the plugin of a user's rule.
+    definitions = {cell.spec.id: cell.definition for cell in cells if cell.definition.rule is not None}
+    ids = sorted(id for id, each in definitions.items() if each.module.startswith("olbench."))
     is_kept = outlasts_process()
     left, begin = dict.fromkeys(places), time.monotonic()
     say(describe_compiling(left, len(places), 0.0, is_kept))
-    # What fails is compiled again where it is used, which says why it fails.
+    # What fails is compiled again where it is used, and the error is reported there.
     with suppress(Exception):
         for place in compile_kernels(places, ids, min(jobs, count_cores()), stop):
             del left[place]
@@ -57,7 +59,7 @@ NOT_KEPT = "; neither the package nor the cache folder can be written, so set OL
 
 
 def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kept: bool) -> str:
-    """Return how much is compiled and, once one is done, the time left; then what a terminal may cut."""
+    """Return what is compiled and, once one is done, the time left; the end may be cut by a terminal."""
     names = [module.rpartition(".")[2] for module, _ in left]
     done = total - len(names)
     kernels = "kernel" if total == 1 else "kernels"
@@ -85,17 +87,6 @@ def _find_kernel(id: str, options: dict[str, object], d: int) -> Place | None:
         if kernel and not kernel.is_ready:
             return str(kernel.__module__), str(kernel.__name__)
     return None
-
-
-def _has_rule_of_package(id: str) -> bool:
-    """Return whether a rule needs no plugin, which another process would have to load."""
-    definition = get_definition(id)
-    return definition.rule is not None and definition.module.startswith("olbench.")
-
-
-def _measure_source(place: Place) -> tuple[int, Place]:
-    """Return what orders kernels by the time that they take, which grows with their source."""
-    return len(inspect.getsource(import_module(place[0]))), place
 
 
 def compile_kernels(

@@ -19,10 +19,12 @@ def can_redraw(stream: Any = None) -> bool:
 
 
 def wrap(text: str, stream: Any, indent: int = 0) -> str:
-    """On a terminal, too wide lines end between words; a command in backticks stays whole if it fits."""
+    """On a terminal, break long lines between words; a command in backticks stays whole if it fits."""
     if not stream.isatty():
         return text
-    width = _width(stream)
+    width = 80
+    with suppress(OSError, ValueError):
+        width = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(stream.fileno()).columns or 80
 
     def fill(paragraph: str) -> str:
         if all(len(line) <= width for line in paragraph.split("\n")):
@@ -40,14 +42,6 @@ def wrap(text: str, stream: Any, indent: int = 0) -> str:
         return "\n".join(lines).replace("\0", " ")
 
     return "\n\n".join(map(fill, text.split("\n\n")))
-
-
-def _width(stream: Any) -> int:
-    with suppress(KeyError, ValueError):
-        return int(os.environ["COLUMNS"])
-    with suppress(OSError, ValueError):
-        return os.get_terminal_size(stream.fileno()).columns or 80
-    return 80
 
 
 def make_bar() -> Any:

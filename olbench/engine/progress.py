@@ -1,4 +1,4 @@
-"""What goes on, on standard error: drawn by rich on terminals and in notebooks, in lines elsewhere."""
+"""Progress on standard error: drawn by rich on terminals and in notebooks, in lines elsewhere."""
 
 import importlib
 import math
@@ -12,7 +12,7 @@ from typing import Any
 
 from olbench.data.compressed import listen_to_reading
 from olbench.engine.display import can_redraw, make_bar, wrap
-from olbench.engine.estimate import duration
+from olbench.engine.resources import duration
 from olbench.errors import count
 from olbench.protocols.definition import Kind
 from olbench.records.quantities import Quantity
@@ -38,7 +38,7 @@ def show_progress(quiet: bool) -> Iterator["Progress"]:
 
 
 class Progress:
-    """What is done, in words and in trials; bars and the time left go by the estimated cost of trials."""
+    """What is done, in words and in trials; bars and the time left follow the estimated cost of trials."""
 
     def __init__(self) -> None:
         self.words = self.share = ""
@@ -51,7 +51,7 @@ class Progress:
         self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
 
     def say(self, text: str) -> None:
-        """Show what goes on before a trial or between trials."""
+        """Show the current activity before or between trials."""
         if text.partition(":")[0] != self.words.partition(":")[0]:
             self.since = time.monotonic()
         self.words, self.share = text, ""
@@ -101,7 +101,7 @@ class Progress:
 
     @property
     def state(self) -> str:
-        """What goes on and for how long or, between trials, the time left."""
+        """The current activity and for how long it has lasted or, between trials, the time left."""
         if self.words:
             words = f"{self.words}, {self.share}" if self.share else self.words
             return f"{words} ({duration(time.monotonic() - self.since)})"

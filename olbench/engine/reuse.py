@@ -1,4 +1,4 @@
-"""Which recorded trials a run reuses, of its own folder or of other runs, and why not the others."""
+"""Which recorded trials a run reuses, from its own folder or from other runs, and why not the others."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,11 +37,11 @@ class OtherRun:
         return with_arrays(self.folder, self.records[key])
 
     def describe(self) -> list[Mapping[str, Any]]:
-        """Return where its records come from: this run, and those that it reused itself."""
+        """Return the origins of its records: this run, and the runs that it reused."""
         about = ("versions", "commit", "dirty", "machine", "start", "end")
-        said = {name: getattr(self.run, name) for name in about}
+        origin = {name: getattr(self.run, name) for name in about}
         digest = digest_records(self.records.values())
-        own = {"name": self.folder.name, "run": digest, "trials": len(self.records), **said}
+        own = {"name": self.folder.name, "run": digest, "trials": len(self.records), **origin}
         return [own, *self.run.reused]
 
 
@@ -82,7 +82,7 @@ def select_usable(records: Iterable[Record], cell: Cell, path: Path) -> dict[str
 
 @dataclass(frozen=True)
 class CellReuse:
-    """How many trials of a cell are reused, how many would run, and why records that are there do not fit."""
+    """How many trials of a cell are reused, how many would run, and why other records do not fit."""
 
     cell: Cell
     keys: frozenset[str]
@@ -129,7 +129,8 @@ def list_differences(trial: Trial, record: Record) -> list[str]:
         if name in SAME or wanted == record[name]:
             continue
         if name == "setting":
-            words += _compare_settings(wanted, record[name])
+            pairs = {key: (wanted.get(key), record[name].get(key)) for key in (*wanted, *record[name])}
+            words += [f"{key} is {one}, not {other}" for key, (one, other) in pairs.items() if one != other]
         elif name == "code":
             words += _compare_codes(wanted, record[name])
         elif name == "fingerprint":
@@ -147,15 +148,6 @@ def _compare_codes(wanted: str, recorded: str) -> Iterator[str]:
         yield f"its algorithm {change}"
     if version != old_version:
         yield f"its protocol has version {version or 1} now, not {old_version or 1}"
-
-
-def _compare_settings(wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
-    names = dict.fromkeys((*wanted, *recorded))
-    return [
-        f"{name} is {wanted.get(name)}, not {recorded.get(name)}"
-        for name in names
-        if wanted.get(name) != recorded.get(name)
-    ]
 
 
 def _show(value: Any) -> str:

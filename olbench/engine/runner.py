@@ -1,4 +1,4 @@
-"""A run: the trials that the ledger lacks, in waves, until every cell is complete."""
+"""A run: the missing trials, in waves, until every cell is complete."""
 
 import json
 import os
@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from olbench.algorithms import get_definition
-from olbench.engine.attempt import attempt
-from olbench.engine.estimate import guess_cost
-from olbench.engine.executors.local import Executor, LocalExecutor, warm_up
+from olbench.engine.local import Executor, LocalExecutor, attempt, warm_up
 from olbench.engine.progress import Progress, show_progress
+from olbench.engine.resources import guess_cost
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, plural
@@ -32,9 +31,15 @@ from olbench.records.trial import Record, Trial
 
 @contextmanager
 def open_run(
-    folder: Path, cells: Sequence[Cell], jobs: int, *, quiet: bool = False, timing: str = "shared",
-    executor: Executor | None = None, reuse: Sequence[OtherRun] = (),
-) -> Iterator["Run"]:  # fmt: skip
+    folder: Path,
+    cells: Sequence[Cell],
+    jobs: int,
+    *,
+    quiet: bool = False,
+    timing: str = "shared",
+    executor: Executor | None = None,
+    reuse: Sequence[OtherRun] = (),
+) -> Iterator["Run"]:
     config = cells[0].config
     refuse_too_many(cells)
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, show_progress(quiet) as progress:
@@ -47,7 +52,7 @@ MOST_TRIALS = 1_000_000
 
 
 def refuse_too_many(cells: Sequence[Cell]) -> None:
-    """Refuse a run whose list of trials alone would fill the memory."""
+    """Refuse a run whose mere list of trials would fill the memory."""
     planned = sum(cell.tuning_passes + cell.repeats for cell in cells)
     if planned > MOST_TRIALS:
         raise UserError(
@@ -73,8 +78,8 @@ class Run:
     has_work: bool = True
 
     def __post_init__(self) -> None:
-        # A trial that failed in an earlier run is tried again, so it does not count as known; so is one whose
-        # record lacks what the config asks for now.
+        # Trials that failed in an earlier run are tried again, so they do not count as known; nor do records
+        # without a number that the config asks for now.
         self.known = select_usable(self.ledger.records.values(), self.cells[0], self.ledger.path)
         self.fresh: list[Record] = []
         self.lenders = {
@@ -86,12 +91,12 @@ class Run:
         with suppress(UserError):
             self.earlier = run_file.read(self.folder)
         self.origins = {each["run"]: each for each in self.earlier.reused}
-        #: The workers that died in this folder, in earlier runs and in this one; and how many are told.
+        #: The workers that died in earlier runs and in this one, and how many of these were reported.
         self.deaths, self.told = self.earlier.deaths, 0
         self.written: Mapping[str, Any] | None = None
 
     def copy_reused(self) -> None:
-        """Copy the trials that can run now and that other runs have; run.json first says where from."""
+        """Copy the trials that can run now from other runs, after run.json names these."""
         while self.lenders and (due := self.stop.or_none(self.due)):
             found = [trial.key for trial in due if trial.key in self.lenders]
             if not found:
@@ -156,7 +161,7 @@ class Run:
             return False
         before, now = self.earlier.plain(), self.describe(None).plain()
         for facts in (*before["data"].values(), *now["data"].values()):
-            facts.pop("majority", None)  # older records lack it, and the fingerprint covers it
+            facts.pop("majority", None)  # older records do not have it, and the fingerprint covers it
         same = all(before[name] == now[name] for name in ("data", "cells"))
         with suppress(UserError):
             return same and _plain(RecordedRun(self.folder, self.earlier).config) == now["config"]
@@ -165,7 +170,7 @@ class Run:
     def complete(self, record: bool = False) -> None:
         """Run the missing trials; then time the reported ones alone, if asked for.
 
-        With `record`, run.json says so before every wave: a tuning that has decided is in it.
+        With `record`, run.json is written before every wave, with the outcome of each finished tuning.
         """
         if record:
             self.write()
@@ -248,7 +253,7 @@ class Run:
                 yield trial
 
     def _confirm(self, record: Record) -> Record:
-        """Return a record; a trial that ran before, not alone or with fewer measures, must count the same."""
+        """Return a record; a trial that ran before, shared or with fewer measures, must count the same."""
         before = self.ledger.records.get(record["key"])
         if before and before["status"] == record["status"] == "ok":
             numbers = numbers_of(self.cells[0].protocol)

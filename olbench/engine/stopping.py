@@ -12,11 +12,11 @@ Item = TypeVar("Item")
 
 
 class UserInterruptError(KeyboardInterrupt):
-    """The user's own Ctrl-C, which a KeyboardInterrupt that a contestant raises is not."""
+    """The user's own Ctrl-C, as opposed to a KeyboardInterrupt that a contestant raises."""
 
 
 class StopFlag(threading.Event):
-    """Set when everyone should stop. Passes check it; work that cannot check it is interrupted."""
+    """Set when everything should stop. Passes check it; work that cannot check it is interrupted."""
 
     is_interruptible = False
 
@@ -58,7 +58,7 @@ def stop_on_interrupt() -> Iterator[StopFlag]:
 
 @contextmanager
 def hold_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back. Processes started meanwhile never see it: their parent ends them."""
+    """Block SIGINT; child processes inherit the mask, and their parent ends them."""
     resource_tracker.ensure_running()  # starting it later would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

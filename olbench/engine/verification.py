@@ -1,12 +1,13 @@
 """Whether a recorded run is true: a random sample of its trials runs again, and every count must be the same.
 
-Who altered records cannot know which trials are drawn. If `altered` of N trials were altered, n drawn ones
-miss all of them with the probability of drawing none in the hypergeometric distribution.
+Someone who tampers with records cannot predict the sample. If `altered` of N trials were altered, n drawn
+ones miss all of them with the probability of drawing none in the hypergeometric distribution.
 """
 
 import math
 import random
 import secrets
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,10 +16,9 @@ from pathlib import Path
 from olbench.algorithms import get_definition
 from olbench.data.fetch import is_present
 from olbench.data.source import Source, find_named
-from olbench.engine.attempt import attempt
-from olbench.engine.budget import refuse_excess
-from olbench.engine.executors.local import Executor, LocalExecutor
-from olbench.engine.stopping import StopFlag, stop_on_interrupt
+from olbench.engine.local import LocalExecutor, attempt
+from olbench.engine.resources import default_jobs, refuse_excess
+from olbench.engine.stopping import stop_on_interrupt
 from olbench.errors import UserError, count
 from olbench.learners.breakdowns import Breakdown
 from olbench.protocols import cells_of, get_protocol
@@ -29,6 +29,8 @@ from olbench.records import ledger, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
 from olbench.records.compare import Mismatch, compare_records
+from olbench.records.container import trust
+from olbench.records.shipped import find_run
 from olbench.records.trial import Record, Trial, code_of
 
 TRIALS, SHARE = 20, 0.05
@@ -52,24 +54,18 @@ def detection(population: int, altered: int, drawn: int) -> float:
     >>> round(detection(480, 24, 20), 4)
     0.6491
     """
-    missed = 1.0
-    for number in range(drawn):
-        missed *= max(0, population - altered - number) / (population - number)
-    return 1.0 - missed
+    shares = (max(0, population - altered - number) / (population - number) for number in range(drawn))
+    return 1.0 - math.prod(shares)
 
 
 def sample_size(population: int, share: float, confidence: float) -> int:
-    """Return how many trials must be drawn to find a share of altered ones with some confidence.
+    """Return how many trials must be drawn to detect a share of altered ones with this probability.
 
     >>> sample_size(480, 0.05, 0.99)
     82
     """
-    altered, missed = altered_trials(population, share), 1.0
-    for drawn in range(population):
-        if 1.0 - missed >= confidence:
-            return drawn
-        missed *= max(0, population - altered - drawn) / (population - drawn)
-    return population
+    altered = altered_trials(population, share)
+    return bisect_left(range(population), confidence, key=lambda drawn: detection(population, altered, drawn))
 
 
 @dataclass(frozen=True)
@@ -99,12 +95,12 @@ class VerifiedRun:
         return len({each.record["key"] for each in self.mismatches})
 
     @property
-    def is_true(self) -> bool:
+    def passed(self) -> bool:
         return not self.mismatches and not self.wrong_cells
 
     @property
     def probability(self) -> float:
-        """The probability of having found a share of altered trials, among those that can run here."""
+        """The probability of detecting a share of altered trials, among the trials that can run here."""
         if not self.population:
             return 0.0
         return detection(self.population, altered_trials(self.population, self.share), self.compared)
@@ -112,7 +108,7 @@ class VerifiedRun:
     @property
     def sentence(self) -> str:
         if not self.compared:
-            return f"None of {count(self.recorded, 'trial')} ran again, so nothing was shown."
+            return f"None of {count(self.recorded, 'trial')} ran again, so nothing was verified."
         left = self.recorded - self.population
         trials = count(self.population, "trial")
         ran = f"{self.compared:,} of {f'the {trials} that can run here' if left else trials} ran again"
@@ -121,14 +117,17 @@ class VerifiedRun:
         if self.wrong_cells:
             number = len(self.wrong_cells)
             return (
-                f"{ran}, all the same to the digit; but {count(number, 'result')} of the run "
+                f"{ran}, and all matched exactly; but {count(number, 'result')} of the run "
                 f"{'does' if number == 1 else 'do'} not follow from its trials."
             )
         among = "the trials" if not left else f"these {trials}"
-        chance = "for certain" if self.probability >= 1 else f"with probability {_show(self.probability)}"
-        found = f"If {100 * self.share:g}% of {among} had been altered, this would have been found {chance}."
-        rest = f" Nothing was shown about the other {left:,}." if left else ""
-        return f"{ran}, all the same to the digit. {found}{rest}"
+        altered = f"If {100 * self.share:g}% of {among} had been altered, this would"
+        if self.probability >= 1:
+            found = f"{altered} certainly have been detected."
+        else:
+            found = f"{altered} have been detected with probability {_show(self.probability)}."
+        rest = f" Nothing was verified about the other {left:,}." if left else ""
+        return f"{ran}, and all matched exactly. {found}{rest}"
 
     def name_unrun(self, reason: str, most: int = 5) -> str:
         cells = Counter(f"{each['algorithm']} on {each['dataset']}" for each in self.not_rerun[reason])
@@ -145,34 +144,32 @@ def _show(probability: float) -> str:
 
 
 class Verifier:
-    def __init__(self, folder: Path, say: Callable[[str], None] = lambda text: None):
-        self.folder, self.say = folder, say
-        self.run = read_run(folder)
+    def __init__(self, run: str | Path, trust_plugins: bool, say: Callable[[str], None]):
+        self.folder, self.say = find_run(run), say
+        if trust_plugins:
+            trust(self.folder)
+        self.run = read_run(self.folder)
         self.config, self.protocol = self.run.config, self.run.protocol
         self.has_plugins = True
         try:
             self.run.load_plugins()
         except UserError:
             self.has_plugins = False
-        self.records = ledger.current(folder)
-        self._check()
+        self.records = ledger.current(self.folder)
         self.sources: dict[str, Source | str] = {}
-
-    @property
-    def good(self) -> list[Record]:
-        return sorted(
-            (record for record in self.records.values() if record["status"] == "ok"),
-            key=lambda r: str(r["key"]),
-        )
-
-    def _check(self) -> None:
         for cell in self.run.file.cells:
             self.run.trials_of(cell, self.records)
         for record in self.good:
             if record["protocol"] == self.protocol.id:
                 self.run.check(record)
 
+    @property
+    def good(self) -> list[Record]:
+        good = (record for record in self.records.values() if record["status"] == "ok")
+        return sorted(good, key=lambda record: str(record["key"]))
+
     def why_not(self, record: Record) -> str:
+        """Return why a trial cannot run here, or ''."""
         source = self._source(record["dataset"])
         if isinstance(source, str):
             return source
@@ -187,18 +184,15 @@ class Verifier:
     def _source(self, name: str) -> Source | str:
         if name not in self.sources:
             self.say(f"loading {name}")
-            self.sources[name] = self._find_source(name)
+            specs = [
+                each for each in self.config.datasets if name == each.name or name.startswith(f"{each.name}[")
+            ]
+            try:
+                present = [spec for spec in specs if spec.path or is_present(spec.name)]
+                self.sources[name] = find_named(present, name)
+            except UserError:
+                self.sources[name] = NO_DATA
         return self.sources[name]
-
-    def _find_source(self, name: str) -> Source | str:
-        specs = [
-            spec for spec in self.config.datasets if name == spec.name or name.startswith(f"{spec.name}[")
-        ]
-        try:
-            present = [spec for spec in specs if spec.path or is_present(spec.name)]
-            return find_named(present, name)
-        except UserError:
-            return NO_DATA
 
     def trial(self, record: Record) -> Trial:
         source = self._source(record["dataset"])
@@ -210,21 +204,15 @@ class Verifier:
         return compare_records(numbers_of(self.protocol), with_arrays(self.folder, record), again)
 
     def plan_cells(self) -> list[Cell]:
-        sources = [
-            source
-            for name, source in self.sources.items()
-            if isinstance(source, Source) and source.fingerprint == self._fingerprint(name)
-        ]
+        stated = {name: facts.fingerprint for name, facts in self.run.file.data.items()}
+        found = {name: each for name, each in self.sources.items() if isinstance(each, Source)}
+        sources = [each for name, each in found.items() if each.fingerprint == stated.get(name, "")]
         if not sources or (self.config.plugins and not self.has_plugins):
             return []
         return cells_of(self.config, sources)
 
-    def _fingerprint(self, name: str) -> str:
-        facts = self.run.file.data.get(name)
-        return facts.fingerprint if facts else ""
-
     def find_wrong_cells(self, cells: Sequence[Cell]) -> Iterator[str]:
-        """Yield the results whose trials are not those that follow from the records of their tuning."""
+        """Yield the results whose trials do not follow from the records of their tuning."""
         known = {record["key"]: record for record in self.good}
         stated = {(each.dataset, each.entry, each.label): each for each in self.run.file.cells}
         for cell in cells:
@@ -236,12 +224,23 @@ class Verifier:
                 yield f"{facts.label} on {facts.dataset}"
 
 
-def verify_run(
-    folder: Path, jobs: int, *, trials: int | None = None, confidence: float | None = None,
-    share: float = SHARE, seed: int | None = None,
+def verify(
+    run: str | Path,
+    *,
+    trials: int | None = None,
+    confidence: float | None = None,
+    share: float = SHARE,
+    seed: int | None = None,
+    trust_plugins: bool = False,
+    jobs: int | None = None,
     say: Callable[[str], None] = lambda text: None,
-) -> VerifiedRun:  # fmt: skip
-    verifier = Verifier(folder, say)
+) -> VerifiedRun:
+    """Run a random sample of the trials of a folder or a bundle again, and compare every count.
+
+    The sample has `trials` trials, 20 by default; with a `confidence`, enough to detect altered trials, a
+    `share` of all, with that probability. Of the result, `passed` and `sentence` say what was found.
+    """
+    verifier, jobs = Verifier(run, trust_plugins, say), jobs or default_jobs()
     able, unable = [], dict[str, list[Record]]()
     for record in verifier.good:
         if reason := verifier.why_not(record):
@@ -256,13 +255,11 @@ def verify_run(
     cells = verifier.plan_cells() if able else []
     used = {(record["dataset"], record["algorithm"]) for record in drawn}
     refuse_excess([cell for cell in cells if (cell.source.name, cell.spec.id) in used], jobs)
-    with stop_on_interrupt() as stop:
-        executor = LocalExecutor(jobs, verifier.config.plugins, say)
-        mismatches, failed = _repeat(verifier, drawn, executor, stop)
-        if failed:
-            unable[FAILED] = failed
+    mismatches, failed = _repeat(verifier, drawn, jobs)
+    if failed:
+        unable[FAILED] = failed
     return VerifiedRun(
-        folder=str(folder),
+        folder=str(verifier.folder),
         digest=digest_records(verifier.records.values()),
         seed=chosen,
         recorded=len(verifier.good),
@@ -292,19 +289,18 @@ class VerifiedTrial:
         if self.mismatches:
             number = len(self.mismatches)
             verb = "differs" if number == 1 else "differ"
-            return f"It ran again; {count(number, 'value')} {verb} from the record."
+            return f"It ran again, and {count(number, 'value')} {verb} from the record."
         protocol = get_protocol(self.record["protocol"])
         reported = self.record.keys() & {each.compared for each in protocol.quantities}
         counts = [each for each in numbers_of(protocol) if each.exact and each.name in reported]
         shown = ", ".join(f"{each.title} {self.record[each.name]}" for each in counts)
-        return f"It ran again, and every count is that of the record: {shown}."
+        return f"It ran again, and every count matched the record: {shown}."
 
 
-def verify_trial(
-    folder: Path, beginning: str, say: Callable[[str], None] = lambda text: None
-) -> VerifiedTrial:
-    verifier = Verifier(folder, say)
-    record = verifier.records[ledger.find_key(verifier.records, beginning, folder)]
+def verify_trial(run: str | Path, key: str, trust_plugins: bool, say: Callable[[str], None]) -> VerifiedTrial:
+    """Run the trial with this key, or beginning of a key, again."""
+    verifier = Verifier(run, trust_plugins, say)
+    record = verifier.records[ledger.find_key(verifier.records, key, verifier.folder)]
     if reason := verifier.why_not(record):
         return VerifiedTrial(record, not_run=reason)
     say(f"running {record['algorithm']} on {record['dataset']}")
@@ -320,20 +316,20 @@ def verify_trial(
     return VerifiedTrial(record, tuple(verifier.compare(record, again)), breakdown=breakdown)
 
 
-def _repeat(
-    verifier: Verifier, drawn: Sequence[Record], executor: Executor, stop: StopFlag
-) -> tuple[list[Mismatch], list[Record]]:
+def _repeat(verifier: Verifier, drawn: Sequence[Record], jobs: int) -> tuple[list[Mismatch], list[Record]]:
     mismatches: list[Mismatch] = []
     failed: list[Record] = []
+    executor = LocalExecutor(jobs, verifier.config.plugins, verifier.say)
     work = f"running {count(len(drawn), 'trial')}"
     verifier.say(work)
-    for number, again in enumerate(executor.execute(list(map(verifier.trial, drawn)), stop), start=1):
-        verifier.say(f"{work}, {number} done")
-        record = verifier.records[again["key"]]
-        if again["status"] == "ok":
-            mismatches += verifier.compare(record, again)
-        else:
-            failed.append({**record, "error": again["error"]})
-    if stop.is_set():
-        raise KeyboardInterrupt
+    with stop_on_interrupt() as stop:
+        for number, again in enumerate(executor.execute(list(map(verifier.trial, drawn)), stop), start=1):
+            verifier.say(f"{work}, {number} done")
+            record = verifier.records[again["key"]]
+            if again["status"] == "ok":
+                mismatches += verifier.compare(record, again)
+            else:
+                failed.append({**record, "error": again["error"]})
+        if stop.is_set():
+            raise KeyboardInterrupt
     return mismatches, failed

@@ -1,4 +1,4 @@
-"""Arrays of trials, in one file beside the ledger; each is on the disk before the record that has it."""
+"""Arrays of trials, in one file next to the ledger; each is on the disk before its record."""
 
 import io
 import zlib
@@ -14,9 +14,9 @@ from olbench.records.growing import GrowingFile
 from olbench.records.trial import Record
 
 NAME = "arrays.bin"
-#: No array has more; one in a bundle may say so.
+#: No array is larger, whatever a bundle claims.
 MOST_BYTES = 1 << 30
-#: Smaller arrays are not compressed: alone they hardly shrink, but together they do, in a wheel.
+#: Smaller arrays are not compressed: they hardly shrink one by one, but together they do, in a wheel.
 SMALL = 1024
 #: Where an array is: offset, bytes, checksum and, for bits, how many there are.
 Reference = dict[str, int]
@@ -40,7 +40,7 @@ def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
     path = folder / NAME
     place = [reference.get(name) for name in ("offset", "bytes", "crc32")]
     if not all(isinstance(number, int) and number >= 0 for number in place):
-        raise UserError(f"{path}: a record says that an array is at {shorten(str(reference))}")
+        raise UserError(f"{path}: a record refers to an array at {shorten(str(reference))}")
     try:
         with open(path, "rb") as file:
             file.seek(reference["offset"])
@@ -56,7 +56,7 @@ def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
         if "bits" in reference:
             return np.unpackbits(array, count=reference["bits"]).astype(bool)
     except (ValueError, TypeError, EOFError, zlib.error, SyntaxError):
-        raise UserError(f"{path} has an array that no trial can have written") from None
+        raise UserError(f"{path} has an array that olbench cannot have written") from None
     return array
 
 

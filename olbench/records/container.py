@@ -1,23 +1,22 @@
 """The file of a bundle: a ZIP archive of a run's folder with a manifest, unpacked into the cache.
 
-Anybody may have made it, so nothing in it is believed: it is checked as a whole before it is used. Its code
-runs only if it is trusted.
+Anyone may have made it, so it is checked as a whole before it is used, and its code runs only if trusted.
 """
 
 import hashlib
-import io
 import json
 import os
 import re
 import shutil
 import stat
+import time
 import zipfile
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import cache_folder, is_special, write_whole
@@ -31,14 +30,13 @@ MEMBERS = re.compile(
 )
 PLUGINS, PAPER = "plugins/", "paper.yaml"
 BINARY = ("arrays.bin", "trials.json.xz")
+#: Others unpack to any size before zipfile can stop them.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_MEMBERS = 1000
-#: All members together, and how much larger than the bundle they may be, with some room for short texts.
-MOST_BYTES, MOST_RATIO, ROOM = 2_000_000_000, 200, 1 << 20
-#: The last bytes of a ZIP archive, with the place for a second list of members that could be endless.
-END_BYTES, END_MARK, LONG_MARK, LONG_BYTES = 22, b"PK\5\6", b"PK\6\7", 20
-#: An entry of the list of members has 46 bytes and a name.
-ENTRY_BYTES = 46 + 150
-CHUNK = 1 << 20
+#: All members together, and how much larger than the bundle they may be, with some allowance for short texts.
+MOST_BYTES, MOST_RATIO, ALLOWANCE = 2_000_000_000, 200, 1 << 20
+#: An unpacked bundle that was not opened for so long is removed from the cache.
+KEPT_SECONDS = 30 * 24 * 3600
 EPOCH, MODE = (1980, 1, 1, 0, 0, 0), stat.S_IFREG | 0o644
 _trusted: set[Path] = set()
 
@@ -56,46 +54,37 @@ def is_trusted(folder: Path) -> bool:
     return folder.resolve() in _trusted
 
 
-def write(target: Path, members: Mapping[str, bytes | Path], about: Mapping[str, Any]) -> None:
-    """The same members, contents or files, always give the same bytes."""
+def write(target: Path, members: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
+    """The same members always give the same bytes."""
     if is_special(target):
         raise UserError(f"{target} is not a file; a bundle is one")
-    files = {name: _describe(members[name]) for name in sorted(members)}
-    if len(files) >= MOST_MEMBERS or sum(each["bytes"] for each in files.values()) > MOST_BYTES:
+    if len(members) >= MOST_MEMBERS or sum(map(len, members.values())) > MOST_BYTES:
         raise UserError(
             f"the run is too large for a bundle, which can have {MOST_BYTES / 1e9:g} GB in {MOST_MEMBERS:,} "
             "files; bundle parts of it"
         )
+    ordered = {name: members[name] for name in sorted(members)}
+    files = {name: _describe(content) for name, content in ordered.items()}
     manifest = json.dumps({"format": FORMAT, **about, "files": files}, indent=1) + "\n"
     with write_whole(target) as draft, zipfile.ZipFile(draft, "w") as archive:
         # The manifest comes first: `head` shows what the file is.
-        for name in (MANIFEST, *files):
+        for name, content in {MANIFEST: manifest.encode(), **ordered}.items():
             entry = zipfile.ZipInfo(name, EPOCH)
             entry.create_system, entry.external_attr = 3, MODE << 16
             entry.compress_type = zipfile.ZIP_STORED if name in BINARY else zipfile.ZIP_DEFLATED
-            content = manifest.encode() if name == MANIFEST else members[name]
-            with _open(content) as source, archive.open(entry, "w") as member:
-                shutil.copyfileobj(source, member)
+            archive.writestr(entry, content)
 
 
-def _open(content: bytes | Path) -> IO[bytes]:
-    return io.BytesIO(content) if isinstance(content, bytes) else open(content, "rb")
-
-
-def _describe(content: bytes | Path) -> dict[str, Any]:
-    with _open(content) as file:
-        digest = hashlib.sha256()
-        size = 0
-        while piece := file.read(CHUNK):
-            digest.update(piece)
-            size += len(piece)
-    return {"bytes": size, "sha256": digest.hexdigest()}
+def _describe(content: bytes) -> dict[str, Any]:
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def open_bundle(path: Path) -> Path:
-    """Return a folder of the cache with the members of a bundle, which is named as the bundle is."""
+    """Return a folder of the cache that has the members and the name of a bundle."""
+    bundles = cache_folder().resolve() / "bundles"
     try:
-        folder = cache_folder().resolve() / "bundles" / str(_describe(path)["sha256"])[:16] / path.stem
+        with open(path, "rb") as file:
+            folder = bundles / hashlib.file_digest(file, "sha256").hexdigest()[:16] / path.stem
         if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(suffix=".part", dir=folder.parent) as draft:
@@ -106,61 +95,39 @@ def open_bundle(path: Path) -> Path:
         raise UserError(f"{path} is damaged, or not a bundle; get the file again") from None
     except OSError as error:
         raise UserError(f"cannot unpack {path} into the cache: {error.strerror or error}") from None
+    with suppress(OSError):  # the cache may be read-only
+        os.utime(folder.parent)
+        for other in bundles.iterdir():
+            if other.stat().st_mtime < time.time() - KEPT_SECONDS:
+                shutil.rmtree(other)
     return folder
 
 
 def _unpack(path: Path, folder: Path) -> None:
-    _check_end(path)
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         total = sum(entry.file_size for entry in entries)
-        if total > min(MOST_BYTES, ROOM + MOST_RATIO * path.stat().st_size):
-            raise UserError(f"{path} would unpack to {total:,} bytes, which is too many")
+        if len(entries) > MOST_MEMBERS or total > min(
+            MOST_BYTES, ALLOWANCE + MOST_RATIO * path.stat().st_size
+        ):
+            raise UserError(f"{path} would unpack to {len(entries):,} files of {total:,} bytes; get another")
+        names: set[str] = set()
         for entry in entries:
-            _check_entry(path, entry)
-        names = {entry.orig_filename for entry in entries}
-        if len(names) < len(entries):
-            raise UserError(f"{path} has two members of one name, so it is not clear which one counts")
+            name, is_known = entry.orig_filename, MEMBERS.fullmatch(entry.orig_filename)
+            if not is_known or name in names or entry.compress_type not in METHODS:
+                raise UserError(f"{path} is not a bundle: unexpected member {show_name(name)}")
+            names.add(name)
         if MANIFEST not in names:
             raise UserError(f"{path} is not a bundle: it has no {MANIFEST}")
         files = _read_manifest(path, archive.read(MANIFEST))
         for name in sorted({MANIFEST, *files} ^ names):
-            raise UserError(
-                f"{path}: its manifest and its members differ: {show_name(name)} is in one of them"
-            )
+            raise UserError(f"{path} is damaged: its manifest and its members differ in {show_name(name)}")
         for name in names:
-            place = folder / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(name) as member, open(place, "wb") as file:
-                shutil.copyfileobj(member, file)
-            if name != MANIFEST and _describe(place) != files[name]:
+            content, place = archive.read(name), folder / name
+            if name != MANIFEST and _describe(content) != files[name]:
                 raise UserError(f"{path}: {name} does not match its checksum; get the file again")
-
-
-def _check_end(path: Path) -> None:
-    """Refuse a list of millions of members by the last bytes of the archive, before it is read."""
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - END_BYTES - LONG_BYTES))
-        tail = file.read()
-    end = tail[-END_BYTES:]
-    if len(end) < END_BYTES or not end.startswith(END_MARK) or end[20:] != b"\0\0":
-        raise UserError(f"{path} is cut off, or not a bundle; get the file again")
-    length = int.from_bytes(end[12:16], "little")
-    if length > MOST_MEMBERS * ENTRY_BYTES or tail[:-END_BYTES].startswith(LONG_MARK):
-        raise UserError(f"{path} has more than {MOST_MEMBERS:,} members, which no bundle has")
-
-
-def _check_entry(path: Path, entry: zipfile.ZipInfo) -> None:
-    reason = ""
-    if not MEMBERS.fullmatch(entry.orig_filename):
-        reason = "is unexpected in a bundle"
-    elif not stat.S_ISREG(entry.external_attr >> 16):
-        reason = "is a link or a folder; a bundle has files only"
-    elif entry.flag_bits or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        reason = "is encrypted, or compressed in a way that olbench does not write"
-    if reason:
-        raise UserError(f"{path}: its member {show_name(entry.orig_filename)} {reason}")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
 
 
 def _read_manifest(path: Path, text: bytes) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class GrowingFile:
-    """A file that this process alone writes to; it is opened with the first piece."""
+    """A file that only this process writes to; it is opened with the first piece."""
 
     def __init__(self, path: Path, piece: str):
         self.path, self.piece = path, piece
@@ -27,7 +27,7 @@ class GrowingFile:
 
     @property
     def is_removed(self) -> bool:
-        """Whether somebody has removed the file, which then takes every piece and keeps none."""
+        """Whether the file was removed: then every piece can be written, and none is kept."""
         return self.file is not None and os.fstat(self.file).st_nlink == 0
 
     def close(self) -> None:

@@ -1,6 +1,8 @@
 """The ledger: one JSON object per line, on the disk before the next trial counts as done; never rewritten."""
 
+import fcntl
 import os
+import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 from olbench.errors import UserError
 from olbench.files import is_special, write_whole
 from olbench.memory import pause_collector
-from olbench.records import locks, packed, remembered
+from olbench.records import packed, remembered
 from olbench.records.arrays import ArrayFile
 from olbench.records.growing import GrowingFile
 from olbench.records.record import BrokenRecordError, RecordError, read_line, without_series, write_line
@@ -137,12 +139,15 @@ class Ledger:
                 file.writelines(map(write_line, _unpack(self.packed)))
             self.packed = None
         try:
-            stored = [self._store_arrays(record) for record in records]
+            stored = [dict(record) for record in records]
+            for record in stored:
+                if "arrays" in record:
+                    record["arrays"] = self.arrays.append_all(record["arrays"])
             self.lines.append(b"".join(map(write_line, stored)))
         except OSError as error:
             raise LedgerFullError(
-                f"cannot write {self.path}: {error.strerror or error}; what is in it is kept, and the same "
-                "command goes on from there once there is room"
+                f"cannot write {self.path}: {error.strerror or error}; finished trials are kept, and the "
+                "same command resumes once there is space"
             ) from None
         if self.lines.is_removed:
             raise LedgerFullError(
@@ -153,12 +158,6 @@ class Ledger:
         self.records |= {record["key"]: record for record in kept}
         return kept
 
-    def _store_arrays(self, record: Record) -> Record:
-        if "arrays" not in record:
-            return record
-        others = {name: value for name, value in record.items() if name != "arrays"}
-        return {**others, "arrays": self.arrays.append_all(record["arrays"])}
-
     def close(self) -> None:
         self.arrays.close()
         self.lines.close()
@@ -166,23 +165,39 @@ class Ledger:
 
 @contextmanager
 def open_ledger(folder: Path) -> Iterator[Ledger]:
-    """Refuse if another run holds it; a folder that was made for nothing is removed."""
+    """Refuse if another run holds it; a folder that was made in vain is removed."""
     created = [each for each in (folder, *folder.parents) if not each.exists()]
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locks.hold(folder / LOCK))
+            stack.enter_context(_lock(folder))
             stack.callback(_remove_unused, created)
         except OSError as error:
             raise UserError(
                 f"cannot write to {folder}: {error.strerror or error}; choose another --out"
             ) from None
-        except locks.LockedError as error:
-            raise UserError(
-                f"{folder} is in use by another run ({str(error) or 'an unknown process'}); wait until it "
-                "ends, or choose another --out"
-            ) from None
         yield stack.enter_context(closing(Ledger(folder)))
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Hold a lock that the system releases however this process ends; the file names its holder."""
+    with open(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = file.read(200).decode(errors="replace").strip() or "an unknown process"
+            raise UserError(
+                f"{folder} is in use by another run ({holder}); wait until it ends, or choose another --out"
+            ) from None
+        with suppress(OSError):  # the lock holds without the note, so a full disk does no harm
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                file.truncate(0)
 
 
 def _remove_unused(created: Sequence[Path]) -> None:

@@ -20,14 +20,14 @@ from olbench.records import FORMAT
 from olbench.records.record import BrokenRecordError, check_fields
 from olbench.records.trial import Record, key_of
 
-#: Columns are never this much larger than packed, with some room for a few; a bomb is.
-MOST_RATIO, ROOM = 200, 16 << 20
+#: Columns are never this much larger than packed, with some allowance for a few; a bomb is.
+MOST_RATIO, ALLOWANCE = 200, 16 << 20
 MOST_MEMORY = 1 << 28
 STEPS = "steps of "
 
 
 class PackedError(ValueError):
-    """Content that is not a packed ledger, or not the one that was written."""
+    """Content that is not a packed ledger, or was changed after it was written."""
 
 
 def pack(records: Iterable[Record]) -> bytes:
@@ -71,7 +71,7 @@ def unpack(content: bytes) -> Iterator[Record]:
         if any(next(rows, None) for rows in groups):
             raise PackedError("its columns do not fit together")
     except BrokenRecordError as error:
-        raise PackedError(f"it has a record that no trial can have written: {error}") from None
+        raise PackedError(f"it has a record that olbench cannot have written: {error}") from None
     except (TypeError, ValueError, LookupError, AttributeError, RecursionError):
         raise PackedError("its columns do not fit together") from None
 
@@ -98,19 +98,18 @@ def _to_columns(outline: dict[str, Any], rows: Sequence[Record]) -> dict[str, An
 
 
 def _to_rows(columns: dict[str, Any]) -> Iterator[Record]:
-    names = [name.removeprefix(STEPS) for name in columns]
-    values = [_read_column(name, column) for name, column in columns.items()]
+    names, values = [], list[Iterable[Any]]()
+    for name, column in columns.items():
+        names.append(name.removeprefix(STEPS))
+        if isinstance(column, dict):
+            values.append(_to_rows(column))
+        else:
+            values.append([list(accumulate(steps)) for steps in column] if name.startswith(STEPS) else column)
     return (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
 
 
-def _read_column(name: str, column: Any) -> Iterable[Any]:
-    if isinstance(column, dict):
-        return _to_rows(column)
-    return [list(accumulate(steps)) for steps in column] if name.startswith(STEPS) else column
-
-
 def _read(content: bytes) -> Any:
-    most = ROOM + MOST_RATIO * len(content)
+    most = ALLOWANCE + MOST_RATIO * len(content)
     unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, MOST_MEMORY)
     try:
         text = unpacker.decompress(content, most + 1)

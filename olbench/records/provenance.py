@@ -64,13 +64,5 @@ def commit() -> dict[str, Any]:
 
 
 def _git(*words: str) -> str:
-    done = subprocess.run(
-        ["git", *words],
-        cwd=PACKAGE,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=10,
-        stdin=subprocess.DEVNULL,
-    )
-    return done.stdout
+    command, none = ["git", *words], subprocess.DEVNULL
+    return subprocess.check_output(command, cwd=PACKAGE, text=True, timeout=10, stdin=none, stderr=none)

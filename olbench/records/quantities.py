@@ -1,8 +1,7 @@
-"""What is measured: the name of each quantity, how it is printed, and which direction is better.
+"""Quantities that trials measure: the name, the format and which direction is better.
 
 Statistics, tables, verdicts, claims and figures ask a quantity for its direction and its format, so that none
-of them knows a quantity by name. A protocol lists the quantities that it measures; those of the built-in
-protocols are defined here.
+of them knows a quantity by name. A protocol lists its quantities; the built-in ones are defined here.
 """
 
 import math
@@ -124,7 +123,7 @@ class Quantity:
 
     @property
     def top(self) -> float:
-        """The largest value that it can have, as it is shown: 1 for a rate, 100 in percent, else no bound."""
+        """The largest value that can be shown: 1 for a rate, 100 in percent, otherwise no bound."""
         return 100.0 if self.percent else 1.0 if self.is_rate else math.inf
 
     @property
@@ -148,7 +147,7 @@ class Quantity:
 
 
 def mean_and_deviation(values: Iterable[float]) -> tuple[float, float]:
-    """Return the mean and the sample standard deviation (n - 1); one value alone has no deviation.
+    """Return the mean and the sample standard deviation (n - 1); a single value has deviation 0.
 
     >>> mean_and_deviation([1.0, 3.0])
     (2.0, 1.4142135623730951)

@@ -29,15 +29,15 @@ _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 class RecordError(ValueError):
-    """A line that is no record, or not the record that was written."""
+    """A line that is not a record, or was changed after it was written."""
 
 
 class BrokenRecordError(RecordError):
-    """A whole record that no trial can have written, or that is not as it was written."""
+    """A whole record that olbench cannot have written, or that was changed."""
 
 
 def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Record:
-    """The seconds are those of the whole trial, unless the protocol measures a more telling part of it."""
+    """The seconds are of the whole trial, unless the protocol measures a more relevant part of it."""
     measured: Record = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
     if outcome.choice:
         measured["choice"] = dict(outcome.choice)

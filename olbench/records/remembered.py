@@ -1,4 +1,4 @@
-"""What was read from a run before, in the cache, under a hash of its files and of all sources of olbench."""
+"""A cache of what was read from a run, under a hash of its files and of all sources of olbench."""
 
 import hashlib
 import zlib

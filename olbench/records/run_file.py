@@ -22,15 +22,13 @@ from olbench.records.shipped import REFERENCE
 NAME = "run.json"
 
 
+_MACHINE = {"processor": structs.any_text, "cores": structs.whole(0), "system": structs.any_text}
+
+
 def read_machine(node: structs.Node, name: str) -> dict[str, Any]:
     content = node.mapping(name)
-    for key, read in {
-        "processor": structs.any_text,
-        "cores": structs.whole(0),
-        "system": structs.any_text,
-    }.items():
-        if key in content:
-            read(content[key], key)
+    for key in _MACHINE.keys() & content.keys():
+        _MACHINE[key](content[key], key)
     return dict(structs.anything(node, name))
 
 
@@ -77,15 +75,15 @@ class RunFile:
     machine: Annotated[Mapping[str, Any], read_machine] = field(default_factory=dict)
     start: AnyText = ""
     end: AnyText | None = None
-    #: What the runs that trials were copied from say about themselves: machine, versions, start and end.
+    #: The machine, versions, start and end of the runs that trials were copied from.
     reused: Annotated[tuple[Mapping[str, Any], ...], structs.many(structs.mapping(structs.anything), 0)] = ()
     deaths: Annotated[tuple[str, ...], structs.many(structs.any_text, 0)] = ()
-    #: The titles of algorithms that do not ship, by id, where they have one besides.
+    #: The titles of algorithms that do not ship, by id, where they differ from it.
     titles: Annotated[Mapping[str, str], structs.mapping(structs.line)] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
-        for name in ("reused", "deaths", "titles"):  # most runs have none of them
+        for name in ("reused", "deaths", "titles"):  # left out where they are empty
             if values := own.pop(name):
                 own[name] = dict(values) if isinstance(values, Mapping) else list(values)
         return {
@@ -100,7 +98,7 @@ class RunFile:
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
         known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
-        # There are tens of thousands of keys, which are checked apart.
+        # There are tens of thousands of keys, which are checked separately.
         run = structs.read_plain(
             cls, {**known, "cells": [{**cell, "keys": []} for cell in content["cells"]]}, NAME
         )
@@ -133,7 +131,9 @@ def read(folder: Path) -> RunFile:
         if found != FORMAT:
             found = shorten(repr(found))
             raise UserError(f"its format is {found}, and this olbench reads {FORMAT}; run its config again")
-        content = _find_keys(folder, content)
+        for cell in content["cells"]:
+            if isinstance(cell["keys"], dict):
+                cell["keys"] = LineKeys(folder, cell["keys"]["lines"])
         run = RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
     RECORDED.update(run.titles)
     return run
@@ -180,14 +180,14 @@ def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
 
 
 class LineKeys(Sequence[str]):
-    """The keys of some lines of a ledger, which is read once one of them is asked for."""
+    """The keys of some lines of a ledger, which is read when the first of them is needed."""
 
     def __init__(self, folder: Path, spans: Sequence[Sequence[int]]):
         self.folder, self.spans = folder, [(int(first), int(last)) for first, last in spans]
         before = 0
         for first, last in sorted(self.spans):
             if not before < first <= last:
-                raise UserError("the lines that it names are none, or one of them is named twice")
+                raise UserError("it names lines that cannot exist, or a line twice")
             before = last
 
     @cached_property
@@ -207,14 +207,6 @@ class LineKeys(Sequence[str]):
         return isinstance(other, tuple | LineKeys) and self._found == tuple(other)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _find_keys(folder: Path, content: Any) -> Any:
-    cells = [
-        {**cell, "keys": LineKeys(folder, cell["keys"]["lines"])} if isinstance(cell["keys"], dict) else cell
-        for cell in content["cells"]
-    ]
-    return {**content, "cells": cells}
 
 
 def refer_to_lines(content: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:

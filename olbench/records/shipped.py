@@ -58,14 +58,14 @@ def find_run(folder: str | Path) -> Path:
         return own
     if str(path) in MORE_RUNS and str(path) not in shipped:
         raise UserError(
-            f"the run '{path}' comes in a package of its own; `pip install 'olbench[results]'` gets it"
+            f"the run '{path}' is in a separate package; `pip install 'olbench[results]'` gets it"
         )
     if str(path) not in shipped:
         known = [*shipped, *(each.parent.name for each in sorted(own.parent.glob("*/run.json")))]
         hint = f"run {path}` makes one" if str(path) in configs() else "list` shows what ships"
         raise UserError(
-            f"there is no run '{path}' here, in results or among those that ship{suggest(str(path), known)}; "
-            f"`olbench {hint}"
+            f"there is no run '{path}' here, in results or among the shipped runs"
+            f"{suggest(str(path), known)}; `olbench {hint}"
         )
     return shipped[str(path)]
 

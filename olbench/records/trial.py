@@ -42,7 +42,7 @@ class Trial:
     code: str
     #: The data that it runs on, which is no part of its record; None for a trial from a ledger.
     source: Source = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
-    #: Which numbers its record must have besides the usual ones; they do not change what it does.
+    #: The numbers that its record must also have; they do not change the trial.
     wanted: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -93,12 +93,12 @@ class Outcome:
     """What a trial measured: numbers by name, series (columns of equal length) by name, arrays by name.
 
     Numbers and series are fields of the record. Arrays, such as the prediction for every example, go to a
-    file of their own; the record says where.
+    separate file; the record has their places.
     """
 
     measured: Mapping[str, float | int | None]
     series: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
     choice: Mapping[str, Value] = field(default_factory=dict)
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    #: The bytes of the learner after the trial, if they are known; a protocol need not tell.
+    #: The bytes of the learner after the trial, if they are known.
     state_bytes: int | None = None

@@ -110,10 +110,10 @@ def content(inquiries: list[Inquiry]) -> dict[str, Any]:
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "variant": finding.variant,
-        "data": finding.suspect.source.name,
-        "algorithm": finding.suspect.spec.id,
-        "options": dict(finding.suspect.spec.options),
-        "screened": len(finding.suspect.settings),
+        "data": finding.candidate.source.name,
+        "algorithm": finding.candidate.spec.id,
+        "options": dict(finding.candidate.spec.options),
+        "screened": len(finding.candidate.settings),
         "consistent": len(finding.consistent),
         "chosen": finding.chosen,
         "chosen_consistent": finding.by_tuning,

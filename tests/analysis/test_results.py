@@ -126,7 +126,7 @@ def records_of_first_cell(folder: Path) -> tuple[list[dict], list[dict]]:
     return records, [record for key in keys for record in records if record["key"] == key]
 
 
-LACKS, GROW = "its curve lacks numbers for mistakes", "the points of its curve do not grow from 1"
+LACKS, GROW = "its curve has no numbers for mistakes", "the points of its curve do not grow from 1"
 CANNOT = "its {} cannot be {} at point {} of its curve".format
 INFINITE, NOT_A_NUMBER = float("inf"), float("nan")
 EMPTY = {"t": [], "mistakes": [], "updates": [], "seconds": []}

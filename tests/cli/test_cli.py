@@ -1,44 +1,17 @@
 """The command line answers at once, exits with the agreed codes and says what is wrong."""
 
 import itertools
-import os
-import subprocess
-import sys
 
 import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from olbench import UserError, make_algorithm, online_pass
+from olbench import UserError, __version__, make_algorithm, online_pass
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.algorithm import list_ways
 from olbench.cli import cli
 from tests.cases import for_each
-
-HEAVY = ("numba", "pandas", "matplotlib", "sklearn", "scipy", "rich")
-
-
-def olbench(*words, cwd=None, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "olbench", *words],
-        capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd,
-        env={**os.environ, "COLUMNS": "100", **environment},
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import olbench",
-        "import olbench.cli; olbench.cli.cli(['--help'], standalone_mode=False)",
-        "import olbench.cli; olbench.cli.cli(['algorithms', '--help'], standalone_mode=False)",
-    ],
-)
-def test_nothing_heavy_is_loaded_before_it_is_needed(code):
-    code += f"\nimport sys\nprint([name for name in {HEAVY!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_public_names_are_all_there():
@@ -49,13 +22,6 @@ def test_public_names_are_all_there():
         assert name in dir(olbench)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = olbench.nothing
-
-
-def test_help_lists_the_commands_with_examples():
-    done = olbench("--help")
-    assert done.returncode == 0
-    for word in ("algorithms", "Examples:", "Everyday:"):
-        assert word in done.stdout
 
 
 def walk_commands(command, words=()):
@@ -73,40 +39,34 @@ def test_no_line_of_any_help_is_wider_than_a_terminal():
     assert {("run",), ("data", "fetch")} <= pages.keys()
     wide = [line for page in pages.values() for line in page.output.splitlines() if len(line) > 80]
     assert wide == []
+    without = [
+        words for words, page in pages.items() if "Examples:" not in page.output and words[:1] != ("data",)
+    ]
+    assert without == []
 
 
-def test_the_version_is_printed():
-    from olbench import __version__
-
-    assert olbench("--version").stdout == f"olbench, version {__version__}\n"
-
-
-def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers():
-    done = olbench("algorithms", COLUMNS="160")
-    assert done.returncode == 0
-    [line] = [line for line in done.stdout.splitlines() if line.startswith("scw1 ")]
+def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers(here, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    out = here.out("algorithms")
+    [line] = [line for line in out.splitlines() if line.startswith("scw1 ")]
     assert line.split() == ["scw1", "SCW-I", "second", "C=1,", "eta=0.75", "LCNA", "native",
                             "scw2012,", "eq.", "(4)", "and", "Proposition", "1"]  # fmt: skip
-    assert sum(" second " in line or " first " in line for line in done.stdout.splitlines()) == 32
+    assert sum(" second " in line or " first " in line for line in out.splitlines()) == 32
 
 
-def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_says_what_it_lacks():
-    lines = olbench("algorithms", COLUMNS="60").stdout.splitlines()
+def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_says_what_it_lacks(here, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = here.out("algorithms").splitlines()
     assert max(map(len, lines)) <= 60
     assert any(line.split() == ["scw1", "second", "C=1,", "eta=0.75"] for line in lines)
     assert "Not shown at this width: name, traits, classes, source." in " ".join(lines)
 
 
-def test_options_without_a_choice_have_no_default():
-    done = olbench("algorithms", "arow-libol")
-    assert "runs with   multiclass: native; covariance: shared\n" in done.stdout
-    assert "the first is the default" not in done.stdout
-
-
-def test_one_algorithm_in_detail():
-    done = olbench("algorithms", "arow")
-    assert done.returncode == 0
-    out = " ".join(done.stdout.split())
+def test_one_algorithm_in_detail(here):
+    out = here.out("algorithms", "arow-libol")
+    assert "runs with   multiclass: native; covariance: shared\n" in out
+    assert "the first is the default" not in out
+    out = " ".join(here.out("algorithms", "arow").split())
     assert "parameter r = 1, in (0, inf)" in out
     assert "searched over 0.0625, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16" in out
     assert "large margin, confidence, non-separable" in out
@@ -139,19 +99,15 @@ def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
                     make_algorithm(id, **options)
 
 
-@for_each(
-    ("words", "message"),
-    [
+def test_mistakes_get_one_sentence_and_exit_code_2(here):
+    for words, message in (
         (["algorithms", "scw3"], "olbench: unknown algorithm 'scw3' (did you mean 'scw"),
         (["algoritms"], "olbench: there is no command 'algoritms' (did you mean 'algorithms'?)"),
         (["algorithms", "--plugin", "none.py"], "olbench: there is no plugin file none.py"),
-    ],
-)
-def test_mistakes_get_one_sentence_and_exit_code_2(words, message):
-    done = olbench(*words)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    ):
+        err = here.err(*words)
+        assert message in err
+        assert err.count("\n") == 1
 
 
 @for_each(
@@ -165,12 +121,13 @@ def test_mistakes_get_one_sentence_and_exit_code_2(words, message):
         (["list", "more"], "unexpected extra argument (more)"),
     ],
 )
-def test_a_wrong_command_line_is_refused_in_the_words_of_click(words, message):
-    done = olbench(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
+def test_a_wrong_command_line_is_refused_in_the_words_of_click(words, message, here):
+    code, out, err = here(*words)
+    assert (code, out) == (2, "")
+    assert message in err.splitlines()[-1]
 
 
-def test_debug_shows_where_an_error_comes_from():
-    assert "Traceback" in olbench("--debug", "algorithms", "scw3").stderr
+def test_debug_shows_where_an_error_comes_from(here):
+    with pytest.raises(UserError):
+        here("--debug", "algorithms", "scw3")
+    assert here.out("--version") == f"olbench, version {__version__}\n"

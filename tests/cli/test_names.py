@@ -1,5 +1,7 @@
 """Every verb finds configs, runs and algorithms by the same names."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,13 +16,15 @@ from tests.cases import for_each
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
+LINES = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * i) % 5}\n" for i in range(40))
+
 
 @for_each(
     ("words", "hint"),
     [
         (["run", "quik"], "'quik' (did you mean 'quick'?)"),
         (["run", "breast-cancr"], "'breast-cancr' (did you mean 'breast-cancer'?)"),
-        (["report", "scx"], "'scx' here, in results or among those that ship (did you mean 'scw'?)"),
+        (["report", "scx"], "'scx' here, in results or among the shipped runs (did you mean 'scw'?)"),
         (["run", "quick", "--reuse", "qick"], "there is no run 'qick'"),
         (["check", "cii"], "there is no config 'cii' (did you mean 'ci'?)"),
         (["forensics", "forensic"], "(did you mean 'forensics'?)"),
@@ -109,3 +113,30 @@ def _definition(id):
     from olbench.algorithms import get_definition
 
     return get_definition(id)
+
+
+def test_a_data_set_with_a_long_name_is_reported(here):
+    Path("small.libsvm").write_text(LINES)
+    Path("c.yaml").write_text(
+        f"datasets: [{{name: {'n' * 300}, path: small.libsvm}}]\npermutations: 2\nalgorithms: [perceptron]\n"
+    )
+    assert here("run", "c.yaml", "--out", "out")[0] == 0
+    assert here("report", "out", "--figures", "figures")[0] == 0
+    assert any(Path("figures").iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has file names that are not Unicode")
+def test_names_that_are_not_unicode_are_refused_for_data_and_shown_for_runs(olbench, monkeypatch):
+    Path(os.fsdecode(b"bad\xff.libsvm")).write_text(LINES)
+    done = olbench("run", os.fsdecode(b"bad\xff.libsvm"), "--algorithms", "perceptron")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert r"'bad\udcff.libsvm' is not valid Unicode; rename the file" in done.stderr
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")
+    out = os.fsdecode(b"out\xff")
+    Path("small.libsvm").write_text(LINES)
+    assert olbench("run", "small.libsvm", "--algorithms", "perceptron", "--out", out).returncode == 0
+    for form in ("html", "md"):
+        done = olbench("report", out, "--format", form, "--output", f"report.{form}")
+        assert done.returncode == 0, done.stderr
+    assert "out?" in Path("report.html").read_text(encoding="utf-8")

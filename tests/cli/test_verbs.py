@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,12 +20,9 @@ def baseline(here, config):
     return Path("base.json")
 
 
-def test_check_finds_nothing_changed(here, baseline):
+def test_check_says_what_changed_and_by_how_much(here, baseline):
     code, out, _ = here("check", "small.yaml", "--against", baseline, "--quiet")
     assert (code, out) == (0, "36 counts compared, 0 changed\n")
-
-
-def test_check_says_what_changed_and_by_how_much(here, baseline):
     content = json.loads(baseline.read_text())
     content["rows"][0]["mistakes"][1] += 3
     baseline.write_text(json.dumps(content))
@@ -45,16 +40,14 @@ HEAD, SEED = '{"format": 2, "protocol": "online", "versions": {}, ', '"seed": 3,
 EMPTY = f'{HEAD}{SEED}"rows": []}}'
 
 
-def test_check_with_nothing_to_compare_exits_4(here, config, baseline):
+def test_check_of_other_cells_than_the_baseline_has_exits_1_or_4(here, config, baseline):
+    words = ("check", "small.yaml", "--against", baseline, "--quiet")
+    out = here.out(*words, "--set", "datasets=[digits-1-vs-7]", code=1)
+    assert "arow on breast-cancer: missing now\n" in out
     baseline.write_text(EMPTY)
-    out = here.out("check", "small.yaml", "--against", baseline, "--quiet", code=4)
+    out = here.out(*words, code=4)
     assert "0 counts compared, 0 changed" in out
     assert "arow on breast-cancer: not in the baseline; add it with --update" in out
-
-
-def test_check_without_what_the_baseline_has_exits_1(here, baseline):
-    words = ("check", "small.yaml", "--against", baseline, "--quiet", "--set", "datasets=[digits-1-vs-7]")
-    assert "arow on breast-cancer: missing now\n" in here.out(*words, code=1)
 
 
 def test_check_against_a_run_compares_the_data_sets_that_it_has_in_common(here, config):
@@ -184,22 +177,6 @@ def test_the_dry_run_of_the_paper_lists_all_of_its_tables(mirror, here, monkeypa
     assert "12 data sets x 14 algorithms x 20 permutations = 3,360 trials" in out
 
 
-def test_the_quick_config_needs_no_data(here):
-    out = here.out("run", ROOT / "configs/quick.yaml", "--dry-run")
-    assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
-
-
-@for_each("verb", ["run", "check", "forensics", "verify", "init"])
-def test_help_is_instant_and_has_an_example(verb):
-    code = (
-        f"import olbench.cli, sys; olbench.cli.cli(['{verb}', '--help'], standalone_mode=False)\n"
-        "print([name for name in ('numba', 'numpy', 'joblib', 'yaml', 'rich') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert "Example" in done.stdout
-
-
 def test_verify_of_a_trial_that_fails_says_why(here, config, records):
     Path("bad.py").write_text(
         "from olbench import contestant\n\n\n@contestant('hopeless')\ndef hopeless():\n    '''Fail.'''\n"
@@ -234,3 +211,55 @@ def test_the_estimated_time_counts_python_objects(here, config, keys):
     rounds = 569 * (1 if "stream" in keys else 2)
     assert code == 0, err
     assert 0.001 * rounds - 0.1 <= float(re.search(r"about ([0-9.]+) s", out)[1]) <= 0.01 * rounds
+
+
+@pytest.fixture
+def look(here):
+    """Return a function that runs algorithms on a small file and returns the folder and the output."""
+    Path("my.libsvm").write_text("+1 1:0.5 2:1\n-1 1:-0.5 2:3\n+1 1:1 2:0.1\n-1 2:4\n" * 3)
+
+    def run(algorithms, *more):
+        code, out, err = here(
+            "run", "my.libsvm", "--algorithms", algorithms, "--set", "permutations=2", *more
+        )
+        assert code == 0, err
+        return Path("results/my.libsvm"), out + err
+
+    return run
+
+
+def labels(folder):
+    return [cell["label"] for cell in json.loads((folder / "run.json").read_text())["cells"]]
+
+
+def test_looks_with_other_algorithms_add_up_and_with_other_settings_do_not(look, records):
+    look("perceptron")
+    folder, _ = look("pa1")
+    assert labels(folder) == ["perceptron", "pa1"]
+    before = (folder / "trials.jsonl").read_bytes()
+    assert labels(look("pa1,perceptron")[0]) == ["pa1", "perceptron"]
+    assert ((folder / "trials.jsonl").read_bytes(), len(records(folder))) == (before, 4)
+    assert json.loads((folder / "run.json").read_text())["data"]["my.libsvm"]["majority"] == 6
+    _, said = look("arow", "--set", "seed=7")
+    assert "had pa1, perceptron with other settings (seed); this run leaves them out. Use --out" in said
+    assert labels(folder) == ["arow"]
+
+
+def test_an_unfinished_run_is_reported_as_far_as_it_is(look, here):
+    folder, _ = look("perceptron,pa1")
+    info = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**info, "end": None}))
+    lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_text(lines[0] + lines[1][:20])
+    assert "INCOMPLETE: 2 of 2 rows not finished" in here.out("report", folder)
+    [row] = json.loads(here.out("report", folder, "--format", "json"))["rows"]
+    assert (row["algorithm"], row["permutations"]) == ("perceptron", 1)
+    (folder / "trials.jsonl").unlink()
+    assert here("report", folder)[0] == 4
+
+
+def test_shared_times_are_in_brackets_and_exclusive_ones_are_not(look):
+    _, shared = look("perceptron")
+    assert re.search(r"mistake rate +updates +time", shared)
+    assert re.search(r"\(.* µs\)", shared)
+    assert not re.search(r"\(.* µs\)", look("perceptron", "--timing", "exclusive")[1])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import distributed
 
-import olbench.engine.executors.worker  # noqa: F401 - for the workers
+import olbench.engine.worker  # noqa: F401 - for the workers
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.start import start
 

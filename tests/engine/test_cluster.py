@@ -295,7 +295,7 @@ def test_a_worker_with_another_version_is_refused_or_retired_if_it_comes_late(
     shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
     text = (other / "olbench/__init__.py").read_text()
     (other / "olbench/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "0.0.'))
-    from olbench.engine.executors.worker import identify
+    from olbench.engine.worker import identify
 
     config(MANY)
     words = ("run", "small.yaml", "--cluster", nursery.file, "--quiet", "--out")
@@ -338,7 +338,7 @@ def test_a_worker_with_other_sources_is_refused(shared, here, config):
 
 
 def run_cells(folder, nursery, cells, say):
-    from olbench.engine.executors.dask import ClusterExecutor
+    from olbench.engine.cluster import ClusterExecutor
     from olbench.engine.runner import open_run
 
     with (

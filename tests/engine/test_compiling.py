@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from numba import float64
@@ -158,3 +159,42 @@ def test_another_version_of_a_function_that_a_kernel_calls_is_compiled(tmp_path)
         return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout
 
     assert (add(2.0), add(2.0), add(5.0)) == (b"False 3.0\n", b"True 3.0\n", b"False 6.0\n")
+
+
+@pytest.mark.parametrize("words", [("small.libsvm", "--algorithms", "arow"), ("quick",)])
+def test_numba_without_its_compiler_is_refused_in_one_sentence(olbench, monkeypatch, words):
+    Path("small.libsvm").write_text("+1 1:1\n-1 2:1\n")
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    done = olbench("run", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("olbench: NUMBA_DISABLE_JIT is set")
+
+
+HOMELESS = """
+import os, numba
+from numba.core import caching
+given = "UserProvidedCacheLocator"  # older versions of numba put an underscore before it
+places = [getattr(caching, given, None) or getattr(caching, f"_{given}")]
+caching.CodeLibraryCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes = places
+from numba import int64
+from olbench.kernels.compile import kernel, rule
+
+def double(x):
+    return 2 * x
+
+assert kernel(int64(int64))(double)(4) == 8
+assert rule(int64(int64), double).ctypes(4) == 8
+assert any(files for _, _, files in os.walk(numba.config.CACHE_DIR))
+print(numba.config.CACHE_DIR)
+"""
+
+
+def test_code_compiles_where_neither_the_package_nor_the_home_can_be_written(tmp_path):
+    (tmp_path / "homeless.py").write_text(HOMELESS)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "homeless.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not os.path.exists(done.stdout.strip())

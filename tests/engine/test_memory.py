@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from olbench import UserError, make_algorithm, memory, online_pass
+from olbench import UserError, make_algorithm, memory
 from olbench.learners.start import start
 from olbench.memory import available_memory, limit_memory, memory_limit, parse_size, show_size
-from tests.cases import for_each
 
 
 @pytest.fixture
@@ -21,31 +20,23 @@ def wide():
     return "wide.libsvm"
 
 
-def test_a_full_covariance_of_50000_features_is_refused_with_the_remedy(olbench, wide):
-    done = olbench("run", wide, "--algorithms", "arow", "--memory", "8G", "--jobs", "2")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
+def test_a_full_covariance_of_50000_features_is_refused_with_a_remedy_that_works(here, wide):
+    words = ("run", wide, "--algorithms", "arow", "--memory", "8G", "--set", "permutations=1")
+    assert here.err(*words, "--jobs", "2") == (
         "olbench: arow on wide.libsvm needs 37.3 GiB of memory with 2 jobs, most of it for a full covariance "
         "of 50,000 features, and 8.0 GiB may be used; use covariance: diag, or set another limit with "
         "--memory\n"
     )
     assert not Path("results").exists()
+    assert "full covariance" in here.err(*words, "--dry-run")
+    assert here(*words, "--covariance", "diag")[0] == 0
 
 
-def test_the_remedy_works(olbench, wide):
-    words = ("run", wide, "--algorithms", "arow", "--memory", "8G", "--set", "permutations=1")
-    done = olbench(*words, "--covariance", "diag")
-    assert done.returncode == 0, done.stderr
-    assert "full covariance" in olbench(*words, "--dry-run").stderr
-
-
-def test_fewer_jobs_are_a_remedy_where_they_are_enough(olbench):
+def test_fewer_jobs_are_a_remedy_where_they_are_enough(here):
     Path("medium.libsvm").write_text("+1 1:1 3000:2\n-1 7:1\n" * 20)
     words = ("run", "medium.libsvm", "--algorithms", "arow", "--memory", "100M", "--jobs")
-    done = olbench(*words, "2")
-    assert done.returncode == 2
-    assert "use covariance: diag, or use --jobs 1, or set" in done.stderr
-    assert olbench(*words, "1", "--set", "permutations=1").returncode == 0
+    assert "use covariance: diag, or use --jobs 1, or set" in here.err(*words, "2")
+    assert here(*words, "1", "--set", "permutations=1")[0] == 0
 
 
 @pytest.mark.parametrize("verb", ["run", "check"])
@@ -106,9 +97,12 @@ def system(tmp_path, monkeypatch):
     return proc, cgroups
 
 
-def test_without_a_cgroup_the_machine_decides(system):
+def test_without_a_cgroup_the_machine_or_the_user_decides(system):
     assert available_memory() == 20_000_000 * 1024
     assert memory_limit() == int(0.9 * 20_000_000 * 1024)
+    with limit_memory(12345):
+        assert memory_limit() == 12345
+    assert memory_limit() != 12345
 
 
 def test_the_limit_of_a_cgroup_counts_without_its_cached_files(system):
@@ -159,44 +153,13 @@ def test_a_real_cgroup_limits_what_a_run_plans_with(scope):
     assert "most of it for a full covariance of 20,000 features" in done.stderr
 
 
-def test_the_limit_that_is_given_counts_while_it_is_given():
-    with limit_memory(12345):
-        assert memory_limit() == 12345
-    assert memory_limit() != 12345
-
-
-@for_each(
-    ("text", "size"),
-    [
-        ("8G", 8 << 30),
-        ("512m", 512 << 20),
-        ("1.5 GiB", 3 << 29),
-        ("100", 100),
-        ("2KB", 2048),
-        ("1T", 1 << 40),
-    ],
-)
-def test_sizes(text, size):
-    assert parse_size(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "G", "-1G", "0", "8X", "nan", "1e3", "٣G", "9" * 400])
-def test_what_is_no_size_is_refused(olbench, text):
-    with pytest.raises(UserError, match="is not an amount of memory; write for example 512M or 8G"):
-        parse_size(text)
-
-
-def test_sizes_are_shown_in_their_unit():
+def test_sizes_are_read_and_shown_with_their_units():
+    sizes = {"8G": 8 << 30, "512m": 512 << 20, "1.5 GiB": 3 << 29, "100": 100, "2KB": 2048, "1T": 1 << 40}
+    assert {text: parse_size(text) for text in sizes} == sizes
+    for text in ("", "G", "-1G", "0", "8X", "nan", "1e3", "٣G", "9" * 400):
+        with pytest.raises(UserError, match="is not an amount of memory; write for example 512M or 8G"):
+            parse_size(text)
     assert (show_size(3 << 30), show_size(1536 << 10)) == ("3.0 GiB", "1.5 MiB")
-
-
-def test_counts_are_the_same_for_dense_and_sparse_rows_with_a_zero_in_them():
-    random = np.random.default_rng(0)
-    X = random.standard_normal((200, 12)) * (random.random((200, 12)) < 0.5)
-    y = np.where(random.random(200) < 0.5, 1.0, -1.0)
-    for id in ("arow", "perceptron", "averaged-perceptron"):
-        dense, sparse = (online_pass(make_algorithm(id), each, y) for each in (X, sp.csr_matrix(X)))
-        assert (dense.mistakes, dense.updates) == (sparse.mistakes, sparse.updates)
 
 
 @pytest.mark.parametrize(
@@ -250,8 +213,6 @@ def test_no_verb_makes_an_array_of_all_features_of_wide_data(words, code, messag
 
 
 def test_weights_of_two_billion_features_are_refused_in_python():
-    from olbench import UserError, make_algorithm
-
     for algorithm in (make_algorithm("perceptron"), make_algorithm("arow", covariance="diag")):
         with pytest.raises(UserError, match=r"needs .* GiB for 2,000,000,000,000 features"):
             start(algorithm, 2 * 10**12)
@@ -259,8 +220,6 @@ def test_weights_of_two_billion_features_are_refused_in_python():
 
 @pytest.mark.parametrize("id", ["iellip", "narow2010", "sop-libol"])
 def test_the_remedy_is_one_that_the_algorithm_has(id):
-    from olbench import UserError, make_algorithm
-
     with pytest.raises(UserError, match=f"{id} has no diagonal form: use fewer features"):
         start(make_algorithm(id), 10**6)
 
@@ -271,3 +230,13 @@ def test_addresses_too_few_to_load_the_libraries_are_refused_in_one_sentence():
     assert done.returncode == 2
     assert done.stderr.startswith("olbench: only 586 MiB of addresses may be used")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_finished_run_needs_no_memory(here, monkeypatch):
+    Path("my.libsvm").write_text("+1 1:0.5 2:1\n-1 1:-0.5 2:3\n" * 6)
+    words = ("run", "my.libsvm", "--algorithms", "arow", "--set", "permutations=2")
+    assert here(*words, "--quiet")[0] == 0
+    monkeypatch.setattr("olbench.engine.resources.memory_limit", lambda: 1)
+    assert here.out(*words) == "nothing to do: all 2 trials are in results/my.libsvm\n"
+    for other in (("--set", "permutations=3"), ("--out", "empty")):
+        assert "needs" in here.err(*words, *other)

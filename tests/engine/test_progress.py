@@ -7,6 +7,7 @@ from rich.console import Console
 
 from olbench.cli.output import show_parts
 from olbench.data.compressed import listen_to_reading, open_content
+from olbench.engine.display import wrap
 from olbench.engine.progress import Bars, Lines, Progress, show_progress
 from olbench.records.quantities import MISTAKE_RATE, Quantity
 from olbench.report.table import Best, Table, columns
@@ -129,3 +130,23 @@ def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
     finally:
         activity.close()
     assert capsys.readouterr().err.startswith("loading big, 2 of 3, 50% (")
+
+
+SENTENCE = "olbench: `olbench run` has no option '--algorithm' (did you mean it?); see `olbench run --help`"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_lines_on_a_terminal_end_between_words_and_a_log_has_one_line_per_message(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert wrap(SENTENCE, io.StringIO()) == SENTENCE
+    first, second = wrap(SENTENCE, Terminal()).split("\n")
+    assert (first.endswith("; see"), second) == (True, "`olbench run --help`")
+    for text in ("", "short", "two\nlines\n\nand  more", "x" * 200):
+        assert wrap(text, Terminal()) == text
+    lines = wrap("licence      " + "word " * 40, Terminal(), indent=13).split("\n")
+    assert max(map(len, lines)) <= 80
+    assert {line[:13] for line in lines[1:]} == {" " * 13}

@@ -27,7 +27,7 @@ tuning: {search: grid}
 
 def test_kills_full_disks_and_dead_workers_lose_nothing():
     """`make torture` has the same for many more kills."""
-    words = ["--kills", "18", "--disks", "3", "--deaths", "1"]
+    words = ["--kills", "12", "--disks", "2", "--deaths", "1"]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.torture", *words],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -47,8 +47,8 @@ def test_a_full_disk_stops_a_run_that_goes_on_when_there_is_room(olbench, config
     done = olbench("run", "small.yaml", "--out", "full", preexec_fn=little_room)
     assert done.returncode == 2
     assert done.stderr == (
-        "olbench: cannot write full/trials.jsonl: there is no room for a whole line; what is in it is kept, "
-        "and the same command goes on from there once there is room\n"
+        "olbench: cannot write full/trials.jsonl: there is no room for a whole line; finished trials "
+        "are kept, and the same command resumes once there is space\n"
     )
     assert 0 < len(records("full")) < 26
     done = olbench("run", "small.yaml", "--out", "full")
@@ -69,15 +69,14 @@ def small_disk():
     subprocess.run(["umount", "disk"], check=True)
 
 
-@pytest.mark.parametrize("tail", [b'{"key": "12', b'{"key": "12"}\n', b"\0\0\0\0", b"\0\0\0\n", b"garbage\n"])
-def test_a_torn_last_line_is_repaired(tail, here, config, counts):
+def test_a_torn_last_line_is_repaired(here, config, counts):
     here("run", config(), "--out", "out", "--quiet")
-    before = counts("out")
-    ledger = Path("out/trials.jsonl")
-    lines = ledger.read_bytes().splitlines(keepends=True)
-    ledger.write_bytes(b"".join(lines[:-1]) + tail)
-    assert "1 trial run, 25 reused" in here.out("run", "small.yaml", "--out", "out")
-    assert counts("out") == before
+    before, ledger = counts("out"), Path("out/trials.jsonl")
+    for tail in (b'{"key": "12', b'{"key": "12"}\n', b"\0\0\0\0", b"\0\0\0\n", b"garbage\n"):
+        lines = ledger.read_bytes().splitlines(keepends=True)
+        ledger.write_bytes(b"".join(lines[:-1]) + tail)
+        assert "1 trial run, 25 reused" in here.out("run", "small.yaml", "--out", "out")
+        assert counts("out") == before
 
 
 def test_damage_in_the_middle_is_refused_and_left_alone(here, config):
@@ -91,18 +90,18 @@ def test_damage_in_the_middle_is_refused_and_left_alone(here, config):
     assert ledger.read_bytes() == damaged
 
 
-def test_a_second_run_on_a_folder_is_refused_with_pid_and_host(here, config):
+def test_a_folder_that_is_in_use_or_cannot_be_made_is_refused(here, config):
     from olbench.records.ledger import open_ledger
 
-    config()
+    Path("file").write_text("")
+    err = here.err("run", config(), "--out", "file/out")
+    assert err == "olbench: cannot write to file/out: Not a directory; choose another --out\n"
     with open_ledger(Path("out")):
-        code, _, err = here("run", "small.yaml", "--out", "out")
+        err = here.err("run", "small.yaml", "--out", "out")
         holder = Path("out/.lock").read_text().strip()
     assert holder.startswith(f"process {os.getpid()} on ")
-    assert (code, err) == (
-        2,
-        f"olbench: out is in use by another run ({holder}); wait until it ends, or choose another --out\n",
-    )
+    in_use = f"out is in use by another run ({holder})"
+    assert err == f"olbench: {in_use}; wait until it ends, or choose another --out\n"
     assert here("run", "small.yaml", "--out", "out", "--quiet")[0] == 0
 
 
@@ -166,12 +165,6 @@ def leave():
 """
 
 
-def test_a_folder_that_cannot_be_made_is_refused(here, config):
-    Path("file").write_text("")
-    err = here.err("run", config(), "--out", "file/out")
-    assert err == "olbench: cannot write to file/out: Not a directory; choose another --out\n"
-
-
 SLOW = """\
 import time
 from olbench import contestant
@@ -195,11 +188,7 @@ IN_PROCESSES = "datasets: [breast-cancer]\nalgorithms: [slow]\nplugins: [slow.py
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize(
-    ("text", "jobs"),
-    [(IN_THREADS, 1), (IN_THREADS, 2), (IN_PROCESSES, 2)],
-    ids=["one", "threads", "processes"],
-)
+@pytest.mark.parametrize(("text", "jobs"), [(IN_THREADS, 2), (IN_PROCESSES, 2)], ids=["threads", "processes"])
 def test_ctrl_c_stops_within_a_second_keeps_what_is_done_and_says_how_to_go_on(text, jobs, config, counts):
     Path("slow.py").write_text(SLOW)
     taken = []
@@ -262,7 +251,7 @@ def test_ctrl_c_stops_a_rule_that_loops_for_ever():
 def test_ctrl_c_while_workers_start_shows_nothing_of_them(config):
     Path("slow.py").write_text(SLOW)
     words = [sys.executable, "-m", "olbench", "run", config(IN_PROCESSES), "--out", "out", "--jobs", "2"]
-    for delay in (0.0, 0.2, 0.5):
+    for delay in (0.0, 0.3):
         run = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
         while run.poll() is None and not Path("out/run.json").exists():
             time.sleep(0.01)
@@ -277,8 +266,6 @@ def test_ctrl_c_while_workers_start_shows_nothing_of_them(config):
 
 @pytest.mark.alone
 def test_a_long_pass_asks_often_whether_to_stop():
-    import numpy as np
-
     from olbench import make_algorithm, online_pass
     from olbench.learners.passes import StoppedError
 

@@ -288,3 +288,35 @@ def test_misuse_is_refused():
         AROW().predict(X)
     with pytest.raises(NotFittedError):
         _ = AROW().coef_
+
+
+@for_each("model", [AROW(), AROW(covariance="diag"), CW(covariance="diag")])
+@for_each("exponent", [300, 508, 511, 520])
+@for_each("form", [np.asarray, sp.csr_array])
+def test_probabilities_are_numbers_at_any_feature_scale(rng, model, exponent, form):
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
+    model.fit(form(X), y)
+    # The Gaussian over weights is about directions: the length of a row does not matter.
+    usual, large = (model.predict_proba(form(np.ldexp(X, shift))) for shift in (0, exponent))
+    np.testing.assert_allclose(usual, large, rtol=1e-9)
+    np.testing.assert_allclose(usual.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("scale", [1e100, 1e153, 1e154, 1e155])
+def test_a_learner_of_huge_features_has_probabilities_and_predictions(rng, scale):
+    X, y = rng.normal(size=(100, 3)) * scale, rng.integers(0, 3, 100)
+    model = AROW(covariance="diag").fit(X, y)
+    chances = model.predict_proba(X)
+    assert np.isfinite(chances).all()
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e100, 1e153, 1e154])
+def test_sop_with_variances_alone_predicts_the_sign_of_its_score(rng, scale):
+    y = rng.integers(0, 2, 60)
+    X = (rng.normal(size=(60, 3)) + y[:, None]) * scale
+    model = SOP(covariance="diag", random_state=0).fit(X, y)
+    scores = model.decision_function(X)
+    assert np.isfinite(scores).all()
+    assert np.array_equal(model.predict(X), (scores >= 0).astype(int))

@@ -244,7 +244,7 @@ BROKEN = {
             ("kind: below, algorithms: cw, for: every", "a statement of the kind below needs"),
             ("kind: below, algorithms: cw, for: every, value: x", "value must be a number"),
             ("kind: better, algorithms: cw, for: every", "a statement of the kind better needs"),
-            ("kind: steadier, algorithms: a, than: b, for: overall", "overall is about mean ranks"),
+            ("kind: steadier, algorithms: a, than: b, for: overall", "overall compares mean ranks"),
             ("kind: better, algorithms: a, than: b, for: 13 of 12", "for must be one of every"),
             ("kind: better, algorithms: a, than: b, for: every, by: 0.08", "by must be text"),
             ("kind: better, algorithms: a, than: b, for: every, by: much", "by must be a perc"),

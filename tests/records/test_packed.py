@@ -91,7 +91,7 @@ NOT_WRITTEN = [
     (lambda tree: tree.update(groups=None), "do not fit together"),
     (lambda tree: tree["groups"][0].update(n=[1]), "do not fit together"),
     (lambda tree: tree["groups"][0].update(n=7), "do not fit together"),
-    (lambda tree: tree["groups"][0].update(n=[-5] * 9), "no trial can have written"),
+    (lambda tree: tree["groups"][0].update(n=[-5] * 9), "olbench cannot have written"),
     (lambda tree: tree["groups"][0].update(curve={"t": [[1]] * 9, "m": [[1, 2]] * 9}), "of one length"),
 ]
 
@@ -144,4 +144,4 @@ def test_lines_that_are_none_out_of_range_or_named_twice_are_refused(usps):
         content["cells"][0]["keys"] = {"lines": lines}
         (usps / "run.json").write_text(json.dumps(content))
         said = refusal(run_file.read, usps)
-        assert lines not in out_of_range or "are none, or one of them is named twice" in said
+        assert lines not in out_of_range or "it names lines that cannot exist, or a line twice" in said

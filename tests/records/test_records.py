@@ -1,6 +1,8 @@
 """A record says what was written, and nothing else."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -61,13 +63,11 @@ def write(folder: Path, *records) -> Path:
 def test_an_edited_record_is_refused_with_its_line_and_the_remedy(tmp_path):
     path = write(tmp_path, RECORD, {**RECORD, "key": "other"})
     path.write_bytes(path.read_bytes().replace(b'"mistakes":7', b'"mistakes":0', 1))
-    with pytest.raises(UserError) as error:
-        list(ledger.each(tmp_path))
+    said = refusal(list, ledger.each(tmp_path))
     last = path.read_bytes().splitlines(keepends=True)[1]
     path.write_bytes(write_line(RECORD) + last.replace(b'"mistakes":7', b'"mistakes":0'))
-    with pytest.raises(UserError, match=":2: this record does not match"):  # not taken for a torn line
-        list(ledger.each(tmp_path))
-    assert str(error.value) == (
+    assert ":2: this record does not match" in refusal(list, ledger.each(tmp_path))  # it is not a torn line
+    assert said == (
         f"{path}:1: this record does not match its checksum: it was changed after it was written; remove the "
         "line, and the next run computes that trial again"
     )
@@ -108,6 +108,26 @@ def test_a_damaged_packed_ledger_is_refused_and_leaves_no_lines(tmp_path):
         with pytest.raises(UserError, match=r"trials\.json\.xz is damaged: .*; restore the file, or remove"):
             read(tmp_path)
     assert not (tmp_path / ledger.NAME).exists()
+
+
+def test_a_folder_is_held_once_and_free_again_after_the_run_or_an_error(tmp_path):
+    with ledger.open_ledger(tmp_path):
+        said = refusal(ledger.open_ledger(tmp_path).__enter__)
+        assert re.search(r"in use by another run \(process \d+ on .*\); wait until it ends", said)
+    with pytest.raises(ZeroDivisionError), ledger.open_ledger(tmp_path):
+        raise ZeroDivisionError
+    with ledger.open_ledger(tmp_path):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock"]
+
+
+def test_a_folder_that_disappears_during_a_run_is_noticed_at_the_next_record(tmp_path):
+    folder = tmp_path / "out"
+    with ledger.open_ledger(folder) as book:
+        book.append({"key": "a", "status": "ok"})
+        shutil.rmtree(folder)
+        said = refusal(book.append, {"key": "b", "status": "ok"})
+    assert "was removed during the run, and its trials with it; the same" in said
 
 
 # Arrays.

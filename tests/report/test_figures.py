@@ -263,3 +263,11 @@ def test_names_with_signs_of_formulas_or_without_a_glyph_are_drawn(small: Result
         paths = save_figures(Report(renamed(small, names), None), tmp_path, ("png",))
     found = {path.name for path in paths}
     assert {"curves-a-b_-c.libsvm.png", "curves-数据.png"} <= found
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "漢" * 200, "a/b" * 100])
+def test_a_long_name_of_a_data_set_gives_a_file_name_that_fits(name):
+    from olbench.report.formats import file_name, file_names
+
+    assert len(f"curves-{file_name(name)}-2.pdf".encode()) < 255
+    assert len(set(file_names([name, f"{name}x", f"{name}y"]).values())) == 3

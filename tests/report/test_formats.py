@@ -200,3 +200,12 @@ def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tm
     (folder / "trials.jsonl").write_text("".join(reversed(lines)))
     for form in ("text", "json", "csv", "html"):
         assert render(make_report(folder), form) == render(report, form)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "-arow"])
+def test_a_name_in_a_csv_file_is_no_formula(text):
+    from olbench.report.formats import write_csv
+
+    table = write_csv([{"label": text, "mean": -0.25, "plain": "-0.25", "none": None}])
+    [row] = csv.DictReader(io.StringIO(table))
+    assert row == {"label": f"'{text}", "mean": "-0.25", "plain": "-0.25", "none": ""}

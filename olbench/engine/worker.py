@@ -1,25 +1,24 @@
 """What runs on a worker of a cluster.
 
 Messages and answers are plain values, so that a worker with any other version of olbench can read enough of
-them to be refused. An answer has the worker's address and another key of `Answer`; none if the trial was
-cancelled.
+them to be refused. An answer has the worker's address and one more key: the record of the trial, needs_data
+or refused. Without another key, the trial was cancelled.
 """
 
 import hashlib
 import json
 import socket
-import sys
 import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypedDict
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -28,27 +27,19 @@ from olbench.algorithms import load_plugin
 from olbench.data.dataset import Dataset
 from olbench.data.source import OtherDataError, Source, find_data, receive
 from olbench.data.spec import DatasetSpec
-from olbench.engine.attempt import attempt
-from olbench.engine.executors.local import warm_up
+from olbench.engine.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.files import cache_folder, write_text
 from olbench.learners.passes import StoppedError
-from olbench.plugins import REGISTRIES
+from olbench.plugins import forget_file, load_file
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import InParts, fold
 from olbench.records import provenance
-from olbench.records.trial import Outcome, Record, Trial, code_of
+from olbench.records.trial import Outcome, Trial, code_of
 
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
 OPEN_SOURCES = 2
 PAUSE = 0.02
-
-
-class Answer(TypedDict, total=False):
-    worker: str
-    record: Record
-    needs_data: bool
-    refused: str
 
 
 class _RefusalError(Exception):
@@ -72,21 +63,15 @@ def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
 
 
 def write_message(trial: Trial, plugins: Sequence[Mapping[str, str]]) -> str:
-    return json.dumps(
-        {
-            "olbench": identify(),
-            "trial": trial.message(),
-            "data": trial.source.spec.plain(),
-            "facts": dict(trial.source.facts),
-            "plugins": plugins,
-        }
-    )
+    source = trial.source
+    about = {"trial": trial.message(), "data": source.spec.plain(), "facts": dict(source.facts)}
+    return json.dumps({"olbench": identify(), **about, "plugins": plugins})
 
 
-def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> Answer:
+def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> dict[str, Any]:
     """Run the trial of a message on this worker, or spread its parts over the cluster unless it is alone.
 
-    The parcel has its data, if a worker answered before that it lacks it.
+    The parcel has its data, if a worker has asked for it before.
     """
     stop = _TaskFlag()
     worker = f"{stop.worker.address} on {socket.gethostname()}"
@@ -106,7 +91,6 @@ def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> A
 def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> Trial | None:
     if message["olbench"] != identify():
         raise _RefusalError(f"it has olbench {identify()}, and this run has {message['olbench']}")
-    _limit_threads()
     _load_plugins(message["plugins"])
     source = _open_source(message, parcel)
     if source is None:
@@ -120,8 +104,8 @@ def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> Tr
 def _spread(protocol: InParts, text: str, trial: Trial, stop: StopFlag) -> Outcome:
     """Run the parts of a trial on the workers that hold its data, and join them there as a tree.
 
-    Dask runs what is lost with a worker again. If it gives up, or the cluster shrinks to this worker, the
-    trial runs here as a whole: if it is what kills workers, it is then alone, and the client finds out.
+    Dask repeats parts that are lost with a worker. If it gives up, or the cluster shrinks to this worker, the
+    trial runs here as a whole: if it kills workers, it then does so alone, and the client notices.
     """
     from distributed import worker_client
     from distributed.client import FutureCancelledError
@@ -197,12 +181,6 @@ _prepared: set[tuple[str, str, str]] = set()
 _loaded: dict[str, str] = {}
 
 
-@cache
-def _limit_threads() -> None:
-    """Keep BLAS on one thread, as a run without a cluster does, for as long as this process lives."""
-    threadpool_limits(1)
-
-
 def _open_source(message: Mapping[str, Any], parcel: Dataset | None = None) -> Source | None:
     """Return the data of a message, one object for all trials of this process; None if it is not here."""
     name, wanted = message["trial"]["dataset"], message["trial"]["fingerprint"]
@@ -212,9 +190,8 @@ def _open_source(message: Mapping[str, Any], parcel: Dataset | None = None) -> S
         if source is None:
             data = None if parcel is None else receive(wanted, parcel)
             if data is None:
-                with suppress(
-                    OtherDataError
-                ):  # another file of the same name; the client sends the right one
+                # Another file of the same name does not count; the client sends the right one.
+                with suppress(OtherDataError):
                     data = find_data(spec, name, wanted)
             if data is None:
                 return None
@@ -231,6 +208,7 @@ def _prepare(trial: Trial) -> None:
     with _lock:
         if kind in _prepared:
             return
+        threadpool_limits(1)  # as a run without a cluster does
         warm_up([trial], StopFlag())
         code = code_of(trial.definition, get_protocol(trial.protocol).version)
         if code != trial.code:
@@ -244,20 +222,10 @@ def _load_plugins(plugins: Sequence[Mapping[str, str]]) -> None:
         if not wanted or wanted.keys() == _loaded.keys():
             return
         for digest in _loaded.keys() - wanted.keys():
-            _unload(_loaded.pop(digest))
+            forget_file(_loaded.pop(digest))
+            _prepared.clear()
         for digest in wanted.keys() - _loaded.keys():
             path = cache_folder().resolve() / "plugins" / digest[:16] / wanted[digest]["name"]
             write_text(path, wanted[digest]["content"])
             load_plugin(path)
-            _loaded[digest] = next(name for name, each in sys.modules.items() if _file_of(each) == str(path))
-
-
-def _file_of(module: Any) -> str:
-    return str(getattr(module, "__file__", ""))
-
-
-def _unload(module: str) -> None:
-    sys.modules.pop(module, None)
-    for registry in REGISTRIES:
-        registry.drop(module)
-    _prepared.clear()
+            _loaded[digest] = load_file(path)

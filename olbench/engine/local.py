@@ -1,10 +1,10 @@
-"""This machine as an executor. Threads share one copy of the data; Python objects go to processes.
+"""One trial becomes one record, whatever happens; and this machine as an executor of many.
 
-An executor takes trials and yields their records in any order: a class with the two members of `Executor`.
+Threads share one copy of the data; Python objects go to processes. An executor takes trials and yields their
+records in any order: an object with the members of `Executor`.
 """
 
-import os
-import re
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -20,20 +20,46 @@ from threadpoolctl import threadpool_limits
 from olbench.algorithms import load_plugin
 from olbench.data.source import find_source
 from olbench.data.spec import DatasetSpec
-from olbench.engine.attempt import attempt, fail
-from olbench.engine.estimate import guess_cost
-from olbench.engine.stopping import StopFlag, hold_interrupts, silence_threads
-from olbench.errors import UserError, count, show_name
+from olbench.engine.resources import guess_cost
+from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
+from olbench.errors import count
+from olbench.learners.own_rules import run_rule
+from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.protocols import get_protocol
-from olbench.records.trial import Record, Trial
+from olbench.protocols.definition import numbers_of
+from olbench.records.record import failure, success
+from olbench.records.trial import Outcome, Record, Trial
+
+
+def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = None) -> Record | None:
+    """Run a trial and return its record, also of a failure; a trial that was stopped gives None.
+
+    `run` is another way to run it, such as in parts on many machines.
+    """
+    protocol = get_protocol(trial.protocol)
+    started = time.perf_counter()
+    try:
+        work = run or partial(protocol.run, trial, trial.source, stop.is_set)
+        outcome = run_rule(trial.definition, work, stop.is_set)
+    except StoppedError:
+        return None
+    except UserInterruptError:
+        raise
+    # sys.exit in a contestant would end the command as if all were well.
+    except BaseException as error:
+        return fail(trial, error)
+    seconds = time.perf_counter() - started
+    return None if outcome is None else success(trial, outcome, protocol.numbered, seconds)
+
+
+def fail(trial: Trial, error: BaseException) -> Record:
+    protocol = get_protocol(trial.protocol)
+    names = (*(each.name for each in numbers_of(protocol)), *(each.of for each in protocol.series))
+    return failure(trial, error, protocol.numbered, names)
 
 
 class Executor(Protocol):
-    @property
-    def jobs(self) -> int:
-        """How many trials run at a time."""
-
     @property
     def deaths(self) -> Sequence[str]:
         """The workers that died so far, each in a sentence."""
@@ -44,21 +70,7 @@ class Executor(Protocol):
 
 def order_by_cost(trials: Sequence[Trial]) -> list[Trial]:
     """Return the longest first: a long trial that starts last would leave the other workers idle."""
-    costs = [guess_cost(trial.source, trial.algorithm, trial.options) for trial in trials]
-    return [trials[place] for place in sorted(range(len(trials)), key=costs.__getitem__, reverse=True)]
-
-
-#: Jobs beyond the number of cores only wait for each other, and each takes memory.
-JOBS_PER_CORE = 32
-
-
-def refuse_many_jobs(jobs: int) -> None:
-    most = JOBS_PER_CORE * count_cores()
-    if jobs > most:
-        raise UserError(
-            f"{jobs:,} jobs are too many for {count(count_cores(), 'core')}; use at most {most}; as many as "
-            "there are cores is fastest"
-        )
+    return sorted(trials, key=lambda t: guess_cost(t.source, t.algorithm, t.options), reverse=True)
 
 
 @dataclass(frozen=True)
@@ -67,9 +79,6 @@ class LocalExecutor:
     plugins: Sequence[str] = ()
     say: Callable[[str], None] = lambda text: None
     deaths: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        refuse_many_jobs(self.jobs)
 
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         ordered = order_by_cost(trials)
@@ -109,12 +118,8 @@ class LocalExecutor:
         except TerminatedWorkerError:
             place = f"{get_protocol(trial.protocol).numbered} {trial.number}"
             self.deaths.append(f"a worker process died in {trial.algorithm} on {trial.dataset}, {place}")
-            yield fail(
-                trial,
-                RuntimeError(
-                    "the worker process died; is there enough memory, or does the algorithm end it?"
-                ),
-            )
+            reason = "the worker process died; is there enough memory, or does the algorithm end it?"
+            yield fail(trial, RuntimeError(reason))
 
     def _run_in_pool(self, trials: Sequence[Trial], jobs: int, stop: StopFlag) -> Iterator[Record]:
         if not trials or stop.is_set():
@@ -138,31 +143,14 @@ class LocalExecutor:
             results.close()
 
 
-def count_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def default_jobs() -> int:
-    given = os.environ.get("OLBENCH_JOBS", "")
-    if not given:
-        return count_cores()
-    if not re.fullmatch("[0-9]{1,9}", given) or int(given) < 1:
-        raise UserError(f"OLBENCH_JOBS must be a whole number from 1, not {show_name(given)}")
-    return int(given)
-
-
 def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] = lambda text: None) -> None:
     """Compile what the trials need, or load it from numba's cache, before threads have to wait for it."""
     examples = {(trial.algorithm, str(trial.options)): trial for trial in trials}
     for number, trial in enumerate(examples.values(), start=1):
         say(f"compiling {trial.algorithm} ({number} of {len(examples)})")
-        # If it does not compile, its trials fail one by one, and the ledger says so.
+        # If it does not compile, its trials fail one by one, and the ledger has the reason.
         with suppress(Exception):
-            stop.or_none(partial(_warm_up_learner, trial))
-
-
-def _warm_up_learner(trial: Trial) -> None:
-    start(trial.make_algorithm(), 2).warm_up()
+            stop.or_none(start(trial.make_algorithm(), 2).warm_up)
 
 
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:

@@ -1,12 +1,12 @@
 """Trials on a Dask cluster: the client's side. What a worker does is in `worker`.
 
-Dask places trials, runs them again when their worker dies, moves data and cancels. The client alone writes
-records, and decides what Dask cannot know:
+Dask places trials, runs them again when their worker dies, moves data and cancels. Only the client writes
+records, and it decides what Dask cannot know:
 
-- A worker with another olbench may count something else. A cluster that has one is refused; one that comes
+- A worker with another olbench may count something else. A cluster that has one is refused; one that joins
   later is retired.
-- Dask gives up on a trial once more than `allowed-failures` workers have died with it, whoever's fault that
-  was. Such a trial runs once more, when nothing else does; if that kills its workers too, it fails.
+- Dask gives up on a trial once more than `allowed-failures` workers have died with it, whatever killed them.
+  Such a trial runs once more, when nothing else does; if that kills its workers too, it fails.
 """
 
 import json
@@ -16,17 +16,15 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from olbench.data.source import pack
-from olbench.engine.attempt import fail
-from olbench.engine.executors import executor, worker
-from olbench.engine.executors.local import order_by_cost
+from olbench.engine import worker
+from olbench.engine.local import fail, order_by_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
 from olbench.records.trial import Record, Trial
@@ -40,6 +38,7 @@ PAUSE = 0.05
 #: Answers that are fetched at a time: one whose worker has just died takes until a connection times out.
 FETCHERS = 8
 CONNECT_SECONDS = 10
+#: Files that a process of a local cluster has open.
 FILES = 32
 LOCAL = {"distributed.scheduler.allowed-failures": 1, "distributed.comm.timeouts.connect": "3s"}
 
@@ -48,7 +47,6 @@ class SchedulerLostError(UserError):
     exit_code = 3
 
 
-@executor("")
 class ClusterExecutor(ExitStack):
     def __init__(self, where: str, plugins: Sequence[str] = (), say: Callable[[str], None] = print):
         super().__init__()
@@ -56,58 +54,78 @@ class ClusterExecutor(ExitStack):
         self.plugins = worker.write_plugins(plugins)
         self.newcomers: deque[str] = deque()
         self.deaths: list[str] = []
+        self.queue, self.suspects = deque[Trial](), deque[Trial]()
+        #: The futures of submitted trials by their keys, each with its trial and whether it runs alone.
+        self.flying: dict[str, tuple[Any, Trial, bool]] = {}
+        self.retries = Counter[str]()
+        self.parcels: dict[str, Any] = {}
+        self.answers: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
+        self.fetchers = ThreadPoolExecutor(FETCHERS, "olbench-fetch")
+        self.callback(self.fetchers.shutdown, wait=False, cancel_futures=True)
+        self.most_flying = 0
 
     @cached_property
     def client(self) -> Any:
-        client = self.enter_context(connect(self.where))
+        client = connect(self.where, self)
         client.subscribe_topic("all", self._note_event)
         for address, reason in find_others(client):
             raise UserError(f"{self.where} cannot be used: the worker {address} has {reason}")
         return client
 
-    @property
-    def jobs(self) -> int:
-        threads: Mapping[str, int] = self.ask(self.client.nthreads)
-        return max(1, sum(threads.values()))
-
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         """Yield records as trials finish; after a stop, only those of trials that were done in time."""
-        wave = _Wave(self, trials, stop)
+        self.queue.extend(order_by_cost(trials))
+        if not self._ask(self.client.nthreads):
+            self.say("olbench: the cluster has no workers yet; the run starts when one joins")
         try:
-            yield from wave.run()
+            while not stop.is_set() and (self.queue or self.suspects or self.flying):
+                self._check_connection()
+                self._submit()
+                with suppress(Empty):
+                    future, answer = self.answers.get(timeout=PAUSE)
+                    yield from self._take(future, answer)
+                    future.release()  # after it was recorded; before, a death of its worker would repeat it
         finally:
-            wave.cancel()
+            self._cancel()
 
-    def ask(self, question: Callable[..., Any], *words: Any, **options: Any) -> Any:
+    def _cancel(self) -> None:
+        futures = [future for future, *_ in self.flying.values()] + list(self.parcels.values())
+        for waiting in (self.queue, self.suspects, self.flying, self.parcels):
+            waiting.clear()
+        if self.client.status == "running" and futures:
+            with suppress(Exception):
+                self.client.cancel(futures, force=True)
+
+    def _ask(self, question: Callable[..., Any], *words: Any, **options: Any) -> Any:
         try:
             return question(*words, **options)
         except TimeoutError:
-            self.check_connection()
+            self._check_connection()
             raise
         except (OSError, RuntimeError, AttributeError):
-            raise self.lost() from None
+            raise self._lost() from None
 
-    def check_connection(self) -> None:
+    def _check_connection(self) -> None:
         if self.client.status != "running":
-            raise self.lost()
+            raise self._lost()
 
-    def lost(self) -> SchedulerLostError:
+    def _lost(self) -> SchedulerLostError:
         return SchedulerLostError(
             f"the scheduler of {self.where} is gone; finished trials are kept, and the same command resumes "
             "from there"
         )
 
-    def retire_others(self, addresses: Sequence[str] | None = None) -> int:
+    def _retire_others(self, addresses: Sequence[str] | None = None) -> int:
         """Retire workers with another olbench, of these or of all; return how many there were."""
-        others = list(self.ask(lambda: list(find_others(self.client, addresses))))
+        others = list(self._ask(lambda: list(find_others(self.client, addresses))))
         for address, reason in others:
-            self.retire(address, f"it has {reason}")
+            self._retire(address, f"it has {reason}")
         return len(others)
 
-    def retire(self, address: str, reason: str) -> None:
+    def _retire(self, address: str, reason: str) -> None:
         self.say(f"olbench: the worker {address} is retired: {reason}")
-        self.ask(self.client.retire_workers, [address])
-        if not self.ask(self.client.nthreads):
+        self._ask(self.client.retire_workers, [address])
+        if not self._ask(self.client.nthreads):
             raise UserError(f"no worker is left; {address}: {reason}")
 
     def _note_event(self, event: tuple[float, Any]) -> None:
@@ -120,67 +138,22 @@ class ClusterExecutor(ExitStack):
             again = f" with {count(lost, 'trial')} on it, to be run again" if lost else ""
             self.deaths.append(f"a worker of the cluster died{again}")
 
-
-def find_others(client: Any, addresses: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the workers that would not compute what this process does, and what they have."""
-    ours = worker.identify()
-    for address, answer in client.run(worker.identify, workers=addresses, on_error="return").items():
-        if isinstance(answer, BaseException) and not isinstance(answer, OSError):
-            # A worker without this module may still have an olbench.
-            answer = client.run(version, "olbench", workers=[address], on_error="return").get(address)
-        if isinstance(answer, str) and answer != ours:
-            yield address, f"olbench {answer}, and this run has {ours}"
-        elif isinstance(answer, ImportError):
-            yield address, f"no olbench, and this run has {ours}"
-
-
-class _Wave:
-    def __init__(self, executor: ClusterExecutor, trials: Sequence[Trial], stop: StopFlag):
-        self.executor, self.stop, self.client = executor, stop, executor.client
-        self.queue, self.suspects = deque(order_by_cost(trials)), deque[Trial]()
-        #: The futures of submitted trials by their keys, each with its trial and whether that is alone.
-        self.flying: dict[str, tuple[Any, Trial, bool]] = {}
-        self.retries = Counter[str]()
-        self.parcels: dict[str, Any] = {}
-        self.answers: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
-        self.fetchers = ThreadPoolExecutor(FETCHERS, "olbench-fetch")
-        self.room = 0
-
-    def run(self) -> Iterator[Record]:
-        if not self.executor.ask(self.client.nthreads):
-            self.executor.say("olbench: the cluster has no workers yet; the run starts when one comes")
-        while not self.stop.is_set() and (self.queue or self.suspects or self.flying):
-            self.executor.check_connection()
-            self._submit()
-            with suppress(Empty):
-                future, answer = self.answers.get(timeout=PAUSE)
-                yield from self._take(future, answer)
-                future.release()  # after it was recorded; before, a death of its worker would repeat it
-
-    def cancel(self) -> None:
-        futures = [future for future, *_ in self.flying.values()] + list(self.parcels.values())
-        self.flying.clear()
-        if self.client.status == "running" and futures:
-            with suppress(Exception):
-                self.client.cancel(futures, force=True)
-        self.fetchers.shutdown(wait=False, cancel_futures=True)
-
     def _submit(self) -> None:
         """Keep the scheduler supplied; a trial that Dask has given up on runs when nothing else does."""
-        if not self.room or self.executor.newcomers:
-            addresses = [self.executor.newcomers.popleft() for _ in range(len(self.executor.newcomers))]
-            here = self.executor.ask(self.client.nthreads)
-            if late := [address for address in addresses if address in here]:
-                self.executor.retire_others(late)
-            self.room = max(LEAST_AHEAD, AHEAD * self.executor.jobs)
-        while self.queue and len(self.flying) < self.room:
+        if not self.most_flying or self.newcomers:
+            addresses = [self.newcomers.popleft() for _ in range(len(self.newcomers))]
+            threads = self._ask(self.client.nthreads)
+            if late := [address for address in addresses if address in threads]:
+                self._retire_others(late)
+            self.most_flying = max(LEAST_AHEAD, AHEAD * sum(threads.values()))
+        while self.queue and len(self.flying) < self.most_flying:
             self._launch(self.queue.popleft())
         if self.suspects and not self.queue and not self.flying:
             self._launch(self.suspects.popleft(), alone=True)
 
     def _launch(self, trial: Trial, alone: bool = False, parcel: Any = None) -> None:
         """Submit a trial; with a parcel, Dask takes the data to whichever worker runs it."""
-        message = worker.write_message(trial, self.executor.plugins)
+        message = worker.write_message(trial, self.plugins)
         key = f"olbench-{trial.key}-{uuid.uuid4().hex[:12]}"
         future = self.client.submit(worker.run_task, message, alone, parcel, pure=False, key=key)
         self.flying[key] = future, trial, alone
@@ -198,20 +171,19 @@ class _Wave:
         if future.key not in self.flying:
             return
         _, trial, alone = self.flying.pop(future.key)
-        if isinstance(answer, KilledWorker):
-            if not alone:
-                self.suspects.append(trial)
-                return
+        if isinstance(answer, KilledWorker) and not alone:
+            self.suspects.append(trial)
+        elif isinstance(answer, KilledWorker):
             reason = "workers died with this trial, also when nothing else ran; is there enough memory?"
             yield fail(trial, RuntimeError(reason))
         elif isinstance(answer, CancelledError):
             # A new scheduler at the same address knows nothing of this run.
             if getattr(answer, "reason", "") == "scheduler-connection-lost":
-                raise self.executor.lost()
+                raise self._lost()
             self.parcels.pop(trial.fingerprint, None)  # a worker may have died with the data
             yield from self._retry(trial, "the scheduler forgot it")
         elif isinstance(answer, BaseException):
-            if self.executor.retire_others():
+            if self._retire_others():
                 yield from self._retry(trial, str(answer))
             else:
                 yield fail(trial, answer)
@@ -220,7 +192,7 @@ class _Wave:
         elif "needs_data" in answer:
             self._send_data(trial, alone)
         elif "refused" in answer:
-            self.executor.retire(answer["worker"].partition(" ")[0], answer["refused"])
+            self._retire(answer["worker"].partition(" ")[0], answer["refused"])
             yield from self._retry(trial, "every worker refused it")
         else:
             yield from self._retry(trial, "it was cancelled")
@@ -235,45 +207,55 @@ class _Wave:
     def _send_data(self, trial: Trial, alone: bool) -> None:
         """Submit a trial with its data; the client sends it once, and workers pass it on to each other."""
         wanted = trial.fingerprint
-        if wanted not in self.parcels:
-            parcels = [pack(trial.source)]
-            try:
-                [self.parcels[wanted]] = self.executor.ask(
-                    self.client.scatter, parcels, hash=False, timeout=CONNECT_SECONDS
+        try:
+            if wanted not in self.parcels:
+                sent = self._ask(
+                    self.client.scatter, [pack(trial.source)], hash=False, timeout=CONNECT_SECONDS
                 )
-            except TimeoutError:  # the workers have gone in the meantime
-                self.queue.appendleft(trial)
-                return
-        self._launch(trial, alone, self.parcels[wanted])
+                [self.parcels[wanted]] = sent
+            self._launch(trial, alone, self.parcels[wanted])
+        except TimeoutError:  # the workers have gone in the meantime
+            self.queue.appendleft(trial)
 
 
-@contextmanager
-def connect(where: str) -> Iterator[Any]:
+def find_others(client: Any, addresses: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the workers that would not compute what this process does, and what they have."""
+    ours = worker.identify()
+    for address, answer in client.run(worker.identify, workers=addresses, on_error="return").items():
+        if isinstance(answer, str) and answer != ours:
+            yield address, f"olbench {answer}, and this run has {ours}"
+        elif isinstance(answer, BaseException) and not isinstance(answer, OSError):
+            yield address, f"no olbench or a very different one, and this run has {ours}"
+
+
+def connect(where: str, stack: ExitStack) -> Any:
     try:
         import dask.config
         import distributed
     except ImportError:
         raise UserError('--cluster needs Dask; get it with `pip install "olbench[cluster]"`') from None
-    with _quieten(), dask.config.set(LOCAL), ExitStack() as stack:
-        place: Any = _find_place(where)
-        # Ctrl-C is for this process; the workers that it starts must not see it.
-        with hold_interrupts():
-            if isinstance(place, int):
-                place = stack.enter_context(_start_workers(distributed, place))
-            try:
-                client = distributed.Client(
-                    place, timeout=CONNECT_SECONDS, set_as_default=False, name="olbench"
-                )
-            except (OSError, ValueError, TypeError) as error:
-                reason = str(error) or "no answer"
-                raise UserError(
-                    f"there is no scheduler at {where}: {reason}; start one with `dask scheduler`"
-                ) from None
+    place: Any = _find_place(where)
+    stack.callback(logging.disable, logging.root.manager.disable)
+    logging.disable()
+    stack.enter_context(dask.config.set(LOCAL))
+    # Ctrl-C is for this process; the workers that it starts must not see it.
+    with hold_interrupts():
+        if isinstance(place, int):
+            place = stack.enter_context(_start_workers(distributed, place))
         try:
-            yield client
-        finally:
-            with suppress(Exception):
-                client.close(timeout=1)
+            client = distributed.Client(place, timeout=CONNECT_SECONDS, set_as_default=False, name="olbench")
+        except (OSError, ValueError, TypeError) as error:
+            reason = str(error) or "no answer"
+            raise UserError(
+                f"there is no scheduler at {where}: {reason}; start one with `dask scheduler`"
+            ) from None
+    stack.callback(_close, client)
+    return client
+
+
+def _close(client: Any) -> None:
+    with suppress(Exception):
+        client.close(timeout=1)
 
 
 def _start_workers(distributed: Any, workers: int) -> Any:
@@ -283,11 +265,9 @@ def _start_workers(distributed: Any, workers: int) -> Any:
             f"a cluster with {count(workers, 'worker')} on this machine needs {FILES * (workers + 1):,} open "
             f"files, and {files:,} may be open; raise the limit, as with `ulimit -n 1024`, or use --jobs"
         )
+    options = {"memory_limit": 0, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
     try:
-        return distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
-            dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-        )  # fmt: skip
+        return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, **options)
     except (OSError, RuntimeError) as error:
         reason = error.__cause__ or error
         raise UserError(f"the workers cannot be started ({reason}); use --jobs instead") from None
@@ -309,13 +289,3 @@ def _find_place(where: str) -> int | str:
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{where} is not a scheduler file: {error}") from None
-
-
-@contextmanager
-def _quieten() -> Iterator[None]:
-    before = logging.root.manager.disable
-    logging.disable()
-    try:
-        yield
-    finally:
-        logging.disable(before)

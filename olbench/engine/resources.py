@@ -1,0 +1,150 @@
+"""What trials take: cores, memory and time."""
+
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.algorithm import make_algorithm
+from olbench.data.source import Source
+from olbench.errors import UserError, count, show_name
+from olbench.learners.own_rules import run_rule
+from olbench.learners.passes import online_pass
+from olbench.memory import memory_limit, show_size
+from olbench.protocols.definition import Cell
+from olbench.records import ledger, seeds
+
+#: Jobs beyond the number of cores only wait for each other, and each takes memory.
+JOBS_PER_CORE = 32
+#: A round of a Python object takes as long as this many multiplications of a kernel.
+OBJECT_COST = 50_000
+#: The rows that an estimate from a few rounds may read.
+PROBED_ROWS = 2000
+#: How many times longer learners with advice take, and learners that fit all examples at once.
+SLOW = 20
+
+
+def count_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_jobs() -> int:
+    given = os.environ.get("OLBENCH_JOBS", "")
+    if not given:
+        return count_cores()
+    if not re.fullmatch("[0-9]{1,9}", given) or int(given) < 1:
+        raise UserError(f"OLBENCH_JOBS must be a whole number from 1, not {show_name(given)}")
+    return int(given)
+
+
+def refuse_many_jobs(jobs: int) -> None:
+    most = JOBS_PER_CORE * count_cores()
+    if jobs > most:
+        raise UserError(
+            f"--jobs must be at most {most} on this machine, not {jobs:,}; one per core is usually fastest"
+        )
+
+
+def guess_cost(source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
+    """Return roughly how many multiplications a trial takes, to compare it with others of its run."""
+    definition = get_definition(algorithm)
+    rounds, d = float(source.n) * max(1, source.classes), source.d
+    if source.classes and options.get("multiclass") == "native":
+        # All classes have a score, and two of them learn.
+        is_matrix = options.get("covariance", "diag") != "diag"
+        return float(source.n) * d * (source.classes + (2 * d if is_matrix else 0))
+    if definition.order == "object":
+        return rounds * (d + OBJECT_COST)
+    if definition.slow or not definition.online:
+        return rounds * d * SLOW
+    return rounds * d * (d if options.get("covariance") == "full" else 1)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def probe_seconds(cell: Cell) -> float:
+    """Return an estimate of the seconds that one trial takes, from a few of its rounds."""
+    try:
+        return run_rule(cell.definition, partial(_probe, cell)) or 0.0
+    # A contestant that fails or leaves at once takes no time; the run will record why.
+    except (Exception, SystemExit):
+        return 0.0
+
+
+def _probe(cell: Cell) -> float:
+    if cell.is_view:
+        return 0.0
+    source, spec = cell.source, cell.spec
+    data = source.take([slice(0, None, math.ceil(source.n / PROBED_ROWS))])
+    labels = "all" if source.classes else "two"
+    first = {name: values[0] for name, values in {**spec.grid, **cell.grid}.items() if values}
+    algorithm = make_algorithm(spec.id, **cell.params_of({**cell.start, **first}), **spec.options)
+    order = seeds.order(cell.config.seed, source.name, "report", 0, seeds.ALL, data.examples.n)
+    learn = partial(online_pass, algorithm, data.examples, data.labels, curve=1, labels=labels)
+    learn(order[:1])  # the first round may take longer than the others
+    size = 1
+    while True:
+        size = min(4 * size, order.size)
+        taken = learn(order[:size]).seconds
+        # A busy machine disturbs few rounds; only where they are slow are they enough.
+        if taken >= (0.03 if size >= 64 else 1.0) or size == order.size:
+            return taken / size * cell.rounds
+
+
+def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()) -> None:
+    """Raise a UserError with the remedy if the trials of a cell, `jobs` at a time, exceed the memory limit.
+
+    Cached examples are memory maps, whose pages belong to the system. They count only by what is derived from
+    them, unless they are read in random order. Cells whose trials are all in `folders` take no memory.
+    """
+    refuse_many_jobs(jobs)
+    limit = memory_limit()
+    excess = [(cell, reason) for cell in cells if (reason := _describe_excess(cell, jobs, limit))]
+    recorded = (record for folder in folders if excess for record in ledger.current(folder).values())
+    known = {record["key"]: record for record in recorded if record["status"] == "ok"}
+    for cell, reason in excess:
+        if any(trial.key not in known for trial in cell.trials(known)):
+            raise UserError(reason)
+
+
+def _describe_excess(cell: Cell, jobs: int, limit: int) -> str | None:
+    needed = cell.shared_memory + jobs * cell.memory
+    if needed <= limit and cell.shuffled_bytes <= limit:
+        return None
+    if needed <= limit:
+        return (
+            f"{cell.source.name} takes {show_size(cell.source.bytes)}, and {show_size(limit)} of memory may "
+            "be used; add order: windows (--set order=windows), or set another limit with --memory"
+        )
+    times = f" with {jobs} jobs" if jobs > 1 else ""
+    what, *remedies = _find_largest(cell, jobs)
+    if cell.shared_memory + cell.memory <= limit:
+        remedies.append("use --jobs 1")
+    return (
+        f"{cell.label} on {cell.source.name} needs {show_size(needed)} of memory{times}, most of it for "
+        f"{what}, and {show_size(limit)} may be used; "
+        + ", or ".join([*remedies, "set another limit with --memory"])
+    )
+
+
+def _find_largest(cell: Cell, jobs: int) -> tuple[str, ...]:
+    """Return what takes most of the memory, and perhaps how to need less of it."""
+    features, learner = f"of {count(cell.source.d, 'feature')}", cell.learner_bytes
+    scratch = cell.memory - learner
+    if cell.shared_memory > jobs * max(learner, scratch):
+        return (f"{count(cell.source.n, 'row')} of data",)
+    if scratch > learner:
+        is_windowed = cell.source_setting.get("order") == "windows"
+        return (f"the rows of a {'windowed order' if is_windowed else cell.protocol.numbered}",)
+    if cell.spec.options.get("covariance", "diag") == "diag" or "kernel" in cell.spec.options:
+        return f"the learner {features}", "give features smaller numbers"
+    hint = "use covariance: diag" if cell.definition.diagonal else f"leave out {cell.label} or some features"
+    return f"a full covariance {features}", hint
