@@ -430,7 +430,7 @@ def test_a_local_cluster_without_enough_files_is_refused_with_one_sentence(confi
 
 def test_exclusive_times_are_not_measured_on_a_cluster(here, config):
     err = here.err("run", config(), "--cluster", "local:2", "--timing", "exclusive")
-    assert err.startswith("olbench: --timing exclusive measures on this machine alone; ")
+    assert err.startswith("olbench: --timing exclusive measures on this machine only; ")
 
 
 def test_a_run_without_a_cluster_loads_nothing_of_dask(config):
