@@ -1,6 +1,5 @@
-"""Catalogue files of other kinds: documents in tar archives, IDX images and lists of spoligotypes."""
+"""Files of the catalogue that are neither tables nor LIBSVM text: documents in tar archives, IDX images."""
 
-import csv
 import io
 import re
 import tarfile
@@ -18,7 +17,6 @@ from olbench.data.catalog import TextRecipe
 from olbench.data.compressed import read_content
 from olbench.data.labels import quote_bytes
 from olbench.errors import UserError, count
-from olbench.learners.examples import Floats
 
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _WHOLE_NUMBER = re.compile(rb"[+-]?[0-9]{1,15}")
@@ -26,19 +24,6 @@ _COUNT = re.compile(rb"0*[1-9][0-9]{0,14}")
 _LABELS = {b"#label#:negative": -1.0, b"#label#:positive": 1.0}
 _LABEL_TOKENS = "#label#:negative or #label#:positive"
 _IDX_KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-#: The lineages of the M. tuberculosis complex, and the families of SITVIT2's list that belong to them.
-LINEAGES = {
-    1: ("East-Asian", ("Beijing",)),
-    2: ("East-African-Indian", ("CAS",)),
-    3: ("Euro-American", ("H", "LAM", "T", "X", "S", "Cameroon", "Turkey", "Ural")),
-    4: ("Indo-Oceanic", ("EAI",)),
-    5: ("M. africanum", ("AFRI",)),
-    6: ("M. bovis", ("BOV",)),
-}
-#: Lineages with more than one repeat at the locus MIRU24; the others are modern.
-ANCESTRAL = (4, 5, 6)
-SPACERS = 43
-COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2)")
 
 
 @dataclass(frozen=True)
@@ -254,54 +239,3 @@ def _take(content: bytes, begin: int, size: int, path: str | Path) -> bytes:
     if len(piece) < size:
         raise UserError(f"{path} is truncated: {size - len(piece):,} of {count(size, 'byte')} missing")
     return piece
-
-
-def read_spoligotypes(
-    path: str | Path, limit: int | None = None, country: str = "US", miru24: dict[str, Any] | None = None
-) -> tuple[Floats, Floats]:
-    """Families outside of the six lineages, and patterns with an unread spacer, are left out."""
-    patterns: list[list[float]] = []
-    labels: list[int] = []
-    content = read_content(path, limit).decode("utf-8-sig", errors="replace")
-    lines = csv.DictReader(io.StringIO(content))
-    for name in COLUMNS:
-        if name not in (lines.fieldnames or ()):
-            raise UserError(f"{path}:1: there is no column with the heading '{name}'")
-    for line in lines:
-        pattern, family, countries = (line[name] or "" for name in COLUMNS)
-        if not re.fullmatch(f"[no?]{{{SPACERS}}}", pattern):
-            raise UserError(
-                f"{path}:{lines.line_num}: '{pattern}' is not a pattern of {SPACERS} spacers, n or o"
-            )
-        lineage = lineage_of(family)
-        isolates = re.search(rf"\b{country}=(\d+)", countries)
-        if lineage is None or isolates is None or "?" in pattern:
-            continue
-        patterns += [[float(spacer == "n") for spacer in pattern]] * int(isolates[1])
-        labels += [lineage] * int(isolates[1])
-    if not labels:
-        raise UserError(f"{path} has no isolates of the country {country}")
-    X, numbers = np.array(patterns), np.array(labels, dtype=np.float64)
-    if miru24:
-        X = np.column_stack([X, simulate_miru24(numbers, **miru24)])
-    return X, numbers
-
-
-def lineage_of(family: str) -> int | None:
-    """Return the number of the lineage that a family or subfamily of the list belongs to, or None.
-
-    >>> lineage_of("LAM11-ZWE"), lineage_of("H3"), lineage_of("Manu2"), lineage_of("Unknown")
-    (3, 3, None, None)
-    """
-    stem = re.match(r"[A-Za-z]*?(?=[\d_-]|$)", family)
-    for number, (_, families) in LINEAGES.items():
-        if stem and stem[0] in families:
-            return number
-    return None
-
-
-def simulate_miru24(labels: Floats, seed: int = 2010, flips: float = 0.02) -> Floats:
-    """The list has no MIRU types: 2 for ancestral and 1 for modern lineages, some exchanged."""
-    repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
-    flipped = np.random.default_rng(seed).random(labels.size) < flips
-    return np.where(flipped, 3.0 - repeats, repeats)

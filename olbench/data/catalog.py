@@ -266,6 +266,7 @@ def _add_shipped() -> None:
 
 
 def catalog() -> Mapping[str, CatalogEntry]:
+    FORMATS.load()  # what papers add comes after what ships
     _add_shipped()
     DATASETS.load()
     return DATASETS

@@ -40,13 +40,6 @@ def read_csv(path: Path, entry: CatalogEntry) -> Any:
     return read_table(path, entry.reading.delimiter, _limit(entry))
 
 
-@reader("spoligotypes", version=1)
-def read_isolates(path: Path, entry: CatalogEntry) -> Any:
-    from olbench.data.archives import read_spoligotypes
-
-    return read_spoligotypes(path, _limit(entry), miru24=entry.generator)
-
-
 @reader("feature-counts", version=1)
 @reader("reviews", version=1)
 @reader("posts", version=1)
@@ -80,13 +73,6 @@ def draw_gaussian(entry: CatalogEntry) -> Any:
     settings: dict[str, Any] = {**entry.generator}
     run = settings.pop("run", 0)
     return RotatedGaussian(rows=entry.rows, features=entry.features, **settings).draw(run)
-
-
-@reader("clusters", files=0)
-def draw_clusters(entry: CatalogEntry) -> Any:
-    from olbench.data.synthetic import Clusters
-
-    return Clusters(rows=entry.rows, **entry.generator).draw()  # type: ignore[arg-type]
 
 
 @reader("stream", files=0)

@@ -134,7 +134,7 @@ MISTAKES = [
     ({"rows": "two"}, "7: rows must be a whole number from 1, not 'two'"),
     ({"rows": "3"}, "9: the labels add up to 2, not to 3 rows"),
     ({"labels": "{1: 2}"}, "9: 'labels' must give the number of examples for -1 and for 1"),
-    ({"format": "libsvn"}, "4: format must be one of libsvm, idx, csv, spoligotypes, posts, reviews"),
+    ({"format": "libsvn"}, "4: format must be one of libsvm, idx, csv, posts, reviews"),
     ({"format": "synthetic"}, "5: the format 'synthetic' needs no 'files'"),
     ({"files": None}, "2: the format 'libsvm' needs 'files'"),
     ({"format": "idx"}, "5: IDX files come in pairs: images, labels"),

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from olbench.data.labels import Labels
-from olbench.data.names import NamedDataset, Names, load_named
 from olbench.errors import count
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.compile import list_missing
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
+from olbench.papers.adviceptron2010.names import NamedDataset, Names, load_named
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, conflicts, unsatisfiable
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from olbench.data.names import Names
 from olbench.errors import suggest
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.grammar import Condition, Feature, Inequality, Rule, parse_rule
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.papers.adviceptron2010.tokens import RuleText
 

@@ -9,12 +9,12 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import make_algorithm
-from olbench.data.names import Names, default_features, expand_names
 from olbench.errors import UserError, count
 from olbench.learners.classifiers import OnlineClassifier
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.files import RuleFile, read_rules
+from olbench.papers.adviceptron2010.names import Names, default_features, expand_names
 from olbench.papers.adviceptron2010.sets import Advice, unsatisfiable
 
 

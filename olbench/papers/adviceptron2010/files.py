@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from olbench import structs
-from olbench.data.names import Names, expand_names
 from olbench.errors import UserError, expand_home, is_file, suggest
 from olbench.papers.adviceptron2010.compile import compile_rules
 from olbench.papers.adviceptron2010.grammar import Rule, parse_rule
+from olbench.papers.adviceptron2010.names import Names, expand_names
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.papers.adviceptron2010.tokens import RuleText
 from olbench.records.shipped import find_folder

@@ -4,9 +4,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from olbench.analysis.results import Entry, Floats, Results
-from olbench.data.names import NamedDataset
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.files import RuleFile
+from olbench.papers.adviceptron2010.names import NamedDataset
 from olbench.report.figures.run import find_looks
 from olbench.report.figures.style import line_look, line_samples, new_page
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from olbench.data.catalog import catalog
-from olbench.data.names import Names, default_features, load_named
 from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file
 from olbench.papers.adviceptron2010.files import RuleFile, parse_rules, read_rules
+from olbench.papers.adviceptron2010.names import Names, default_features, load_named
 from olbench.papers.adviceptron2010.sets import Advice
 from olbench.protocols.keys import by_dataset
 from olbench.structs import Node, anything

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from functools import partial
 
-from olbench.data.names import NamedDataset, load_named
 from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.account import Account, describe_rules
 from olbench.papers.adviceptron2010.files import RuleFile
+from olbench.papers.adviceptron2010.names import NamedDataset, load_named
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment
 from olbench.report import table as t
 from olbench.report.model import Report

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
-from olbench.data.archives import lineage_of, read_spoligotypes, simulate_miru24
 from olbench.data.catalog import find
-from olbench.data.names import load_named
-from olbench.data.synthetic import Clusters
+from olbench.papers.adviceptron2010.names import load_named
+from olbench.papers.adviceptron2010.samples import Clusters, lineage_of, read_spoligotypes, simulate_miru24
 from tests.refusals import refusal
 
 HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Distribution (SITVIT2)\n"

@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, LinearSVC
 
 from olbench import UserError
-from olbench.data.names import Names
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.kbsvm import solve_advice, solve_kbsvm
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.sets import Advice
 from tests.examples import noisy
 from tests.papers.adviceptron2010.problems import random_advice

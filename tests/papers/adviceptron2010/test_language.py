@@ -6,9 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from olbench import UserError
-from olbench.data.names import Names
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.files import read_rules
+from olbench.papers.adviceptron2010.names import Names
 from tests.refusals import refusal
 
 FEATURES = ("glucose", "bmi", "mean radius", "miru24", *(f"spacer{k}" for k in range(1, 44)))

@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.data.names import Names
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.compile import compile_texts
 from olbench.papers.adviceptron2010.kbsvm import solve_advice
 from olbench.papers.adviceptron2010.learner import mean_estimate
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.examples import noisy
 from tests.papers.adviceptron2010.problems import flip, random_advice, solve_10_by_nnls

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from olbench.data.names import Names
 from olbench.papers.adviceptron2010.compile import compile_texts
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.scaling import fit_scaling
 from olbench.papers.adviceptron2010.sets import ROUNDING, Advice, AdviceSet
 from tests.papers.adviceptron2010.problems import flip
