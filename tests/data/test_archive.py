@@ -76,8 +76,8 @@ def test_a_pattern_without_files_is_named(archive):
 def test_a_bomb_is_stopped_at_the_limit(archive):
     path = archive({"top/a/1": b"\0" * 3_000_000})
     assert path.stat().st_size < 10_000
-    assert "unpacks to more bytes than its limit" in refusal(read_members, path, ["*/a/*"], limit=1_000_000)
-    assert "unpacks to more bytes than its limit" in refusal(read_members, path, ["*/b/*"], limit=1_000_000)
+    assert "unpacks to more than" in refusal(read_members, path, ["*/a/*"], limit=1_000_000)
+    assert "unpacks to more than" in refusal(read_members, path, ["*/b/*"], limit=1_000_000)
 
 
 def test_a_damaged_archive_and_one_that_is_cut_are_refused(archive, tmp_path):

@@ -153,4 +153,4 @@ def test_a_line_without_an_end_is_given_up(libsvm_file, monkeypatch):
 def test_a_bomb_is_stopped_at_the_limit(libsvm_file):
     path = libsvm_file(gzip.compress(b"\n" * 10_000_000), "bomb.gz")
     refused = refusal(read_libsvm, [path], limit=1_000_000)
-    assert "unpacks to more than 1,000,000 bytes, the limit for this file" in refused
+    assert "unpacks to more than 1,000,000 bytes, its limit" in refused
