@@ -290,7 +290,7 @@ def find(name: str) -> CatalogEntry:
     if name not in entries:
         raise UserError(
             f"there is no data set '{name}'{suggest(name, list(entries))}; `olbench data list` shows all, "
-            "and the path of a LIBSVM file or a table works as well"
+            "and a path to a LIBSVM file or a table works as well"
         )
     return entries[name]
 

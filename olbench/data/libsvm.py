@@ -85,14 +85,19 @@ class BlockReader:
         rows, entries = (int(k) for k in counters[[kernel.ROWS, kernel.ENTRIES]])
         lengths, indices, data = np.diff(indptr[: rows + 1]), indices[:entries], data[:entries]
         if counters[kernel.UNSORTED]:
-            _sort_rows(lengths, indices, data)
+            order = np.lexsort((indices, np.repeat(np.arange(rows), lengths)))
+            indices[:], data[:] = indices[order], data[order]
             if position := _find_duplicate(block[:fault]):
                 token = _read_token(block, position)
                 reason = f"{quote(token)} gives feature {int(token.partition(':')[0])} a second time"
                 raise _refuse(name, lines, block, position, reason)
         if stopped:
             token = _read_token(block, fault)
-            raise _refuse(name, lines, block, fault, _EXPLAIN[stopped](token))
+            if stopped == kernel.BAD_QUERY:
+                reason = f"query id {quote(token[4:])} is not a whole number"
+            else:
+                reason = (_explain_label if stopped == kernel.BAD_LABEL else _explain_entry)(token)
+            raise _refuse(name, lines, block, fault, reason)
         if entries:
             self.first = min(self.first, int(indices.min()))
             self.highest = max(self.highest, int(indices.max()))
@@ -121,11 +126,6 @@ class BlockReader:
             arrays = [np.empty(size + size // 4, kind) for size, kind in kinds]
             self._arrays = (*arrays, np.empty((arrays[0].size + arrays[3].size, 4), np.int64))
         return self._arrays
-
-
-def _sort_rows(lengths: Any, indices: Any, data: Any) -> None:
-    order = np.lexsort((indices, np.repeat(np.arange(lengths.size), lengths)))
-    indices[:], data[:] = indices[order], data[order]
 
 
 def _find_duplicate(text: bytearray) -> int:
@@ -215,17 +215,6 @@ def _explain_entry(token: str) -> str:
     if _NOT_FINITE.fullmatch(value):
         return f"value {quote(value)} of feature {int(index)} is not finite"
     return f"value {quote(value)} of feature {int(index)} is not a number"
-
-
-def _explain_query(token: str) -> str:
-    return f"query id {quote(token[4:])} is not a whole number"
-
-
-_EXPLAIN = {
-    kernel.BAD_LABEL: _explain_label,
-    kernel.BAD_QUERY: _explain_query,
-    kernel.BAD_ENTRY: _explain_entry,
-}
 
 
 def check_base(entry: CatalogEntry, first: int) -> About:

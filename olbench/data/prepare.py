@@ -11,7 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.data.dataset import About, Dataset
-from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, label_text, quote, show_label
+from olbench.data.labels import (
+    LARGEST_WHOLE,
+    as_targets,
+    is_number,
+    label_text,
+    quote,
+    refuse_regression,
+    show_label,
+)
 from olbench.data.scale import scale_as_read
 from olbench.data.spec import DATE_PARTS, OTHERS, ColumnSpec, DatasetSpec, Reading
 from olbench.data.tables import TypedFrame, as_pair, as_table, is_frame, list_texts
@@ -159,7 +167,7 @@ def _find_gaps(table: TypedFrame, columns: list[int], missing: str) -> tuple[Any
     gaps = table.frame[columns if missing in ("", "drop") else columns[-1:]].isna()
     if missing != "drop" and gaps.any(axis=None):
         column = gaps.columns[int(gaps.any().argmax())]
-        remedy = "choose what to do with missing values: --missing drop, zero or mean"
+        remedy = "choose --missing drop, zero or mean, or let `olbench init` choose"
         if column == columns[-1]:
             remedy = "rows without a label cannot be used: leave them out with --missing drop"
         shown = f"{table.column_name(column)} has no value"
@@ -186,6 +194,7 @@ def read_labels(table: TypedFrame, column: int) -> Any:
     numbers = cells.to_numpy(copy=True)
     odd = numbers != np.floor(numbers)
     if odd.any():
+        refuse_regression(numbers, f"{table.where}: {table.column_name(column)}")
         row = int(np.argmax(odd))
         shown = f"label {quote(f'{numbers[row]:g}')} is not a whole number, and a label names a class"
         raise table.fail(f"{shown}; cut a numeric target into classes, or {other}", row)
@@ -311,23 +320,25 @@ def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: st
     is_text = np.array([not is_number(word) for word in cells.cat.categories] + [False])[cells.cat.codes]
     row = int(np.argmax(is_text))
     first = cells.iloc[row]
-    shown, name = f"the text {quote(first)}, where a number is expected", table.column_name(place)
-    if spec.encode == "number":
-        remedy = "correct the cell, or encode the column otherwise under columns"
-    elif any(map(is_number, cells.cat.categories)):
+    shown = f"the text {quote(first)}, where a number is expected"
+    is_mixed = any(map(is_number, cells.cat.categories))
+    if is_mixed:
         shown = f"numbers and the text {quote(first)}"
-        remedy = "correct the cell, or encode the column under columns: onehot, ordinal or drop"
-    elif not categorical:
-        remedy = "encode columns of text with --categorical onehot, or leave them out with --categorical drop"
-    else:
+    elif categorical and not spec.encode:
         return
-    raise table.fail(f"{name} has {shown}{_hint(first)}; {remedy}", row)
-
-
-def _hint(text: str) -> str:
-    if is_number(text.replace(",", ".", 1)):
-        return " (numbers have a decimal point, not a comma)"
-    return " (numbers have no underscores)" if is_number(text.replace("_", "")) else ""
+    if is_number(first.replace(",", ".", 1)):
+        remedy = "numbers need a decimal point: convert the file, as pandas.read_csv(FILE, decimal=',') does"
+    elif is_number(first.replace("_", "")):
+        remedy = "numbers have no underscores: remove them"
+    elif spec.encode == "number":
+        remedy = "correct the cell, or encode the column otherwise under columns"
+    elif is_mixed:
+        remedy = "correct the cell, or encode the column under columns: onehot, ordinal or drop"
+    else:
+        remedy = (
+            "choose --categorical onehot (indicators) or drop (the columns), or let `olbench init` choose"
+        )
+    raise table.fail(f"{table.column_name(place)} has {shown}; {remedy}", row)
 
 
 def _fill(X: Floats, missing: str) -> list[str]:

@@ -37,8 +37,7 @@ def fit_scale(X: Any, scale: str) -> tuple[Floats, Floats]:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if scale == "minmax":
-            if sp.issparse(X):
-                refuse_wide(X.shape[1], "a factor for each of them")
+            _refuse_wide(X)
             low, high = as_dense(X.min(axis=0)).ravel(), as_dense(X.max(axis=0)).ravel()
             shift, factor = low, _invert(high - low)
         else:
@@ -90,12 +89,12 @@ def _refuse_large(X: Any) -> None:
         )
 
 
-def refuse_wide(d: int, what: str) -> None:
-    size, limit = ARRAYS * 8 * d, memory_limit()
+def _refuse_wide(X: Any) -> None:
+    size, limit = ARRAYS * 8 * X.shape[1], memory_limit()
     if size > limit:
         raise UserError(
-            f"there are {d:,} features, and {what} takes {show_size(size)}, more than the {show_size(limit)} "
-            "of memory that may be used; give features smaller numbers"
+            f"scaling {X.shape[1]:,} features takes {show_size(size)}, more than the {show_size(limit)} of "
+            "memory that may be used; give features smaller numbers"
         )
 
 

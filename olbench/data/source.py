@@ -140,7 +140,7 @@ def find_sources(
         verb = "are" if len(names) > 1 else "is"
         raise UserError(
             f"{', '.join(names)} {verb} not downloaded; run `{fetch_command(names)}`"
-            + ("" if skip_missing else ", or continue without with --skip-missing")
+            + ("" if skip_missing else ", or go on without with --skip-missing")
         )
     sources, present = [], [spec for spec in specs if spec not in absent]
     for number, spec in enumerate(present, start=1):

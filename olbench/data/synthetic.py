@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, count
+from olbench.errors import UserError
 from olbench.learners.examples import Floats, Ints
 
 
@@ -40,22 +40,8 @@ class RotatedGaussian:
     flips: float = 0.0
     seed: int = 2012
 
-    def __post_init__(self) -> None:
-        if self.rows < 1 or self.features < 2:
-            raise UserError(
-                f"cannot generate {count(self.rows, 'row')} with {count(self.features, 'feature')}; the "
-                "minimum is 1 row and 2 features"
-            )
-        if not 0 <= self.flips < 1:
-            raise UserError(f"flips is a share and must be in [0, 1), not {self.flips}")
-        for name in ("long_axis", "short_axis", "other_deviation"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise UserError(f"{name} must be a positive number, not {getattr(self, name)}")
-
     def draw(self, run: int = 0) -> tuple[Floats, Floats]:
         """Return X and y of a run, which depend only on the seed and the number of the run."""
-        if run < 0:
-            raise UserError(f"runs are numbered from 0, so there is no run {run}")
         random = np.random.default_rng([self.seed, run])
         along = self.long_axis * random.standard_normal(self.rows)
         across = self.short_axis * random.standard_normal(self.rows)

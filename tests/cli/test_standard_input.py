@@ -109,7 +109,7 @@ def test_any_labels_can_be_chosen(records):
 
 def test_a_config_cannot_name_standard_input(here, config):
     err = here.err("run", config("datasets: ['-']\nalgorithms: [perceptron]\n"))
-    assert "small.yaml:1: a config cannot read standard input, which passes only once" in err
+    assert "small.yaml:1: a config cannot read standard input; name a file" in err
 
 
 def test_ctrl_c_stops_the_wait_for_a_pipe():
