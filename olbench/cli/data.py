@@ -117,6 +117,7 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
         "rows": f"{entry.rows:,}",
         "features": f"{entry.features:,}",
         "labels": f"-1: {entry.labels[-1]:,}, +1: {entry.labels[1]:,}",
+        "indices": f"start at {entry.first_index}" if entry.format == "libsvm" else "",
         "positive": _format_labels(entry.positive),
         "negative": _format_labels(entry.negative) or ("all others" if entry.positive else ""),
         "preprocess": ", then ".join(entry.preprocess),

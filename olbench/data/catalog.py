@@ -15,8 +15,6 @@ from olbench.errors import UserError, count, expand_home, suggest
 from olbench.plugins import Registry, folder_of
 from olbench.structs import text, whole
 
-#: Archives of documents: one per file, one per line, or one per line with its features counted already.
-ARCHIVES = ("posts", "reviews", "feature-counts")
 STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
 _NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9.-]*")
 Count = Annotated[int, whole(1)]
@@ -202,28 +200,12 @@ def _find_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
         for address in addresses:
             if urlsplit(address).scheme not in ("http", "https"):
                 yield key, f"'{address}' is not an http(s) address"
-    yield from _find_member_faults(entry)
     yield from _find_split_faults(entry)
     if entry.fingerprint and not re.fullmatch(r"[0-9a-f]{32}", entry.fingerprint):
         yield "fingerprint", "a fingerprint has 32 hexadecimal digits"
     for file in entry.sha256:
         if file not in files:
             yield "sha256", f"'{file}' is not one of the files"
-
-
-def _find_member_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
-    format, labels = entry.format, list(entry.members.values())
-    if bool(entry.members) != (format in ARCHIVES):
-        yield "members", f"the format '{format}' {'needs no' if entry.members else 'needs'} 'members'"
-    if format in ARCHIVES and len(entry.files) != 1:
-        yield "files", f"the format '{format}' is read from one archive"
-    if labels and (None in labels) == (format == "posts"):
-        kind = "a mapping of patterns to labels" if format == "posts" else "a list of patterns"
-        yield "members", f"the 'members' of '{format}' must be {kind}"
-    if entry.text.headers is not None and format != "posts":
-        yield "text", f"the format '{format}' has no headers"
-    if format == "feature-counts" and (entry.text.lower or entry.text.ngrams != 1):
-        yield "text", "the features of 'feature-counts' cannot be changed, only their 'values'"
 
 
 def _find_split_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
@@ -276,7 +258,8 @@ def add_datasets(path: Path, module: str) -> None:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    entries = parse_catalog(text, str(path), beside=path.parent)
+    loader = structs.SHIPPED_LOADER if module.startswith("olbench.") else structs.LOADER
+    entries = parse_catalog(text, str(path), loader, path.parent)
     _add_shipped()
     for name in entries:
         if DATASETS.homes.get(name, module) != module:

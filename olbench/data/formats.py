@@ -99,7 +99,7 @@ def read_text(*given: Any) -> Any:
 def read_digits(images: Path, digits: Path, entry: "CatalogEntry") -> Any:
     import numpy as np
 
-    from olbench.data.archives import read_images
+    from olbench.data.images import read_images
 
     X, labels = read_images(images, digits, _limit(entry))
     # Other digits go before the pixels become doubles, which take eight times the memory.
@@ -114,18 +114,6 @@ def read_csv(path: Path, entry: "CatalogEntry") -> Any:
     from olbench.data.tables import read_table
 
     return read_table(path, entry.reading.delimiter, _limit(entry))
-
-
-@reader("feature-counts", version=1)
-@reader("reviews", version=1)
-@reader("posts", version=1)
-def read_documents(path: Path, entry: "CatalogEntry") -> Any:
-    from olbench.data import archives
-
-    if entry.format == "posts":
-        return archives.read_posts(path, entry.members, entry.text, _limit(entry))
-    read = archives.read_reviews if entry.format == "reviews" else archives.read_feature_counts
-    return read(path, list(entry.members), entry.text, _limit(entry))
 
 
 @reader("parquet", suffixes=(".parquet", ".pq"), version=1)

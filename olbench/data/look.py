@@ -146,7 +146,8 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
     left_out = [k for k in columns if k not in single and feature_name(table, k) in odd]
     if ids:
         oddities |= {ID: [*oddities.get(ID, []), *(_show_name(table, k) for k in ids)]}
-    if len(left_out) + len(single) < len(columns) or dates:
+    can_drop = len(left_out) + len(single) < len(columns) or bool(dates)
+    if can_drop:
         single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in left_out}
         reading = replace(reading, columns=(*single.values(), ColumnSpec(OTHERS))) if single else reading
     place = f"{table.column_name(label)} (choose another with --label)"
@@ -156,7 +157,7 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         *([f"time: {time_name}, {'in order' if is_sorted else 'not in order'}"] if time_name else []),
         *_describe_cells(table, gaps, texts),
         _describe_scale(deviations),
-        *_describe_oddities(oddities),
+        *_describe_oddities(oddities, can_drop),
     )
     features = len(numeric) + sum(onehot) + len(dates) + 1
     return FileSummary(features, labels, chosen, reading, notes, time_name, is_sorted)
@@ -196,8 +197,10 @@ def _describe_scale(deviations: tuple[float, float]) -> str:
     return f"scale: standard deviations of the features from {low:.3g} to {high:.3g}"
 
 
-def _describe_oddities(oddities: Mapping[str, list[str]]) -> list[str]:
-    return [f"{what}: {list_some(names, MOST_SHOWN)}" for what, names in oddities.items()]
+def _describe_oddities(oddities: Mapping[str, list[str]], are_dropped: bool = False) -> list[str]:
+    """Describe odd features; of those that are dropped, constant ones stay."""
+    ends = {what: " (left out)" if are_dropped and what != CONSTANT else "" for what in oddities}
+    return [f"{what}: {list_some(names, MOST_SHOWN)}{ends[what]}" for what, names in oddities.items()]
 
 
 def _add(reading: Reading, guess: Reading) -> Reading:

@@ -18,6 +18,7 @@ from olbench.data.compressed import read_utf8, show_path
 from olbench.data.labels import is_number, label_text, quote
 from olbench.data.spec import detect_delimiter, read_delimiter
 from olbench.errors import UserError, count, shorten, suggest
+from olbench.learners.examples import Floats
 
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 FIRST_BYTES = 1 << 16
@@ -54,7 +55,10 @@ class TypedFrame:
         return UserError(f"{place}: {reason}")
 
     def column_name(self, column: int) -> str:
-        return f"column {quote(self.names[column])}" if self.has_heading else f"column {column + 1}"
+        name = self.names[column]
+        if not self.has_heading:
+            return f"column {column + 1}"
+        return f"column {quote(name)}" + (f" ({column + 1})" if self.names.count(name) > 1 else "")
 
     def has_text(self, column: int) -> bool:
         return isinstance(self.frame[column].dtype, pd.CategoricalDtype)
@@ -134,7 +138,7 @@ def type_frame(frame: Any, where: str) -> TypedFrame:
 def _type_columns(table: TypedFrame, refuse: Callable[[int, int, str], UserError]) -> Any:
     frame = table.frame
     numeric = [column for column, kind in enumerate(frame.dtypes) if _is_numeric(kind)]
-    numbers = frame[numeric].to_numpy(np.float64, na_value=np.nan)
+    numbers = _as_numbers(frame, numeric)
     infinite = [(int(row), numeric[k], "inf") for row, k in np.argwhere(np.isinf(numbers))[:1]]
     typed = {}
     for column in frame.columns.difference(numeric):
@@ -147,8 +151,16 @@ def _type_columns(table: TypedFrame, refuse: Callable[[int, int, str], UserError
         infinite += [(cell[0], column, cell[1])] if cell else []
     if infinite:
         raise refuse(*min(infinite))
-    texts = pd.DataFrame(typed, index=frame.index)
-    return pd.concat([pd.DataFrame(numbers, frame.index, numeric), texts], axis=1)[range(frame.shape[1])]
+    found = pd.DataFrame(numbers, frame.index, numeric)
+    if not typed:
+        return found
+    return pd.concat([found, pd.DataFrame(typed, index=frame.index)], axis=1)[range(frame.shape[1])]
+
+
+def _as_numbers(frame: Any, columns: list[int]) -> Floats:
+    chosen = frame if len(columns) == frame.shape[1] else frame[columns]  # to choose 100,000 takes seconds
+    numbers: Floats = chosen.to_numpy(np.float64, na_value=np.nan)
+    return numbers
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -270,7 +282,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
 
 def _read_lines(path: str | Path, limit: int | None) -> bytes:
     content = read_utf8(path, limit)
-    has_old_ends = content.count(b"\r") > content.count(b"\r\n")
+    has_old_ends = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if has_old_ends else content
 
 
@@ -289,7 +301,10 @@ def _parse(rows: bytes, separator: str) -> Any:
         rows = codecs.BOM_UTF8 + rows  # pandas leaves out one mark at the beginning
     is_careless = b"+" in rows and _SPACED_PLUS.search(rows.replace(separator.encode(), b","))
     try:
-        texts = _find_texts(read(io.BytesIO(rows), nrows=FIRST_ROWS))
+        frame = read(io.BytesIO(rows), nrows=FIRST_ROWS)
+        texts = _find_texts(frame)
+        if len(frame) < FIRST_ROWS and not texts and not is_careless:
+            return frame
         frame = read(io.BytesIO(rows), dtype=object if is_careless else dict.fromkeys(texts, object))
         late = [column for column in _find_texts(frame) if column not in texts]
         if late and not is_careless:
@@ -304,7 +319,7 @@ def _parse(rows: bytes, separator: str) -> Any:
 def _find_texts(frame: Any) -> list[int]:
     """Return the columns that do not have only numbers; the word "inf" is text."""
     numeric = [column for column, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
-    is_infinite = np.isinf(frame[numeric].to_numpy(np.float64)).any(axis=0)
+    is_infinite = np.isinf(_as_numbers(frame, numeric)).any(axis=0)
     plain = {column for column, infinite in zip(numeric, is_infinite, strict=True) if not infinite}
     return [column for column in frame.columns if column not in plain]
 

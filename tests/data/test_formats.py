@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data import tables
-from olbench.data.archives import read_idx, read_images
+from olbench.data.images import read_idx, read_images
 from olbench.data.prepare import encode
 from olbench.data.scale import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.spec import Reading

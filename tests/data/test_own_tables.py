@@ -132,7 +132,9 @@ def test_every_refusal_names_its_remedy(table):
 
 def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
     path = table("0 1:3 2:4\n1 1:2\n", "my.libsvm")
-    assert "--label does not apply; a table's name ends in .csv" in refusal(load_dataset, path, label="y")
+    assert "--label applies only to tables; a table needs a name that ends in .csv" in refusal(
+        load_dataset, path, label="y"
+    )
     np.testing.assert_allclose(load_dataset(path, scale="unit", bias=True).X, [[0.6, 0.8, 1], [1, 0, 1]])
     assert load_dataset(path).about.steps == ("indices start at 1",)
     zero = table("0 0:3\n1 0:2\n", "zero.libsvm")

@@ -7,7 +7,7 @@ import tarfile
 import pytest
 
 from olbench import UserError
-from olbench.data.archives import read_members
+from olbench.papers.cw2012.documents import read_members
 from tests.refusals import find_wrong, refusal
 
 FILES = {"top/b/2": "two", "top/a/1": "one", "top/b/10": "ten", "top/c/3": "three"}
