@@ -248,20 +248,13 @@ def test_other_content_and_odd_answers_are_refused_and_leave_nothing(server, toy
     assert find_wrong(REFUSED, act) == []
 
 
-def with_length(length):
-    head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-    return answering(head.encode("latin-1") + PACKED)
-
-
-def test_a_server_that_hesitates_fails_at_first_or_gives_no_length_is_forgiven(server, toy):
-    """http.client itself refuses some lengths and reads to the end of the connection."""
+def test_a_server_that_hesitates_or_fails_at_first_is_forgiven(server, toy):
     server.answers["/elsewhere/toy.bz2"] = serving(PACKED)
     for answer, asked in (
         (first(serving(PACKED[:50], announced=len(PACKED)), serving(PACKED)), 2),
         (first(failing(503), failing(500), serving(PACKED)), 3),
         (redirecting("/elsewhere/toy.bz2"), 2),
         (slow(PACKED, 0.1), 1),
-        *((with_length(length), 1) for length in ("\u00b2", "9" * 5000, "-1", "1e3", "")),
     ):
         server.answers["/upstream/toy.bz2"] = answer
         before = len(server.asked)
@@ -322,14 +315,6 @@ def test_a_failed_force_keeps_the_old_file(server, toy, cache_folder):
     with pytest.raises(UserError):
         fetch(toy(), force=True)
     assert (cache_folder / "downloads" / "toy.bz2").read_bytes() == PACKED
-
-
-def test_downloads_into_a_locked_folder_are_refused(server, toy, tmp_path, monkeypatch):
-    server.answers["/upstream/toy.bz2"] = serving(PACKED)
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "file"))
-    with pytest.raises(UserError, match=r"cannot write to .*: Not a directory; set OLBENCH_CACHE to"):
-        fetch(toy())
 
 
 def test_a_download_that_fills_the_disk_leaves_nothing(server, toy, small_disk, monkeypatch):
