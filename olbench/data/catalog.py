@@ -120,6 +120,15 @@ class CatalogEntry:
             }
         return {name: getattr(self, name) or text for name, text in none.items()}
 
+    def check_base(self, first: int) -> tuple[str, ...]:
+        """Describe where the indices of a user's file start, or check the first index that is stated."""
+        if self.is_own:
+            return (f"indices start at {first}",)
+        if first != self.first_index:
+            remedy = f"add `first_index: {first}` to its entry"
+            raise UserError(f"{self.name}: its indices start at {first}; {remedy}")
+        return ()
+
     def plain(self) -> dict[str, Any]:
         return {"name": self.name, **{key.name: getattr(self, key.name) for key in KEYS}, **self.origin} | {
             "text": asdict(self.text) if self.members else None

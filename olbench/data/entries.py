@@ -71,13 +71,11 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, i
     """Return X, the labels, the first row for testing, and what is known of the file."""
     format = find_format(entry.format)
     if format.id == "libsvm":
-        from olbench.data.libsvm import check_base
-
         X, labels, last_file, first = format.read(*paths, entry)
         # A file need not mention its last features; the catalogue has their number, unless a step changes it.
         if not WIDENING_STEPS.intersection(entry.preprocess):
             X.resize(X.shape[0], max(X.shape[1], entry.features))
-        return X, labels, last_file, check_base(entry, first)
+        return X, labels, last_file, About(steps=entry.check_base(first))
     if format.comes_in_blocks or not format.files:
         content = format.read(*paths, entry)
         X, labels = join_blocks(content) if format.comes_in_blocks else content

@@ -7,7 +7,7 @@ first index of its files.
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -15,13 +15,12 @@ from olbench.data import libsvm_kernel as kernel
 from olbench.data.cache import CHUNK, Draft
 from olbench.data.catalog import CatalogEntry
 from olbench.data.compressed import open_content, show_path
-from olbench.data.dataset import UNKNOWN, About, Dataset, csr, dense_is_smaller, narrow
+from olbench.data.dataset import About, Dataset, csr, dense_is_smaller, narrow
 from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, quote
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 
 BLOCK = 2 << 20
-LONGEST_LINE = 1 << 30
 #: How many values of a conversion are in memory at once.
 AT_ONCE = CHUNK // 8
 
@@ -33,10 +32,7 @@ _INDEX = re.compile(rb"(?<=\s)\d+(?=:)")
 def read_libsvm(
     paths: Sequence[str | Path], limit: int | None = None, first: int = 1
 ) -> tuple[Any, Floats, int, int]:
-    """Return X in CSR, the labels, the first row of the last file, and the number of the first index.
-
-    `limit` bounds the uncompressed size of a file in bytes. Indices start at 0 if one is 0 or `first` is.
-    """
+    """Return X in CSR, the labels, the first row of the last file, and the number of the first index."""
     reader = BlockReader(first)
     parts: list[tuple[Any, ...]] = []
     for path in paths:
@@ -92,11 +88,8 @@ class BlockReader:
                 reason = f"{quote(token)} gives feature {int(token.partition(':')[0])} a second time"
                 raise _refuse(name, lines, block, position, reason)
         if stopped:
-            token = _read_token(block, fault)
-            if stopped == kernel.BAD_QUERY:
-                reason = f"query id {quote(token[4:])} is not a whole number"
-            else:
-                reason = (_explain_label if stopped == kernel.BAD_LABEL else _explain_entry)(token)
+            explain = {kernel.BAD_LABEL: _explain_label, kernel.BAD_ENTRY: _explain_entry}
+            reason = explain.get(stopped, _explain_query)(_read_token(block, fault))
             raise _refuse(name, lines, block, fault, reason)
         if entries:
             self.first = min(self.first, int(indices.min()))
@@ -114,8 +107,8 @@ class BlockReader:
                 labels[row] = number + 0.0
             elif not np.isfinite(number) and begin < fault:
                 place = begin - len(block[:begin].rsplit(None, 1)[-1])
-                reason = f"value {quote(_read_token(block, begin))} of feature {indices[entry]} is too large"
-                raise _refuse(name, lines, block, place, f"{reason} for a 64-bit number")
+                shown = f"value {quote(_read_token(block, begin))} of feature {indices[entry]}"
+                raise _refuse(name, lines, block, place, f"{shown} is too large for a 64-bit number")
             else:
                 data[entry] = number
 
@@ -161,10 +154,6 @@ def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tup
             buffer[: kept - end] = buffer[end:kept]
             kept -= end
         elif kept == len(buffer) - 1:
-            if kept >= LONGEST_LINE:
-                raise UserError(
-                    f"{name} has a line of more than {LONGEST_LINE:,} bytes; is it a LIBSVM file?"
-                )
             buffer = buffer + bytearray(kept)
     if kept:
         buffer[kept] = ord("\n")
@@ -196,6 +185,10 @@ def _explain_label(token: str) -> str:
     return f"label {label} is not a whole number"
 
 
+def _explain_query(token: str) -> str:
+    return f"query id {quote(token[4:])} is not a whole number"
+
+
 def _explain_entry(token: str) -> str:
     index, colon, value = token.partition(":")
     if not colon:
@@ -217,23 +210,11 @@ def _explain_entry(token: str) -> str:
     return f"value {quote(value)} of feature {int(index)} is not a number"
 
 
-def check_base(entry: CatalogEntry, first: int) -> About:
-    """Describe the indices of a user's file, and check what the catalogue states about its own."""
-    if entry.is_own:
-        return About(steps=(f"indices start at {first}",))
-    if first != entry.first_index:
-        raise UserError(
-            f"{entry.name}: its indices start at {first}; add `first_index: {first}` to its entry"
-        )
-    return UNKNOWN
-
-
 def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft) -> Dataset:
     """Write LIBSVM files of any size to an entry of the cache, block by block."""
     # Almost all files count from 1; one that has an index 0 is read again.
-    data = _convert(entry, paths, where, draft, entry.first_index) or _convert(entry, paths, where, draft, 0)
-    assert data is not None
-    return data
+    made = _convert(entry, paths, where, draft, entry.first_index) or _convert(entry, paths, where, draft, 0)
+    return cast(Dataset, made)
 
 
 def _convert(
@@ -272,7 +253,7 @@ def _convert(
         X = csr(data, indices, draft.add("indptr", offsets, kind), d)
     draft.drop("offsets")
     test_from = last_file if entry.split else None
-    return Dataset.make(entry.name, X, y, test_from, check_base(entry, first))
+    return Dataset.make(entry.name, X, y, test_from, About(steps=entry.check_base(first)))
 
 
 def _write_targets(draft: Draft, labels: Floats, targets: Floats) -> Any:

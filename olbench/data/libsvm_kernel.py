@@ -34,11 +34,6 @@ def _byte(text: Any, position: Any) -> Any:
 
 
 @inlined
-def _is_digit(byte: Any) -> Any:
-    return ord("0") <= byte <= ord("9")
-
-
-@inlined
 def _ends_token(byte: Any) -> Any:
     return byte == 32 or 9 <= byte <= 13 or byte == ord("#")
 
@@ -54,12 +49,9 @@ def _skip_spaces(text: Any, position: Any) -> Any:
 
 @inlined
 def _read_digits(text: Any, position: Any, number: Any, digits: Any) -> Any:
-    """Append digits to a number, which wraps around if they are too many.
-
-    Return it, the number of its digits without leading zeros, and the position after them.
-    """
+    """Return (number with these digits, which may wrap around; its length without zeros; position)."""
     byte = _byte(text, position)
-    while _is_digit(byte):
+    while ord("0") <= byte <= ord("9"):
         number = number * 10 + np.int64(byte - ord("0"))
         digits += np.int64(digits > 0 or byte != ord("0"))
         position += 1
@@ -128,18 +120,6 @@ def _list_hard(hard: Any, counters: Any, row: Any, entry: Any, begin: Any, end: 
 
 
 @inlined
-def _read_index(text: Any, begin: Any) -> Any:
-    """Return (index, position after it); the index is -1 if it is missing or too large."""
-    index, position = np.int64(0), begin
-    while _is_digit(_byte(text, position)):
-        index = index * 10 + np.int64(_byte(text, position) - ord("0"))
-        if index > LARGEST_INDEX:
-            return np.int64(-1), position
-        position += 1
-    return (index if position > begin else np.int64(-1)), position
-
-
-@inlined
 def _read_label(text: Any, begin: Any, row: Any, hard: Any, counters: Any) -> Any:
     """Return (whether it is valid, label, position after it)."""
     status, label, position = _read_number(text, begin)
@@ -172,8 +152,9 @@ def _read_entries(
     previous = np.int64(-1)
     while True:
         begin = position
-        index, position = _read_index(text, begin)
-        if index < 0 or _byte(text, position) != _COLON:
+        index, digits, position = _read_digits(text, begin, np.int64(0), np.int64(0))
+        is_index = position > begin and digits <= 10 and index <= LARGEST_INDEX
+        if not is_index or _byte(text, position) != _COLON:
             position = _skip_spaces(text, begin)
             if text[position] == _NEWLINE or text[position] == _HASH:
                 return FINE, position, entry

@@ -319,7 +319,7 @@ def _parse(rows: bytes, separator: str) -> Any:
 def _find_texts(frame: Any) -> list[int]:
     """Return the columns that do not have only numbers; the word "inf" is text."""
     numeric = [column for column, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
-    is_infinite = np.isinf(_as_numbers(frame, numeric)).any(axis=0)
+    is_infinite: Any = np.isinf(_as_numbers(frame, numeric)).any(axis=0)
     plain = {column for column, infinite in zip(numeric, is_infinite, strict=True) if not infinite}
     return [column for column in frame.columns if column not in plain]
 
