@@ -124,7 +124,7 @@ def _is_stdin(path: str | Path) -> bool:
 
 
 class _Replayed(io.RawIOBase):
-    """A raw file whose first bytes, by which its format is recognised, are read twice."""
+    """A raw file that can be read again after a look at its first bytes."""
 
     def __init__(self, file: Any):
         self.file = file

@@ -68,7 +68,7 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
 
 
 def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, int, About]:
-    """Return X, the labels, the first row for testing, and what is known of the file."""
+    """Return X, the labels, the first row for testing, and a description of the file."""
     format = find_format(entry.format)
     if format.id == "libsvm":
         X, labels, last_file, first = format.read(*paths, entry)

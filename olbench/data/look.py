@@ -198,7 +198,7 @@ def _describe_scale(deviations: tuple[float, float]) -> str:
 
 
 def _describe_oddities(oddities: Mapping[str, list[str]], are_dropped: bool = False) -> list[str]:
-    """Describe odd features; of those that are dropped, constant ones stay."""
+    """Describe odd features; constant ones are never dropped."""
     ends = {what: " (left out)" if are_dropped and what != CONSTANT else "" for what in oddities}
     return [f"{what}: {list_some(names, MOST_SHOWN)}{ends[what]}" for what, names in oddities.items()]
 
