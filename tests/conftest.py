@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,19 @@ def own_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "120")
     return tmp_path
+
+
+@pytest.fixture
+def cache_folder(tmp_path, monkeypatch):
+    """An empty cache, no mirror, and no proxy between tests and their local servers."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("OLBENCH_CACHE", str(folder))
+    monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "*")
+    yield folder
+    # pytest keeps the folders of three runs, and some parsed data sets are large.
+    shutil.rmtree(folder / "parsed", ignore_errors=True)
 
 
 @pytest.fixture

@@ -56,7 +56,11 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
         return prepare_content(find_format(entry.format).read(*paths, entry), spec, where)
     X, labels, boundary, about = _read_parts(entry, paths)
     y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
-    X, boundary = choose_storage(X if mask.all() else X[mask]), int(np.count_nonzero(mask[:boundary]))
+    X, boundary = X if mask.all() else X[mask], int(np.count_nonzero(mask[:boundary]))
+    if (
+        entry.format == "libsvm"
+    ):  # what follows rounds by the storage, and the matrix of a file is always sparse
+        X = choose_storage(X)
     for step in entry.preprocess:
         if step in ROW_STEPS:
             kept = ROW_STEPS[step](X)

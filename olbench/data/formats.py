@@ -3,14 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import isgeneratorfunction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from olbench.errors import UserError
 from olbench.plugins import Registry
-
-if TYPE_CHECKING:
-    from olbench.data.catalog import CatalogEntry
 
 Read = TypeVar("Read", bound=Callable[..., Any])
 
@@ -28,7 +24,9 @@ class Format:
         return isgeneratorfunction(self.read)
 
 
-FORMATS: Registry[Format] = Registry("the format", part="datasets", group="olbench.readers")
+FORMATS: Registry[Format] = Registry(
+    "the format", room="olbench.data.readers", part="datasets", group="olbench.readers"
+)
 
 
 def reader(
@@ -80,72 +78,3 @@ def find_format(id: str) -> Format:
     if id not in FORMATS:
         raise UserError(f"there is no format '{id}'; a plugin that defines it must be loaded")
     return FORMATS[id]
-
-
-def _limit(entry: "CatalogEntry") -> int | None:
-    return entry.max_bytes or None
-
-
-@reader("libsvm", version=1)
-def read_text(*given: Any) -> Any:
-    from olbench.data.libsvm import read_libsvm
-
-    *paths, entry = given
-    return read_libsvm(paths, _limit(entry), entry.first_index)
-
-
-@reader("idx", files=2, version=1)
-def read_digits(images: Path, digits: Path, entry: "CatalogEntry") -> Any:
-    import numpy as np
-
-    from olbench.data.images import read_images
-
-    X, labels = read_images(images, digits, _limit(entry))
-    # Other digits go before the pixels become doubles, which take eight times the memory.
-    if entry.positive is not None and entry.negative is not None:
-        mask = np.isin(labels, [*entry.positive, *entry.negative])
-        X, labels = X[mask], labels[mask]
-    return X.astype(np.float64), labels
-
-
-@reader("csv", suffixes=(".csv", ".tsv", ".tab"), version=1)
-def read_csv(path: Path, entry: "CatalogEntry") -> Any:
-    from olbench.data.tables import read_table
-
-    return read_table(path, entry.reading.delimiter, _limit(entry))
-
-
-@reader("parquet", suffixes=(".parquet", ".pq"), version=1)
-def read_parquet(path: Path, entry: "CatalogEntry") -> Any:
-    from olbench.data import tables
-
-    return tables.read_parquet(path)
-
-
-@reader("scikit-learn", files=0)
-def read_shipped(entry: "CatalogEntry") -> Any:
-    from olbench.data.synthetic import read_bundled
-
-    return read_bundled(entry.bundled)
-
-
-@reader("synthetic", files=0)
-def draw_gaussian(entry: "CatalogEntry") -> Any:
-    from olbench.data.synthetic import RotatedGaussian
-
-    settings: dict[str, Any] = {**entry.generator}
-    run = settings.pop("run", 0)
-    return RotatedGaussian(rows=entry.rows, features=entry.features, **settings).draw(run)
-
-
-@reader("stream", files=0)
-def draw_stream(entry: "CatalogEntry") -> Any:
-    from olbench.data import synthetic
-    from olbench.data.catalog import find
-    from olbench.data.entries import read_examples
-
-    settings: dict[str, Any] = {**entry.generator}
-    if "parts" in settings:  # the names of data sets that need no files
-        spliced = [read_examples(find(name), ()) for name in settings["parts"].split("+")]
-        settings["parts"] = [(each.X, each.y) for each in spliced]
-    return synthetic.draw_stream(settings.pop("kind"), entry.rows, entry.drifts, **settings)

@@ -114,8 +114,9 @@ def _order_two(distinct: Any, where: str, labels: Any) -> tuple[Any, Any]:
     shown, word = describe(distinct), shlex.quote(label_text(distinct[0]))
     remedy = f"choose the positive ones, as in --positive {word} (positive in a config or in Python)"
     if distinct.size == 1:
-        only = "there is only one example, with" if len(labels) == 1 else "every example has"
-        shown = f"{where}: {only} the label {show_label(distinct[0])}; two distinct labels are needed"
+        shown = (
+            f"{where}: every example has the label {show_label(distinct[0])}; two distinct labels are needed"
+        )
         raise UserError(f"{shown}; if another column of a table has them, give --label")
     if distinct.size > 2:
         raise SeveralLabelsError(f"{where} has {distinct.size} distinct labels ({shown}); {remedy}", labels)

@@ -9,6 +9,8 @@ import pytest
 
 from olbench.data.catalog import find
 
+pytestmark = pytest.mark.usefixtures("cache_folder")
+
 SVMGUIDE = "+1 1:1\n-1 1:2\n"
 
 

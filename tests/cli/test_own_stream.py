@@ -113,10 +113,7 @@ def test_a_stream_that_cannot_be_run_is_refused_in_one_sentence(here, text, word
         (("my.libsvm", "--stream", "--time", "date"), "and time applies only to tables"),
         (("my.libsvm", "--delay", 3, "--algorithms", "pa"), "--delay is for a stream; add --stream"),
         (("my.yaml", "--stream"), "--stream, --algorithms, --covariance, --plugin and flags for files"),
-        (
-            ("breast-cancer", "--stream", "--time", "date"),
-            "'time' is only allowed for your own files; the catalogue defines breast-cancer",
-        ),
+        (("breast-cancer", "--stream", "--time", "date"), "'time' is only allowed for data sets with 'path'"),
     ],
 )
 def test_options_of_a_stream_go_with_tables(here, words, message):

@@ -96,7 +96,8 @@ def test_what_is_wrong_is_one_sentence(content, words, message):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert not Path("results").exists()
-    assert not list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
+    if message.startswith("stdin:"):  # a pipe that is cut leaves nothing behind
+        assert not list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
 
 
 def test_a_config_cannot_name_standard_input(here, config):

@@ -1,21 +1,13 @@
 """Every test of data gets a cache of its own, no mirror, and no way around local servers."""
 
-import shutil
 import subprocess
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def cache_folder(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("OLBENCH_CACHE", str(folder))
-    monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "*")
-    yield folder
-    # pytest keeps the folders of three runs, and some parsed sets are large.
-    shutil.rmtree(folder / "parsed", ignore_errors=True)
+def use_own_cache(cache_folder):
+    pass
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data import tables
-from olbench.data.images import read_idx, read_images
 from olbench.data.prepare import encode
+from olbench.data.readers import read_idx, read_images
 from olbench.data.scale import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.spec import Reading
 from tests.refusals import find_wrong, refusal

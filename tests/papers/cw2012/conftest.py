@@ -1,17 +1,9 @@
-"""Archives of documents, read with a cache of their own."""
+"""Small archives of documents."""
 
 import io
 import tarfile
 
 import pytest
-
-
-@pytest.fixture
-def cache_folder(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("OLBENCH_CACHE", str(folder))
-    monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
-    return folder
 
 
 @pytest.fixture
