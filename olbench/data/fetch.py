@@ -88,11 +88,7 @@ def mirror_place(given: str | None = None) -> Path | str | None:
 
 
 def hide_password(address: str) -> str:
-    """Return an address without the name and the password before its host, well formed or not.
-
-    >>> hide_password("https://me:secret@example.org/data/"), hide_password("me:sec/ret@example.org")
-    ('https://...@example.org/data/', '...@example.org')
-    """
+    """Return an address without the name and the password before its host, well formed or not."""
     return re.sub(r"^(?=.*:)([A-Za-z][\w+.-]*:/{1,2}|/{0,2}).*@", r"\1...@", address, flags=re.DOTALL)
 
 

@@ -1,6 +1,6 @@
 """A look at a user's data: a summary, its odd columns, and a reading of it that works."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -146,8 +146,9 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
     left_out = [k for k in columns if k not in single and feature_name(table, k) in odd]
     if ids:
         oddities |= {ID: [*oddities.get(ID, []), *(_show_name(table, k) for k in ids)]}
-    can_drop = len(left_out) + len(single) < len(columns) or bool(dates)
-    if can_drop:
+    dropped = {_show_name(table, k) for k in ids}
+    if len(left_out) + len(single) < len(columns) or dates:
+        dropped |= {feature_name(table, k) for k in left_out}
         single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in left_out}
         reading = replace(reading, columns=(*single.values(), ColumnSpec(OTHERS))) if single else reading
     place = f"{table.column_name(label)} (choose another with --label)"
@@ -157,7 +158,7 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         *([f"time: {time_name}, {'in order' if is_sorted else 'not in order'}"] if time_name else []),
         *_describe_cells(table, gaps, texts),
         _describe_scale(deviations),
-        *_describe_oddities(oddities, can_drop),
+        *_describe_oddities(oddities, dropped),
     )
     features = len(numeric) + sum(onehot) + len(dates) + 1
     return FileSummary(features, labels, chosen, reading, notes, time_name, is_sorted)
@@ -197,10 +198,12 @@ def _describe_scale(deviations: tuple[float, float]) -> str:
     return f"scale: standard deviations of the features from {low:.3g} to {high:.3g}"
 
 
-def _describe_oddities(oddities: Mapping[str, list[str]], are_dropped: bool = False) -> list[str]:
-    """Describe odd features; constant ones are never dropped."""
-    ends = {what: " (left out)" if are_dropped and what != CONSTANT else "" for what in oddities}
-    return [f"{what}: {list_some(names, MOST_SHOWN)}{ends[what]}" for what, names in oddities.items()]
+def _describe_oddities(oddities: Mapping[str, list[str]], dropped: Collection[str] = ()) -> list[str]:
+    lines = []
+    for what, names in oddities.items():
+        is_dropped = all(name.partition("=")[0] in dropped for name in names)
+        lines.append(f"{what}: {list_some(names, MOST_SHOWN)}{' (left out)' if is_dropped else ''}")
+    return lines
 
 
 def _add(reading: Reading, guess: Reading) -> Reading:
