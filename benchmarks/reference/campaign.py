@@ -20,8 +20,8 @@ from benchmarks.reference import page
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog, find
 from olbench.data.load import load_dataset
-from olbench.data.names import load_named
 from olbench.errors import UserError
+from olbench.papers.adviceptron2010.names import load_named
 from olbench.papers.adviceptron2010.rules import read_rules
 from olbench.records.provenance import machine
 from tests.examples import built_in

@@ -107,7 +107,9 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
         _describe_file(name, positive, given)
         return
     if given or positive:
-        raise UserError("the options are for your own file; the catalogue says how its data sets are read")
+        raise UserError(
+            "these options are only allowed for your own files; the catalogue defines its data sets"
+        )
     entry = find(name)
     if form == "json":
         click.echo(json.dumps(entry.plain(), indent=1, ensure_ascii=False))
@@ -117,6 +119,7 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
         "rows": f"{entry.rows:,}",
         "features": f"{entry.features:,}",
         "labels": f"-1: {entry.labels[-1]:,}, +1: {entry.labels[1]:,}",
+        "indices": f"start at {entry.first_index}" if entry.format == "libsvm" else "",
         "positive": _format_labels(entry.positive),
         "negative": _format_labels(entry.negative) or ("all others" if entry.positive else ""),
         "preprocess": ", then ".join(entry.preprocess),
@@ -258,8 +261,8 @@ def _progress() -> "Iterator[Progress | None]":
 def verify(names: tuple[str, ...], mirror: str | None) -> None:
     """Read the data sets NAMES again and compare them with the catalogue.
 
-    Without NAMES: all that are downloaded. Generated corpora, which take up to a gigabyte, are verified only
-    if they are named. The exit code is 1 if any data set differs.
+    Without NAMES, it verifies every downloaded data set, except generated corpora, which take up to a
+    gigabyte. The exit code is 1 if any data set differs.
 
     \b
     Examples:

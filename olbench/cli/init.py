@@ -40,7 +40,7 @@ permutations: 20""",
 STREAM = (
     """\
 protocol: stream          # the rows once, in the order of the file; each is predicted before it is learnt
-delay: 0                  # rows that are predicted before a label is learnt; not beside arrival below
+delay: 0                  # rows that are predicted before a label is learnt; not together with arrival
 window: 1000              # the rows that windowed curves are over""",
     "tuning: {search: grid, prefix: 0.1, ties: last}   # on the first tenth of the rows, which is not scored",
 )
@@ -51,13 +51,13 @@ LATER = (
 RARE = 0.2
 COMMENTS = {
     "label": "the heading or the number of the label column",
-    "time": "the column with the time of each row, no feature; add arrival: NAME if labels come later",
+    "time": "the column with the time of each row, not a feature; add arrival: NAME if labels come later",
     "delimiter": "what separates the columns",
     "missing": "missing values: drop (the rows), zero, or mean (of the column, over all rows)",
     "categorical": "columns of text: onehot (indicators) or drop",
     "columns": "one by one: number, onehot, ordinal, date or drop; the others as above",
     "scale": "unit (rows); minmax, standard (features, by all rows); in a stream running (by rows so far)",
-    "bias": "a feature that is always 1: the learners have no intercept of their own",
+    "bias": "a feature that is always 1: the learners have no intercept",
 }
 
 
@@ -75,10 +75,10 @@ def command(
 
     Without FILE, it writes experiment.yaml.
 
-    Editors complete and check it with olbench.schema.json, which is written beside it.
+    Editors complete and check the config with olbench.schema.json, which is written to the same folder.
 
-    For data, it looks at the file (shape, labels, missing values, text, scale), writes NAME.yaml to the
-    current folder and prints the commands to go on.
+    For data, it inspects the file (shape, labels, missing values, text, scale), writes NAME.yaml to the
+    current folder and prints the next commands.
 
     \b
     Examples:
@@ -109,7 +109,7 @@ def command(
         say(f"{file}: {line}")
     if look.is_sorted:
         say(f"the rows are in the order of {look.time}, so {config} runs them as a stream")
-    say(f"{config} written, and {config.with_name(FILE)} for editors; look at it, and go on with")
+    say(f"{config} written, and {config.with_name(FILE)} for editors; check it, then")
     click.echo(f"  olbench run {config} --dry-run   # the plan, with a time estimate")
     click.echo(f"  olbench run {config}")
     click.echo(f"  olbench report results/{config.stem}")

@@ -1,16 +1,15 @@
 """Parsed data sets on disk: memory-mapped .npy arrays that processes share, in folders named by a hash.
 
-An entry appears whole or not at all. Its meta.json has a checksum of each array; a damaged entry is dropped.
+An entry appears whole or not at all. A damaged entry is deleted and made again.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
 import os
+import platform
 import shutil
-import time
 import uuid
 import zlib
 from collections.abc import Iterator
@@ -19,16 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.dataset import UNKNOWN, About, Dataset, assemble
+from olbench.data.dataset import UNKNOWN, About, Dataset, assemble, fingerprint
 from olbench.errors import UserError
 from olbench.files import cache_folder, write_text
 
 CHUNK = 1 << 22
 #: Smaller files are hashed at every load; the hash of a larger file is kept with its time stamps.
 REMEMBERED_SIZE = 8 << 20
-DRAFT = ".draft-"
-#: A draft that is younger, in seconds, may not be locked yet.
-YOUNG = 60
+DRAFT = f".draft-{platform.node()}-"
 
 log = logging.getLogger("olbench")
 
@@ -38,11 +35,11 @@ def parsed_folder() -> Path:
 
 
 def entry_key(recipe: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:40]
+    return hashlib.sha256(json.dumps({"cache": 2, **recipe}, sort_keys=True).encode()).hexdigest()[:40]
 
 
 def keep(key: str, data: Dataset) -> Dataset:
-    """If the folder cannot take it, log one warning and return the data set itself."""
+    """Return the cached data set; if it cannot be written, log one warning and return the data set itself."""
     try:
         with open_draft() as draft:
             for name, array in data.arrays.items():
@@ -55,7 +52,7 @@ def keep(key: str, data: Dataset) -> Dataset:
 
 
 class UnwritableError(Exception):
-    """The cache cannot be written. It is no OSError, which a reader would take for one of its file."""
+    """The cache cannot be written. Not an OSError, which would seem to come from the file that is read."""
 
     def __init__(self, error: OSError):
         super().__init__(error.strerror or str(error))
@@ -71,50 +68,45 @@ def warn_unwritable(error: UnwritableError) -> None:
 
 
 class GrowingArray:
-    """A .npy file that grows by pieces, and its checksum. All pieces together are never in memory."""
+    """A .npy file that grows piece by piece, so that all pieces together are never in memory."""
 
     def __init__(self, path: Path, kind: Any, columns: int | None = None):
-        self.path, self.kind, self.columns = path, np.dtype(kind), columns
-        self.length, self.checksum = 0, 0
+        self.path, self.kind, self.columns, self.length = path, np.dtype(kind), columns, 0
         self._file = open(path, "wb")  # noqa: SIM115
-        self._begin = self._write_header()
+        self._write_header()
 
     def append(self, piece: Any) -> None:
         piece = np.ascontiguousarray(piece, dtype=self.kind)
         self.length += piece.shape[0]
-        raw = memoryview(piece.reshape(-1).view(np.uint8))
         try:
-            self._file.write(raw)
+            self._file.write(memoryview(piece.reshape(-1).view(np.uint8)))
         except OSError as error:
             raise UnwritableError(error) from None
-        self.checksum = zlib.crc32(raw, self.checksum)
 
-    def close(self) -> dict[str, Any]:
+    def close(self) -> list[int]:
+        """Return the size and the time stamp of the whole file."""
         self._file.seek(0)
-        if self._write_header() != self._begin:
-            raise OSError(f"the header of {self.path.name} has another size than planned")
+        self._write_header()
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        facts = self.path.stat()
-        return {"bytes": facts.st_size, "mtime_ns": facts.st_mtime_ns, "crc32": self.checksum}
+        return _stamp(self.path)
 
     def abandon(self) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
 
-    def _write_header(self) -> int:
-        """Write the header and return its size; NumPy leaves room in it for a length that grows."""
+    def _write_header(self) -> None:
+        """NumPy pads the header, so that its size does not depend on the length."""
         shape = (self.length,) if self.columns is None else (self.length, self.columns)
         header = {"descr": self.kind.str, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(self._file, header)
-        return self._file.tell()
 
 
 class Draft:
     def __init__(self, folder: Path):
         self.folder = folder
-        self.arrays: dict[str, dict[str, Any]] = {}
+        self.arrays: dict[str, list[int]] = {}
         self._open: dict[str, GrowingArray] = {}
 
     def start(self, name: str, kind: Any, columns: int | None = None) -> GrowingArray:
@@ -125,7 +117,7 @@ class Draft:
 
     def finish(self, name: str) -> Any:
         self.arrays[name] = self._open.pop(name).close()
-        return self.map(name)
+        return _map(self.folder / f"{name}.npy")
 
     def add(self, name: str, array: Any, kind: Any = None) -> Any:
         file = self.start(name, kind or array.dtype, array.shape[1] if array.ndim == 2 else None)
@@ -133,9 +125,6 @@ class Draft:
         for begin in range(0, array.shape[0], step):
             file.append(array[begin : begin + step])
         return self.finish(name)
-
-    def map(self, name: str) -> Any:
-        return np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
 
     def drop(self, name: str) -> None:
         del self.arrays[name]
@@ -165,41 +154,27 @@ class Draft:
 
 @contextlib.contextmanager
 def open_draft() -> Iterator[Draft]:
-    """A lock tells drafts at work from those of processes that were killed; the latter are removed here."""
     folder = parsed_folder() / f"{DRAFT}{os.getpid()}-{uuid.uuid4().hex[:8]}"
     draft = Draft(folder)
     try:
         folder.mkdir(parents=True)
-        with _hold(folder):
-            _sweep()
-            yield draft
+        _remove_abandoned()
+        yield draft
     except OSError as error:
         raise UnwritableError(error) from None
     finally:
         draft.abandon()
 
 
-@contextlib.contextmanager
-def _hold(folder: Path) -> Iterator[None]:
-    """Lock a folder; closing it, or the death of the process, unlocks it."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _sweep() -> None:
+def _remove_abandoned() -> None:
+    """Remove the drafts of processes of this machine that were killed."""
     for folder in parsed_folder().glob(f"{DRAFT}*"):
-        with contextlib.suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if time.time() - folder.stat().st_mtime > YOUNG:
-                    shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(handle)
+        try:
+            os.kill(int(folder.name.split("-")[-2]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(folder, ignore_errors=True)
+        except PermissionError:  # of another user
+            pass
 
 
 def load(key: str, name: str = "") -> Dataset | None:
@@ -222,14 +197,27 @@ def _read(folder: Path, name: str) -> Dataset:
     meta = json.loads((folder / "meta.json").read_text())
     if meta.pop("crc32") != _meta_checksum(meta):
         raise ValueError("meta.json does not match its checksum")
-    arrays = {part: _map(folder / f"{part}.npy", facts) for part, facts in meta["arrays"].items()}
+    stamps = {part: _stamp(folder / f"{part}.npy") for part in meta["arrays"]}
+    if any(stamps[part][0] != size for part, (size, _) in meta["arrays"].items()):
+        raise ValueError("a file has another size")
+    arrays = {part: _map(folder / f"{part}.npy") for part in meta["arrays"]}
     n, d = meta["shape"]
-    X = assemble(arrays, d)
-    arrivals = arrays.get("arrivals")
-    if X.shape != (n, d) or any(each.shape != (n,) for each in (arrays["y"], arrivals) if each is not None):
+    X, y, arrivals = assemble(arrays, d), arrays["y"], arrays.get("arrivals")
+    if X.shape != (n, d) or any(each.shape != (n,) for each in (y, arrivals) if each is not None):
         raise ValueError("the shapes do not match")
+    if stamps != meta["arrays"] and fingerprint(X, y, arrivals) != meta["fingerprint"]:
+        raise ValueError("the content does not match its fingerprint")
     about = About.from_plain(meta["about"]) if "about" in meta else UNKNOWN
-    return Dataset(name, X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from"), about, arrivals)
+    return Dataset(name, X, y, str(meta["fingerprint"]), meta.get("test_from"), about, arrivals)
+
+
+def _stamp(path: Path) -> list[int]:
+    facts = path.stat()
+    return [facts.st_size, facts.st_mtime_ns]
+
+
+def _map(path: Path) -> Any:
+    return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def is_mapped(array: Any) -> bool:
@@ -262,22 +250,6 @@ def _meta_checksum(meta: dict[str, Any]) -> int:
 def _hash_file(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _map(path: Path, facts: dict[str, Any]) -> Any:
-    """Return an array, memory-mapped; if its time stamp has changed, it must match its checksum."""
-    status = path.stat()
-    if status.st_size != facts["bytes"]:
-        raise ValueError(f"{path.name} has {status.st_size} bytes instead of {facts['bytes']}")
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if status.st_mtime_ns != facts["mtime_ns"]:
-        raw = memoryview(array.reshape(-1).view(np.uint8))
-        checksum = 0
-        for begin in range(0, len(raw), CHUNK):
-            checksum = zlib.crc32(raw[begin : begin + CHUNK], checksum)
-        if checksum != facts["crc32"]:
-            raise ValueError(f"{path.name} does not match its checksum")
-    return array
 
 
 def _drop(folder: Path, reason: str) -> None:

@@ -30,19 +30,15 @@ _FOREIGN = (
     (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
 )
-_DAMAGE = (EOFError, zlib.error, lzma.LZMAError)
 BUFFER = 1 << 17
-#: zlib's code for data with the header and the checksum of gzip.
-_GZIP = 16 + zlib.MAX_WBITS
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    "gzip": lambda: zlib.decompressobj(_GZIP),
+    "gzip": lambda: zlib.decompressobj(16 + zlib.MAX_WBITS),  # with gzip's header and checksum
     "bzip2": bz2.BZ2Decompressor,
     "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
 }
 #: Formats whose streams may be followed by zeros, which fill a block of a disk or tape.
 _PADDED = ("gzip", "xz")
-
 
 #: Called with the position in a file and its size while it is read; a pipe has size 0.
 _listeners: list[Callable[[int, int], None]] = []
@@ -64,24 +60,16 @@ def open_content(path: str | Path) -> Iterator[IO[bytes]]:
         place = 0 if _is_stdin(path) else path
         with open(place, "rb", buffering=0, closefd=place != 0) as file:
             raw = _Replayed(file)
-            for start, kind_of_file in _FOREIGN:
-                if raw.head.startswith(start):
-                    raise UserError(
-                        f"{name} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz"
-                    )
-            for start, kind_of_file in _KINDS:
-                if raw.head.startswith(start):
-                    kind = kind_of_file
-                    yield io.BufferedReader(Decompressed(raw, kind), BUFFER)
-                    break
-            else:
-                yield raw  # type: ignore[misc]
-    except _DAMAGE as error:
-        raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
-    except OSError as error:
-        if kind != "plain" and error.errno is None:
-            raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
-        raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+            for magic, archive in _FOREIGN:
+                if raw.head.startswith(magic):
+                    raise UserError(f"{name} is {archive}; unpack it, or compress it with gzip, bzip2 or xz")
+            kind = next((kind for magic, kind in _KINDS if raw.head.startswith(magic)), "plain")
+            yield raw if kind == "plain" else io.BufferedReader(Decompressed(raw, kind), BUFFER)  # type: ignore[misc]
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and (kind == "plain" or error.errno is not None):
+            raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise UserError(f"{name}: its {kind} data is damaged or truncated ({reason})") from None
 
 
 def read_pieces(path: str | Path) -> Iterator[bytes]:
@@ -96,7 +84,7 @@ def read_content(path: str | Path, limit: int | None = None) -> bytes:
         pieces.append(piece)
         size += len(piece)
         if limit is not None and size > limit:
-            raise UserError(f"{path} unpacks to more bytes than its limit")
+            raise UserError(f"{path} unpacks to more than {limit:,} bytes, its limit")
     return b"".join(pieces)
 
 
@@ -111,7 +99,7 @@ def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Return whether a path is a pipe, a terminal or standard input: what can be read only once."""
+    """Return whether a path can be read only once: a pipe, a terminal or standard input."""
     path = Path(path)
     try:
         return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()
@@ -124,7 +112,7 @@ def piped_folder() -> Path:
 
 
 def show_path(path: str | Path) -> str:
-    """Return a path as errors show it, which is not that of a copy of what came through a pipe."""
+    """Return a path as errors show it; a copy of a pipe is shown as the pipe."""
     if _is_stdin(path):
         return "stdin"
     is_copy = Path(path).parent.parent == piped_folder()
@@ -136,7 +124,7 @@ def _is_stdin(path: str | Path) -> bool:
 
 
 class _Replayed(io.RawIOBase):
-    """A raw file whose first bytes, which tell its format, are read twice."""
+    """A raw file that can be read again after a look at its first bytes."""
 
     def __init__(self, file: Any):
         self.file = file
@@ -160,10 +148,6 @@ class _Replayed(io.RawIOBase):
         for listener in _listeners:
             listener(self.position, self.size)
         return got
-
-
-def _describe(error: BaseException) -> str:
-    return str(error).rstrip(".") or type(error).__name__
 
 
 def base_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A data set in memory or mapped from the cache: its examples, their storage, and what is known of them."""
+"""A data set in memory or mapped from the cache: examples, their storage, and their description."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from olbench.learners.examples import Examples, Floats, Ints, as_examples
 
 #: Values that are hashed at once, which bounds the memory; the result does not depend on it.
 VALUES_AT_ONCE = 1 << 20
-#: In fewer rows all cells of a column may differ by chance; of more values, no column is odd.
+#: With fewer rows, all cells of a column may differ by chance; larger data is not searched for odd columns.
 FEW_ROWS, MOST_VALUES = 20, 1 << 26
 CONSTANT, ID, LEAK = "constant", "different in every row, as an id", "gives the label away"
 #: Bytes of dense rows that are compared at once.
@@ -22,7 +22,7 @@ BLOCK = 1 << 24
 
 @dataclass(frozen=True)
 class About:
-    """What is known of examples besides their numbers: names, and what was done to them in words."""
+    """Names of features and classes, and a description of how the examples were prepared."""
 
     features: tuple[str, ...] = ()
     classes: tuple[tuple[str, int], ...] = ()
@@ -36,11 +36,6 @@ class About:
 
 
 UNKNOWN = About()
-
-
-def about_indices(first: int, is_own: bool) -> About:
-    """Of a user's LIBSVM file, say from which number on its indices count."""
-    return About(steps=(f"indices start at {first}",)) if is_own else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -57,10 +52,10 @@ class Dataset:
     X: Any
     y: Any
     fingerprint: str
-    #: The number of the first row for testing, if the data set has a given split; the rows before it train.
+    #: With a given split, the first row for testing; the rows before it are for training.
     test_from: int | None = None
     about: About = UNKNOWN
-    #: For each row, the first row that is predicted with its label known; None if the data does not say.
+    #: For each row, the first row that is predicted with its label known; None if unknown.
     arrivals: Any = None
 
     @classmethod
@@ -96,7 +91,7 @@ class Dataset:
         return {"data": self.X.data, "indices": self.X.indices, "indptr": self.X.indptr, "y": self.y, **late}
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the examples, by which a cluster counts the memory of its workers."""
+        """Return the bytes of the examples; Dask plans the memory of its workers with it."""
         return sum(array.nbytes for array in self.arrays.values())
 
     def __repr__(self) -> str:
@@ -113,7 +108,7 @@ def fingerprint(X: Any, y: Any, arrivals: Any = None) -> str:
             digest.update(part.tobytes())
     whole = hashlib.sha256(f"olbench {X.shape[0]} {X.shape[1]} ".encode())
     blocks = [y[begin : begin + VALUES_AT_ONCE] for begin in range(0, X.shape[0], VALUES_AT_ONCE)]
-    # Signs alone would not tell classes apart.
+    # Class numbers need more than their signs.
     has_signs = all((np.abs(labels) == 1.0).all() for labels in blocks)
     for labels in blocks:
         numbers = np.asarray(labels > 0, dtype="<i1") if has_signs else np.asarray(labels, dtype="<i4")
@@ -170,7 +165,7 @@ def choose_storage(X: Any) -> Any:
     entries = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
     if dense_is_smaller(n, d, int(entries)):
         dense: Floats = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-        # Adding zero turns -0.0 into 0.0, because sparse storage cannot tell them apart.
+        # Adding zero turns -0.0 into 0.0, as in sparse storage.
         dense += 0.0
         return dense
     if not sp.issparse(X):
@@ -184,7 +179,7 @@ def choose_storage(X: Any) -> Any:
 
 
 def join_blocks(blocks: Iterable[tuple[Any, Floats]]) -> tuple[Any, Floats]:
-    """Return sparse blocks as one matrix; a later block may have more columns than those before."""
+    """Return sparse blocks as one matrix; later blocks may have more columns."""
     parts, labels = zip(*blocks, strict=True)
     for part in parts:
         part.resize(part.shape[0], parts[-1].shape[1])
@@ -212,7 +207,7 @@ def first_rows(X: Any) -> Ints:
 def _digest_dense(X: Any) -> Iterator[bytes]:
     step = max(1, BLOCK // max(1, 8 * X.shape[1]))
     for begin in range(0, X.shape[0], step):
-        # Adding zero turns -0.0 into 0.0, which has other bits but is the same feature.
+        # Adding zero turns -0.0 into 0.0, which has the same value but other bits.
         block = np.ascontiguousarray(X[begin : begin + step], dtype=np.float64) + 0.0
         yield from (hashlib.blake2b(row, digest_size=16).digest() for row in block)
 

@@ -8,16 +8,7 @@ import numpy as np
 
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry
-from olbench.data.dataset import (
-    UNKNOWN,
-    About,
-    Dataset,
-    about_indices,
-    choose_storage,
-    csr,
-    join_blocks,
-    narrow,
-)
+from olbench.data.dataset import UNKNOWN, About, Dataset, choose_storage, csr, join_blocks, narrow
 from olbench.data.formats import Format, find_format
 from olbench.data.labels import as_targets
 from olbench.data.scale import ROW_STEPS, STEPS, WIDENING_STEPS, scale_as_read
@@ -26,11 +17,8 @@ from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.memory import memory_limit, show_size
 
-#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
+#: Increase it whenever the same table gives other examples; it is in the keys of the cache.
 TABLES_VERSION = 3
-
-#: X, y, the first row for testing, and what is known of the file.
-Targets = tuple[Any, Any, int, About]
 
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
@@ -58,7 +46,7 @@ def entry_key(entry: CatalogEntry, format: Format, hashes: list[str]) -> str:
 
 
 def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
-    """Errors name `where`, by default the entry."""
+    """Read the files without the cache; errors name `where`, by default the entry."""
     where = where or entry.name
     if entry.is_own and entry.format != "libsvm":
         from olbench.data.prepare import prepare_content
@@ -66,53 +54,45 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
         labels = "all" if entry.multiclass else ""
         spec = DatasetSpec(entry.name, "", entry.positive, entry.negative, labels, entry.reading)
         return prepare_content(find_format(entry.format).read(*paths, entry), spec, where)
-    X, y, boundary, about = _read_targets(entry, paths, where)
+    X, labels, boundary, about = _read_parts(entry, paths)
+    y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
+    X, boundary = X if mask.all() else X[mask], int(np.count_nonzero(mask[:boundary]))
+    if (
+        entry.format == "libsvm"
+    ):  # what follows rounds by the storage, and the matrix of a file is always sparse
+        X = choose_storage(X)
     for step in entry.preprocess:
         if step in ROW_STEPS:
             kept = ROW_STEPS[step](X)
             X, y, boundary = X[kept], y[kept], int(np.searchsorted(kept, boundary))
         else:
             X = STEPS[step](X)
-    if entry.reading != USUAL:
-        X, about = scale_as_read(X, about, entry.reading)
-    elif entry.format != "libsvm" or entry.preprocess:
-        X = choose_storage(X)
+    X, about = scale_as_read(X, about, entry.reading)
     return Dataset.make(entry.name, X, y, boundary if entry.split else None, about)
 
 
-def _read_targets(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Targets:
-    if entry.format == "libsvm":
-        return _read_libsvm_examples(entry, paths, where)
-    X, labels, boundary = _read_parts(entry, paths)
-    y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
-    return (X if mask.all() else X[mask]), y, int(np.count_nonzero(mask[:boundary])), UNKNOWN
-
-
-def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Targets:
-    X, labels, last_file, first = find_format(entry.format).read(*paths, entry)
-    y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
-    # A file need not mention its last features; the catalogue has their number, unless a step changes it.
-    if not WIDENING_STEPS.intersection(entry.preprocess):
-        X.resize(X.shape[0], max(X.shape[1], entry.features))
-    boundary = int(np.count_nonzero(mask[:last_file]))
-    return choose_storage(X if mask.all() else X[mask]), y, boundary, about_indices(first, entry.is_own)
-
-
-def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, int]:
+def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, int, About]:
+    """Return X, the labels, the first row for testing, and a description of the file."""
     format = find_format(entry.format)
-    if format.comes_in_blocks:
-        return *join_blocks(format.read(*paths, entry)), entry.rows - entry.test_rows
-    if not format.files:
-        return *format.read(entry), entry.rows - entry.test_rows
+    if format.id == "libsvm":
+        X, labels, last_file, first = format.read(*paths, entry)
+        # A file need not mention its last features; the catalogue has their number, unless a step changes it.
+        if not WIDENING_STEPS.intersection(entry.preprocess):
+            X.resize(X.shape[0], max(X.shape[1], entry.features))
+        return X, labels, last_file, About(steps=entry.check_base(first))
+    if format.comes_in_blocks or not format.files:
+        content = format.read(*paths, entry)
+        X, labels = join_blocks(content) if format.comes_in_blocks else content
+        return X, labels, entry.rows - entry.test_rows, UNKNOWN
     grouped = zip(*[iter(paths)] * format.files, strict=True)
     parts = [_as_pair(format.read(*group, entry), entry) for group in grouped]
+    if len(parts) == 1:
+        return *parts[0], 0, UNKNOWN
     widths = {X.shape[1] for X, _ in parts}
     if len(widths) > 1:
         raise UserError(f"{entry.name}: its files differ in the number of features: {sorted(widths)}")
-    boundary = sum(X.shape[0] for X, _ in parts[:-1])
-    if len(parts) == 1:
-        return *parts[0], boundary
-    return np.concatenate([X for X, _ in parts]), np.concatenate([labels for _, labels in parts]), boundary
+    X, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return X, labels, sum(len(y) for _, y in parts[:-1]), UNKNOWN
 
 
 def _as_pair(content: Any, entry: CatalogEntry) -> tuple[Any, Any]:

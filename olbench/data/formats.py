@@ -1,4 +1,4 @@
-"""The formats of data, each one function under `reader`; it imports its libraries when it is called."""
+"""The formats of data, each one function under `reader`, which imports its libraries when it is called."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,8 +39,7 @@ def reader(
     the last column of a frame is its label unless the config says otherwise. A generator yields blocks (X, y)
     of sparse rows with the labels -1 and +1, for data larger than memory.
 
-    What is read is kept in the cache if there is a `version`; raise it when the same file gives other
-    examples.
+    With a `version`, the examples are cached; raise it when the same file gives other examples.
 
     >>> @reader("spaced", suffixes=[".spaced"])
     ... def read_spaced(path, entry):

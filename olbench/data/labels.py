@@ -1,4 +1,4 @@
-"""Mapping the labels of a file, numbers or text, to -1 and +1."""
+"""Mapping labels, numbers or text, to -1 and +1 or to class numbers."""
 
 import re
 import shlex
@@ -15,16 +15,14 @@ Labels = float | str | Sequence[float | str] | None
 #: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
 NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
 
-#: A larger floating-point number may stand for several whole numbers.
+#: Beyond it, a double may represent several whole numbers.
 LARGEST_WHOLE = 2**53 - 1
-
-
-#: A column of numbers with more values, of which each has fewer rows than that, is no class.
+#: More different numbers, with fewer rows each on average, are a numeric target rather than classes.
 MOST_CLASSES, FEW_PER_CLASS = 20, 10
 
 
 class SeveralLabelsError(UserError):
-    """There are more than two labels, and nothing says which are positive."""
+    """There are more than two labels, and the positive ones are not given."""
 
     def __init__(self, message: str, labels: Any):
         super().__init__(message)
@@ -32,12 +30,11 @@ class SeveralLabelsError(UserError):
 
 
 def refuse_regression(labels: Any, where: str) -> None:
-    """Refuse many different numbers as labels."""
     distinct = np.unique(labels)
     if distinct.dtype.kind != "U" and distinct.size > max(MOST_CLASSES, len(labels) / FEW_PER_CLASS):
         raise UserError(
-            f"{where} has {distinct.size:,} different numbers in {len(labels):,} rows: that is a target of "
-            "regression, and olbench learns classes; cut the numbers into classes in a new column, or name "
+            f"{where} has {distinct.size:,} different numbers in {len(labels):,} rows: that is a regression "
+            "target, and olbench learns classes; cut the numbers into classes in a new column, or name "
             "another column with --label"
         )
 
@@ -53,12 +50,12 @@ def quote(token: str) -> str:
 
 
 def quote_bytes(token: bytes) -> str:
-    """Return bytes as `quote` shows text; what is not UTF-8 is escaped."""
+    """Return bytes as `quote` shows text; bytes that are not UTF-8 are escaped."""
     return quote(token.decode("utf-8", "backslashreplace"))
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
+    """Return whether a text is a number in ASCII digits, with an optional point and exponent.
 
     >>> is_number("-1.5e3"), is_number("1_000"), is_number("nan")
     (True, False, False)
@@ -69,8 +66,8 @@ def is_number(text: str) -> bool:
 def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tuple[Floats, Any]:
     """Return -1 or +1 for each label, and a mask of the rows to keep.
 
-    Of two labels, the smaller number or the first text becomes -1. Otherwise `positive` and `negative`
-    (default: all others) list those that become +1 and -1.
+    Of two labels, the smaller number or the first text becomes -1. Otherwise `positive` lists the labels
+    that become +1, and `negative` (default: all others) the labels that become -1.
     """
     distinct = np.unique(labels)
     if positive is None:
@@ -96,7 +93,7 @@ def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tup
 def as_targets(
     labels: Any, positive: Labels, negative: Labels, where: str, multiclass: bool
 ) -> tuple[Floats, Any]:
-    """Return -1 or +1 for each label as `as_signs` does, or with `multiclass` the numbers of the classes.
+    """Return -1 or +1 for each label as `as_signs` does, or with `multiclass` the class numbers.
 
     Classes are numbered from 0 in the order of their labels; no row is dropped.
 
@@ -114,23 +111,17 @@ def as_targets(
 
 
 def _order_two(distinct: Any, where: str, labels: Any) -> tuple[Any, Any]:
-    shown = describe(distinct)
-    word = shlex.quote(label_text(distinct[0]))
-    remedy = f"--positive {word} (the key positive in a config or in Python)"
+    shown, word = describe(distinct), shlex.quote(label_text(distinct[0]))
+    remedy = f"choose the positive ones, as in --positive {word} (positive in a config or in Python)"
     if distinct.size == 1:
-        raise UserError(
+        shown = (
             f"{where}: every example has the label {show_label(distinct[0])}; two distinct labels are needed"
-            "; if another column of a table has them, give --label"
         )
+        raise UserError(f"{shown}; if another column of a table has them, give --label")
     if distinct.size > 2:
-        raise SeveralLabelsError(
-            f"{where} has {distinct.size} distinct labels ({shown}); say which are positive, as in {remedy}",
-            labels,
-        )
+        raise SeveralLabelsError(f"{where} has {distinct.size} distinct labels ({shown}); {remedy}", labels)
     if distinct.dtype.kind == "U" and any(is_number(text) for text in distinct):
-        raise UserError(
-            f"{where}: the labels mix numbers and text ({shown}); say which are positive, as in {remedy}"
-        )
+        raise UserError(f"{where}: the labels mix numbers and text ({shown}); {remedy}")
     return distinct[1:], distinct[:1]
 
 
@@ -157,7 +148,7 @@ def _like(label: Any, kind: str) -> Any:
 
 
 def number_text(number: float) -> str:
-    """Return a number as a label that is text among other texts.
+    """Return the text of a numeric label.
 
     >>> number_text(1_000_001.0), number_text(0.5), number_text(1e300)
     ('1000001', '0.5', '1e+300')

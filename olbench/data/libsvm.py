@@ -1,12 +1,13 @@
 """The LIBSVM text format: `label [qid:n] index:value ... [# comment]`, one example per line.
 
-Query ids are ignored. Indices start at 1 unless a 0 occurs anywhere.
+Query ids are ignored. The indices of a user's file start at 1 unless a 0 occurs; the catalogue states the
+first index of its files.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -14,26 +15,25 @@ from olbench.data import libsvm_kernel as kernel
 from olbench.data.cache import CHUNK, Draft
 from olbench.data.catalog import CatalogEntry
 from olbench.data.compressed import open_content, show_path
-from olbench.data.dataset import Dataset, about_indices, csr, dense_is_smaller, narrow
+from olbench.data.dataset import About, Dataset, csr, dense_is_smaller, narrow
 from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, quote
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 
 BLOCK = 2 << 20
-LONGEST_LINE = 1 << 30
 #: How many values of a conversion are in memory at once.
 AT_ONCE = CHUNK // 8
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _TOKEN_END = re.compile(rb"[\s#]")
+_INDEX = re.compile(rb"(?<=\s)\d+(?=:)")
 
 
-def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[Any, Floats, int, int]:
-    """Return X in CSR, the labels, the first row of the last file, and the number of the first index.
-
-    `limit` bounds the uncompressed size of a file in bytes.
-    """
-    reader = BlockReader()
+def read_libsvm(
+    paths: Sequence[str | Path], limit: int | None = None, first: int = 1
+) -> tuple[Any, Floats, int, int]:
+    """Return X in CSR, the labels, the first row of the last file, and the number of the first index."""
+    reader = BlockReader(first)
     parts: list[tuple[Any, ...]] = []
     for path in paths:
         last_file = sum(part[0].size for part in parts)
@@ -47,20 +47,15 @@ def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[
 class BlockReader:
     """Reads files block by block; the range of the indices is that of all blocks so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 1) -> None:
         self.counters = np.zeros(kernel.COUNTERS, dtype=np.int64)
-        self.counters[kernel.LOWEST] = kernel.LARGEST_INDEX + 1
-        self.counters[kernel.HIGHEST] = -1
+        self.first, self.highest = first, 0
         self._arrays: tuple[Any, ...] = ()
-
-    @property
-    def first(self) -> int:
-        return 0 if self.counters[kernel.LOWEST] == 0 else 1
 
     @property
     def features(self) -> int:
         """A matrix has at least one column even if no example has a feature, as in scikit-learn."""
-        return max(1, int(self.counters[kernel.HIGHEST]) + 1 - self.first)
+        return max(1, self.highest + 1 - self.first)
 
     def blocks(self, path: str | Path, limit: int | None = None) -> Iterator[tuple[Any, ...]]:
         """Yield labels, lengths of the rows, indices and values; they are valid until the next block."""
@@ -77,12 +72,34 @@ class BlockReader:
     def _parse(self, block: bytearray, size: int, name: str) -> tuple[Any, ...]:
         counters, lines = self.counters, int(self.counters[kernel.LINES])
         text = np.frombuffer(block, dtype=np.uint8)
-        most_entries, most_rows = kernel.count_marks(text, size)
+        # Every row ends with a newline, and every entry has a colon.
+        most_rows, most_entries = (int(np.count_nonzero(text[:size] == ord(mark))) for mark in "\n:")
         labels, indptr, indices, data, hard = self._reserve(most_rows, most_entries)
         stopped = kernel.parse_lines(text, size, labels, indptr, indices, data, hard, counters)
-        rows, entries = (int(k) for k in counters[[kernel.ROWS, kernel.ENTRIES]])
         fault = int(counters[kernel.POSITION]) if stopped else size
-        for row, entry, begin, end in hard[: counters[kernel.HARD_NUMBERS]].tolist():
+        self._read_hard(block, fault, name, lines)
+        rows, entries = (int(k) for k in counters[[kernel.ROWS, kernel.ENTRIES]])
+        lengths, indices, data = np.diff(indptr[: rows + 1]), indices[:entries], data[:entries]
+        if counters[kernel.UNSORTED]:
+            order = np.lexsort((indices, np.repeat(np.arange(rows), lengths)))
+            indices[:], data[:] = indices[order], data[order]
+            if position := _find_duplicate(block[:fault]):
+                token = _read_token(block, position)
+                reason = f"{quote(token)} gives feature {int(token.partition(':')[0])} a second time"
+                raise _refuse(name, lines, block, position, reason)
+        if stopped:
+            explain = {kernel.BAD_LABEL: _explain_label, kernel.BAD_ENTRY: _explain_entry}
+            reason = explain.get(stopped, _explain_query)(_read_token(block, fault))
+            raise _refuse(name, lines, block, fault, reason)
+        if entries:
+            self.first = min(self.first, int(indices.min()))
+            self.highest = max(self.highest, int(indices.max()))
+        return labels[:rows], lengths, indices, data
+
+    def _read_hard(self, block: bytearray, fault: int, name: str, lines: int) -> None:
+        """Read the numbers that the kernel leaves to Python's float."""
+        labels, _, indices, data, hard = self._arrays
+        for row, entry, begin, end in hard[: self.counters[kernel.HARD_NUMBERS]].tolist():
             number = float(block[begin:end])
             if entry == kernel.LABEL:
                 if abs(number) > 2**53 or not number.is_integer():
@@ -90,42 +107,36 @@ class BlockReader:
                 labels[row] = number + 0.0
             elif not np.isfinite(number) and begin < fault:
                 place = begin - len(block[:begin].rsplit(None, 1)[-1])
-                reason = f"value {quote(_read_token(block, begin))} of feature {indices[entry]} is too large"
-                raise _refuse(name, lines, block, place, f"{reason} for a 64-bit number")
+                shown = f"value {quote(_read_token(block, begin))} of feature {indices[entry]}"
+                raise _refuse(name, lines, block, place, f"{shown} is too large for a 64-bit number")
             else:
                 data[entry] = number
-        if stopped:
-            raise self._explain(stopped, name, lines, block, fault)
-        return labels[:rows], np.diff(indptr[: rows + 1]), indices[:entries], data[:entries]
 
     def _reserve(self, rows: int, entries: int) -> tuple[Any, ...]:
-        """Return scratch arrays, those of the last block if they are large enough."""
+        """Return scratch arrays; they are reused if they are large enough."""
         if not self._arrays or self._arrays[0].size < rows or self._arrays[3].size < entries:
             kinds = ((rows, np.float64), (rows + 1, np.int64), (entries, np.int32), (entries, np.float64))
             arrays = [np.empty(size + size // 4, kind) for size, kind in kinds]
             self._arrays = (*arrays, np.empty((arrays[0].size + arrays[3].size, 4), np.int64))
         return self._arrays
 
-    def _explain(self, stopped: int, name: str, lines: int, block: bytearray, position: int) -> UserError:
-        token = _read_token(block, position)
-        if stopped == kernel.BAD_LABEL:
-            reason = _explain_label(token)
-        elif stopped == kernel.BAD_QUERY:
-            reason = f"query id {quote(token[4:])} is not a whole number"
-        elif stopped == kernel.BAD_ENTRY:
-            reason = _explain_entry(token)
-        else:
-            index = int(self.counters[kernel.INDEX])
-            begin, end = block.rfind(b"\n", 0, position) + 1, block.find(b"\n", position)
-            _, second, *_ = re.compile(rb"(?<=\s)0*%d:" % index).finditer(block, begin, end)
-            position = second.start()
-            reason = f"{quote(_read_token(block, position))} gives feature {index} a second time"
-        return _refuse(name, lines, block, position, reason)
+
+def _find_duplicate(text: bytearray) -> int:
+    """Return the position of the first entry whose index its row already has, or 0."""
+    begin = 0
+    for line in text.split(b"\n"):
+        seen: set[int] = set()
+        for match in _INDEX.finditer(line.partition(b"#")[0]):
+            if int(match[0]) in seen:
+                return begin + match.start()
+            seen.add(int(match[0]))
+        begin += len(line) + 1
+    return 0
 
 
 def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tuple[bytearray, int]]:
     """Yield (buffer, size) such that buffer[:size] holds the next whole lines; the buffer is reused."""
-    # The last byte is for a newline that the last line may lack.
+    # The last byte is for a newline, in case the last line has none.
     buffer, kept, total = bytearray(BLOCK + 1), 0, 0
     while True:
         got = stream.readinto(memoryview(buffer)[kept:-1])  # type: ignore[attr-defined]
@@ -135,7 +146,7 @@ def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tup
             buffer[:3] = b"   "
         total += got
         if limit is not None and total > limit:
-            raise UserError(f"{name} unpacks to more than {limit:,} bytes, the limit for this file")
+            raise UserError(f"{name} unpacks to more than {limit:,} bytes, its limit")
         end = buffer.rfind(b"\n", kept, kept + got) + 1
         kept += got
         if end:
@@ -143,10 +154,6 @@ def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tup
             buffer[: kept - end] = buffer[end:kept]
             kept -= end
         elif kept == len(buffer) - 1:
-            if kept >= LONGEST_LINE:
-                raise UserError(
-                    f"{name} has a line of more than {LONGEST_LINE:,} bytes; is it a LIBSVM file?"
-                )
             buffer = buffer + bytearray(kept)
     if kept:
         buffer[kept] = ord("\n")
@@ -178,6 +185,10 @@ def _explain_label(token: str) -> str:
     return f"label {label} is not a whole number"
 
 
+def _explain_query(token: str) -> str:
+    return f"query id {quote(token[4:])} is not a whole number"
+
+
 def _explain_entry(token: str) -> str:
     index, colon, value = token.partition(":")
     if not colon:
@@ -199,20 +210,18 @@ def _explain_entry(token: str) -> str:
     return f"value {quote(value)} of feature {int(index)} is not a number"
 
 
-class _StartsAtZeroError(Exception):
-    """An index 0 occurs, and indices were taken to start at 1."""
-
-
 def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft) -> Dataset:
     """Write LIBSVM files of any size to an entry of the cache, block by block."""
-    try:
-        return _convert(entry, paths, where, draft, first=1)
-    except _StartsAtZeroError:
-        return _convert(entry, paths, where, draft, first=0)
+    # Almost all files count from 1; one that has an index 0 is read again.
+    made = _convert(entry, paths, where, draft, entry.first_index) or _convert(entry, paths, where, draft, 0)
+    return cast(Dataset, made)
 
 
-def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft, first: int) -> Dataset:
-    reader, distinct, last_file = BlockReader(), np.empty(0), 0
+def _convert(
+    entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft, first: int
+) -> Dataset | None:
+    """Return None if there is an index smaller than `first`."""
+    reader, distinct, last_file = BlockReader(first), np.empty(0), 0
     kinds = {"labels": np.float64, "offsets": np.int64, "indices": np.int32, "data": np.float64}
     files = {name: draft.start(name, kind) for name, kind in kinds.items()}
     files["offsets"].append([0])
@@ -223,7 +232,7 @@ def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draf
         last_file = files["labels"].length
         for labels, lengths, indices, data in reader.blocks(path, entry.max_bytes or None):
             if reader.first < first:
-                raise _StartsAtZeroError
+                return None
             distinct = np.union1d(distinct, labels)
             rows = np.ones(labels.size, bool) if wanted is None else np.isin(labels, wanted)
             entries = np.repeat(rows, lengths) & (data != 0.0)
@@ -243,9 +252,8 @@ def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draf
         kind = np.int32 if data.size < np.iinfo(np.int32).max else np.int64
         X = csr(data, indices, draft.add("indptr", offsets, kind), d)
     draft.drop("offsets")
-    return Dataset.make(
-        entry.name, X, y, last_file if entry.split else None, about_indices(first, entry.is_own)
-    )
+    test_from = last_file if entry.split else None
+    return Dataset.make(entry.name, X, y, test_from, About(steps=entry.check_base(first)))
 
 
 def _write_targets(draft: Draft, labels: Floats, targets: Floats) -> Any:

@@ -7,9 +7,9 @@ from numba import float64, int32, int64, types, uint8
 
 from olbench.kernels.compile import inlined, kernel
 
-FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY, DUPLICATE = range(5)
-LINES, ROWS, ENTRIES, HARD_NUMBERS, POSITION, INDEX, LOWEST, HIGHEST = range(8)
-COUNTERS = 8
+FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY = range(4)
+LINES, ROWS, ENTRIES, HARD_NUMBERS, POSITION, UNSORTED = range(6)
+COUNTERS = 6
 GOOD, BAD, HARD = range(3)
 
 #: One below the largest int32, so that the number of features fits as well.
@@ -34,11 +34,6 @@ def _byte(text: Any, position: Any) -> Any:
 
 
 @inlined
-def _is_digit(byte: Any) -> Any:
-    return ord("0") <= byte <= ord("9")
-
-
-@inlined
 def _ends_token(byte: Any) -> Any:
     return byte == 32 or 9 <= byte <= 13 or byte == ord("#")
 
@@ -53,24 +48,15 @@ def _skip_spaces(text: Any, position: Any) -> Any:
 
 
 @inlined
-def _read_digits(text: Any, position: Any, number: Any) -> Any:
-    """Append digits to a number, which wraps around if they are too many; return it and where they end."""
+def _read_digits(text: Any, position: Any, number: Any, digits: Any) -> Any:
+    """Return (number with these digits, which may wrap around; its length without zeros; position)."""
     byte = _byte(text, position)
-    while _is_digit(byte):
+    while ord("0") <= byte <= ord("9"):
         number = number * 10 + np.int64(byte - ord("0"))
+        digits += np.int64(digits > 0 or byte != ord("0"))
         position += 1
         byte = _byte(text, position)
-    return number, position
-
-
-@inlined
-def _count_zeros(text: Any, position: Any) -> Any:
-    """Return how many zeros a number begins with."""
-    zeros = np.int64(0)
-    while _byte(text, position) == ord("0") or _byte(text, position) == ord("."):
-        zeros += np.int64(_byte(text, position) == ord("0"))
-        position += 1
-    return zeros
+    return number, digits, position
 
 
 @inlined
@@ -102,25 +88,21 @@ def _read_number(text: Any, position: Any) -> Any:
     """Return (status, value, position after it); the text must end with a byte that ends a number."""
     negative = _byte(text, position) == ord("-")
     begin = position + np.int64(negative or _byte(text, position) == ord("+"))
-    mantissa, end = _read_digits(text, begin, np.int64(0))
-    digits, exponent = end - begin, np.int64(0)
+    mantissa, digits, end = _read_digits(text, begin, np.int64(0), np.int64(0))
+    is_number, exponent = end > begin, np.int64(0)
     if _byte(text, end) == ord("."):
         point = end + 1
-        mantissa, end = _read_digits(text, point, mantissa)
-        exponent = point - end
-        digits -= exponent
-    if digits == 0:
-        return BAD, 0.0, end
+        mantissa, digits, end = _read_digits(text, point, mantissa, digits)
+        is_number, exponent = is_number or end > point, point - end
     if _byte(text, end) == ord("e") or _byte(text, end) == ord("E"):
         minus = _byte(text, end + 1) == ord("-")
         first = end + 1 + np.int64(minus or _byte(text, end + 1) == ord("+"))
-        power, end = _read_digits(text, first, np.int64(0))
-        if end == first:
-            return BAD, 0.0, end
+        power, _, end = _read_digits(text, first, np.int64(0), np.int64(0))
+        is_number = is_number and end > first
         digits += np.int64(_MOST_DIGITS * (end - first > 3))
         exponent += -power if minus else power
-    if digits > _MOST_DIGITS:
-        digits -= _count_zeros(text, begin)
+    if not is_number:
+        return BAD, 0.0, end
     if digits > _MOST_DIGITS or exponent < -22 or exponent > 22:
         return HARD, 0.0, end
     if exponent < 0:
@@ -138,59 +120,8 @@ def _list_hard(hard: Any, counters: Any, row: Any, entry: Any, begin: Any, end: 
 
 
 @inlined
-def _sort(indices: Any, data: Any, begin: Any, end: Any) -> Any:
-    """Sort one row by index with Shell's method, which no order of the input makes slow."""
-    gap = 1
-    while gap < (end - begin) // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for k in range(begin + gap, end):
-            index, value, place = indices[k], data[k], k
-            while place >= begin + gap and indices[place - gap] > index:
-                indices[place], data[place] = indices[place - gap], data[place - gap]
-                place -= gap
-            indices[place], data[place] = index, value
-        gap //= 3
-
-
-@inlined
-def _sort_row(row: Any, indices: Any, data: Any, begin: Any, end: Any, hard: Any, counters: Any) -> Any:
-    """Sort a row, and find its hard numbers again; return the first index that it has twice, or -1."""
-    first = counters[HARD_NUMBERS]
-    while first > 0 and hard[first - 1, 0] == row and hard[first - 1, 1] != LABEL:
-        first -= 1
-        hard[first, 1] = indices[hard[first, 1]]
-    _sort(indices, data, begin, end)
-    for k in range(first, counters[HARD_NUMBERS]):
-        low, high = begin, end
-        while low < high:
-            middle = (low + high) // 2
-            if indices[middle] < hard[k, 1]:
-                low = middle + 1
-            else:
-                high = middle
-        hard[k, 1] = low
-    for k in range(begin + 1, end):
-        if indices[k] == indices[k - 1]:
-            return np.int64(indices[k])
-    return np.int64(-1)
-
-
-@inlined
-def _read_index(text: Any, begin: Any) -> Any:
-    """Return (index, position after it); the index is -1 if there is none or it is too large."""
-    index, position = np.int64(0), begin
-    while _is_digit(_byte(text, position)):
-        index = index * 10 + np.int64(_byte(text, position) - ord("0"))
-        if index > LARGEST_INDEX:
-            return np.int64(-1), position
-        position += 1
-    return (index if position > begin else np.int64(-1)), position
-
-
-@inlined
 def _read_label(text: Any, begin: Any, row: Any, hard: Any, counters: Any) -> Any:
-    """Return (whether it is one, label, position after it)."""
+    """Return (whether it is valid, label, position after it)."""
     status, label, position = _read_number(text, begin)
     if status == BAD or not _ends_token(text[position]):
         return False, 0.0, position
@@ -201,21 +132,16 @@ def _read_label(text: Any, begin: Any, row: Any, hard: Any, counters: Any) -> An
 
 
 @inlined
-def _is_query(text: Any, position: Any) -> Any:
-    return (
-        text[position] == ord("q")
-        and text[position + 1] == ord("i")
-        and text[position + 2] == ord("d")
-        and text[position + 3] == _COLON
-    )
-
-
-@inlined
 def _skip_query(text: Any, position: Any) -> Any:
-    """Return (whether the query id is a whole number, position after it)."""
+    """Return (whether a query id, if there is one, is a whole number; position after it)."""
+    if text[position] != ord("q") or text[position + 1] != ord("i") or text[position + 2] != ord("d"):
+        return True, position
+    if text[position + 3] != _COLON:
+        return True, position
     begin = position + 4 + np.int64(text[position + 4] == ord("-"))
-    _, end = _read_digits(text, begin, np.int64(0))
-    return end > begin and _ends_token(text[end]), end
+    _, _, end = _read_digits(text, begin, np.int64(0), np.int64(0))
+    is_whole = end > begin and _ends_token(text[end])
+    return is_whole, (end if is_whole else position)
 
 
 @inlined
@@ -223,14 +149,15 @@ def _read_entries(
     text: Any, position: Any, row: Any, entry: Any, indices: Any, data: Any, hard: Any, counters: Any
 ) -> Any:
     """Return (why it stopped, position of the token at fault or after the line, entry)."""
-    first, previous, is_sorted = entry, np.int64(-1), True
+    previous = np.int64(-1)
     while True:
         begin = position
-        index, position = _read_index(text, begin)
-        if index < 0 or _byte(text, position) != _COLON:
+        index, digits, position = _read_digits(text, begin, np.int64(0), np.int64(0))
+        is_index = position > begin and digits <= 10 and index <= LARGEST_INDEX
+        if not is_index or _byte(text, position) != _COLON:
             position = _skip_spaces(text, begin)
             if text[position] == _NEWLINE or text[position] == _HASH:
-                break
+                return FINE, position, entry
             if position > begin:
                 continue
             return BAD_ENTRY, begin, entry
@@ -244,19 +171,10 @@ def _read_entries(
         data[entry] = value
         entry += 1
         if index <= previous:
-            if index == previous:
-                counters[INDEX] = index
-                return DUPLICATE, begin, entry
-            is_sorted = False
+            counters[UNSORTED] = 1
         previous = index
-        # One space is the rule; a newline or more spaces are no index, which is found out above.
+        # Entries usually have one space between them; the loop above skips any others.
         position += np.int64(_byte(text, position) == _SPACE)
-    if not is_sorted:
-        index = _sort_row(row, indices, data, first, entry, hard, counters)
-        if index >= 0:
-            counters[INDEX] = index
-            return DUPLICATE, begin, entry
-    return FINE, position, entry
 
 
 _TEXT = types.Array(uint8, 1, "C", readonly=True)
@@ -270,8 +188,7 @@ def parse_lines(
     """Fill the arrays from whole lines; `hard` is for Python: (row, entry or LABEL, begin, end)."""
     position, fault, stopped = np.int64(0), np.int64(0), FINE
     lines, row, first = counters[LINES], np.int64(0), np.int64(0)
-    lowest, highest = counters[LOWEST], counters[HIGHEST]
-    indptr[0] = counters[HARD_NUMBERS] = 0
+    indptr[0] = counters[HARD_NUMBERS] = counters[UNSORTED] = 0
     while position < size:
         position = _skip_spaces(text, position)
         if text[position] != _NEWLINE and text[position] != _HASH:
@@ -280,23 +197,18 @@ def parse_lines(
             if not is_label:
                 stopped = BAD_LABEL
                 break
+            fault = _skip_spaces(text, position)
+            is_query, position = _skip_query(text, fault)
+            if not is_query:
+                stopped = BAD_QUERY
+                break
             position = _skip_spaces(text, position)
-            if text[position] == ord("q") and _is_query(text, position):
-                fault = position
-                is_query, position = _skip_query(text, position)
-                if not is_query:
-                    stopped = BAD_QUERY
-                    break
-                position = _skip_spaces(text, position)
             stopped, position, entry = _read_entries(
                 text, position, row, first, indices, data, hard, counters
             )
             if stopped != FINE:
                 fault = position
                 break
-            if entry > first:
-                lowest = min(lowest, np.int64(indices[first]))
-                highest = max(highest, np.int64(indices[entry - 1]))
             labels[row] = label
             row += 1
             indptr[row] = entry
@@ -306,15 +218,4 @@ def parse_lines(
         position += 1
         lines += 1
     counters[LINES], counters[ROWS], counters[ENTRIES], counters[POSITION] = lines, row, first, fault
-    counters[LOWEST], counters[HIGHEST] = lowest, highest
     return stopped
-
-
-@kernel(types.UniTuple(int64, 2)(_TEXT, int64))
-def count_marks(text: Any, size: Any) -> Any:
-    """Return the numbers of colons and of newlines, which bound those of entries and rows."""
-    colons, newlines = 0, 0
-    for k in range(size):
-        colons += text[k] == _COLON
-        newlines += text[k] == _NEWLINE
-    return colons, newlines

@@ -1,4 +1,4 @@
-"""Loading a data set by name or path, from a frame, or as an entry of `datasets` in a config says."""
+"""Loading a data set: by name, by path, from a frame, or from an entry of `datasets` in a config."""
 
 import hashlib
 from dataclasses import replace
@@ -39,19 +39,13 @@ from olbench.errors import UserError, expand_home, is_file
 from olbench.structs import Node, from_plain, keys_of, place_errors, read_keys, select, text
 
 TABLE_KEYS = ("label", "time", "arrival", "columns", "delimiter", "missing", "categorical")
-_ARRAY = "pass (X, y) to load_dataset in Python, or write a CSV file"
-_FRAME = "read it with pandas, and pass the frame to load_dataset or write it with to_csv"
+#: Files of other tools, by the end of their names, and what to do with them.
 FOREIGN = {
-    **dict.fromkeys((".xlsx", ".xls", ".xlsm"), ("an Excel workbook", "save the sheet as CSV")),
-    ".ods": ("a spreadsheet", "save the sheet as CSV"),
-    ".npy": ("a NumPy array", _ARRAY),
-    ".npz": ("an archive of NumPy arrays", _ARRAY),
-    ".arff": ("an ARFF file", "open it with scipy.io.arff.loadarff, and write a CSV file"),
-    ".mat": ("a MATLAB file", f"open it with scipy.io.loadmat and {_ARRAY}"),
-    **dict.fromkeys((".pkl", ".pickle", ".joblib"), ("a pickle, which can run code", "write a CSV file")),
-    **dict.fromkeys((".feather", ".arrow"), ("an Arrow file", _FRAME)),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("a JSON file", _FRAME)),
-    **dict.fromkeys((".h5", ".hdf5"), ("an HDF5 file", _FRAME)),
+    ".xlsx .xls .xlsm .ods": "save the sheet as CSV",
+    ".npy .npz .mat": "load it in Python and pass (X, y) to load_dataset, or write a CSV file",
+    ".arff .feather .arrow .json .jsonl .ndjson .h5 .hdf5": "read it with pandas or SciPy and pass the frame "
+    "to load_dataset, or write it with to_csv",
+    ".pkl .pickle .joblib": "a pickle can run code; write a CSV file",
 }
 READING_KEYS = keys_of(Reading, "fitted")
 
@@ -77,24 +71,23 @@ def load_dataset(
 ) -> Dataset:
     """Return a data set of the catalogue by its name, your own file by its path, or a frame.
 
-    Files are LIBSVM text or tables: .csv, .tsv and .parquet. A pipe, or "-" for standard input, has
+    Files are LIBSVM text or tables: .csv, .tsv and .parquet. A pipe, or "-" for standard input, may have
     LIBSVM text of any size or a table of separated values. A frame is a pandas frame with a label column, a
     pair (X, y), or what scikit-learn's load_* and fetch_* functions return.
 
     With two labels, the smaller number or the first text in alphabetical order becomes -1 and the other +1.
-    Otherwise `positive` lists the labels of the positive examples and `negative` those of the negative ones
-    (default: all others); rows with any other label are dropped. With labels="all", every label is a
-    class, and y holds the numbers of the classes from 0 on, in the order of their labels. Catalogue files
-    that are not downloaded yet are fetched, unless `download` is False.
+    Otherwise `positive` lists the labels that become +1 and `negative` the labels that become -1 (default:
+    all others); rows with any other label are dropped. With labels="all", every label is a class, and y
+    holds the class numbers from 0, in the order of their labels. Missing catalogue files are fetched, unless
+    `download` is False.
 
-    For your own tables: `label` is the heading or the number (from 1) of the label column, the last by
-    default; `time` and `arrival` name in the same way the columns with the time of each row and the time
-    when its label becomes known, which are no features; `delimiter` separates the columns of a text file;
-    `missing` says what to do with missing values (drop, zero, mean) and `categorical` with columns of text
-    (onehot, drop). `columns` is a list of the only columns to use, or a mapping that says column by column
-    what to do: number, onehot, ordinal, date or drop, as in a config. For all of your own data, `scale`
-    scales every row (unit) or every feature (minmax, standard, by all rows), and `bias` adds a feature that
-    is always 1.
+    For your own tables: `label` is the heading or the number (from 1) of the label column, by default the
+    last. `time` and `arrival` are the columns with the time of each row and the time when its label becomes
+    known; they are not features. `delimiter` separates the columns of a text file. `missing` handles missing
+    values (drop, zero, mean), `categorical` columns of text (onehot, drop). `columns` lists the only columns
+    to use, or maps columns to number, onehot, ordinal, date or drop, as in a config. For all of your own
+    data, `scale` scales every row (unit) or every feature (minmax, standard, by all rows), and `bias` adds a
+    feature that is always 1.
 
     >>> data = load_dataset("breast-cancer")
     >>> data.X.shape, data.fingerprint[:8]
@@ -150,16 +143,14 @@ def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: s
 def _load_listed(entry: CatalogEntry, spec: DatasetSpec, download: bool, mirror: str | None) -> Dataset:
     if spec.reading != USUAL:
         key = next(iter(spec.reading.plain()))
-        raise UserError(f"{entry.name} is read as the catalogue says; {key} is for your own files")
+        raise UserError(f"'{key}' is only allowed for your own files; the catalogue defines {entry.name}")
     has_labels = spec.positive is not None or spec.negative is not None
     if (has_labels or spec.labels == "all") and find_format(entry.format).comes_in_blocks:
         given = "positive and negative" if has_labels else "labels='all'"
         raise UserError(f"{entry.name} has two classes by construction; leave out {given}")
     paths = local_files(entry, mirror)
     if paths is None and not download:
-        raise UserError(
-            f"the data set {entry.name} is not downloaded; get it with `{fetch_command([entry.name])}`"
-        )
+        raise UserError(f"{entry.name} is not downloaded; get it with `{fetch_command([entry.name])}`")
     if paths is None:
         paths = fetch(entry, mirror)
     if has_labels or spec.labels == "all":
@@ -182,7 +173,7 @@ def _replace_labels(entry: CatalogEntry, spec: DatasetSpec) -> CatalogEntry:
 
 
 def describe_file(path: Path, spec: DatasetSpec) -> CatalogEntry:
-    """Return the entry of a user's file: there are no facts to check and no size limit."""
+    """Return an entry for a user's file, without facts to check and without a size limit."""
     name = base_name(path.name)
     return CatalogEntry(
         name=plain_name(name),
@@ -211,9 +202,9 @@ def _as_tuple(labels: Labels) -> tuple[float | str, ...] | None:
 
 
 def load_run(name: str, run: int) -> Dataset:
-    """Return the sample of a run, for a data set of the catalogue that draws a new one for every run.
+    """Return the sample of a run, for data sets that draw a new sample for every run.
 
-    Run 0 has the sample that `load_dataset` returns.
+    `load_dataset` returns the sample of run 0.
 
     >>> load_run("cw2008-synthetic", 1).X.shape
     (11000, 20)
@@ -225,9 +216,9 @@ def load_run(name: str, run: int) -> Dataset:
 
 
 def keep_pipe(path: str | Path, reading: Reading) -> Path:
-    """Copy what can be read only once to the cache, piece by piece; the same content has the same file.
+    """Copy a pipe to the cache, piece by piece; the name of the copy depends on its content.
 
-    It is a table if it is to be read as one, or if its first line is that of one.
+    It is a table if `reading` has keys of tables, or if its first line looks like one.
     """
     digest = hashlib.sha256()
     try:
@@ -245,19 +236,17 @@ def keep_pipe(path: str | Path, reading: Reading) -> Path:
             file.parent.mkdir(parents=True, exist_ok=True)
             return copy.replace(file)
     except cache.UnwritableError as error:
-        raise UserError(
-            f"{show_path(path)} can be read only once, and the cache in {piped_folder()} cannot be written "
-            f"({error}); set OLBENCH_CACHE to a writable folder with free space"
-        ) from None
+        reason = f"{show_path(path)} must be copied to {piped_folder()}, which cannot be written ({error})"
+        raise UserError(f"{reason}; set OLBENCH_CACHE to a writable folder with free space") from None
 
 
 def format_of(name: str) -> str:
-    """Files of another kind are refused; the end that says how it is compressed does not count."""
-    suffix = Path(name).suffix.lower()
-    if suffix in FOREIGN and suffix not in find_suffixes():
-        what, remedy = FOREIGN[suffix]
-        raise UserError(f"{name} is {what}, and is not read; {remedy}")
-    return find_suffixes().get(suffix, "libsvm")
+    """Return the format of a file by its name without the suffix of its compression."""
+    suffix, known = Path(name).suffix.lower(), find_suffixes()
+    for suffixes, remedy in FOREIGN.items():
+        if suffix in suffixes.split() and suffix not in known:
+            raise UserError(f"{name}: olbench does not read {suffix} files; {remedy}")
+    return known.get(suffix, "libsvm")
 
 
 def plain_name(name: str) -> str:
@@ -268,14 +257,14 @@ def refuse_reading(reading: Reading, format: str, where: str) -> None:
     columns = ("time", "arrival", "columns")
     given = [key for key in TABLE_KEYS if getattr(reading, key) not in ("", ())]
     if given and format == "libsvm":
-        key = given[0]
-        why = f"and {key} names a column of a table" if key in columns else f"where --{key} does not apply"
+        key = given[0] if given[0] in columns else f"--{given[0]}"
+        suffixes = ", ".join(find_suffixes())
         raise UserError(
-            f"{where} is read as a LIBSVM file, {why}; a table's name ends in "
-            f"{', '.join(find_suffixes())}: rename the file if it is one"
+            f"{where} is read as a LIBSVM file, and {key} applies only to tables; a table needs a name that "
+            f"ends in {suffixes}"
         )
     if format != "csv" and reading.delimiter:
-        raise UserError(f"{where} is not a file of separated values, so leave out --delimiter")
+        raise UserError(f"{where} does not have separated values; leave out --delimiter")
 
 
 def read_dataset(node: Node, folder: Path) -> DatasetSpec:
@@ -305,9 +294,7 @@ def read_dataset(node: Node, folder: Path) -> DatasetSpec:
     reading = select(READING_KEYS, given)
     if reading and not spec.path:
         key = next(iter(reading))
-        raise places[key].fail(
-            f"{name} is read as the catalogue says; {key} is for your own files, which have the key path"
-        )
+        raise places[key].fail(f"'{key}' is only allowed for data sets with 'path'")
     labels = select(keys_of(DatasetSpec, "name", "path"), given)
     return _with_usual_labels(DatasetSpec(name, spec.path, **labels, reading=Reading(**reading)))
 
@@ -316,9 +303,7 @@ def find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
     if name in catalog():
         return DatasetSpec(name)
     if name == STDIN:
-        raise node.fail(
-            "a config cannot read standard input, which passes only once; name a file, or use `olbench run -`"
-        )
+        raise node.fail("a config cannot read standard input; name a file, or use `olbench run -`")
     with place_errors(node):
         if not is_file(folder / expand_home(name)):
             find(name)  # refuses every unknown name
@@ -334,7 +319,7 @@ def _find_file(name: str, node: Node, folder: Path) -> DatasetSpec:
 
 
 def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
-    """Leave out labels that are the catalogue's own: the data set then keeps its name and its orders."""
+    """Leave out labels that are the catalogue's: the data set then keeps its name and its orders."""
     if spec.path or spec.labels:
         return spec
     entry = catalog()[spec.name]

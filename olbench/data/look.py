@@ -1,6 +1,6 @@
-"""A look at a user's file: what is in it, what is odd about it, and a reading of it that works."""
+"""A look at a user's data: a summary, its odd columns, and a reading of it that works."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,31 +31,22 @@ from olbench.learners.examples import Floats
 
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
-#: Features whose deviations differ by more than this factor are better scaled.
+#: Features whose standard deviations differ by more than this factor are better scaled.
 UNEVEN = 5.0
 MOST_SHOWN = 10
-#: A full covariance has this many features squared.
+#: With more features, a full covariance takes too long.
 MOST_FULL = 500
-OTHER_LABEL = "choose another with --label"
 
 
 @dataclass(frozen=True)
 class FileSummary:
-    rows: int
-    columns: int
     features: int
-    label: str
+    #: Labels and their numbers of rows, the most frequent first.
     labels: tuple[tuple[Any, int], ...]
-    gaps: int
-    rows_with_gaps: int
-    texts: tuple[tuple[str, int], ...]
-    mixed: tuple[str, ...]
-    deviations: tuple[float, float]
-    #: The label that is +1; None if every label is a class.
+    #: The label that is +1, or several; None if every label is a class.
     positive: Any
     reading: Reading
-    #: What is odd, and the features that are so.
-    oddities: Mapping[str, list[str]]
+    notes: tuple[str, ...]
     time: str = ""
     is_sorted: bool = False
 
@@ -75,31 +66,7 @@ class FileSummary:
         return float(min(share, 1 - share))
 
     def lines(self) -> list[str]:
-        shown = ", ".join(f"{show_label(label)} {count(n, 'time')}" for label, n in self.labels[:MOST_SHOWN])
-        more = f", and {len(self.labels) - MOST_SHOWN:,} more" if len(self.labels) > MOST_SHOWN else ""
-        sizes = f"{count(self.rows, 'row')}, {count(self.columns, 'feature')}"
-        lines = [sizes, f"labels: {self.label}: {shown}{more}"]
-        if self.positive is None:
-            classes = count(len(self.labels), "class")
-            lines.append(f"{classes}, learnt as such (labels: all); --positive LABEL makes two")
-        if self.time:
-            lines.append(f"time: {self.time}, {'in order' if self.is_sorted else 'not in order'}")
-        if self.gaps:
-            lines.append(f"missing: {count(self.gaps, 'value')} in {count(self.rows_with_gaps, 'row')}")
-        if self.texts:
-            lines.append(
-                f"text: {list_some([f'{name} ({n:,} different)' for name, n in self.texts], MOST_SHOWN)}"
-            )
-        if self.mixed:
-            lines.append(f"numbers and text in one column: {list_some(self.mixed, MOST_SHOWN)}")
-        low, high = self.deviations
-        lines.append(f"scale: standard deviations of the features from {low:.3g} to {high:.3g}")
-        lines += describe_oddities(self.oddities)
-        return [escape_controls(line) for line in lines]
-
-
-def describe_oddities(oddities: Mapping[str, list[str]]) -> list[str]:
-    return [f"{what}: {list_some(names, MOST_SHOWN)}" for what, names in oddities.items()]
+        return [escape_controls(line) for line in self.notes]
 
 
 def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
@@ -108,12 +75,36 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
     content = find_format(entry.format).read(path, entry)
     if entry.format == "libsvm":
         X, labels, *_ = content
-        return _look_at_matrix(
-            choose_storage(X), labels, "the first word of each line", reading, positive, path
-        )
+        place = "the first word of each line"
+        return _look_at_matrix(choose_storage(X), labels, place, reading, positive, path)
     if isinstance(content, tuple) and not isinstance(content[0], np.ndarray):
         return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive, path)
     return _look_at_table(as_table(content, str(path)), reading, positive)
+
+
+def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSummary:
+    """Look at a frame, or at a pair (X, y) whose X may be sparse."""
+    if isinstance(content, tuple) and sp.issparse(content[0]):
+        X = sp.csr_matrix(content[0], dtype=np.float64)
+        return _look_at_matrix(X, np.asarray(content[1]), "y", reading, positive, Path("the data"))
+    return _look_at_table(as_table(content, "the data"), reading, positive)
+
+
+def _look_at_matrix(
+    X: Any, found: Any, place: str, reading: Reading, positive: Any, path: Path
+) -> FileSummary:
+    labels, (n, d) = _count(found), X.shape
+    refuse_regression(found, f"{path}: {place}")
+    deviations = _find_deviations(X)
+    reading = _add(reading, Reading(scale=_choose_scale(deviations), bias=True))
+    chosen = positive or _choose_positive(labels, False)
+    y, kept = as_targets(found, chosen if len(labels) > 1 else None, None, str(path), chosen is None)
+    notes = (
+        *_describe_labels(n, d, place, labels, chosen),
+        _describe_scale(deviations),
+        *_describe_oddities(find_oddities(X[kept], y)),
+    )
+    return FileSummary(d + 1, labels, chosen, reading, notes)
 
 
 def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSummary:
@@ -124,20 +115,17 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
     columns = [column for column in range(len(table.names)) if column not in others]
     gaps = table.frame.isna().to_numpy()
     if gaps[:, label].all():
-        raise UserError(
-            f"{table.where}: {table.column_name(label)} has no values; name another column with --label"
-        )
+        raise table.fail(f"{table.column_name(label)} has no values; name another column with --label")
     found = read_labels(table.keep(~gaps[:, label]), label)
     labels = _count(found)
     refuse_regression(found, f"{table.where}: {table.column_name(label)}")
     texts = [column for column in list_texts(table.frame) if column in columns]
-    words = [column for column in texts if not _is_mixed(table, column)]
     numeric = [column for column in columns if column not in texts]
     single, ids = _choose_columns(table, texts)
     onehot = [len(table.frame[k].cat.categories) for k in texts if k not in single]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
     days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
-    deviations = _deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
+    deviations = _find_deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
     guess = Reading(
         label=_name_column(table, label),
         time=_name_column(table, time) if is_sorted and time is not None else "",
@@ -154,51 +142,68 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
     plain = replace(reading, scale="", bias=False)
     X, y, about, _ = prepare_table(table, chosen if len(labels) > 1 else None, None, plain, chosen is None)
     oddities = find_oddities(X, y, about.features)
-    out = {name.partition("=")[0] for what, odd in oddities.items() if what != CONSTANT for name in odd}
-    left_out = [k for k in columns if k not in single and feature_name(table, k) in out]
+    odd = {name.partition("=")[0] for what, names in oddities.items() if what != CONSTANT for name in names}
+    left_out = [k for k in columns if k not in single and feature_name(table, k) in odd]
     if ids:
         oddities |= {ID: [*oddities.get(ID, []), *(_show_name(table, k) for k in ids)]}
+    dropped = {_show_name(table, k) for k in ids}
     if len(left_out) + len(single) < len(columns) or dates:
+        dropped |= {feature_name(table, k) for k in left_out}
         single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in left_out}
         reading = replace(reading, columns=(*single.values(), ColumnSpec(OTHERS))) if single else reading
-    return FileSummary(
-        rows=len(table.frame),
-        columns=len(columns),
-        features=len(numeric) + sum(onehot) + len(dates) + 1,
-        label=f"{table.column_name(label)} ({OTHER_LABEL})",
-        labels=labels,
-        gaps=int(gaps.sum()),
-        rows_with_gaps=int(gaps.any(axis=1).sum()),
-        texts=tuple((_show_name(table, k), len(table.frame[k].cat.categories)) for k in words),
-        mixed=tuple(_show_name(table, k) for k in texts if k not in words),
-        deviations=deviations,
-        positive=chosen,
-        reading=reading,
-        oddities=oddities,
-        time="" if time is None else table.column_name(time),
-        is_sorted=is_sorted,
+    place = f"{table.column_name(label)} (choose another with --label)"
+    time_name = "" if time is None else table.column_name(time)
+    notes = (
+        *_describe_labels(len(table.frame), len(columns), place, labels, chosen),
+        *([f"time: {time_name}, {'in order' if is_sorted else 'not in order'}"] if time_name else []),
+        *_describe_cells(table, gaps, texts),
+        _describe_scale(deviations),
+        *_describe_oddities(oddities, dropped),
     )
+    features = len(numeric) + sum(onehot) + len(dates) + 1
+    return FileSummary(features, labels, chosen, reading, notes, time_name, is_sorted)
 
 
-def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSummary:
-    """Look at a frame, or at a pair (X, y) whose X may be sparse."""
-    if isinstance(content, tuple) and sp.issparse(content[0]):
-        X = sp.csr_matrix(content[0], dtype=np.float64)
-        return _look_at_matrix(X, np.asarray(content[1]), "y", reading, positive, Path("the data"))
-    return _look_at_table(as_table(content, "the data"), reading, positive)
+def _describe_labels(
+    rows: int, columns: int, place: str, labels: tuple[tuple[Any, int], ...], positive: Any
+) -> list[str]:
+    shown = ", ".join(f"{show_label(label)} {count(n, 'time')}" for label, n in labels[:MOST_SHOWN])
+    more = f", and {len(labels) - MOST_SHOWN:,} more" if len(labels) > MOST_SHOWN else ""
+    lines = [f"{count(rows, 'row')}, {count(columns, 'feature')}", f"labels: {place}: {shown}{more}"]
+    if positive is None:
+        classes = count(len(labels), "class")
+        lines.append(f"{classes}, learnt as such (labels: all); --positive LABEL makes two")
+    return lines
 
 
-def _look_at_matrix(
-    values: Any, found: Any, place: str, reading: Reading, positive: Any, path: Path
-) -> FileSummary:
-    labels, (n, d) = _count(found), values.shape
-    refuse_regression(found, f"{path}: {place}")
-    deviations = _deviations(values)
-    reading = _add(reading, Reading(scale=_choose_scale(deviations), bias=True))
-    chosen = positive or _choose_positive(labels, False)
-    y, kept = as_targets(found, chosen if len(labels) > 1 else None, None, str(path), chosen is None)
-    oddities = find_oddities(values[kept], y)
-    return FileSummary(n, d, d + 1, place, labels, 0, 0, (), (), deviations, chosen, reading, oddities)
+def _describe_cells(table: TypedFrame, gaps: Any, texts: list[int]) -> list[str]:
+    lines = []
+    if gaps.any():
+        lines.append(
+            f"missing: {count(int(gaps.sum()), 'value')} in {count(int(gaps.any(axis=1).sum()), 'row')}"
+        )
+    mixed = [_show_name(table, k) for k in texts if _is_mixed(table, k)]
+    words = [
+        f"{_show_name(table, k)} ({len(table.frame[k].cat.categories):,} different)"
+        for k in texts
+        if not _is_mixed(table, k)
+    ]
+    for what, names in (("text", words), ("numbers and text in one column", mixed)):
+        lines += [f"{what}: {list_some(names, MOST_SHOWN)}"] if names else []
+    return lines
+
+
+def _describe_scale(deviations: tuple[float, float]) -> str:
+    low, high = deviations
+    return f"scale: standard deviations of the features from {low:.3g} to {high:.3g}"
+
+
+def _describe_oddities(oddities: Mapping[str, list[str]], dropped: Collection[str] = ()) -> list[str]:
+    lines = []
+    for what, names in oddities.items():
+        is_dropped = all(name.partition("=")[0] in dropped for name in names)
+        lines.append(f"{what}: {list_some(names, MOST_SHOWN)}{' (left out)' if is_dropped else ''}")
+    return lines
 
 
 def _add(reading: Reading, guess: Reading) -> Reading:
@@ -222,7 +227,7 @@ def _guess_label(table: TypedFrame) -> str | int:
 
 
 def _guess_time(table: TypedFrame, label: int) -> tuple[int | None, bool]:
-    """A column called like a time, or of dates alone, and whether rows are in its order."""
+    """Return a column that is named like a time or has only dates, and whether rows are in its order."""
     found, texts = [], set(list_texts(table.frame))
     for column, name in enumerate(table.names):
         is_named = table.has_heading and name.strip().lower() in TIME_NAMES
@@ -256,32 +261,26 @@ def _choose_positive(labels: tuple[tuple[Any, int], ...], is_stream: bool) -> An
 
 
 def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, ColumnSpec], list[int]]:
-    """Return what to do with columns of text that are no categories, and those left out as ids."""
+    """Return the specs of columns of text that are not categories, and the columns left out as ids."""
     chosen, ids = {}, []
     for column in texts:
         cells, name = table.frame[column].cat.categories, _name_column(table, column)
         is_id = len(cells) == len(table.frame) >= FEW_ROWS
         if all(is_number(text.replace(",", ".", 1)) for text in cells):
             refuse_text(table, column, ColumnSpec(name, "number"), "")
-        dates = _find_dates(table, column)
-        if dates is not None:
+        try:
+            dates = read_dates(table, column)
             first = str(dates[~np.isnat(dates)][0].astype("datetime64[D]"))
             chosen[column] = ColumnSpec(name, "date", origin=first)
-        elif _is_mixed(table, column) or is_id or len(cells) > MOST_CATEGORIES:
-            chosen[column] = ColumnSpec(name, "drop")
-            ids += [column] if is_id else []
+        except UserError:
+            if _is_mixed(table, column) or is_id or len(cells) > MOST_CATEGORIES:
+                chosen[column] = ColumnSpec(name, "drop")
+                ids += [column] if is_id else []
     return chosen, ids
 
 
 def _is_mixed(table: TypedFrame, column: int) -> bool:
     return any(map(is_number, table.frame[column].cat.categories))
-
-
-def _find_dates(table: TypedFrame, column: int) -> Any:
-    try:
-        return read_dates(table, column)
-    except UserError:
-        return None
 
 
 def _count(labels: Any) -> tuple[tuple[Any, int], ...]:
@@ -290,17 +289,15 @@ def _count(labels: Any) -> tuple[tuple[Any, int], ...]:
     return tuple((distinct[k].item(), int(counts[k])) for k in order)
 
 
-def _deviations(values: Any) -> tuple[float, float]:
-    """Of a sparse matrix, only features that occur count: their numbers may be billions."""
+def _find_deviations(values: Any) -> tuple[float, float]:
+    """Return the smallest and the largest positive standard deviation of the features."""
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(values, np.ndarray):
-            return _range(pd.DataFrame(values).std(ddof=0).to_numpy())
-        _, places = np.unique(values.indices, return_inverse=True)
-        mean = np.bincount(places, values.data) / values.shape[0]
-        square = np.bincount(places, values.data**2) / values.shape[0]
-        return _range(np.sqrt(np.maximum(0.0, square - mean**2)))
-
-
-def _range(deviation: Floats) -> tuple[float, float]:
+            deviation: Floats = pd.DataFrame(values).std(ddof=0).to_numpy()
+        else:  # only features that occur: their numbers may be billions
+            _, places = np.unique(values.indices, return_inverse=True)
+            mean = np.bincount(places, values.data) / values.shape[0]
+            square = np.bincount(places, values.data**2) / values.shape[0]
+            deviation = np.sqrt(np.maximum(0.0, square - mean**2))
     varying = deviation[deviation > 0]
     return (float(varying.min()), float(varying.max())) if varying.size else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""From a typed frame to examples: labels, times, gaps, the coding of columns, and what was done in words."""
+"""From a typed frame to examples: labels, times, gaps, encoded columns, and a description of the steps."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.data.dataset import About, Dataset
-from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, label_text, quote, show_label
+from olbench.data.labels import (
+    LARGEST_WHOLE,
+    as_targets,
+    is_number,
+    label_text,
+    quote,
+    refuse_regression,
+    show_label,
+)
 from olbench.data.scale import scale_as_read
 from olbench.data.spec import DATE_PARTS, OTHERS, ColumnSpec, DatasetSpec, Reading
 from olbench.data.tables import TypedFrame, as_pair, as_table, is_frame, list_texts
@@ -26,19 +34,19 @@ MOST_LISTED = 10
 ORIGIN = "1970-01-01"
 #: The numbers of the indicators of a part of a date: months and ISO weekdays from 1 on, hours from 0 on.
 PARTS = {"month": range(1, 13), "weekday": range(1, 8), "hour": range(24)}
-#: The arrival of a label that is never learnt.
+#: The arrival of a label that never becomes known.
 NEVER = np.iinfo(np.int64).max
 _OFFSET = re.compile(r":\d\d.*(?:Z|[+-]\d\d(?::?\d\d)?)$", re.IGNORECASE)
 _NUMBERS, _DATES, _DATES_WITH_OFFSET = "numbers", "dates without an offset", "dates with an offset from UTC"
-#: The names of the features of a column, their values, and what became of it in words.
-Coded = tuple[list[str], Any, str]
+#: The names of the features of a column, their values, and a description.
+Encoded = tuple[list[str], Any, str]
 
 
 def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
     if spec.reading.delimiter:
         raise UserError("a frame has no delimiter; leave it out")
     if is_frame(data) and spec.reading.label == "":
-        raise UserError(f"say which column is the label, as in label={str(data.columns[-1])!r}")
+        raise UserError(f"name the column of the label, as in label={str(data.columns[-1])!r}")
     return prepare_content(data, replace(spec, name=spec.name or "frame"), "the frame")
 
 
@@ -47,7 +55,7 @@ def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:
     if not isinstance(content, TypedFrame) and not is_frame(content):
         X, labels = as_pair(content)
         if spec.reading.label != "":
-            raise UserError("X and y come apart here, so leave out label")
+            raise UserError("y has the labels, so leave out label")
         if sp.issparse(X):
             return _prepare_sparse(X, labels, spec)
     X, y, about, arrivals = prepare_table(
@@ -59,9 +67,7 @@ def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:
 def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     reading = spec.reading
     if reading.time != "" or reading.arrival != "" or reading.columns:
-        raise UserError(
-            "time, arrival and columns name columns of a table, and a sparse X is none; leave them out"
-        )
+        raise UserError("a sparse X has no named columns; leave out time, arrival and columns")
     _, labels, about, _ = encode(as_table((np.zeros((X.shape[0], 1)), y), "the data"), reading)
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
@@ -88,14 +94,14 @@ def prepare_table(
 
 
 def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tuple[Any, ...]]:
-    """Return X, the labels, what is known of them, and the times of the rows and of the labels if given."""
+    """Return X, the labels, their description, and the times of the rows and of the labels if given."""
     label = table.find_label("last" if reading.label == "" else reading.label)
     timed, times = read_times(table, reading, label)
     taken = {column: key for key, column in timed.items()}
     specs = match_columns(table, reading.columns, {**taken, label: "label"})
     places = [place for place, spec in specs.items() if spec.encode != "drop"]
     if not places:
-        raise UserError(f"{table.where}: no column is left for a feature; at least one is needed")
+        raise table.fail("no column is left for a feature; at least one is needed")
     named_out = list_columns(table, [place for place, spec in specs.items() if spec.encode == "drop"])
     places, left_out = _leave_out_text(table, places, specs, reading.categorical)
     gaps, dropped = _find_gaps(table, [*places, label], reading.missing)
@@ -103,16 +109,13 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
         table, times = table.keep(~gaps), tuple(each[~gaps] for each in times)
     labels = read_labels(table, label)
     X, names, coded = _encode_columns(table, {place: specs[place] for place in places}, reading.categorical)
-    filled = _fill(X, reading.missing)
-    out = [f"columns left out: {named_out}"] if named_out else []
     steps = (
-        f"label: {table.column_name(label)}",
-        *(f"{key}: {table.column_name(column)}" for key, column in timed.items()),
-        *out,
+        *(f"{key}: {table.column_name(column)}" for key, column in {"label": label, **timed}.items()),
+        *([f"columns left out: {named_out}"] if named_out else []),
         *left_out,
         *dropped,
         *coded,
-        *filled,
+        *_fill(X, reading.missing),
     )
     heading = table.names[label] if table.has_heading else ""
     return X, labels, About(tuple(names), steps=steps, label=heading), times
@@ -121,7 +124,7 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
 def match_columns(
     table: TypedFrame, specs: tuple[ColumnSpec, ...], taken: Mapping[int, str]
 ) -> dict[int, ColumnSpec]:
-    """Return what becomes of each column, by place; `taken` has those that are no features, and their key."""
+    """Return the spec of each feature column; `taken` has the keys of the other columns."""
     found: dict[int, ColumnSpec] = {}
     usual = ColumnSpec(OTHERS)
     for spec in specs:
@@ -135,10 +138,8 @@ def match_columns(
         if place in found:
             raise UserError(f"{spec.place}: {table.column_name(place)} of {table.where} is named twice")
         if place in taken and spec.encode:
-            raise UserError(
-                f"{spec.place}: {table.column_name(place)} is the {taken[place]}, no feature; leave it out "
-                "under columns"
-            )
+            shown = f"{table.column_name(place)} is the {taken[place]}, not a feature"
+            raise UserError(f"{spec.place}: {shown}; remove it from columns")
         found[place] = spec
     return {place: found.get(place, usual) for place in range(len(table.names)) if place not in taken}
 
@@ -156,63 +157,53 @@ def _leave_out_text(
     texts = {column for column in list_texts(table.frame) if column in specs and not specs[column].encode}
     kept = [column for column in columns if column not in texts]
     if not kept:
-        raise UserError(
-            f"{table.where}: every feature is text, so --categorical drop leaves none; use onehot"
-        )
+        raise table.fail("every feature is text, so --categorical drop leaves none; use onehot")
     dropped = [column for column in columns if column in texts]
     return kept, [f"columns of text left out: {list_columns(table, dropped)}"] if dropped else []
 
 
 def _find_gaps(table: TypedFrame, columns: list[int], missing: str) -> tuple[Any, list[str]]:
-    """Return the rows to leave out, and what to say of them; the label is the last column."""
+    """Return the rows to leave out, and a description; the label is the last column."""
     gaps = table.frame[columns if missing in ("", "drop") else columns[-1:]].isna()
     if missing != "drop" and gaps.any(axis=None):
         column = gaps.columns[int(gaps.any().argmax())]
-        remedy = (
-            "a row without a label teaches nothing: leave such rows out with --missing drop"
-            if column == columns[-1]
-            else "say what to do with missing values: --missing drop, zero or mean"
-        )
-        row = int(gaps[column].argmax())
-        raise UserError(f"{table.place(row)}: {table.column_name(column)} has no value; {remedy}")
+        remedy = "choose --missing drop, zero or mean, or let `olbench init` choose"
+        if column == columns[-1]:
+            remedy = "rows without a label cannot be used: leave them out with --missing drop"
+        shown = f"{table.column_name(column)} has no value"
+        raise table.fail(f"{shown}; {remedy}", int(gaps[column].argmax()))
     left_out = gaps.any(axis=1).to_numpy()
-    dropped = int(left_out.sum())
-    if dropped == len(left_out):
-        raise UserError(
-            f"{table.where}: every row has a missing value, so --missing drop leaves none; use zero or mean"
-        )
-    return left_out, [
-        f"{dropped:,} of {len(left_out):,} rows with missing values left out"
-    ] if dropped else []
+    dropped, n = int(left_out.sum()), len(left_out)
+    if dropped == n:
+        raise table.fail("every row has a missing value, so --missing drop leaves none; use zero or mean")
+    return left_out, [f"{dropped:,} of {n:,} rows with missing values left out"] if dropped else []
 
 
 def read_labels(table: TypedFrame, column: int) -> Any:
     """Return the labels as numbers, or as text if any is text."""
     cells = table.frame[column]
+    _refuse_large(table, column, is_label=True)
+    other = "name another column with --label"
     if table.has_text(column):
-        _refuse_large(table, column, cells, "label")
         words, codes = cells.cat.categories, cells.cat.codes.to_numpy()
-        if long := [code for code, word in enumerate(words) if len(word) > LONGEST_LABEL]:
-            raise UserError(
-                f"{table.place(int(np.argmax(codes == long[0])))}: label {quote(words[long[0]])} has "
-                f"{len(words[long[0]]):,} characters, and a label names a class; if another column is the "
-                "label, name it with --label"
-            )
+        for code, word in enumerate(words):
+            if len(word) > LONGEST_LABEL:
+                shown = f"label {quote(word)} has {len(word):,} characters, and a label names a class"
+                raise table.fail(f"{shown}; {other}", int(np.argmax(codes == code)))
         return np.array(words, dtype=str)[codes]
-    _refuse_large(table, column, cells, "label")
     numbers = cells.to_numpy(copy=True)
     odd = numbers != np.floor(numbers)
     if odd.any():
+        refuse_regression(numbers, f"{table.where}: {table.column_name(column)}")
         row = int(np.argmax(odd))
-        raise UserError(
-            f"{table.place(row)}: label {quote(f'{numbers[row]:g}')} is not a whole number, and a label "
-            "names a class; cut a numeric target into classes, or name another column with --label"
-        )
+        shown = f"label {quote(f'{numbers[row]:g}')} is not a whole number, and a label names a class"
+        raise table.fail(f"{shown}; cut a numeric target into classes, or {other}", row)
     return numbers
 
 
-def _refuse_large(table: TypedFrame, column: int, cells: Any, what: str) -> None:
-    """Refuse a whole number that a double cannot tell from its neighbours, where it names something."""
+def _refuse_large(table: TypedFrame, column: int, is_label: bool = False) -> None:
+    """Refuse a label or category that is a whole number too large for a double to represent exactly."""
+    cells = table.frame[column]
     if table.has_text(column):
         sizes = np.array([abs(float(word)) if is_number(word) else 0.0 for word in cells.cat.categories])
         large = np.append(sizes > LARGEST_WHOLE, False)[cells.cat.codes]
@@ -221,21 +212,17 @@ def _refuse_large(table: TypedFrame, column: int, cells: Any, what: str) -> None
     if not large.any():
         return
     row = int(np.argmax(large))
-    if what == "label":
+    if is_label:
         shown = quote(f"{float(cells.iloc[row]):.0f}")
-        reason = f"label {shown} is too large to represent exactly; renumber the classes"
-    else:
-        reason = (
-            f"{table.column_name(column)} has a number of 2^53 or more, too large to represent exactly; put "
-            "a letter before such numbers, or drop the column"
-        )
-    raise UserError(f"{table.place(row)}: {reason}")
+        raise table.fail(f"label {shown} is too large to represent exactly; renumber the classes", row)
+    shown = f"{table.column_name(column)} has a number of 2^53 or more, too large to represent exactly"
+    raise table.fail(f"{shown}; put a letter before such numbers, or drop the column", row)
 
 
 def _encode_columns(
     table: TypedFrame, specs: Mapping[int, ColumnSpec], categorical: str
 ) -> tuple[Floats, list[str], list[str]]:
-    """Return X, the names of the features, and how columns were coded; gaps stay."""
+    """Return X, in which gaps stay, the names of the features, and a description."""
     texts = set(list_texts(table.frame))
     coded = {
         place: _encode_column(table, place, spec, categorical)
@@ -259,7 +246,7 @@ def feature_name(table: TypedFrame, place: int) -> str:
     return (table.names[place] if table.has_heading else "") or f"x{place + 1}"
 
 
-def _encode_column(table: TypedFrame, place: int, spec: ColumnSpec, categorical: str) -> Coded:
+def _encode_column(table: TypedFrame, place: int, spec: ColumnSpec, categorical: str) -> Encoded:
     if spec.encode == "date":
         return _encode_dates(table, place, spec.parts or DATE_PARTS[:1], spec.origin or ORIGIN)
     if spec.encode == "ordinal":
@@ -272,10 +259,10 @@ def _encode_column(table: TypedFrame, place: int, spec: ColumnSpec, categorical:
         cells.cat.categories, key=lambda text: (0, float(text), "") if is_number(text) else (1, 0.0, text)
     )
     if len(texts) > MOST_CATEGORIES:
-        raise UserError(
-            f"{table.where}: {table.column_name(place)} has {len(texts):,} distinct texts, more than the "
-            f"{MOST_CATEGORIES:,} that onehot takes; leave columns of text out with --categorical drop, or "
-            "this one alone under columns in a config, as `olbench init` does"
+        raise table.fail(
+            f"{table.column_name(place)} has {len(texts):,} distinct texts, more than the "
+            f"{MOST_CATEGORIES:,} that onehot takes; leave out all columns of text with --categorical drop, "
+            "or only this one under columns in a config, as `olbench init` does"
         )
     codes = cells.cat.set_categories(texts).cat.codes.to_numpy()
     values = np.where(codes[:, None] < 0, np.nan, codes[:, None] == np.arange(len(texts)))
@@ -284,7 +271,7 @@ def _encode_column(table: TypedFrame, place: int, spec: ColumnSpec, categorical:
 
 def _as_category(table: TypedFrame, place: int) -> Any:
     cells = table.frame[place]
-    _refuse_large(table, place, cells, "category")
+    _refuse_large(table, place)
     if table.has_text(place):
         return cells
     codes, distinct = pd.factorize(cells)
@@ -292,22 +279,20 @@ def _as_category(table: TypedFrame, place: int) -> Any:
     return pd.Series(pd.Categorical.from_codes(codes, texts), cells.index)
 
 
-def _encode_order(table: TypedFrame, place: int, order: tuple[str, ...]) -> Coded:
+def _encode_order(table: TypedFrame, place: int, order: tuple[str, ...]) -> Encoded:
     cells = _as_category(table, place)
     codes = cells.cat.set_categories(order).cat.codes.to_numpy()
     gaps = cells.isna().to_numpy()
     unknown = (codes < 0) & ~gaps
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise UserError(
-            f"{table.place(row)}: {table.column_name(place)} has {quote(cells.iloc[row])}, which is not in "
-            f"its order ({', '.join(map(quote, order))}); add it there, or correct the cell"
-        )
+        shown = f"{table.column_name(place)} has {quote(cells.iloc[row])}, which is not in its order"
+        raise table.fail(f"{shown} ({', '.join(map(quote, order))}); add it there, or correct the cell", row)
     words = f"0 to {len(order) - 1}, in the order {', '.join(map(quote, order))}"
     return [feature_name(table, place)], np.where(gaps, np.nan, codes)[:, None], words
 
 
-def _encode_dates(table: TypedFrame, place: int, parts: tuple[str, ...], origin: str) -> Coded:
+def _encode_dates(table: TypedFrame, place: int, parts: tuple[str, ...], origin: str) -> Encoded:
     dates = pd.Series(read_dates(table, place))
     found = {
         "days": (dates.to_numpy() - np.datetime64(origin)) / np.timedelta64(1, "D"),
@@ -335,23 +320,25 @@ def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: st
     is_text = np.array([not is_number(word) for word in cells.cat.categories] + [False])[cells.cat.codes]
     row = int(np.argmax(is_text))
     first = cells.iloc[row]
-    shown, name = f"the text {quote(first)}, where a number is expected", table.column_name(place)
-    if spec.encode == "number":
-        remedy = "correct the cell, or encode the column otherwise under columns"
-    elif any(map(is_number, cells.cat.categories)):
+    shown = f"the text {quote(first)}, where a number is expected"
+    is_mixed = any(map(is_number, cells.cat.categories))
+    if is_mixed:
         shown = f"numbers and the text {quote(first)}"
-        remedy = "correct the cell, or say under columns what the column is: onehot, ordinal or drop"
-    elif not categorical:
-        remedy = "encode columns of text with --categorical onehot, or leave them out with --categorical drop"
-    else:
+    elif categorical and not spec.encode:
         return
-    raise UserError(f"{table.place(row)}: {name} has {shown}{_hint(first)}; {remedy}")
-
-
-def _hint(text: str) -> str:
-    if is_number(text.replace(",", ".", 1)):
-        return " (numbers have a decimal point, not a comma)"
-    return " (numbers have no underscores)" if is_number(text.replace("_", "")) else ""
+    if is_number(first.replace(",", ".", 1)):
+        remedy = "numbers need a decimal point: convert the file, as pandas.read_csv(FILE, decimal=',') does"
+    elif is_number(first.replace("_", "")):
+        remedy = "numbers have no underscores: remove them"
+    elif spec.encode == "number":
+        remedy = "correct the cell, or encode the column otherwise under columns"
+    elif is_mixed:
+        remedy = "correct the cell, or encode the column under columns: onehot, ordinal or drop"
+    else:
+        remedy = (
+            "choose --categorical onehot (indicators) or drop (the columns), or let `olbench init` choose"
+        )
+    raise table.fail(f"{table.column_name(place)} has {shown}; {remedy}", row)
 
 
 def _fill(X: Floats, missing: str) -> list[str]:
@@ -408,7 +395,7 @@ def _describe_signs(counts: list[tuple[Any, int, int]], positive: Any) -> str:
 
 
 def find_arrivals(times: NDArray[Any], known: NDArray[Any]) -> Ints:
-    """Return for each row the first later row not before the arrival of its label; NEVER if there is none.
+    """Return for each row the first later row not before the arrival of its label, or NEVER.
 
     >>> find_arrivals(np.array([1, 2, 2, 5]), np.array([1.0, 2.0, 3.0, np.nan])).tolist()[:3]
     [1, 2, 3]
@@ -424,52 +411,43 @@ def read_times(
     """Return the columns of times by their key, and the times: of the rows, then of their labels."""
     if reading.time == "":
         if reading.arrival != "":
-            raise UserError(
-                f"{table.where}: arrival needs time, the column with the time of each row; name it as well"
-            )
+            raise table.fail("arrival needs time, the column with the time of each row; name it as well")
         return {}, ()
     time = _find_column(table, reading.time, "time", {label: "label"})
     times, kind = read_column(table, time)
+    shown = table.column_name(time)
     gaps = table.frame[time].isna()
     if gaps.any():
-        raise UserError(
-            f"{table.place(int(gaps.argmax()))}: {table.column_name(time)} has no value, and every row "
-            "needs a time; fill it in, or remove the row"
-        )
+        reason = f"{shown} has no value, and every row needs a time; fill it in, or remove the row"
+        raise table.fail(reason, int(gaps.argmax()))
     early = times[1:] < times[:-1]
     if early.any():
         row = int(np.argmax(early)) + 1
-        name = quote(table.names[time]) if table.has_heading else table.column_name(time)
-        raise UserError(
-            f"{table.place(row)}: the time {table.show_cell(row, time)} is before that of the row above "
-            f"({table.show_cell(row - 1, time)}); sort the file by {name}"
-        )
+        now, before = table.show_cell(row, time), table.show_cell(row - 1, time)
+        name = quote(table.names[time]) if table.has_heading else shown
+        reason = f"the time {now} is before that of the row above ({before}); sort the file by {name}"
+        raise table.fail(reason, row)
     if reading.arrival == "":
         return {"time": time}, (times,)
     arrival = _find_column(table, reading.arrival, "arrival", {label: "label", time: "time"})
-    known, kind_of_arrivals = read_column(table, arrival)
-    if kind_of_arrivals != kind and not table.frame[arrival].isna().all():
-        raise UserError(
-            f"{table.where}: {table.column_name(time)} has {kind} and {table.column_name(arrival)} "
-            f"{kind_of_arrivals}; write both in the same way"
-        )
+    known, other_kind = read_column(table, arrival)
+    name = table.column_name(arrival)
+    if other_kind != kind and not table.frame[arrival].isna().all():
+        raise table.fail(f"{shown} has {kind} and {name} {other_kind}; write both in the same way")
     known = known.astype(times.dtype)
     early = known < times
     if early.any():
         row = int(np.argmax(early))
-        raise UserError(
-            f"{table.place(row)}: the label arrives at {table.show_cell(row, arrival)}, before the time of "
-            f"its own row ({table.show_cell(row, time)}); correct {table.column_name(arrival)}"
-        )
+        now, then = table.show_cell(row, time), table.show_cell(row, arrival)
+        reason = f"the label arrives at {then}, before the time of its row ({now}); correct {name}"
+        raise table.fail(reason, row)
     return {"time": time, "arrival": arrival}, (times, known)
 
 
 def _find_column(table: TypedFrame, name: str | int, key: str, taken: dict[int, str]) -> int:
     column = table.find_column(name, key)
     if column in taken:
-        raise UserError(
-            f"{table.where}: {taken[column]} and {key} are both {table.column_name(column)}; name another"
-        )
+        raise table.fail(f"{taken[column]} and {key} are both {table.column_name(column)}; name another")
     return column
 
 
@@ -483,8 +461,7 @@ def read_column(table: TypedFrame, column: int) -> tuple[NDArray[Any], str]:
         rows = np.array([*bad, False])[codes]  # a gap is the last
         if rows.any():
             row = int(np.argmax(rows))
-            shown = table.show_cell(row, column)
-            raise UserError(f"{table.place(row)}: {table.column_name(column)}: {shown} {why}")
+            raise table.fail(f"{table.column_name(column)}: {table.show_cell(row, column)} {why}", row)
 
     dates = parse_dates(texts)
     is_numeric = [is_number(text) for text in texts]
@@ -507,10 +484,8 @@ def read_dates(table: TypedFrame, column: int) -> NDArray[np.datetime64]:
     is_numeric = ~np.isnan(dates)
     if is_numeric.any():
         row = int(np.argmax(is_numeric))
-        raise UserError(
-            f"{table.place(row)}: {table.column_name(column)}: {table.show_cell(row, column)} is a number, "
-            "where an ISO date is expected; encode it as number"
-        )
+        shown = f"{table.column_name(column)}: {table.show_cell(row, column)} is a number"
+        raise table.fail(f"{shown}, where an ISO date is expected; encode it as number", row)
     return np.full(len(dates), np.datetime64("NaT", "us"))
 
 

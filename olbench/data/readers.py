@@ -4,7 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from olbench.data.catalog import CatalogEntry, find
+from olbench.data.compressed import read_content
 from olbench.data.formats import reader
+from olbench.errors import UserError, count
+
+_IDX_KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
 def _limit(entry: CatalogEntry) -> int | None:
@@ -16,14 +20,12 @@ def read_text(*given: Any) -> Any:
     from olbench.data.libsvm import read_libsvm
 
     *paths, entry = given
-    return read_libsvm(paths, _limit(entry))
+    return read_libsvm(paths, _limit(entry), entry.first_index)
 
 
 @reader("idx", files=2, version=1)
 def read_digits(images: Path, digits: Path, entry: CatalogEntry) -> Any:
     import numpy as np
-
-    from olbench.data.archives import read_images
 
     X, labels = read_images(images, digits, _limit(entry))
     # Other digits go before the pixels become doubles, which take eight times the memory.
@@ -38,25 +40,6 @@ def read_csv(path: Path, entry: CatalogEntry) -> Any:
     from olbench.data.tables import read_table
 
     return read_table(path, entry.reading.delimiter, _limit(entry))
-
-
-@reader("spoligotypes", version=1)
-def read_isolates(path: Path, entry: CatalogEntry) -> Any:
-    from olbench.data.archives import read_spoligotypes
-
-    return read_spoligotypes(path, _limit(entry), miru24=entry.generator)
-
-
-@reader("feature-counts", version=1)
-@reader("reviews", version=1)
-@reader("posts", version=1)
-def read_documents(path: Path, entry: CatalogEntry) -> Any:
-    from olbench.data import archives
-
-    if entry.format == "posts":
-        return archives.read_posts(path, entry.members, entry.text, _limit(entry))
-    read = archives.read_reviews if entry.format == "reviews" else archives.read_feature_counts
-    return read(path, list(entry.members), entry.text, _limit(entry))
 
 
 @reader("parquet", suffixes=(".parquet", ".pq"), version=1)
@@ -82,13 +65,6 @@ def draw_gaussian(entry: CatalogEntry) -> Any:
     return RotatedGaussian(rows=entry.rows, features=entry.features, **settings).draw(run)
 
 
-@reader("clusters", files=0)
-def draw_clusters(entry: CatalogEntry) -> Any:
-    from olbench.data.synthetic import Clusters
-
-    return Clusters(rows=entry.rows, **entry.generator).draw()  # type: ignore[arg-type]
-
-
 @reader("stream", files=0)
 def draw_stream(entry: CatalogEntry) -> Any:
     from olbench.data import synthetic
@@ -99,3 +75,35 @@ def draw_stream(entry: CatalogEntry) -> Any:
         spliced = [read_examples(find(name), ()) for name in settings["parts"].split("+")]
         settings["parts"] = [(each.X, each.y) for each in spliced]
     return synthetic.draw_stream(settings.pop("kind"), entry.rows, entry.drifts, **settings)
+
+
+def read_idx(path: str | Path, limit: int | None = None) -> Any:
+    import numpy as np
+
+    content = read_content(path, limit)
+    magic = _take(content, 0, 4, path)
+    if magic[:2] != b"\0\0" or magic[2] not in _IDX_KINDS or not 1 <= magic[3] <= 8:
+        raise UserError(f"{path} is not an IDX file (it starts with {magic!r})")
+    kind, begin = np.dtype(_IDX_KINDS[magic[2]]), 4 + 4 * magic[3]
+    shape = tuple(int(k) for k in np.frombuffer(_take(content, 4, begin - 4, path), ">u4"))
+    size = int(np.prod(shape, dtype=object)) * kind.itemsize
+    values = np.frombuffer(_take(content, begin, size, path), kind).reshape(shape)
+    if len(content) > begin + size:
+        raise UserError(f"{path} continues after the {count(size, 'byte')} that its header announces")
+    return values
+
+
+def read_images(images: str | Path, labels: str | Path, limit: int | None = None) -> tuple[Any, Any]:
+    pixels, digits = read_idx(images, limit), read_idx(labels, limit)
+    if digits.ndim != 1 or pixels.ndim < 2 or pixels.shape[0] != digits.shape[0]:
+        raise UserError(
+            f"{images} has the shape {pixels.shape}, which does not match {digits.shape} in {labels}"
+        )
+    return pixels.reshape(pixels.shape[0], -1), digits.astype("float64")
+
+
+def _take(content: bytes, begin: int, size: int, path: str | Path) -> bytes:
+    piece = content[begin : begin + size]
+    if len(piece) < size:
+        raise UserError(f"{path} is truncated: {size - len(piece):,} of {count(size, 'byte')} missing")
+    return piece

@@ -1,4 +1,4 @@
-"""Scaling features, adding one that is always 1, and the preprocessing steps that the catalogue names."""
+"""Scaling, the bias feature, and the preprocessing steps of the catalogue."""
 
 import math
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from olbench.memory import memory_limit, show_size
 
 VALUES_AT_ONCE = 1 << 20
 ARRAYS = 5
-#: A square of a length outside loses digits.
+#: Squared lengths outside lose digits.
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
-#: Brings values whose squares vanish into range, without rounding.
+#: Brings values whose squares underflow into range, without rounding.
 MAGNIFIED = 2.0**800
 
 
@@ -27,9 +27,9 @@ def as_dense(X: Any) -> Floats:
 
 
 def fit_scale(X: Any, scale: str) -> tuple[Floats, Floats]:
-    """Return by what each feature is shifted and multiplied: to [0, 1] (minmax), or mean 0 and deviation 1.
+    """Return the shift and the factor of each feature: to [0, 1] (minmax), or to mean 0 and deviation 1.
 
-    A constant feature becomes 0. The deviation is that of the rows themselves, with n in the denominator.
+    A constant feature becomes 0. The standard deviation has n in the denominator.
 
     >>> shift, factor = fit_scale(np.array([[1.0, 5.0], [3.0, 5.0]]), "minmax")
     >>> ((np.array([2.0, 5.0]) - shift) * factor).tolist()
@@ -37,8 +37,7 @@ def fit_scale(X: Any, scale: str) -> tuple[Floats, Floats]:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if scale == "minmax":
-            if sp.issparse(X):
-                refuse_wide(X.shape[1], "a factor for each of them")
+            _refuse_wide(X)
             low, high = as_dense(X.min(axis=0)).ravel(), as_dense(X.max(axis=0)).ravel()
             shift, factor = low, _invert(high - low)
         else:
@@ -66,12 +65,11 @@ def _refuse_values(feature: int, scale: str) -> NoReturn:
 
 
 def _fit_standard(X: Floats) -> tuple[Floats, Floats]:
-    """Squares may underflow in a column."""
     means, deviations = X.mean(axis=0), X.std(axis=0)
     low, high = X.min(axis=0), X.max(axis=0)
-    means = np.where(low == high, low, means)  # a mean is rounded, and would leave a rest of a constant
+    means = np.where(low == high, low, means)  # the mean of a constant may be rounded
     tiny = (deviations < math.sqrt(SMALLEST_SQUARE)) & (low < high)
-    if tiny.any():
+    if tiny.any():  # squares underflow
         spans = high[tiny] - low[tiny]
         deviations[tiny] = spans * ((X[:, tiny] - means[tiny]) / spans).std(axis=0)
     return means, _invert(np.where(low == high, 0.0, deviations))
@@ -86,22 +84,22 @@ def _refuse_large(X: Any) -> None:
     size, limit = 8 * X.shape[0] * X.shape[1], memory_limit()
     if sp.issparse(X) and size > limit:
         raise UserError(
-            f"scaled this way, hardly a value would be zero, and {X.shape[0]:,} x {X.shape[1]:,} numbers "
-            f"take {show_size(size)}, more than the {show_size(limit)} of memory that may be used; use unit"
+            f"scaled this way, sparse data becomes dense: {X.shape[0]:,} x {X.shape[1]:,} numbers take "
+            f"{show_size(size)}, more than the {show_size(limit)} of memory that may be used; use unit"
         )
 
 
-def refuse_wide(d: int, what: str) -> None:
-    size, limit = ARRAYS * 8 * d, memory_limit()
+def _refuse_wide(X: Any) -> None:
+    size, limit = ARRAYS * 8 * X.shape[1], memory_limit()
     if size > limit:
         raise UserError(
-            f"there are {d:,} features, and {what} takes {show_size(size)}, more than the {show_size(limit)} "
-            "of memory that may be used; give features smaller numbers"
+            f"scaling {X.shape[1]:,} features takes {show_size(size)}, more than the {show_size(limit)} of "
+            "memory that may be used; give features smaller numbers"
         )
 
 
 def scale_rows(X: Any) -> Any:
-    """Return rows of Euclidean length 1; a row of zeros stays as it is.
+    """Return rows of Euclidean length 1; a row of zeros does not change.
 
     >>> scale_rows(np.array([[3e-200, 4e-200], [3e200, 4e200], [0.0, 0.0]])).round(9).tolist()
     [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
@@ -109,7 +107,7 @@ def scale_rows(X: Any) -> Any:
     with np.errstate(over="ignore", under="ignore"):
         squares = _sum_squares(X)
     extreme = ~((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE))
-    if extreme.any():  # the squares have no room for these rows; scaled to a largest value of 1, they have
+    if extreme.any():  # the squares of these rows overflow or underflow; first scale their largest value to 1
         largest = as_dense(abs(X).max(axis=1)).ravel()
         # Nothing smaller has an inverse.
         largest = np.where(largest > 0, np.maximum(largest, np.finfo(np.float64).tiny), 0.0)
@@ -119,7 +117,7 @@ def scale_rows(X: Any) -> Any:
 
 
 def _sum_squares(X: Any) -> Floats:
-    if sp.issparse(X):  # no array as long as the rows are wide, which the sum of a sparse matrix takes
+    if sp.issparse(X):  # the sum of a sparse matrix would allocate an array as long as its rows are wide
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         return np.bincount(rows, X.data**2, minlength=X.shape[0]).astype(np.float64, copy=False)
     squares: Floats = (X * X).sum(axis=1)
@@ -135,7 +133,7 @@ def _multiply_rows(X: Any, factors: Floats) -> Any:
 
 
 def scale_running(X: Any) -> Floats:
-    """Scale each row by mean and deviation of the rows up to it, itself included.
+    """Scale each row by the mean and the standard deviation of all rows up to it, itself included.
 
     >>> scale_running(np.array([[3.0, 1.0], [5.0, 1.0], [7.0, 4.0]])).round(4).tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.2247, 1.4142]]
@@ -147,7 +145,7 @@ def scale_running(X: Any) -> Floats:
     for begin in range(0, scaled.shape[1], step):
         block = scaled[:, begin : begin + step]
         with np.errstate(over="ignore", invalid="ignore"):
-            values = block - block[0]  # sums of small numbers are more precise
+            values = block - block[0]  # the sums of smaller numbers are more precise
             block[:], squares = _scale_differences(values, counts)
             bad = ~np.isfinite(squares).all(axis=0)
             if bad.any():
@@ -166,7 +164,7 @@ def _scale_differences(values: Floats, counts: Floats) -> tuple[Floats, Floats]:
 
 
 def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any:
-    """`fitted_on` are the rows that decide about minmax and standard; all rows by default."""
+    """Scale by minmax and standard of the rows `fitted_on`, by default of all rows."""
     if scale == "unit":
         X = scale_rows(X)
     elif scale == RUNNING:
@@ -204,7 +202,7 @@ def divide_by_255(X: Any) -> Any:
 
 
 def unit_range(X: Any) -> Floats:
-    """Scale each feature to [0, 1]: its smallest value becomes 0, its largest 1; a constant becomes 0."""
+    """Scale each feature to [0, 1]; a constant becomes 0."""
     dense = as_dense(X)
     low = dense.min(axis=0)
     span = dense.max(axis=0) - low
@@ -220,14 +218,14 @@ def normgrey(X: Any) -> Floats:
         raise UserError(f"normgrey needs square images, but there are {images.shape[1]} pixels")
     from scipy.stats import rankdata
 
-    # Rounding gives pixels that differ only by rounding errors of the plane the same rank on every machine.
+    # Pixels that differ only by rounding errors of the plane get the same rank on every machine.
     ranks = rankdata(np.round(images - _fit_planes(images, side), 6), axis=1)
     return np.asarray((ranks - 1.0) / (images.shape[1] - 1), dtype=np.float64)
 
 
 def _fit_planes(images: Floats, side: int) -> Floats:
-    """Return the least-squares plane of each image; centred coordinates make the slopes independent."""
-    steps = np.arange(side) - (side - 1) / 2
+    """Return the least-squares plane of each image."""
+    steps = np.arange(side) - (side - 1) / 2  # centred, so that the slopes are independent
     down, across = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
     scale = (down**2).sum()
     slopes = [((images * axis).sum(axis=1) / scale)[:, None] * axis for axis in (down, across)]
@@ -236,10 +234,7 @@ def _fit_planes(images: Floats, side: int) -> Floats:
 
 
 def pixel_products(X: Any) -> Floats:
-    """Append the product of every pair of different features to the features, as cw2012, section 7.6, does.
-
-    The pairs (i, j) with i < j follow in lexicographic order: d features become d + d (d - 1) / 2.
-    """
+    """Append the products of all pairs of features, in lexicographic order (cw2012, section 7.6)."""
     pixels = as_dense(X)
     n, d = pixels.shape
     extended = np.empty((n, d + d * (d - 1) // 2))

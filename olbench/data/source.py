@@ -48,9 +48,9 @@ class Source:
         self.held_bytes = self.memory_bytes + 16 * self.n
         if not self.n:
             raise UserError(f"{self.name}: there are no rows in it")
-        # Cached examples are memory maps, so that what is held here until the first use takes no memory.
+        # Cached examples are memory maps, which take no memory until their first use.
         self._data: Dataset | None = data
-        #: Plain values that trials need besides the examples; on a cluster, they travel with each trial.
+        #: Further plain values that trials need; on a cluster, they travel with each trial.
         self.facts: Mapping[str, Any] = {}
         self._open: Dataset | None = None
         self._lock = Lock()
@@ -66,7 +66,7 @@ class Source:
 
     @cached_property
     def majority(self) -> int:
-        """How many rows the most frequent label has; labels are read in pieces, as they may be large."""
+        """The number of rows with the most frequent label; labels are read piece by piece."""
         labels, counts = self._read().y, Counter[float]()
         for begin in range(0, self.n, LABELS_AT_ONCE):
             values, numbers = np.unique(labels[begin : begin + LABELS_AT_ONCE], return_counts=True)
@@ -75,7 +75,7 @@ class Source:
 
     @property
     def arrivals(self) -> Ints | None:
-        """For each row, the first row that is predicted with its label known; None if nothing is known."""
+        """For each row, the first row that is predicted with its label known; None if unknown."""
         arrivals: Ints | None = self._read().arrivals
         return arrivals
 
@@ -120,7 +120,7 @@ def _measure(data: Dataset) -> tuple[int, int]:
 def find_source(spec: DatasetSpec) -> Source:
     """Return the source of a spec: the same object at every call of a process, until its file changes."""
     stamp: tuple[int, ...] = ()
-    with suppress(OSError):  # loading says what is wrong with a file
+    with suppress(OSError):  # loading reports it
         state = Path(spec.path).stat()
         stamp = (state.st_ino, state.st_mtime_ns, state.st_size)
     return _find_source(spec, stamp if spec.path else ())
@@ -164,7 +164,7 @@ def make_source(name: str, X: Any, y: Any) -> Source:
 
 
 class OtherDataError(UserError):
-    """Examples that are not those with the fingerprint that was asked for."""
+    """The examples do not have the fingerprint that was asked for."""
 
 
 def pack(source: Source) -> Dataset:
@@ -178,9 +178,7 @@ def pack(source: Source) -> Dataset:
 def receive(wanted: str, parcel: Dataset) -> Dataset:
     received = fingerprint(parcel.X, parcel.y, parcel.arrivals)
     if received != wanted:
-        raise OtherDataError(
-            f"the data arrived with the fingerprint {received}, and it was sent with {wanted}"
-        )
+        raise OtherDataError(f"the data was sent with the fingerprint {wanted} and arrived with {received}")
     return disk.keep(f"parcel-{wanted}", parcel)
 
 
@@ -190,7 +188,7 @@ def find_received(name: str, wanted: str) -> Dataset | None:
 
 
 def find_data(spec: DatasetSpec, name: str, wanted: str) -> Dataset | None:
-    """From the cache, the mirror or a path, never from upstream; other content under the name is refused."""
+    """Load data from the cache, the mirror or its path, never from upstream; refuse other content."""
     kept = find_received(name, wanted)
     if kept is not None:
         return kept

@@ -67,9 +67,7 @@ class ColumnSpec:
         structs.many(structs.choice(*DATE_PARTS)),
         "date: days since the origin, and indicators of the others",
     ] = ()
-    origin: Annotated[str, read_day, "date: the day from which days are counted; 1970-01-01 if not given"] = (
-        ""
-    )
+    origin: Annotated[str, read_day, "date: the day 0, by default 1970-01-01"] = ""
     place: str = field(default="", compare=False)
 
 
@@ -78,9 +76,9 @@ _COLUMN_KEYS = structs.keys_of(ColumnSpec, "place")
 
 
 def read_columns(node: structs.Node, name: str) -> tuple[ColumnSpec, ...]:
-    """Return what becomes of each column; the last entry is about all others.
+    """Return the specs of columns; the last entry is for all others.
 
-    A mapping says it for some columns and leaves the others as they are; a list keeps only what it names.
+    A mapping changes the columns that it names; a list keeps only the columns that it names.
     """
     if isinstance(node.value, dict) and node.value:
         pairs = node.value.items()
@@ -116,13 +114,13 @@ def _read_column_spec(column: str | int, node: structs.Node, place: str, name: s
     encode = given.get("encode", "")
     for key, right in _ENCODE_OF.items():
         if key in given and encode != right:
-            raise node.value[key].fail(f"{key} goes with encode: {right} alone")
+            raise node.value[key].fail(f"{key} is only allowed with encode: {right}")
     if encode == "ordinal" and "order" not in given:
         raise node.fail(f"{name}: encode: ordinal needs order, the list of its values from low to high")
     for key in ("order", "parts"):
         values = given.get(key, ())
         if len(set(map(str, values))) < len(values):
-            raise node.value[key].fail(f"{key} has a value twice")
+            raise node.value[key].fail(f"{key} lists a value twice")
     return ColumnSpec(column, **given, place=place)
 
 
@@ -168,7 +166,7 @@ def read_delimiter(text: str) -> str:
 
 
 def detect_delimiter(line: str) -> str:
-    """Return the separator that occurs most often in a line outside quotes; the comma if none is ahead.
+    """Return the separator that occurs most often in a line outside quotes; in a tie, the comma.
 
     >>> detect_delimiter("size;colour;yes, or no"), detect_delimiter("1\\t2\\t3"), detect_delimiter("1,5;2")
     (';', '\\t', ',')
@@ -178,7 +176,7 @@ def detect_delimiter(line: str) -> str:
 
 
 def is_table_line(line: bytes) -> bool:
-    """Return whether the first line of a text is one of separated values rather than LIBSVM text.
+    """Return whether the first line of a text has separated values rather than LIBSVM text.
 
     >>> [is_table_line(line) for line in (b"size,colour", b"1;2", b"1\\t3:0.5", b"+1")]
     [True, True, False, False]
@@ -202,7 +200,7 @@ class Reading:
     """How a user's file becomes examples; an empty value means the default."""
 
     label: Annotated[str | int, read_column, "the heading or the number (from 1) of the label column"] = ""
-    time: Annotated[str | int, read_column, "the column with the time of each row, which is no feature"] = ""
+    time: Annotated[str | int, read_column, "the column with the time of each row, not a feature"] = ""
     arrival: Annotated[str | int, read_column, "the column with the time when a label becomes known"] = ""
     delimiter: Annotated[str, read_characters, "what separates columns"] = ""
     missing: Annotated[str, structs.choice(*MISSING), "what to do with missing values"] = ""
@@ -224,7 +222,7 @@ class Reading:
 
     @property
     def is_fitted_per_trial(self) -> bool:
-        """Whether features are scaled within each trial, because only its training rows may decide how."""
+        """Whether features are scaled within each trial, by its training rows."""
         return self.scale in FITTED_SCALES and self.fitted == TRAINING_ROWS
 
     def before_trials(self) -> "Reading":
@@ -242,7 +240,7 @@ class DatasetSpec:
     path: str = ""
     positive: Classes = None
     negative: Classes = None
-    labels: Annotated[str, structs.choice("all"), "every label is a class of its own"] = ""
+    labels: Annotated[str, structs.choice("all"), "every label is a class"] = ""
     reading: Annotated[Reading, structs.Flat()] = USUAL
 
     plain = structs.from_struct

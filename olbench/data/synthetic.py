@@ -1,10 +1,10 @@
 """Examples that come without files: drawn from a seed, or bundled with scikit-learn.
 
-A stream drifts: abruptly, gradually, incrementally, or back to what it was. Between two concepts a drift
-has a position and a width. Around the position the chance of the new concept follows a sigmoid of that
-width; a width of 0 is an abrupt drift. In every stream but the spliced one the last feature is always 1,
-because a linear learner cannot have a threshold otherwise. Only sums, products, quotients and square roots
-are computed, which have the same bits on every machine.
+A stream drifts: abruptly, gradually, incrementally, or back to an earlier concept. A drift has a position
+and a width: around the position, the probability of the new concept follows a sigmoid of that width, and a
+width of 0 is an abrupt drift. The last feature of every stream but the spliced one is always 1, so that
+linear learners have a threshold. Only sums, products, quotients and square roots are used, which have the
+same bits on every machine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, count
+from olbench.errors import UserError
 from olbench.learners.examples import Floats, Ints
 
 
@@ -40,28 +40,13 @@ class RotatedGaussian:
     flips: float = 0.0
     seed: int = 2012
 
-    def __post_init__(self) -> None:
-        if self.rows < 1 or self.features < 2:
-            raise UserError(
-                f"cannot generate {count(self.rows, 'row')} with {count(self.features, 'feature')}; the "
-                "minimum is 1 row and 2 features"
-            )
-        if not 0 <= self.flips < 1:
-            raise UserError(f"flips is a share and must be in [0, 1), not {self.flips}")
-        for name in ("long_axis", "short_axis", "other_deviation"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise UserError(f"{name} must be a positive number, not {getattr(self, name)}")
-
     def draw(self, run: int = 0) -> tuple[Floats, Floats]:
-        """Return X and y of the sample of a run, which depends only on the seed and the run's number."""
-        if run < 0:
-            raise UserError(f"runs are numbered from 0, so there is no run {run}")
+        """Return X and y of a run, which depend only on the seed and the number of the run."""
         random = np.random.default_rng([self.seed, run])
         along = self.long_axis * random.standard_normal(self.rows)
         across = self.short_axis * random.standard_normal(self.rows)
         X = np.empty((self.rows, self.features))
-        # A rotation by 45 degrees, written out because a matrix product may round differently on other
-        # machines.
+        # A rotation by 45 degrees; a matrix product may round differently on other machines.
         X[:, 0] = (along - across) * np.sqrt(0.5)
         X[:, 1] = (along + across) * np.sqrt(0.5)
         X[:, 2:] = self.other_deviation * random.standard_normal((self.rows, self.features - 2))
@@ -71,38 +56,12 @@ class RotatedGaussian:
         return X, y
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """Two small positive clusters overlap with a wide one; read off adviceptron2010, Figure 1."""
-
-    rows: int = 1000
-    seed: int = 2010
-
-    def __post_init__(self) -> None:
-        if self.rows < 4 or self.rows % 4:
-            raise UserError(f"{count(self.rows, 'row')} cannot be halved twice; ask for a multiple of four")
-
-    def draw(self) -> tuple[Floats, Floats]:
-        random = np.random.default_rng(self.seed)
-        quarter = self.rows // 4
-        X = np.concatenate(
-            [
-                np.array([-1.0, 2.0]) + 0.5 * random.standard_normal((quarter, 2)),
-                np.array([2.0, 1.0]) + 0.5 * random.standard_normal((quarter, 2)),
-                np.array([-0.5, -1.0]) + 1.5 * random.standard_normal((2 * quarter, 2)),
-            ]
-        )
-        y = np.repeat([1.0, -1.0], 2 * quarter)
-        order = random.permutation(self.rows)
-        return X[order], y[order]
-
-
-#: Of the tables in scikit-learn: the file, and how many lines come before the first row.
+#: Tables in scikit-learn: the file, and the number of lines before the first row.
 BUNDLED = {"breast-cancer": ("breast_cancer.csv", 1), "digits": ("digits.csv.gz", 0)}
 
 
 def read_bundled(name: str) -> tuple[Any, Any]:
-    """Without importing scikit-learn, which takes a second; it is asked only if its files moved."""
+    """Read scikit-learn's file without importing scikit-learn, which takes a second."""
     file, lines = BUNDLED[name]
     found = find_spec("sklearn")
     path = Path(found.origin or "").parent / "datasets/data" / file if found else Path(file)
@@ -133,7 +92,7 @@ def draw_stream(kind: str, rows: int, drifts: Sequence[int], seed: int = 0, **se
 
 
 def choose_concepts(random: np.random.Generator, rows: int, drifts: Sequence[int], width: float) -> Ints:
-    """Return the number of the concept that makes each row, from 0 on; it grows by one at every drift."""
+    """Return the number of the concept of each row, from 0; it grows by one at every drift."""
     concept = np.zeros(rows, np.int64)
     at = np.arange(rows)
     for position in drifts:
@@ -166,7 +125,7 @@ def draw_sea(
 ) -> Stream:
     """Draw the SEA concepts (Street and Kim, KDD 2001): x1 + x2 <= threshold, of three features in [0, 1].
 
-    The thresholds are those of the paper, whose features are in [0, 10]; they come again after the fourth.
+    The thresholds are the paper's, whose features are in [0, 10]; they come again after the fourth.
     """
     X = random.random((rows, 3))
     thresholds = np.array([0.8, 0.9, 0.7, 0.95])
@@ -246,7 +205,7 @@ def draw_shares(
 ) -> Stream:
     """Draw two Gaussian classes whose shares change: half and half, then few positives, then half again.
 
-    What the classes look like stays as it is; only how often they come drifts.
+    The classes themselves do not change.
     """
     concept = choose_concepts(random, rows, drifts, width)
     positive = random.random(rows) < np.where(concept % 2 == 0, 0.5, rare)

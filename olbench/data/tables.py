@@ -1,4 +1,4 @@
-"""Tables of any kind as one typed frame: a column has numbers or text, whatever file or frame it is from."""
+"""Files and frames as one typed frame, in which every column has numbers or text."""
 
 import codecs
 import csv
@@ -18,12 +18,13 @@ from olbench.data.compressed import read_utf8, show_path
 from olbench.data.labels import is_number, label_text, quote
 from olbench.data.spec import detect_delimiter, read_delimiter
 from olbench.errors import UserError, count, shorten, suggest
+from olbench.learners.examples import Floats
 
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 FIRST_BYTES = 1 << 16
-#: So many rows say which columns have text; a column whose text comes later is read again.
+#: The first rows decide which columns have text; a column whose text comes later is read again.
 FIRST_ROWS = 1000
-#: The number of a column has fewer; Python refuses to read a number of thousands of digits.
+#: Longer texts are not numbers of columns.
 MOST_DIGITS = 20
 #: A number with a plus sign and spaces around it, which pandas rounds carelessly.
 _SPACED_PLUS = re.compile(rb"[ \t\v\f]\+|\+[\d.eE+-]*+[ \t\v\f]")
@@ -33,10 +34,9 @@ _ROUNDING = "round_trip" if tuple(map(int, pd.__version__.split(".")[:2])) < (3,
 
 @dataclass(frozen=True)
 class TypedFrame:
-    """A frame whose columns, called by their places, are float64 or category; gaps are NaN.
+    """A frame whose columns, numbered from 0, are float64 or category; gaps are NaN.
 
-    A column with any text is a category, in which numbers are written as labels are. The index has the
-    numbers of the rows.
+    A column with any text is a category; its numbers are written as labels are. The index numbers the rows.
     """
 
     where: str
@@ -47,16 +47,18 @@ class TypedFrame:
     #: The line of a row in the file, if it is a text.
     find_line: Callable[[int], int] | None = None
 
-    def place(self, row: int) -> str:
-        number = int(self.frame.index[row])
-        return (
-            f"{self.where}, row {number}"
-            if self.find_line is None
-            else f"{self.where}:{self.find_line(number)}"
-        )
+    def fail(self, reason: str, row: int | None = None) -> UserError:
+        place = self.where
+        if row is not None:
+            number = int(self.frame.index[row])
+            place += f", row {number}" if self.find_line is None else f":{self.find_line(number)}"
+        return UserError(f"{place}: {reason}")
 
     def column_name(self, column: int) -> str:
-        return f"column {quote(self.names[column])}" if self.has_heading else f"column {column + 1}"
+        name = self.names[column]
+        if not self.has_heading:
+            return f"column {column + 1}"
+        return f"column {quote(name)}" + (f" ({column + 1})" if self.names.count(name) > 1 else "")
 
     def has_text(self, column: int) -> bool:
         return isinstance(self.frame[column].dtype, pd.CategoricalDtype)
@@ -75,44 +77,39 @@ class TypedFrame:
 
     def find_label(self, label: str | int) -> int:
         if len(self.names) < 2:
-            raise UserError(
-                f"{self.where}: there is only one column; a label and at least one feature are needed; if "
-                "the columns have another separator, give it with --delimiter"
+            raise self.fail(
+                "there is only one column, and a label and a feature are needed; if another character "
+                "separates the columns, give it with --delimiter"
             )
         return self.find_column(label, "label")
 
     def find_column(self, name: str | int, key: str, option: str = "") -> int:
-        """A heading, a number from 1 (or from the end, -1), first or last; errors name `option`."""
-        option = option or f"--{key}"
-        width = len(self.names)
-        if self.has_heading and str(name) in self.names:
-            if self.names.count(str(name)) > 1:
-                raise UserError(
-                    f"{self.where}: {self.names.count(str(name))} columns have the heading "
-                    f"{quote(str(name))}; give the number of the {key} column with {option}"
-                )
-            return self.names.index(str(name))
-        if name in ("first", "last"):
-            return 0 if name == "first" else width - 1
-        return self._find_number(str(name), width, option)
-
-    def _find_number(self, text: str, width: int, option: str) -> int:
+        """Find a column by its heading, its number from 1 (or from the end, -1), or as first or last."""
+        option, width, text = option or f"--{key}", len(self.names), str(name)
+        same = self.names.count(text) if self.has_heading else 0
+        if same > 1:
+            shown = f"{same} columns have the heading {quote(text)}"
+            raise self.fail(f"{shown}; give the number of the {key} column with {option}")
+        if same:
+            return self.names.index(text)
+        if text in ("first", "last"):
+            return 0 if text == "first" else width - 1
         if text.removeprefix("-").isdecimal() and text.isascii():
             number = int(text) if len(text) < MOST_DIGITS else 0
             if 1 <= number <= width or -width <= number <= -1:
                 return number - 1 if number > 0 else width + number
-            raise UserError(
-                f"{self.where}: there is no column {shorten(text)}; columns are numbered 1 to {width}, or "
-                f"-1 to -{width} from the end; correct {option}"
+            raise self.fail(
+                f"there is no column {shorten(text)}; columns are numbered 1 to {width}, or -1 to -{width} "
+                f"from the end; correct {option}"
             )
-        shown = ", ".join(quote(name) for name in self.names[:10]) + (", ..." if width > 10 else "")
-        known = (
-            f"the headings are {shown}" if self.has_heading else f"it has no headings, and {width} columns"
-        )
-        hint = suggest(text, [name for name in self.names if name.isprintable()]) if self.has_heading else ""
-        raise UserError(
-            f"{self.where}: there is no column with the heading {quote(text)}; {known}; name one of them, or "
-            f"give its number, with {option}{hint}"
+        known, hint = f"it has no headings, and {width} columns", ""
+        if self.has_heading:
+            shown = ", ".join(map(quote, self.names[:10])) + (", ..." if width > 10 else "")
+            known = f"the headings are {shown}"
+            hint = suggest(text, [name for name in self.names if name.isprintable()])
+        raise self.fail(
+            f"there is no column with the heading {quote(text)}; {known}; name one of them, or give its "
+            f"number, with {option}{hint}"
         )
 
 
@@ -124,7 +121,7 @@ def as_table(content: Any, where: str) -> TypedFrame:
 
 
 def type_frame(frame: Any, where: str) -> TypedFrame:
-    """Type the columns of a user's frame: truth values are numbers, and other objects what their text is."""
+    """Type the columns of a user's frame: truth values are numbers, other objects are read as their text."""
     if not len(frame):
         raise UserError(f"{where} contains no examples; it has no rows")
     names = tuple(str(name) for name in frame.columns)
@@ -132,10 +129,8 @@ def type_frame(frame: Any, where: str) -> TypedFrame:
     table = TypedFrame(where, plain, names)
 
     def refuse(row: int, column: int, cell: str) -> UserError:
-        return UserError(
-            f"{where}: column '{names[column]}' has an infinite value in row {row}; every value must be "
-            "finite: correct it"
-        )
+        shown = f"column '{names[column]}' has an infinite value in row {row}"
+        return table.fail(f"{shown}; every value must be finite: correct it")
 
     return replace(table, frame=_type_columns(table, refuse))
 
@@ -143,7 +138,7 @@ def type_frame(frame: Any, where: str) -> TypedFrame:
 def _type_columns(table: TypedFrame, refuse: Callable[[int, int, str], UserError]) -> Any:
     frame = table.frame
     numeric = [column for column, kind in enumerate(frame.dtypes) if _is_numeric(kind)]
-    numbers = frame[numeric].to_numpy(np.float64, na_value=np.nan)
+    numbers = _as_numbers(frame, numeric)
     infinite = [(int(row), numeric[k], "inf") for row, k in np.argwhere(np.isinf(numbers))[:1]]
     typed = {}
     for column in frame.columns.difference(numeric):
@@ -151,15 +146,21 @@ def _type_columns(table: TypedFrame, refuse: Callable[[int, int, str], UserError
             typed[column], cell = _type_cells(frame[column])
         except TypeError:
             kind = type(frame[column].dropna().iloc[0]).__name__
-            raise UserError(
-                f"{table.where}: column '{table.names[column]}' has values of type {kind}, neither numbers "
-                "nor text; leave it out"
-            ) from None
+            shown = f"column '{table.names[column]}' has values of type {kind}"
+            raise table.fail(f"{shown}, neither numbers nor text; leave it out") from None
         infinite += [(cell[0], column, cell[1])] if cell else []
     if infinite:
         raise refuse(*min(infinite))
-    texts = pd.DataFrame(typed, index=frame.index)
-    return pd.concat([pd.DataFrame(numbers, frame.index, numeric), texts], axis=1)[range(frame.shape[1])]
+    found = pd.DataFrame(numbers, frame.index, numeric)
+    if not typed:
+        return found
+    return pd.concat([found, pd.DataFrame(typed, index=frame.index)], axis=1)[range(frame.shape[1])]
+
+
+def _as_numbers(frame: Any, columns: list[int]) -> Floats:
+    chosen = frame if len(columns) == frame.shape[1] else frame[columns]  # to choose 100,000 takes seconds
+    numbers: Floats = chosen.to_numpy(np.float64, na_value=np.nan)
+    return numbers
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -246,7 +247,7 @@ def read_parquet(path: Path) -> TypedFrame:
 
 
 def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> TypedFrame:
-    """If no field of the first line is a number, it has the headings; it also tells the separator."""
+    """Read separated values. The first line decides the separator; without a number, it has the headings."""
     given = read_delimiter(delimiter) if delimiter else ""
     content, where = _read_lines(path, limit), show_path(path)
     beginning = content[:FIRST_BYTES].decode(errors="replace").split("\n")
@@ -281,12 +282,12 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
 
 def _read_lines(path: str | Path, limit: int | None) -> bytes:
     content = read_utf8(path, limit)
-    has_old_ends = content.count(b"\r") > content.count(b"\r\n")
+    has_old_ends = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if has_old_ends else content
 
 
 def _parse(rows: bytes, separator: str) -> Any:
-    """Return a frame; columns with any text have the cells as they are. None if nothing can be read."""
+    """Return a frame, in which columns with any text have unchanged cells; None if nothing can be read."""
     read: Any = partial(
         pd.read_csv,
         sep=separator,
@@ -300,7 +301,10 @@ def _parse(rows: bytes, separator: str) -> Any:
         rows = codecs.BOM_UTF8 + rows  # pandas leaves out one mark at the beginning
     is_careless = b"+" in rows and _SPACED_PLUS.search(rows.replace(separator.encode(), b","))
     try:
-        texts = _find_texts(read(io.BytesIO(rows), nrows=FIRST_ROWS))
+        frame = read(io.BytesIO(rows), nrows=FIRST_ROWS)
+        texts = _find_texts(frame)
+        if len(frame) < FIRST_ROWS and not texts and not is_careless:
+            return frame
         frame = read(io.BytesIO(rows), dtype=object if is_careless else dict.fromkeys(texts, object))
         late = [column for column in _find_texts(frame) if column not in texts]
         if late and not is_careless:
@@ -313,15 +317,15 @@ def _parse(rows: bytes, separator: str) -> Any:
 
 
 def _find_texts(frame: Any) -> list[int]:
-    """Return the columns that have other cells than numbers; the word "inf" is text."""
+    """Return the columns that do not have only numbers; the word "inf" is text."""
     numeric = [column for column, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
-    is_infinite = np.isinf(frame[numeric].to_numpy(np.float64)).any(axis=0)
+    is_infinite: Any = np.isinf(_as_numbers(frame, numeric)).any(axis=0)
     plain = {column for column, infinite in zip(numeric, is_infinite, strict=True) if not infinite}
     return [column for column in frame.columns if column not in plain]
 
 
 def _read_records(where: str, content: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line at which each record ends, and its fields; blank lines are left out."""
+    """Yield the line at which each record ends, and its fields; blank lines are skipped."""
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
     records = csv.reader(text, delimiter=separator, strict=True)
     begin = 1
@@ -331,12 +335,10 @@ def _read_records(where: str, content: bytes, separator: str) -> Iterator[tuple[
             if len(fields) > 1 or (fields and (not fields[0] or fields[0].strip(" \t"))):
                 yield records.line_num, fields
     except csv.Error as error:
+        reason = f"{where}:{records.line_num}: not a CSV file ({error}); correct the line"
         if "unexpected end" in str(error):
-            raise UserError(
-                f"{where}:{begin}: a quote is opened here or later, and never closed; correct it"
-            ) from None
-        place = f"{where}:{records.line_num}"
-        raise UserError(f"{place}: not a CSV file ({error}); correct the line") from None
+            reason = f"{where}:{begin}: a quote is opened here or later, and never closed; correct it"
+        raise UserError(reason) from None
 
 
 def _check_records(where: str, records: Iterator[tuple[int, list[str]]], width: int) -> None:

@@ -54,7 +54,7 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
 
 
 def test_init_replaces_nothing_and_refuses_what_is_no_file(here, shop):
-    assert "is not a whole number, and a label names a class; cut a numeric" in here.err("init", shop)
+    assert "has 57 different numbers in 57 rows: that is a regression target" in here.err("init", shop)
     assert here("init", shop, "--label", 2)[0] == 0
     assert here.err("init", shop, "--label", 2).endswith("overwrite it with --force\n")
     assert here("init", shop, "--label", 2, "--force")[0] == 0
@@ -65,9 +65,7 @@ def test_a_first_look_says_what_became_positive(here, shop):
     words = ("run", shop, "--algorithms", "perceptron", "--label", "sold", "--set", "permutations=1")
     code, _, err = here(*words)
     assert (code, err.count("\n")) == (2, 1)
-    assert (
-        "shop.csv:5: column 'weight' has no value; say what to do with missing values: --missing drop" in err
-    )
+    assert "shop.csv:5: column 'weight' has no value; choose --missing drop, zero or mean" in err
     err = here.err(*words, "--missing", "drop", "--categorical", "drop", "--out", "out", code=0)
     assert "is +1; 'no' (" in err
     assert "(of two labels, the later in the alphabet is +1)" in err
@@ -141,7 +139,7 @@ def test_crossval_scales_by_the_training_rows_alone(here, shop, monkeypatch):
         ("{path: shop.csv, label: 1.5}", "", "label must be the heading or the number of a column, not 1.5"),
         ("{path: shop.csv, delimiter: ab}", "", "the delimiter must be one character"),
         ("{path: shop.csv, lable: x}", "", "unknown key 'lable' in a data set (did you mean 'label'?)"),
-        ("{name: breast-cancer, scale: unit}", "", "scale is for your own files, which have the key path"),
+        ("{name: breast-cancer, scale: unit}", "", "'scale' is only allowed for data sets with 'path'"),
     ],
 )
 def test_a_config_that_cannot_be_followed_is_refused_with_its_line(here, shop, dataset, rest, message):

@@ -97,16 +97,7 @@ def test_a_time_is_no_feature_under_other_protocols(here, days):
         (SMALL, ("--delay", 30), "days has 30 rows, so no label would arrive with a delay of 30"),
         (SMALL, ("--set", "window=0"), "window must be a whole number from 1, not 0"),
         (SMALL.replace("01-17", "01-15"), (), "days.csv:18: the time '2020-01-15' is before that of the"),
-        (SMALL.replace("2020-01-17", ""), (), "days.csv:18: column 'date' has no value, and every row"),
-        (SMALL.replace("2020-01-17", "?"), (), "days.csv:18: column 'date' has no value"),
-        (SMALL.replace("2020-01-17", "soon"), (), "days.csv:18: column 'date': 'soon' is not a time"),
-        (SMALL, ("--time", "dates"), "no column with the heading 'dates'"),
         (SMALL, ("--time", "dates"), "with --time (did you mean 'date'?)"),
-        (SMALL, ("--time", "sold"), "label and time are both column 'sold'; name another"),
-        (SMALL, ("--arrival", "date"), "time and arrival are both column 'date'; name another"),
-        (SMALL.replace("size", "date"), (), "2 columns have the heading 'date'; give the number of the time"),
-        (SMALL.replace("yes", "no"), (), "two distinct labels"),
-        (SMALL.replace("size", "known"), ("--arrival", "known"), "without an offset and column 'known'"),
     ])  # fmt: skip
 def test_a_stream_that_cannot_be_run_is_refused_in_one_sentence(here, text, words, message):
     Path("days.csv").write_text(text)
@@ -119,10 +110,10 @@ def test_a_stream_that_cannot_be_run_is_refused_in_one_sentence(here, text, word
 @for_each(
     ("words", "message"),
     [
-        (("my.libsvm", "--stream", "--time", "date"), "and time names a column of a table"),
+        (("my.libsvm", "--stream", "--time", "date"), "and time applies only to tables"),
         (("my.libsvm", "--delay", 3, "--algorithms", "pa"), "--delay is for a stream; add --stream"),
         (("my.yaml", "--stream"), "--stream, --algorithms, --covariance, --plugin and flags for files"),
-        (("breast-cancer", "--stream", "--time", "date"), "breast-cancer is read as the catalogue says"),
+        (("breast-cancer", "--stream", "--time", "date"), "'time' is only allowed for data sets with 'path'"),
     ],
 )
 def test_options_of_a_stream_go_with_tables(here, words, message):
@@ -132,15 +123,6 @@ def test_options_of_a_stream_go_with_tables(here, words, message):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert not Path("results").exists()
-
-
-def test_a_column_that_is_named_twice_in_a_config_is_refused(here, days):
-    Path("twice.yaml").write_text(
-        "protocol: stream\nalgorithms: [pa]\ndatasets:\n  - path: days.csv\n    time: date\n    time: size\n"
-    )
-    code, _, err = here("run", "twice.yaml")
-    assert (code, err.count("\n")) == (2, 1)
-    assert err.startswith("olbench: twice.yaml:6: ")
 
 
 @pytest.mark.parametrize(

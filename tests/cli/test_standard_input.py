@@ -96,20 +96,13 @@ def test_what_is_wrong_is_one_sentence(content, words, message):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert not Path("results").exists()
-
-
-def test_any_labels_can_be_chosen(records):
-    content = "".join(f"{k % 5} {k % 7 + 1}:1\n" for k in range(300))
-    Path("file").write_text(content)
-    code, _, err = pipe(content, "-", "--algorithms", "perceptron", "--positive", "1", "--positive", "3")
-    assert code == 0, err
-    [print_] = {record["fingerprint"] for record in records("results/stdin")}
-    assert print_ == load_dataset("file", positive=[1, 3]).fingerprint
+    if message.startswith("stdin:"):  # a pipe that is cut leaves nothing behind
+        assert not list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
 
 
 def test_a_config_cannot_name_standard_input(here, config):
     err = here.err("run", config("datasets: ['-']\nalgorithms: [perceptron]\n"))
-    assert "small.yaml:1: a config cannot read standard input, which passes only once" in err
+    assert "small.yaml:1: a config cannot read standard input; name a file" in err
 
 
 def test_ctrl_c_stops_the_wait_for_a_pipe():
@@ -185,19 +178,3 @@ def test_info_and_python_read_a_table_from_a_pipe():
     writer.join()
     assert data.about.features == ("sold=no", "sold=yes")
     assert data.y.tolist() == [-1, -1, -1, 1]
-
-
-def test_a_pipe_that_is_cut_leaves_nothing_behind(cache_entries):
-    code, _, err = pipe("+1 1:1\n-1 2:1\n+1 3", "/dev/stdin", "--algorithms", "perceptron")
-    assert (code, err) == (2, "olbench: stdin:3:4: '3' is not an index:value pair\n")
-    assert cache_entries() == []
-
-
-def test_python_reads_a_pipe():
-    os.mkfifo("pipe")
-    content = text(300)
-    Path("file").write_text(content)
-    writer = subprocess.Popen(["cp", "file", "pipe"])
-    data = load_dataset("pipe")
-    assert writer.wait() == 0
-    assert (data.name, data.fingerprint) == ("pipe", load_dataset("file").fingerprint)

@@ -1,8 +1,6 @@
 """Every test of data gets a cache of its own, no mirror, and no way around local servers."""
 
-import io
 import subprocess
-import tarfile
 
 import pytest
 
@@ -36,18 +34,3 @@ def small_disk(tmp_path):
         pytest.skip("a small disk is needed here, and mounting one is not allowed")
     yield folder
     subprocess.run(["umount", folder], check=True)
-
-
-@pytest.fixture
-def archive(tmp_path):
-    def pack(files, name="data.tar.xz", compression="xz"):
-        path = tmp_path / name
-        with tarfile.open(path, f"w:{compression}") as tar:
-            for member, content in files.items():
-                raw = content if isinstance(content, bytes) else content.encode()
-                info = tarfile.TarInfo(member)
-                info.size = len(raw)
-                tar.addfile(info, io.BytesIO(raw))
-        return path
-
-    return pack

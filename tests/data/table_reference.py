@@ -5,19 +5,17 @@ import io
 import math
 import re
 
-from olbench import UserError
-
 NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 GAPS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 
 
 def read_reference(path, separator):
-    """Return (names, lines, rows) of a file in UTF-8; a cell is a number, a text or None."""
+    """Return (mistakes, names, lines, rows) of a file in UTF-8; a cell is a number, a text or None."""
     text = path.read_bytes().decode("utf-8-sig")
     if text.count("\r") > text.count("\r\n"):  # lines end as on old computers
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    names, lines, rows, begin = None, [], [], 1
+    names, lines, rows, begin, mistakes = None, [], [], 1, []
     try:
         for record in records:
             begin = records.line_num + 1
@@ -31,30 +29,34 @@ def read_reference(path, separator):
                     continue
             place = f"{path}:{records.line_num}"
             if len(fields) != len(names):
-                raise UserError(
+                mistakes.append(
                     f"{place}: {len(fields)} field{'s' * (len(fields) > 1)}, but the first line has "
                     f"{len(names)}; correct the line, or give the separator with --delimiter"
                 )
-            rows.append([_read_cell(place, number, field) for number, field in enumerate(fields, 1)])
+            mistakes += [
+                f"{place}: {mistake}" for k, field in enumerate(fields, 1) for mistake in _find(k, field)
+            ]
+            rows.append([_read_cell(field) for field in fields])
             lines.append(records.line_num)
     except csv.Error as error:
+        mistake = f"{path}:{records.line_num}: not a CSV file ({error}); correct the line"
         if "unexpected end" in str(error):
-            raise UserError(
-                f"{path}:{begin}: a quote is opened here or later, and never closed; correct it"
-            ) from None
-        place = f"{path}:{records.line_num}"
-        raise UserError(f"{place}: not a CSV file ({error}); correct the line") from None
-    if not rows:
-        raise UserError(f"{path} contains no examples; is it the right file?")
-    return names, lines, rows
+            mistake = f"{path}:{begin}: a quote is opened here or later, and never closed; correct it"
+        mistakes.append(mistake)
+    if not rows and not mistakes:
+        mistakes.append(f"{path} contains no examples; is it the right file?")
+    return mistakes, names, lines, rows
 
 
-def _read_cell(place, number, text):
-    if NUMBER.fullmatch(text):
-        if math.isinf(float(text)):
-            shown = text if len(text) <= 40 else text[:37] + "..."
-            raise UserError(f"{place}: field {number}, '{shown}', is not a finite number; correct it")
-        return float(text)
+def _find(number, text):
     if "\0" in text:
-        raise UserError(f"{place}: field {number} has a NUL character; save the file as UTF-8 text")
+        yield f"field {number} has a NUL character; save the file as UTF-8 text"
+    elif NUMBER.fullmatch(text) and math.isinf(float(text)):
+        shown = text if len(text) <= 40 else text[:37] + "..."
+        yield f"field {number}, '{shown}', is not a finite number; correct it"
+
+
+def _read_cell(text):
+    if NUMBER.fullmatch(text):
+        return float(text)
     return None if text in GAPS else text

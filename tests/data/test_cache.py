@@ -126,30 +126,6 @@ def run(code, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
-READ_ONLY = """
-import os, shutil, sys
-from olbench import load_dataset
-from olbench.data.cache import cache_folder, parsed_folder
-path = sys.argv[1]
-first = load_dataset(path).fingerprint
-shutil.rmtree(parsed_folder())
-cache_folder().chmod(0o555)
-if os.getuid() == 0:
-    os.setuid(65534)
-print(load_dataset(path).fingerprint == first)
-"""
-
-
-def test_a_read_only_cache_folder_only_costs_time(path, cache_folder):
-    for folder in path.parents:
-        if any("pytest" in each.name for each in (folder, *folder.parents)):
-            folder.chmod(0o755)
-    outcome = run(READ_ONLY, path)
-    assert outcome.stdout == "True\n", outcome.stderr
-    assert f"cannot write the cache in {cache_folder}/parsed (Permission denied)" in outcome.stderr
-    assert not (cache_folder / "parsed").exists()
-
-
 FULL = """
 import resource, signal, sys
 from olbench import load_dataset
@@ -168,15 +144,6 @@ def test_a_disk_that_takes_no_more_only_costs_time(libsvm_file, cache_folder):
     assert "cannot write the cache" in outcome.stderr
     assert list((cache_folder / "parsed").iterdir()) == []
     assert outcome.stdout.strip() == load_dataset(path).fingerprint
-
-
-def test_a_full_disk_only_costs_time(libsvm_file, small_disk, monkeypatch, caplog):
-    path = libsvm_file("".join(f"{(-1) ** k:+d} 1:{k} 2:{k * k} 3:1\n" for k in range(50_000)))
-    monkeypatch.setenv("OLBENCH_CACHE", str(small_disk / "cache"))
-    data = load_dataset(path)
-    assert data.X.shape == (50_000, 3)
-    assert "No space left on device" in caplog.text
-    assert list((small_disk / "cache" / "parsed").iterdir()) == []
 
 
 TWO = """

@@ -157,13 +157,17 @@ def nothing_is_left(cache_folder):
 PACKED = bz2.compress(TEXT)
 
 
-def test_a_file_comes_from_its_upstream(server, toy, cache_folder):
+def test_a_file_comes_from_its_upstream_once_unless_forced(server, toy, cache_folder):
     server.answers["/upstream/toy.bz2"] = serving(PACKED)
     (path,) = fetch(toy())
     assert path == cache_folder / "downloads" / "toy.bz2"
     assert path.read_bytes() == PACKED
     assert everything_below(cache_folder / "downloads") == ["toy.bz2"]
     assert load_entry(toy(), [path]).X.shape == (200, 9)
+    fetch(toy())
+    assert len(server.asked) == 1
+    fetch(toy(), force=True)
+    assert len(server.asked) == 2
 
 
 def test_the_command_prints_one_line_per_file_with_its_short_name(server, toy, here, monkeypatch):
@@ -171,15 +175,6 @@ def test_the_command_prints_one_line_per_file_with_its_short_name(server, toy, h
     monkeypatch.setitem(catalog(), "toy", toy())
     for _ in ("fetched", "there already"):
         assert here.out("data", "fetch", "toy") == f"toy: toy.bz2, {len(PACKED)} B\n"
-
-
-def test_what_is_downloaded_is_not_fetched_again_unless_forced(server, toy):
-    server.answers["/upstream/toy.bz2"] = serving(PACKED)
-    fetch(toy())
-    fetch(toy())
-    assert len(server.asked) == 1
-    fetch(toy(), force=True)
-    assert len(server.asked) == 2
 
 
 def test_the_mirror_comes_first_in_any_compression(server, toy, cache_folder):
@@ -216,7 +211,7 @@ def answering(raw):
 
 OTHER = "cannot fetch toy"
 ELSEWHERE = "is redirected to an address that cannot be fetched"
-INVALID = "the answer for toy.bz2 is not valid"
+BROKE = "the connection broke during the download of toy.bz2"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 ZEROS = f"{{toy.bz2: '{'0' * 64}'}}"
 BOMB = bz2.compress(b"\n" * 5_000_000)
@@ -224,7 +219,7 @@ REFUSED = [
     (serving(bz2.compress(LIES)), {}, "differs from the catalogue: the fingerprint"),
     *((serving(text), {}, OTHER) for text in (TEXT + b"+1 1:1\n", TEXT[: len(TEXT) // 2], b"<html>", b"")),
     (serving(PACKED), {"sha256": ZEROS}, "toy.bz2 does not match the checksum in the catalogue"),
-    (serving(PACKED[:50], announced=len(PACKED)), {}, "the connection broke during the download of toy.bz2"),
+    (serving(PACKED[:50], announced=len(PACKED)), {}, BROKE),
     (failing(403), {}, "the server answered 403 for toy.bz2"),
     *(
         (redirecting(target), {}, ELSEWHERE)
@@ -233,11 +228,11 @@ REFUSED = [
     (serving(b"x" * 1_000_000), {"max_bytes": 5000}, "toy.bz2 has more than 5,000 bytes, its limit"),
     (serving(BOMB), {"max_bytes": 100_000}, "unpacks to more than 100,000 bytes"),
     (serving(BOMB), {"max_bytes": 100_000, "sha256": ZEROS}, "unpacks to more than 100,000 bytes"),
-    (answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\nhello"), {}, INVALID),
-    (answering(CHUNKED + b"-5\r\nhello\r\n"), {}, INVALID),
-    (answering(CHUNKED + b"zz\r\nhello\r\n"), {}, INVALID),
-    (answering(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nhi"), {}, INVALID),
-    (answering(b"WHAT 1\r\n\r\nhello"), {}, INVALID),
+    (answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\nhello"), {}, BROKE),
+    (answering(CHUNKED + b"-5\r\nhello\r\n"), {}, BROKE),
+    (answering(CHUNKED + b"zz\r\nhello\r\n"), {}, BROKE),
+    (answering(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nhi"), {}, BROKE),
+    (answering(b"WHAT 1\r\n\r\nhello"), {}, "the server cannot be reached"),
 ]
 
 
@@ -253,20 +248,13 @@ def test_other_content_and_odd_answers_are_refused_and_leave_nothing(server, toy
     assert find_wrong(REFUSED, act) == []
 
 
-def with_length(length):
-    head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-    return answering(head.encode("latin-1") + PACKED)
-
-
-def test_a_server_that_hesitates_fails_at_first_or_gives_no_length_is_forgiven(server, toy):
-    """http.client itself refuses some lengths and reads to the end of the connection."""
+def test_a_server_that_hesitates_or_fails_at_first_is_forgiven(server, toy):
     server.answers["/elsewhere/toy.bz2"] = serving(PACKED)
     for answer, asked in (
         (first(serving(PACKED[:50], announced=len(PACKED)), serving(PACKED)), 2),
         (first(failing(503), failing(500), serving(PACKED)), 3),
         (redirecting("/elsewhere/toy.bz2"), 2),
         (slow(PACKED, 0.1), 1),
-        *((with_length(length), 1) for length in ("\u00b2", "9" * 5000, "-1", "1e3", "")),
     ):
         server.answers["/upstream/toy.bz2"] = answer
         before = len(server.asked)
@@ -278,7 +266,7 @@ def test_a_missing_file_is_not_asked_for_again(server, toy, cache_folder):
     refused = refusal(fetch, toy())
     assert server.asked == ["/upstream/toy.bz2"]
     assert refused == (
-        f"cannot fetch toy ({server.address}upstream/ does not have toy.bz2); get toy.bz2 by hand from "
+        f"cannot fetch toy ({server.address}upstream/: there is no toy.bz2); get toy.bz2 by hand from "
         f"{server.address}upstream/toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR "
         "to a folder that has it"
     )
@@ -293,41 +281,29 @@ def test_a_server_that_falls_silent_is_given_up(server, toy, cache_folder, monke
 
 def test_a_server_that_sends_a_byte_now_and_then_is_given_up(server, toy, cache_folder, monkeypatch):
     monkeypatch.setattr(fetching, "PATIENCE", 0.5)
-    for beginning in (b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nX: "):
-        server.asked.clear()
-        server.answers["/upstream/toy.bz2"] = trickling(beginning, 0.1)
-        started = time.perf_counter()
-        assert "toy.bz2 comes too slowly, at less than 16,384 bytes in" in refusal(fetch, toy())
-        assert time.perf_counter() - started < 5
-        assert server.asked == ["/upstream/toy.bz2"]
-        assert nothing_is_left(cache_folder)
+    server.answers["/upstream/toy.bz2"] = trickling(b"HTTP/1.0 200 OK\r\n\r\n", 0.1)
+    started = time.perf_counter()
+    assert "toy.bz2 comes at less than 16,384 bytes in 0.5 seconds" in refusal(fetch, toy())
+    assert time.perf_counter() - started < 5
+    assert server.asked == ["/upstream/toy.bz2"]
+    assert nothing_is_left(cache_folder)
 
 
-def test_no_network_gives_one_sentence(toy, cache_folder, server):
+def test_no_network_gives_one_sentence(toy, server):
     server.close()
-    refused = refusal(fetch, toy(upstream=server.address))
-    assert refused == (
-        f"cannot fetch toy ({server.address}: the server cannot be reached); get toy.bz2 by hand from "
-        f"{server.address}toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR to a "
-        "folder that has it"
+    assert (
+        f"cannot fetch toy ({server.address}: the server cannot be reached); get toy.bz2 by hand"
+        in refusal(fetch, toy(upstream=server.address))
     )
 
 
-def test_a_file_put_there_by_hand_is_found(toy, cache_folder):
+def test_a_file_put_there_by_hand_is_found_checked_and_replaced_by_force(server, toy, cache_folder):
     (cache_folder / "downloads").mkdir(parents=True)
-    (cache_folder / "downloads" / "toy").write_bytes(TEXT)
-    assert fetch(toy()) == [cache_folder / "downloads" / "toy"]
-
-
-def test_a_file_by_hand_that_is_another_is_refused_when_loaded(toy, cache_folder):
-    (cache_folder / "downloads").mkdir(parents=True)
-    (cache_folder / "downloads" / "toy").write_bytes(LIES)
+    by_hand = cache_folder / "downloads" / "toy"
+    by_hand.write_bytes(TEXT)
+    assert fetch(toy()) == [by_hand]
+    by_hand.write_bytes(LIES)
     assert "replace it with `olbench data fetch --force toy`" in refusal(load_entry, toy(), fetch(toy()))
-
-
-def test_forcing_replaces_a_copy_in_another_compression(server, toy, cache_folder):
-    (cache_folder / "downloads").mkdir(parents=True)
-    (cache_folder / "downloads" / "toy").write_bytes(LIES)
     server.answers["/upstream/toy.bz2"] = serving(PACKED)
     fetch(toy(), force=True)
     assert everything_below(cache_folder / "downloads") == ["toy.bz2"]
@@ -339,14 +315,6 @@ def test_a_failed_force_keeps_the_old_file(server, toy, cache_folder):
     with pytest.raises(UserError):
         fetch(toy(), force=True)
     assert (cache_folder / "downloads" / "toy.bz2").read_bytes() == PACKED
-
-
-def test_downloads_into_a_locked_folder_are_refused(server, toy, tmp_path, monkeypatch):
-    server.answers["/upstream/toy.bz2"] = serving(PACKED)
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "file"))
-    with pytest.raises(UserError, match=r"cannot write to .*: Not a directory; set OLBENCH_CACHE to"):
-        fetch(toy())
 
 
 def test_a_download_that_fills_the_disk_leaves_nothing(server, toy, small_disk, monkeypatch):
@@ -372,11 +340,10 @@ def test_presence_is_told_without_a_download(server, libsvm_file):
 
 def test_mirrors_that_are_refused(toy, server, tmp_path, monkeypatch):
     (tmp_path / "toy").write_bytes(TEXT)
-    odd = ("ftp://host/x", "file:///tmp", "s3://bucket", "http://[::1", "http:///x")
+    odd = ("ftp://host/x", "file:///tmp", "s3://bucket", "http://[::1", "http:///x", str(tmp_path / "none"))
     cases = [
-        *((mirror, "is neither a folder nor an http") for mirror in odd),
-        (str(tmp_path / "none"), "is not a folder; correct --mirror or OLBENCH_MIRROR"),
-        (str(tmp_path), "has more than 100 bytes, the limit for this file"),
+        *((mirror, "is neither a folder nor an http(s) address; correct --mirror or") for mirror in odd),
+        (str(tmp_path), "has more than 100 bytes, its limit"),
         # A password is never shown.
         ("http://me:secret@127.0.0.1:1/x", "http://...@127.0.0.1:1/x"),
         ("ftp://me:secret@host/x", "ftp://...@host/x"),
@@ -390,9 +357,9 @@ def test_the_password_of_an_address_that_is_not_well_formed_is_hidden():
     for address, shown in (
         ("http://me:ge/heim@host/", "http://...@host/"),
         ("http://me:ge#heim@host/", "http://...@host/"),
-        ("http:/me:geheim@host", "http:/...@host"),
+        ("http:/me:ge@heim@host", "http:/...@host"),
         ("me:geheim@host", "...@host"),
         ("//me:geheim@host/", "//...@host/"),
-        ("http://host:80/a@b", "http://host:80/a@b"),
+        ("/data/me@home", "/data/me@home"),
     ):
         assert fetching.hide_password(address) == shown

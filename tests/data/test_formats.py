@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data import tables
-from olbench.data.archives import read_idx, read_images
 from olbench.data.prepare import encode
+from olbench.data.readers import read_idx, read_images
 from olbench.data.scale import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.spec import Reading
 from tests.refusals import find_wrong, refusal
@@ -39,7 +39,7 @@ def test_broken_idx_files_are_refused(libsvm_file):
         (b"+1 1:2 3:4\n", "is not an IDX file"),
         (b"\0\0\x08\x01\0\0\0\x05abc", "is truncated: 2 of 5 bytes missing"),
         (b"\0\0\x08\x01\0\0\0\x02abc", "continues after the 2 bytes that its header announces"),
-        (b"\0\0\x08\x03" + b"\xff" * 12, "announces 79,228,162,458,924,105,385,300,197,375 bytes"),
+        (b"\0\0\x08\x03" + b"\xff" * 12, "is truncated: 79,228,162,458,924,105,385,300,197,375 of"),
         (b"\0\0\x08\x09" + b"\0" * 40, "is not an IDX file"),
     ]
     assert find_wrong(cases, lambda content: read_idx(libsvm_file(content), limit=1 << 20)) == []
@@ -48,10 +48,10 @@ def test_broken_idx_files_are_refused(libsvm_file):
     assert "does not match" in refusal(read_images, images, labels)
 
 
-GAP_REMEDY = "say what to do with missing values: --missing drop, zero or mean"
+GAP_REMEDY = "choose --missing drop, zero or mean, or let `olbench init` choose"
 TEXT = "where a number is expected"
-COMMA = "(numbers have a decimal point, not a comma)"
-TEXT_REMEDY = "; encode columns of text with --categorical onehot, or leave them out with --categorical drop"
+COMMA = "; numbers need a decimal point: convert the file, as pandas.read_csv(FILE, decimal=',') does"
+TEXT_REMEDY = "; choose --categorical onehot (indicators) or drop (the columns), or let `olbench init` choose"
 CSV = "6,148,1\n1,85,0\n8,183,1\n"
 
 
@@ -66,17 +66,17 @@ BROKEN = [
     ("", " contains no examples; is it the right file?"),
     ("a,b\n", " contains no examples; is it the right file?"),
     ("1,2\n3\n", ":2: 1 field, but the first line has 2; correct the line, or give the separator"),
-    ("1,2\n3,x\n", ": the labels mix numbers and text ('2', 'x'); say which are positive, as in --"),
+    ("1,2\n3,x\n", ": the labels mix numbers and text ('2', 'x'); choose the positive ones, as in --"),
     ("1,2\n,1\n", f":2: column 1 has no value; {GAP_REMEDY}"),
     ("1,2\nNA,1\n", f":2: column 1 has no value; {GAP_REMEDY}"),
-    ("1,nan\n", ":1: column 2 has no value; a row without a label "),
-    ("1_000,1\n", f":1: column 1 has the text '1_000', {TEXT} (numbers have no underscores){TEXT_REMEDY}"),
-    ("x;y\n1,5;1\n", f":2: column 'x' has the text '1,5', {TEXT} {COMMA}{TEXT_REMEDY}"),
+    ("1,nan\n", ":1: column 2 has no value; rows without a label "),
+    ("1_000,1\n", f":1: column 1 has the text '1_000', {TEXT}; numbers have no underscores: remove them"),
+    ("x;y\n1,5;1\n", f":2: column 'x' has the text '1,5', {TEXT}{COMMA}"),
     ("٣,1\n", f":1: column 1 has the text '٣', {TEXT}{TEXT_REMEDY}"),
     ("infinity,1\n", f":1: column 1 has the text 'infinity', {TEXT}{TEXT_REMEDY}"),
     ("1e999,1\n", ":1: field 1, '1e999', is not a finite number; correct it"),
     ("1,2\n3,0.5\n", ":2: label '0.5' is not a whole number, and a label names a class; cut a"),
-    ("1\n2\n", ": there is only one column; a label and at least one feature are needed; if the columns"),
+    ("1\n2\n", ": there is only one column, and a label and a feature are needed; if another"),
     ("1,2\n3,2\n", ": every example has the label 2; two distinct labels are needed; if another column"),
 ]
 

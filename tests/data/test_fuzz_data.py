@@ -1,18 +1,13 @@
-"""Tables under every reading, and the answers of web servers: taken, or refused in one sentence."""
+"""Tables under every reading: taken, or refused in one sentence."""
 
-import io
 import math
-import os
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import NewConnectionError
 
 from olbench.cli.init import make_config
-from olbench.data import fetch
 from olbench.data.load import load_spec
 from olbench.data.prepare import prepare_table
 from olbench.data.spec import Reading
@@ -123,86 +118,3 @@ def check_config(path, reading):
     config.write_text(text, encoding="utf-8")
     [spec] = read_config(config).datasets
     load_spec(spec)
-
-
-LIMIT = 5000
-OK, MOVED = "HTTP/1.1 200 OK", "HTTP/1.1 302 Found"
-STATUS = st.sampled_from([
-    *[OK] * 12, "HTTP/1.0 200", "HTTP/1.1 206 Partial", "HTTP/1.1 304 Same", "HTTP/1.1 404 Not Found",
-    "HTTP/1.1 500 Oops", "HTTP/1.1 429 Wait", "HTTP/1.1 100 Continue", "HTTP/1.1 999 ²", "ICY 200 OK", "",
-])  # fmt: skip
-LENGTHS = st.sampled_from(["²", "9" * 5000, "-1", "1e3", "", "0", "10", "10, 11", "999999999999", "+5"])
-PLACES = st.sampled_from([
-    "http://[::1", "http://[::1]/x", "//other/x", "/x", "x y", "", "ftp://host/x", "file:///etc/passwd",
-    "http://", "http:///x", "http://host:99999/", "http://a@b@c/", "http://é/x", "\xff\xfe", "https://host/x",
-    "http://" + "a" * 300 + "/", "http://host/" + "a" * 70_000, "http://\u2100/", "data:,x", "http:host",
-])  # fmt: skip
-HEADERS = st.sampled_from([
-    "Content-Encoding: gzip", "Content-Encoding: x", "Transfer-Encoding: chunked", "Connection: close",
-    "Transfer-Encoding: gzip, chunked", "Content-Type: text/html; charset=²", "Set-Cookie: =",
-    "Retry-After: x", "X: " + "y" * 70_000, ": empty", "no colon", " folded", "Content-Range: bytes x/y",
-])  # fmt: skip
-
-
-@st.composite
-def answers(draw):
-    """Draw what a server sends to one request after another: perhaps a redirect, and an answer."""
-    body = draw(st.binary(max_size=200) | st.just(b"x" * (LIMIT + 10)))
-    head, headers = draw(STATUS) + "\r\n", draw(st.lists(HEADERS, max_size=3))
-    if any("chunked" in header for header in headers):
-        size = draw(
-            st.sampled_from([f"{len(body):x}"] * 4 + [f"{len(body):x};x=y", "zz", "-1", "f" * 40, ""])
-        )
-        end = draw(st.sampled_from([b"0\r\n\r\n", b"0\r\n\r\n", b"", b"0\r\nX: y\r\n\r\n"]))
-        body = size.encode() + b"\r\n" + body + b"\r\n" + end
-    if draw(st.integers(0, 3)):
-        headers.append(f"Content-Length: {draw(st.just(str(len(body))) | LENGTHS)}")
-    sent = [(head + "".join(f"{header}\r\n" for header in headers) + "\r\n").encode() + body]
-    if draw(st.booleans()):
-        place = f"{MOVED}\r\nLocation: {draw(PLACES)}\r\nContent-Length: 0\r\n\r\n"
-        sent.insert(0, place.encode())
-    return [draw(damaged(answer)) if draw(st.integers(0, 4)) == 0 else answer for answer in sent]
-
-
-class Socket:
-    def __init__(self, answer, null):
-        self.answer, self.null = answer, null
-
-    def makefile(self, *_, **__):
-        return io.BytesIO(self.answer)
-
-    def fileno(self):
-        return self.null
-
-    def sendall(self, *_):
-        pass
-
-    settimeout = close = shutdown = sendall
-
-
-@examples(100)
-@given(sent=answers())
-def test_a_download_is_what_the_server_sent_or_a_sentence_and_no_file(scratch, sent):
-    path, asked = scratch / "toy.bz2", []
-    path.unlink(missing_ok=True)
-    with open(os.devnull) as null, pytest.MonkeyPatch.context() as patch:
-
-        def connect(connection):
-            if isinstance(connection, HTTPSConnection):
-                raise NewConnectionError(connection, "no one answers")
-            asked.append(connection)
-            return Socket(sent[min(len(asked), len(sent)) - 1], null.fileno())
-
-        patch.setattr(HTTPConnection, "_new_conn", connect)
-        patch.setattr(fetch, "PAUSE", 0.0)
-        try:
-            fetch.download("http://me:secret@mirror.example/data/toy.bz2", path, LIMIT)
-        except (fetch.MissingError, fetch.FailedError) as error:
-            expect_sentence(error, lacks="secret")
-            left = [each.name for each in scratch.iterdir() if each.name.startswith(("toy", "tmp"))]
-            assert left == []
-            return
-    content = path.read_bytes()
-    assert len(content) <= LIMIT
-    if not any(b"encoding" in answer.lower() for answer in sent):
-        assert any(content in answer for answer in sent)

@@ -36,11 +36,7 @@ def test_positive_and_negative_labels_can_be_named(libsvm_file, positive, negati
 
 HAS = "; the file has 1, 2, 3"
 REFUSED = [
-    (
-        None,
-        None,
-        " has 3 distinct labels (1, 2, 3); say which are positive, as in --positive 1 (the key posi",
-    ),
+    (None, None, " has 3 distinct labels (1, 2, 3); choose the positive ones, as in --positive 1 (posi"),
     (9, None, f": no example has the positive label 9{HAS}"),
     (1, 9, f": no example has the negative label 9{HAS}"),
     (1, 1, ": the label 1 cannot be both positive and negative"),

@@ -165,27 +165,25 @@ SPACES = [" ", "  ", "\t", "\n", "\r\n", "#", "# c\n", "\ufeff", "\0", "\u00e9"]
 PIECES = st.sampled_from([*LABELS, *ENTRIES, *VALUED, *SPACES])
 
 
-@given(content=st.lists(PIECES, max_size=30).map("".join).map(str.encode) | st.binary(max_size=60))
-@pytest.mark.fuzz
-@examples(300)
-def test_fuzzed_files_are_read_as_the_plain_reader_does_or_refused(scratch, content):
-    _compare(scratch, content)
-
-
-@given(data=st.data(), rows=ROWS)
-@pytest.mark.fuzz
-@examples(150)
-def test_damaged_files_are_read_as_the_plain_reader_does_or_refused(scratch, data, rows):
+@st.composite
+def damaged_files(draw):
+    rows = draw(ROWS)
     text = "".join(
         f"{label} {' '.join(f'{j}:{v:g}' for j, v in sorted(entries.items()))}\n" for label, entries in rows
     ).encode()
-    begin = data.draw(st.integers(0, len(text)))
-    end = data.draw(st.integers(begin, min(len(text), begin + 5)))
-    content = text[:begin] + data.draw(st.binary(max_size=4)) + text[end:]
-    _compare(scratch, content)
+    begin = draw(st.integers(0, len(text)))
+    end = draw(st.integers(begin, min(len(text), begin + 5)))
+    return text[:begin] + draw(st.binary(max_size=4)) + text[end:]
 
 
-def _compare(path, content):
+FUZZED = st.lists(PIECES, max_size=30).map("".join).map(str.encode) | st.binary(max_size=60) | damaged_files()
+
+
+@given(content=FUZZED)
+@pytest.mark.fuzz
+@examples(400)
+def test_odd_and_damaged_files_are_read_as_the_plain_reader_does_or_refused(scratch, content):
+    path = scratch
     if content[:2] in (b"\x1f\x8b", b"PK") or content[:3] == b"BZh":
         return
     path.write_bytes(content)

@@ -86,7 +86,7 @@ def test_a_cell_has_the_same_type_in_every_file_and_frame(form, tmp_path):
         getattr(frame, f"to_{form}")(table := tmp_path / f"t.{form}", index=False)
     data, X = load(table, columns={"b": "onehot", "id": "drop"})
     assert (data.about.features, X.tolist()) == (("a", "b=3", "b=x"), [[1, 0, 1], [2, 1, 0]])
-    assert "column 'b' has numbers and the text 'x'; correct the cell, or say" in refusal(load, table)
+    assert "column 'b' has numbers and the text 'x'; correct the cell, or encode" in refusal(load, table)
     with pytest.raises(UserError, match=r"(:2|row 0): column 'id' has a number of 2.53 or more, too large"):
         load(table, columns={"b": "drop", "id": "onehot"})
 
@@ -98,7 +98,7 @@ def test_months_and_hours_are_indicators_and_gaps_stay_gaps(shop):
     assert np.flatnonzero(X[0]).tolist() == [11, 12 + 23, 36]
     assert X[0, -1] == (pd.Timestamp("2024-12-31T23:00") - pd.Timestamp(0)) / pd.Timedelta(days=1)
     assert not X[1].any()
-    with pytest.raises(UserError, match="column 'at' has no value; say what to do with missing values"):
+    with pytest.raises(UserError, match="column 'at' has no value; choose --missing drop"):
         load_dataset(frame, label="sold", columns=columns)
 
 
@@ -109,7 +109,7 @@ def test_months_and_hours_are_indicators_and_gaps_stay_gaps(shop):
         ("\n      id: drop\n      sise: number", r"yaml:6: .*with the heading 'sise'.*mean 'size'\?"),
         ("[size, 9]", "yaml:4: .*no column 9; .* 1 to 7, .*; correct the key columns"),
         ("{size: drop, 3: drop}", "yaml:4: column 'size' of .* is named twice"),
-        ("{sold: onehot}", "yaml:4: column 'sold' is the label, no feature; leave it out under columns"),
+        ("{sold: onehot}", "yaml:4: column 'sold' is the label, not a feature; remove it from columns"),
         ("[{name: grade, encode: number}]", "csv:2: column 'grade' has the text 'low', where a"),
         ("[{name: grade, encode: ordinal, order: [low, mid]}]", "csv:3: column 'grade' has 'high', which is"),
         ("[{name: id, encode: date}]", "csv:2: column 'id': '7' is a number, where an ISO"),
@@ -128,9 +128,9 @@ def test_what_does_not_fit_the_table_is_refused_with_file_and_line(shop, here, c
     ("columns", "message"),
     [
         ("{size: nummer}", "yaml:4: columns.size must be one of number, onehot, .*mean 'number'"),
-        ("{size: {encode: number, order: [1]}}", "yaml:4: order goes with encode: ordinal alone"),
+        ("{size: {encode: number, order: [1]}}", "yaml:4: order is only allowed with encode: ordinal"),
         ("{size: {encode: ordinal}}", "yaml:4: columns.size: encode: ordinal needs order, the list of"),
-        ("{size: {encode: ordinal, order: [1, 1]}}", "yaml:4: order has a value twice"),
+        ("{size: {encode: ordinal, order: [1, 1]}}", "yaml:4: order lists a value twice"),
         ("{day: {encode: date, parts: [year]}}", "yaml:4: parts must be one of days, month, weekday, hour"),
         ("{day: {encode: date, origin: soon}}", "yaml:4: origin must be a day such as 2024-01-31, not"),
         ("[size, size]", "yaml:4: the column 'size' is listed twice"),
@@ -155,9 +155,11 @@ def test_a_wrong_entry_is_refused_with_its_line_and_by_the_schema(shop, columns,
 
 def test_libsvm_files_and_the_catalogue_have_no_columns(shop):
     Path("a.libsvm").write_text("1 1:2\n-1 1:3\n")
-    with pytest.raises(UserError, match="is read as a LIBSVM file, and columns names a column of a table"):
+    with pytest.raises(UserError, match="is read as a LIBSVM file, and columns applies only to tables"):
         load_dataset("a.libsvm", columns=["x"])
-    assert "columns is for your own files" in refusal(load_dataset, "breast-cancer", columns=["x"])
+    assert "'columns' is only allowed for your own files" in refusal(
+        load_dataset, "breast-cancer", columns=["x"]
+    )
 
 
 def test_init_counts_days_and_leaves_out_one_column_alone(shop, here):

@@ -93,7 +93,7 @@ def test_more_than_two_labels_want_to_be_told(table):
 
 MANY = "a,b\n" + "".join(f"t{k},{k % 2}\n" for k in range(MOST_CATEGORIES + 1))
 REFUSED = [
-    (SHOP, {}, ":3: column 'size' has no value; say what to do with missing values: --missing drop"),
+    (SHOP, {}, ":3: column 'size' has no value; choose --missing drop, zero or mean"),
     (SHOP, {"missing": "zero", "label": "sold"}, ":2: column 'colour' has the text 'red', where"),
     (SHOP, {"label": "sale"}, "no column with the heading 'sale'; the headings are 'sold', 'size'"),
     (SHOP, {"label": 0}, "no column 0; columns are numbered 1 to 4, or -1 to -4 from the end; correct --"),
@@ -102,7 +102,7 @@ REFUSED = [
     ("a,b\n1,0\nx,1\n", {"categorical": "onehot"}, ":3: column 'a' has numbers and the text 'x'"),
     ("a,b\nx,0\ny,1\n", {"categorical": "drop"}, "every feature is text, so --categorical drop"),
     ("a,b\n,0\n,1\n", {"missing": "drop"}, "every row has a missing value, so --missing drop"),
-    ("a,b\n1,0\n2,\n", {"missing": "zero"}, ":3: column 'b' has no value; a row without a label"),
+    ("a,b\n1,0\n2,\n", {"missing": "zero"}, ":3: column 'b' has no value; rows without a label"),
     ("a,b\n1,0\n2,1\n", {"delimiter": "ab"}, "the delimiter must be one character or one of comma"),
     ("a,b\n1,0\n2,1\n", {"missing": "mode"}, "missing must be one of drop, zero, mean, not 'mode'"),
     (MANY, {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000"),
@@ -112,15 +112,15 @@ REFUSED = [
 ]
 #: Files of other kinds, by name.
 KINDS = [
-    ("a.xlsx", "a.xlsx is an Excel workbook, and is not read; save the sheet as CSV"),
-    ("a.XLS", "a.XLS is an Excel workbook"),
-    ("a.npy", "a.npy is a NumPy array, and is not read; pass (X, y) to load_dataset"),
-    ("a.npz", "an archive of NumPy arrays"),
-    ("a.arff", "a.arff is an ARFF file, and is not read; open it with scipy.io.arff.loadarff"),
-    ("a.mat", "a.mat is a MATLAB file, and is not read; open it with scipy.io.loadmat"),
-    ("a.pkl", "a.pkl is a pickle, which can run code, and is not read; write a CSV file"),
-    ("a.feather", "an Arrow file, and is not read; read it with pandas"),
-    ("a.json.gz", "a.json is a JSON file"),
+    ("a.xlsx", "a.xlsx: olbench does not read .xlsx files; save the sheet as CSV"),
+    ("a.XLS", "a.XLS: olbench does not read .xls files"),
+    ("a.npy", "a.npy: olbench does not read .npy files; load it in Python and pass (X, y) to load_dataset"),
+    ("a.npz", "a.npz: olbench does not read .npz files"),
+    ("a.arff", "a.arff: olbench does not read .arff files; read it with pandas or SciPy"),
+    ("a.mat", "a.mat: olbench does not read .mat files; load it in Python"),
+    ("a.pkl", "a.pkl: olbench does not read .pkl files; a pickle can run code; write a CSV file"),
+    ("a.feather", "a.feather: olbench does not read .feather files; read it with pandas"),
+    ("a.json.gz", "a.json: olbench does not read .json files"),
 ]
 
 
@@ -132,13 +132,15 @@ def test_every_refusal_names_its_remedy(table):
 
 def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
     path = table("0 1:3 2:4\n1 1:2\n", "my.libsvm")
-    assert "--label does not apply; a table's name ends in .csv" in refusal(load_dataset, path, label="y")
+    assert "--label applies only to tables; a table needs a name that ends in .csv" in refusal(
+        load_dataset, path, label="y"
+    )
     np.testing.assert_allclose(load_dataset(path, scale="unit", bias=True).X, [[0.6, 0.8, 1], [1, 0, 1]])
     assert load_dataset(path).about.steps == ("indices start at 1",)
     zero = table("0 0:3\n1 0:2\n", "zero.libsvm")
     assert load_dataset(zero, bias=True).about.steps[0] == "indices start at 0"
     assert look_at(zero, Reading()).lines()[0] == "2 rows, 1 feature"
-    with pytest.raises(UserError, match="breast-cancer is read as the catalogue says; scale is for your own"):
+    with pytest.raises(UserError, match="'scale' is only allowed for your own files"):
         load_dataset("breast-cancer", scale="unit")
 
 
@@ -148,7 +150,7 @@ def test_parquet_gives_what_csv_gives(table, tmp_path):
     pd.read_csv(table(SHOP)).to_parquet(tmp_path / "shop.parquet")
     assert load_dataset(tmp_path / "shop.parquet", **HOW).fingerprint == expected.fingerprint
     assert "is not a Parquet file that can be read" in refusal(load_dataset, table("no", "bad.parquet"))
-    assert "so leave out --delimiter" in refusal(load_dataset, tmp_path / "shop.parquet", delimiter=";")
+    assert "leave out --delimiter" in refusal(load_dataset, tmp_path / "shop.parquet", delimiter=";")
 
 
 def test_frames_pairs_and_bunches(table):
@@ -171,7 +173,7 @@ def test_frames_pairs_and_bunches(table):
         assert data.X.shape == (150, 4)
         assert data.y.tolist() == np.where(iris.target == 2, 1, -1).tolist()
     assert load_dataset(pd.DataFrame({0: [3, 4], 1: [7, 8]}), label=0).X.tolist() == [[7], [8]]
-    assert "say which column is the label, as in label='weight'" in refusal(load_dataset, frame)
+    assert "name the column of the label, as in label='weight'" in refusal(load_dataset, frame)
     with pytest.raises(UserError, match=r"load_dataset takes .* not int"):
         load_dataset(3)
     truths = load_dataset((np.eye(2), [True, False]))

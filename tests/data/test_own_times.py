@@ -124,7 +124,7 @@ REFUSED = [
      "7: column 'date': '2020-01-07T10:00Z' has an offset from UTC, unlike the rows above"),
     (DAYS.replace("2020-01-09", "never"), {}, "my.csv:5: column 'known': 'never' is not a time"),
     (DAYS.replace("2020-01-09", "2020-01-04"), {},
-     "my.csv:5: the label arrives at '2020-01-04', before the time of its own row ('2020-01-05')"),
+     "my.csv:5: the label arrives at '2020-01-04', before the time of its row ('2020-01-05')"),
     (DAYS, {"arrival": "size"}, "column 'date' has dates without an offset and column 'size' numbers"),
     (DAYS, {"time": "dat"}, "there is no column with the heading 'dat'; the headings are 'date'"),
     (DAYS, {"time": "dat"}, "with --time (did you mean 'date'?)"),
@@ -148,8 +148,10 @@ def test_every_refusal_names_the_place(table):
 def test_only_a_table_has_columns_with_times(table):
     path = table("+1 1:1\n-1 1:2\n", "my.libsvm")
     with pytest.raises(
-        UserError, match=r"my.libsvm is read as a LIBSVM file, and time names a column of a table"
+        UserError, match=r"my.libsvm is read as a LIBSVM file, and time applies only to tables"
     ):
         load_dataset(path, time="date")
-    assert "a sparse X is none" in refusal(load_dataset, (sp.csr_matrix([[1.0], [2.0]]), [0, 1]), time=1)
-    assert "time is for your own files" in refusal(load_dataset, "breast-cancer", time="date")
+    assert "a sparse X has no named columns" in refusal(
+        load_dataset, (sp.csr_matrix([[1.0], [2.0]]), [0, 1]), time=1
+    )
+    assert "'time' is only allowed for your own files" in refusal(load_dataset, "breast-cancer", time="date")

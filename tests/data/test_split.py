@@ -59,8 +59,6 @@ def test_a_test_row_that_repeats_a_training_row_is_dropped_from_the_test(files):
 def test_a_wrong_split_is_refused(files):
     with pytest.raises(UserError, match="differs from the catalogue: 2 rows for testing instead of 3"):
         load_entry(toy(test_rows=3), files)
-    with pytest.raises(UserError, match="differs from the catalogue: 2 rows for testing instead of 3"):
-        load_entry(toy(test_rows=3), files)
 
 
 def test_steps_that_add_features_do_not_see_the_final_number_of_features(files):

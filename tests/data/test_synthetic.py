@@ -19,7 +19,6 @@ def test_every_run_has_a_sample_of_its_own():
         assert (labels == y).all()
         assert all((other != X).all() for other, _ in samples[:k])
     assert "the data set synthetic is the same in every run" in refusal(load_run, "synthetic", 1)
-    assert "runs are numbered from 0, so there is no run -1" in refusal(made.draw, -1)
 
 
 def test_the_set_of_cw2008_is_drawn_anew_for_every_run():

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from olbench.data.labels import Labels
-from olbench.data.names import NamedDataset, Names, load_named
 from olbench.errors import count
 from olbench.learners.examples import Floats
+from olbench.papers.adviceptron2010.names import NamedDataset, Names, load_named
 from olbench.papers.adviceptron2010.rules import RuleFile, list_missing, read_rules
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, conflicts, unsatisfiable
 

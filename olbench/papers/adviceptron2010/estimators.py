@@ -9,10 +9,10 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import make_algorithm
-from olbench.data.names import Names, default_features, expand_names
 from olbench.errors import UserError, count
 from olbench.learners.classifiers import OnlineClassifier, estimator
 from olbench.learners.start import start
+from olbench.papers.adviceptron2010.names import Names, default_features, expand_names
 from olbench.papers.adviceptron2010.rules import RuleFile, compile_texts, read_rules
 from olbench.papers.adviceptron2010.sets import Advice, unsatisfiable
 

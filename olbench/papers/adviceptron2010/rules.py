@@ -12,11 +12,11 @@ import numpy as np
 
 from olbench import structs
 from olbench.data.catalog import catalog
-from olbench.data.names import Names, default_features, expand_names, load_named
 from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file, suggest
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.grammar import Condition, Feature, Inequality, Rule, RuleText, parse_rule
+from olbench.papers.adviceptron2010.names import Names, default_features, expand_names, load_named
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.protocols.specs import by_dataset
 from olbench.records.shipped import find_folder

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from olbench.analysis.results import Entry, Floats, Results
-from olbench.data.names import NamedDataset, load_named
 from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.account import describe_rules
+from olbench.papers.adviceptron2010.names import NamedDataset, load_named
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment
 from olbench.papers.adviceptron2010.rules import RuleFile
 from olbench.report import table as t

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
-from olbench.data.archives import lineage_of, read_spoligotypes, simulate_miru24
 from olbench.data.catalog import find
-from olbench.data.names import load_named
-from olbench.data.synthetic import Clusters
+from olbench.papers.adviceptron2010.names import load_named
+from olbench.papers.adviceptron2010.samples import Clusters, lineage_of, read_spoligotypes, simulate_miru24
 from tests.refusals import refusal
 
 HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Distribution (SITVIT2)\n"
@@ -58,7 +57,7 @@ def test_a_broken_list_is_refused(tmp_path, spoligotypes):
     ):
         assert message in refusal(read_spoligotypes, spoligotypes(line))
     good = spoligotypes(f"A1,{ALL},'7,T1,53,[US=2]")
-    assert "unpacks to more bytes than its limit" in refusal(read_spoligotypes, good, limit=50)
+    assert "unpacks to more than" in refusal(read_spoligotypes, good, limit=50)
     path = tmp_path / "list.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match=r"list\.csv:1: there is no column with the heading 'Spoligo Binary'"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from olbench import UserError
-from olbench.data.names import Names
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import parse_rules, read_rules, shipped_rules
 from olbench.papers.adviceptron2010.sets import conflicts, is_empty, unsatisfiable
 from olbench.structs import from_plain

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olbench.data.names import Names
 from olbench.errors import UserError
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import parse_rules, read_rules
 from olbench.structs import from_plain
 from tests.changes import changed_bytes, examples, expect_sentence

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from olbench.data.names import Names
 from olbench.papers.adviceptron2010.kbsvm import solve_advice, solve_kbsvm
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import compile_texts
 from olbench.papers.adviceptron2010.sets import Advice
 from tests.examples import noisy

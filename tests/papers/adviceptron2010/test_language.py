@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from olbench import UserError
-from olbench.data.names import Names
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import compile_texts, read_rules
 from tests.refusals import refusal
 

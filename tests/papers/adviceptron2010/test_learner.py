@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.data.names import Names
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.algorithms import mean_estimate
 from olbench.papers.adviceptron2010.kbsvm import solve_advice
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import compile_texts
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.examples import noisy

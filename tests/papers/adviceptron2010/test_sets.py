@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from olbench.data.names import Names
+from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import compile_texts
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, fit_scaling
 from tests.papers.adviceptron2010.problems import flip

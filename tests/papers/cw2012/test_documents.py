@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from olbench.data.archives import count_terms, keep_headers, read_feature_counts, read_posts, read_reviews
 from olbench.data.catalog import TextRecipe, parse_catalog
 from olbench.data.entries import load_entry
 from olbench.data.fetch import fetch
+from olbench.papers.cw2012.documents import (
+    count_terms,
+    keep_headers,
+    read_feature_counts,
+    read_posts,
+    read_reviews,
+)
 from tests.refusals import find_wrong, refusal
 
 POSTS = {
@@ -164,7 +170,7 @@ datasets:
 """
 
 
-def test_an_archive_is_loaded_cached_and_checked_like_any_other_file(archive, monkeypatch):
+def test_an_archive_is_loaded_cached_and_checked_like_any_other_file(archive, cache_folder, monkeypatch):
     entry = parse_catalog(TOY.format(preprocess="[]", rows=3, labels="{-1: 2, 1: 1}"), "toy.yaml")["toy"]
     path = archive(REVIEWS, "toy.tar.xz")
     first = load_entry(entry, [path])
@@ -176,23 +182,18 @@ def test_an_archive_is_loaded_cached_and_checked_like_any_other_file(archive, mo
     assert second.test_from is None
 
 
-def test_duplicates_are_dropped_whatever_their_label(archive):
+def test_duplicates_are_dropped_whatever_their_label(archive, cache_folder):
     files = {**REVIEWS, "data/books.test": "1\tbad\n0\tbook bad good\n1\tgood good book\n"}
     text = TOY.format(preprocess="drop-duplicates", rows=3, labels="{-1: 2, 1: 1}")
     data = load_entry(parse_catalog(text, "toy.yaml")["toy"], [archive(files)])
     assert data.y.tolist() == [1, -1, -1]
 
 
-def test_a_mirror_has_an_archive_in_any_compression_and_a_hostile_one_is_skipped(
-    archive, tmp_path, cache_folder
-):
+def test_a_mirror_has_an_archive_in_any_compression(archive, tmp_path, cache_folder):
     text = TOY.format(preprocess="[]", rows=3, labels="{-1: 2, 1: 1}")
     entry = parse_catalog(text.replace("toy.tar.gz", "text/toy.tar.gz"), "toy.yaml")["toy"]
     mirror = tmp_path / "mirror" / "text"
     mirror.mkdir(parents=True)
-    archive({**REVIEWS, "../../evil": "x"}, "toy.tar.xz").rename(mirror / "toy.tar.xz")
-    assert "leaves the folder of the archive" in refusal(fetch, entry, str(mirror.parent))
-    assert not list(cache_folder.glob("downloads/*/*"))
     archive({**REVIEWS, "data/books.test": "1\tnew\n"}, "toy.tar.xz").rename(mirror / "toy.tar.xz")
     assert "differs from the catalogue: " in refusal(fetch, entry, str(mirror.parent))
     archive(REVIEWS, "toy.tar.xz").rename(mirror / "toy.tar.xz")
