@@ -234,7 +234,9 @@ def choose_rows(rule, p, rows, y, order, now, t, most, screen, slots, owners, fr
 
 
 @covariance_pass
-def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, screened, adaptive, top, margins):
+def run(
+    rule, p, rows, y, order, mu, sigma, pending, axis, bound, _, counters, screened, adaptive, top, margins
+):
     """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
 
     `sigma` has d rows, padded with zeros to a multiple of TILE. Its rows and those of `pending` may be longer

@@ -12,7 +12,7 @@ before with the means of then. A wrong one costs time only, as in `blocked`.
 import math
 
 import numpy as np
-from numba import boolean, int64, types
+from numba import boolean, types
 
 from olbench.kernels.blocked import (
     LONG,
@@ -24,7 +24,7 @@ from olbench.kernels.blocked import (
     project_rows,
     spread_row,
 )
-from olbench.kernels.classes import find_rival, predict_round, score_classes
+from olbench.kernels.classes import find_rival, open_board, predict_round, score_classes
 from olbench.kernels.compile import (
     PAIR_RULE,
     SECOND_ORDER_RULE,
@@ -36,7 +36,7 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import BLOCKED_FROM, EXTRA, ROUNDS, ROW
+from olbench.kernels.counters import AHEAD_FROM, EXTRA, ROUNDS, ROW
 from olbench.kernels.covariance import tighten
 from olbench.kernels.helpers import helper
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
@@ -135,16 +135,17 @@ def take_projection(rows, y, order, now, role, k, is_shared, sigma, room, d, cac
 
 
 @inlined
-def guess_rival(rule, p, scores, classes, truth, s, t, bound, is_shared, screened):
+def guess_rival(rule, p, board, truth, s, t, bound, is_shared, screened):
     """Return the rival of a later round by the present scores; -1 if the round will need no variance."""
-    rival = find_rival(scores, classes, truth)
+    scores, masks, _ = board
+    rival = find_rival(scores, masks, truth)
     m = scores[truth] - scores[rival]
     own, other = (0, 0) if is_shared else (truth, rival)
     loss, alpha, c = rule(m, (bound[own, 0] + bound[other, 0]) * s, m <= 0.0, t, p)
     return -1 if screened and loss <= 0.0 and alpha == 0.0 and c == 0.0 else rival
 
 
-COVARIANCES = (WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, int64, WRITE_INT64)
+COVARIANCES = (WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_2D_INT64, WRITE_INT64)
 
 
 @pass_kernel(SECOND_ORDER_RULE, *COVARIANCES, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
@@ -160,7 +161,7 @@ def run_covariance(
     axis,
     bound,
     changes,
-    classes,
+    confusion,
     counters,
     pair,
     paired,
@@ -179,11 +180,12 @@ def run_covariance(
     is_shared = sigma.shape[0] == 1
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    scores, mean, sums = np.empty(means.shape[1]), np.empty(d), np.empty(padded)
+    board, mean, sums = open_board(means, confusion), np.empty(d), np.empty(padded)
+    scores = board[0]
     # The first of two is of the true class, the second of its rival; a shared covariance has only the first.
     parts = 1 if is_shared else 2
     z, w, v = np.empty((2, 1, padded)), np.empty((2, depth)), np.empty(2)
-    ahead = d >= BLOCKED_FROM
+    ahead = d >= AHEAD_FROM
     guesses, slots = np.full(WINDOW, -1), np.zeros((WINDOW, 2), np.int64)
     owners, blocks, free = np.full(SLOTS, -1), np.zeros(SLOTS, np.int64), 0
     projections = np.empty((SLOTS if ahead else 0, padded))
@@ -204,13 +206,13 @@ def run_covariance(
             if LONG * n > d and not is_unlearned(later):
                 score_classes(means, columns, at, values, o, n, scores)
                 truth = int(y[j])
-                rival = guess_rival(rule, p, scores, classes, truth, norms[j], t, bound, is_shared, screened)
+                rival = guess_rival(rule, p, board, truth, norms[j], t, bound, is_shared, screened)
             guesses[guessed % WINDOW] = rival
             guessed += 1
         n, at, o = locate(storage, i)
         truth, s = int(y[i]), norms[i]
         rival, m, t, mistake = predict_round(
-            means, 1.0, columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
         )
         if is_unlearned(entry) or is_lost(counters, entry, m, n, s):
             continue
@@ -326,7 +328,7 @@ def is_certain(root, reach, deviation, columns, c, values, o, n):
     return deviation > rounding(reach, columns, c, values, o, n)
 
 
-ROOTS = (WRITE_2D, WRITE_3D, WRITE_1D, WRITE_2D, WRITE_INT64, int64, WRITE_INT64)
+ROOTS = (WRITE_2D, WRITE_3D, WRITE_1D, WRITE_2D, WRITE_INT64, WRITE_2D_INT64, WRITE_INT64)
 
 
 @pass_kernel(SECOND_ORDER_RULE, *ROOTS, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
@@ -341,7 +343,7 @@ def run_root(
     bound,
     reach,
     changes,
-    classes,
+    confusion,
     counters,
     pair,
     paired,
@@ -358,12 +360,12 @@ def run_root(
     d, is_shared = means.shape[0], roots.shape[0] == 1
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    scores, a_y, a_s, z = np.empty(means.shape[1]), np.empty(d), np.empty(d), np.empty(d)
+    board, a_y, a_s, z = open_board(means, confusion), np.empty(d), np.empty(d), np.empty(d)
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth, s = int(y[i]), norms[i]
         rival, m, t, mistake = predict_round(
-            means, 1.0, columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
         )
         if is_unlearned(entry) or is_lost(counters, entry, m, n, s):
             continue

@@ -20,9 +20,12 @@ ROW = ONLY_PREDICT - 1
 BLOCK = 32
 # The columns of the means of several classes are a multiple of this, so that a panel has whole vectors.
 LANES = 4
-# From this d on Sigma (128 KiB) exceeds a first-level cache several times: a kernel of its own works on tiles
-# of TILE rows and columns, of which the sides of Sigma are multiples.
-BLOCKED_FROM, TILE = 128, 8
+# From this d on a full covariance is run by `blocked`, on tiles of TILE rows and columns; the sides of Sigma
+# are multiples of it. If the margin of a rule depends on v, most rounds end in the screening and there are
+# fewer to share a sweep, so it pays later (docs/kernels.md has the measurement).
+BLOCKED_FROM, BLOCKED_FROM_FIXED_MARGIN, TILE = 120, 80, 8
+# From this d on the native learners look ahead; below, two changes of a covariance are applied together.
+AHEAD_FROM = 128
 # Doubles per cache line.
 LINE = 8
 
@@ -38,11 +41,11 @@ def count_columns(classes: int) -> int:
 
 
 def choose_depth(d: int) -> int:
-    """Return how many changes of a full covariance are collected before they are applied together.
+    """Return how many changes of a covariance `blocked` collects before they are applied together.
 
     Each pending change costs a round two sums of d; applying more of them at a time reads Sigma less often.
     """
-    return 2 if d < BLOCKED_FROM else 16 if d < 256 else 24
+    return 8 if d < 128 else 16 if d < 256 else 24
 
 
 def spread_rows(side: int) -> int:

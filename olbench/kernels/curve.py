@@ -14,10 +14,9 @@ import numpy as np
 from numba import int32, types, void
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64, kernel
-from olbench.kernels.counters import FALSE_ALARMS, MISTAKES, POSITIVES, ROUNDS, UNLEARNED, UPDATES
+from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, kernel
+from olbench.kernels.counters import FALSE_ALARMS, MISTAKES, POSITIVES, UNLEARNED, UPDATES
 from olbench.kernels.helpers import helper
-from olbench.kernels.margins import count_predictions
 
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, types.voidptr))
 # The clock of time.perf_counter.
@@ -32,22 +31,17 @@ def nanoseconds(room):
 
 
 @kernel(None)
-def _run(kernel, rule, p, rows, y, order, state, ends, margins, confusion, counters, counts, seconds):
+def _run(kernel, rule, p, rows, y, order, state, ends, counters, counts, seconds):
     """Run the examples of `order`; after ends[k] of them write the counts and seconds to row k.
 
-    `ends` has one entry per point of a curve, so the calls and clock readings are few beside the rounds. The
-    kernel is called for as many rounds at a time as the ring of margins holds, which are counted then.
+    `ends` has one entry per point of a curve, so the calls and clock readings are few beside the rounds.
     """
     room = np.empty(2, np.int64)
     started = nanoseconds(room)
     begin = 0
     for k in range(ends.size):
-        while begin < ends[k]:
-            part = order[begin : min(ends[k], begin + margins.shape[0])]
-            t = counters[ROUNDS]
-            kernel(rule, p, rows, y, part, *state)
-            count_predictions(y, part, t, margins, confusion, counters)
-            begin += part.size
+        kernel(rule, p, rows, y, order[begin : ends[k]], *state)
+        begin = ends[k]
         seconds[k] = 1e-9 * (nanoseconds(room) - started)
         counts[k, 0] = counters[MISTAKES]
         counts[k, 1] = counters[UPDATES]
@@ -89,5 +83,4 @@ def bind_kernel(function: Any, kernel: Any, *more: Any) -> Callable[..., None]:
 @cache
 def compile_pass(kernel: Any) -> Callable[..., None]:
     """Return the compiled pass of a kernel: a function of the arguments of `_run` after the kernel."""
-    outcome = (WRITE_2D, WRITE_2D_INT64, WRITE_INT64, WRITE_2D_INT64, WRITE_1D)
-    return bind_kernel(_run, kernel, READ_INT64, *outcome)
+    return bind_kernel(_run, kernel, READ_INT64, WRITE_INT64, WRITE_2D_INT64, WRITE_1D)

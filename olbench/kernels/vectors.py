@@ -121,6 +121,10 @@ add = lane_by_lane(lambda builder, left, right: builder.fadd(left, right))
 subtract = lane_by_lane(lambda builder, left, right: builder.fsub(left, right))
 multiply = lane_by_lane(lambda builder, left, right: builder.fmul(left, right))
 divide = lane_by_lane(lambda builder, left, right: builder.fdiv(left, right))
+# The right one where neither is larger, so a left one that is no number is passed over.
+larger = lane_by_lane(
+    lambda builder, left, right: builder.select(builder.fcmp_ordered(">", left, right), left, right)
+)
 
 
 @llvm_function()

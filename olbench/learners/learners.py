@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
-from olbench.kernels.counters import BLOCKED_FROM, EXTRA, ROW, TILE, choose_depth, count_blocks, spread_rows
+from olbench.kernels.counters import (
+    BLOCKED_FROM,
+    BLOCKED_FROM_FIXED_MARGIN,
+    EXTRA,
+    ROW,
+    TILE,
+    choose_depth,
+    count_blocks,
+    spread_rows,
+)
 from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.state import FAMILIES, Array, Arrays, KernelLearner, family
 from olbench.memory import USABLE, available_memory
@@ -57,12 +66,12 @@ class FirstOrderLearner(KernelLearner):
         definition = algorithm.definition
         own = {
             "w": Array((d,), by_feature=True),
-            "scalars": Array((3 if definition.averaged else 2,), [1.0, *[0.0] * (1 + definition.averaged)]),
+            "scalars": Array((4,), [1.0, 0.0, 0.0, 0.0]) if definition.averaged else Array((2,), [1.0, 0.0]),
             # Sums of squares of w by block, which give ||w||^2; empty for a rule that does not read it. Each
             # is summed again when one of its weights changes, so their error does not grow with the rounds.
             "squares": Array((count_blocks(d) if definition.reads_norm else 0,)),
-            # The sum of w over the rounds is scalars[2] w - deficit. After t rounds with k changes its error
-            # is at most about (t + k) 2^-53 max |w_j|, as if all w were added up, and 1 /
+            # What is missing from the sum of w over the rounds, see `first_order.run`. After k changes its
+            # error is at most about k 2^-53 max |w_j|, as if all w were added up, and 1 /
             # `first_order.SMALLEST_AVERAGED` of that where the rule shrinks w.
             "deficit": Array((d if definition.averaged else 0,), by_feature=definition.averaged),
         }
@@ -87,7 +96,9 @@ class FirstOrderLearner(KernelLearner):
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
         if not self.algorithm.definition.averaged:
             return self.scalars[0] * self.w[columns], None
-        return (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.learnt), None
+        scale, _, total, examples = self.scalars
+        total += scale * (self.learnt - examples)
+        return (total * self.w[columns] - self.deficit[columns]) / max(1, self.learnt), None
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
         from olbench.kernels.steps import ask_first_order
@@ -170,29 +181,31 @@ class CovarianceLearner(SecondOrderLearner):
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
-        side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
-        length = side if d < BLOCKED_FROM else spread_rows(side)
+        blocked = is_blocked(algorithm, d)
+        side = -(-d // TILE) * TILE if blocked else d
+        length = spread_rows(side) if blocked else d
         own = {
             "mu": Array((d,)),
             "base": Array((side, length), partial(write_diagonal, algorithm.a, d)),
             # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending.
             # That is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it
             # without bound have the root form, and a variance that is not positive counts as a breakdown.
-            "pending": Array((choose_depth(d), length)),
+            "pending": Array((choose_depth(d) if blocked else 2, length)),
             # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up
             # to the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
             "axis": Array((d,)),
             "bound": Array((2,), [algorithm.a * (1.0 + 1e-9), np.inf]),
+            "screening": Array((3,), dtype=np.int64, part="scratch"),
         }
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        if self.d >= BLOCKED_FROM:
+        if is_blocked(self.algorithm, self.d):
             from olbench.kernels.blocked import run
         else:
             from olbench.kernels.covariance import run
 
-        state = (self.mu, self.base, self.pending, self.axis, self.bound, self.counters)
+        state = (self.mu, self.base, self.pending, self.axis, self.bound, self.screening, self.counters)
         passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
         return run, (*state, *choose_screening(self.algorithm), passive_above)
 
@@ -220,6 +233,11 @@ def choose_screening(algorithm: Algorithm) -> tuple[bool, bool]:
     definition = algorithm.definition
     screened = definition.monotone and definition.form == "covariance"
     return screened, screened and (definition.traits is None or definition.traits.adaptive_margin)
+
+
+def is_blocked(algorithm: Algorithm, d: int) -> bool:
+    """Return whether the kernel for larger matrices runs a full covariance."""
+    return d >= (BLOCKED_FROM if choose_screening(algorithm)[1] else BLOCKED_FROM_FIXED_MARGIN)
 
 
 def start_clock(algorithm: Algorithm) -> list[float]:

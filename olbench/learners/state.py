@@ -42,8 +42,6 @@ CURVE_COUNTS = {
     "false_alarms": FALSE_ALARMS,
     "unlearned": UNLEARNED,
 }
-#: Rounds whose margins a learner holds, a power of two: they are counted, or copied, before others follow.
-RING = 1024
 #: Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
 
@@ -125,7 +123,7 @@ class Learner(ABC):
         """Return the arrays of a learner by name; a family adds its own."""
         return {
             "counters": Array((COUNTERS,), dtype=np.int64, part="counts"),
-            "margins": Array((RING, 2), part="scratch"),
+            "margins": Array((0, 2), part="scratch"),
         }
 
     @classmethod
@@ -210,6 +208,8 @@ class Learner(ABC):
         room = self._single_row
         room.put_label(y)
         rows = room.fill(x)
+        if not self.margins.shape[0]:
+            self.keep_margins(np.zeros((1, 2)))
         self.run(rows, room.y, room.order)
         margin, exponent = self.margins[(self.rounds - 1) & (self.margins.shape[0] - 1), :2].tolist()
         return float(np.ldexp(margin, -int(exponent)))
@@ -342,9 +342,6 @@ class Learner(ABC):
 class KernelLearner(Learner):
     """A learner that runs in a compiled kernel."""
 
-    #: Predictions by class, which only a learner of several classes counts.
-    confusion: Ints = np.zeros((0, 0), np.int64)
-
     def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
         super().__init__(algorithm, d, classes)
         self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
@@ -359,8 +356,8 @@ class KernelLearner(Learner):
         from olbench.kernels.curve import compile_pass
 
         kernel, state = self.kernel_state()
-        outcome = (self.margins, self.confusion, self.counters, counts, seconds)
-        compile_pass(kernel)(self._point_to_rule(), self.p, rows, y, order, state, ends, *outcome)
+        arguments = (self.p, rows, y, order, state, ends, self.counters, counts, seconds)
+        compile_pass(kernel)(self._point_to_rule(), *arguments)
 
     def _point_to_rule(self) -> Any:
         """Return the first argument of its kernel."""
