@@ -1,6 +1,5 @@
-"""What all tests share: compiled code that cannot be stale, and examples."""
+"""What all tests share: compiled code and examples."""
 
-import hashlib
 import json
 import os
 import re
@@ -13,15 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import ROOT
-
-PACKAGE = ROOT / "olbench"
-#: The folders with compiled code, and all from which it takes functions and constants.
-COMPILED = ("kernels", "algorithms", "data", "papers")
-SOURCES = sorted(path for name in COMPILED for path in PACKAGE.joinpath(name).rglob("*.py"))
-DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]
-# numba notices a change of the file a function is in, not of those it calls: key the cache by all of them.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{DIGEST}"))
+# What is compiled is kept for the next run of the tests, apart from what users compile.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "olbench-numba"))
 
 #: A small experiment, and what its records count.
 SMALL = """\

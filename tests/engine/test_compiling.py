@@ -92,7 +92,7 @@ def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_r
     words = "3 kernels {}: 1 done, about 24 s left (gram, root)"
     assert compiling.describe_compiling(left, 3, 12.0, True) == f"compiling {words.format('once')}"
     not_kept = compiling.describe_compiling(left, 3, 12.0, False)
-    assert not_kept.startswith(f"compiling {words.format('in every run')}; neither the package nor")
+    assert not_kept.startswith(f"compiling {words.format('in every run')}; the cache folder cannot")
 
 
 def test_nothing_is_said_if_all_is_compiled(cells, monkeypatch):
