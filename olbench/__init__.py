@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from olbench.conformance.verdict import conform as conform
     from olbench.data.load import load_dataset as load_dataset
     from olbench.errors import UserError as UserError
-    from olbench.kernels.sums import add as add
-    from olbench.kernels.sums import dot as dot
+    from olbench.kernels.helpers import add as add
+    from olbench.kernels.helpers import dot as dot
     from olbench.learners.contestants import wrap as wrap
     from olbench.learners.passes import online_pass as online_pass
     from olbench.learners.start import start as start
@@ -56,13 +56,13 @@ _HOMES = {
     "Results": "olbench.analysis.results",
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
-    "add": "olbench.kernels.sums",
+    "add": "olbench.kernels.helpers",
     "bundle": "olbench.api",
     "compare": "olbench.api",
     "compiled_learner": "olbench.algorithms.compiled",
     "conform": "olbench.conformance.verdict",
     "contestant": "olbench.algorithms.definition",
-    "dot": "olbench.kernels.sums",
+    "dot": "olbench.kernels.helpers",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
     "load_results": "olbench.report.loading",

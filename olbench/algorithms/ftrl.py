@@ -5,8 +5,8 @@ from typing import Any
 
 from olbench.algorithms.compiled import compiled_learner
 from olbench.algorithms.definition import Parameter
+from olbench.kernels.helpers import dot
 from olbench.kernels.losses import logistic_slope, soften
-from olbench.kernels.sums import dot
 
 
 @compiled_learner(

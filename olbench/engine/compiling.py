@@ -116,7 +116,7 @@ def compile_kernels(
 
 
 def _compile(place: Place) -> Place:
-    from olbench.kernels.curve import compile_pass
+    from olbench.kernels.calls import compile_pass
 
     module, name = place
     if not module.startswith("olbench.kernels."):

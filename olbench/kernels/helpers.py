@@ -30,7 +30,7 @@ class Helper:
 
     @cached_property
     def _part(self) -> Any:
-        from olbench.kernels.parts import compile_part
+        from olbench.kernels.compile import compile_part
 
         return compile_part(self.py_func, **self.how)
 
@@ -78,3 +78,15 @@ def deferred(place: str) -> Callable[[Function], Function]:
         return cast(Function, Deferred(function, place))
 
     return decorate
+
+
+@deferred("olbench.kernels.compiled:dot")
+def dot(vector: Any, columns: Any, values: Any) -> float:
+    """Return the sum of vector[columns[k]] * values[k]; a full row, with as many values, needs no columns."""
+    return float((vector if values.size == vector.size else vector[columns]) @ values)
+
+
+@deferred("olbench.kernels.compiled:add")
+def add(vector: Any, columns: Any, values: Any, step: float) -> None:
+    """Add step * values[k] to vector[columns[k]]; a full row, with as many values, needs no columns."""
+    vector[columns if values.size < vector.size else slice(None)] += step * values

@@ -195,10 +195,6 @@ class NativeLearner(ClassLearner, KernelLearner):
         own = {"means": Array((d, count_columns(classes)))}
         return super().declare(algorithm, d, classes) | own
 
-    def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x, one column per class, for each row of X."""
-        raise UserError(f"{self.algorithm.id} has no variances")
-
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         scores = self.class_scores(rows, order).T
         return choose_class(scores, np.zeros(scores.shape)).astype(np.float64)
@@ -206,7 +202,7 @@ class NativeLearner(ClassLearner, KernelLearner):
     @property
     def pair_rule(self) -> tuple[Any, bool]:
         """The address of the rule for two covariances, and whether there is one."""
-        from olbench.kernels.curve import Address
+        from olbench.kernels.calls import Address
 
         definition = self.algorithm.definition
         if definition.pair is None:
@@ -226,7 +222,6 @@ class NativeLearner(ClassLearner, KernelLearner):
         return np.ascontiguousarray(self.factor * self.means[:, : self.classes].T)
 
     def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the score of each class, one column per class, for each row of `order`."""
         from olbench.kernels.classes import score_rows
 
         scores = np.empty((order.size, self.classes))
@@ -329,7 +324,6 @@ class RootClasses(NativeLearner):
         return np.stack([root @ root.T for root in self.roots])
 
     def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x, one column per class, for each row of X, times 4 ** scale_exponent."""
         return _measure_variances(X, self.roots, self.classes, square=True)
 
 

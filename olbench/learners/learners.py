@@ -101,7 +101,7 @@ class FirstOrderLearner(KernelLearner):
         return (total * self.w[columns] - self.deficit[columns]) / max(1, self.learnt), None
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
-        from olbench.kernels.steps import ask_first_order
+        from olbench.kernels.calls import ask_first_order
 
         rule, p, t, k = self.compiled_rule, self.p, self.learnt + 1, self.updates
         scale, squares = self.scalars[:2].tolist()
@@ -126,10 +126,6 @@ class SecondOrderLearner(KernelLearner):
         deviations = np.sqrt(np.where(variances > 0.0, variances, np.inf))
         return np.asarray(ndtr(margins / deviations))
 
-    def margin_variance(self, X: Any) -> Floats:
-        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        raise NotImplementedError
-
     @property
     def covariance(self) -> NDArray[np.float64]:
         """Sigma, or its diagonal, times 4 ** scale_exponent."""
@@ -140,7 +136,7 @@ class SecondOrderLearner(KernelLearner):
         return np.ldexp(self.weights, exponent), np.ldexp(self.covariance, 2 * exponent)
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
-        from olbench.kernels.steps import ask_second_order
+        from olbench.kernels.calls import ask_second_order
 
         rule, p, t = self.compiled_rule, self.p, self.learnt + 1
         return lambda m, v, mistake: ask_second_order(rule, m, v, mistake, t, p, answer)
@@ -366,7 +362,7 @@ class ExactLearner(DiagonalLearner):
         return f"{self.algorithm.id} {words}"
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
-        from olbench.kernels.steps import ask_exact
+        from olbench.kernels.calls import ask_exact
 
         rule, p, moments = self.compiled_rule, self.p, self.moments.copy()
         return lambda m, v, mistake: ask_exact(rule, m, v, p, rows, row, moments, answer)
@@ -510,7 +506,7 @@ class GramLearner(SecondOrderLearner):
         state = (self.nu, self.factor, *support, self.counters)
         return run, (self.shape, float(self.algorithm.a), *state, self.algorithm.definition.monotone)
 
-    def _trace(
+    def _run_curve(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
         """Run in chunks, with room for each of them before it starts: compiled code cannot make any."""
@@ -525,7 +521,7 @@ class GramLearner(SecondOrderLearner):
             inside = np.append(ends[first:last] - begin, chunk.size)
             chunk_counts = np.empty((inside.size, counts.shape[1]), np.int64)
             chunk_seconds = np.empty(inside.size)
-            super()._trace(rows, y, chunk, inside, chunk_counts, chunk_seconds)
+            super()._run_curve(rows, y, chunk, inside, chunk_counts, chunk_seconds)
             counts[first:last] = chunk_counts[:-1]
             seconds[first:last] = elapsed + chunk_seconds[:-1]
             elapsed += float(chunk_seconds[-1])

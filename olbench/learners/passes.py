@@ -15,7 +15,7 @@ from olbench.learners.classes import as_classes
 from olbench.learners.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
 from olbench.learners.schedules import count_predictions, is_predicted, predicted_rows
 from olbench.learners.start import start, start_classes
-from olbench.learners.state import CURVE_COUNTS, ClassLearner, Learner
+from olbench.learners.state import CURVE_COUNTS, Learner
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
@@ -76,7 +76,7 @@ class PassResult:
         return self.mistakes / self.n if self.n else 0.0
 
     def __repr__(self) -> str:
-        classes = f"classes {len(self.weights):,}, " if isinstance(self.learner, ClassLearner) else ""
+        classes = f"classes {len(self.weights):,}, " if self.learner.classes > 1 else ""
         mistakes = f"mistakes {self.mistakes:,} ({self.mistake_rate:.2%}), updates {self.updates:,}"
         facts = f"examples {self.n:,}, {classes}{mistakes}, seconds {self.seconds:.4f}"
         return f"<PassResult of {self.learner.algorithm.id}: {facts}>"
@@ -388,7 +388,7 @@ class _Slices:
         begin, end = self.seen, min(self.seen + size, self.order.size)
         first, last = np.searchsorted(self.points, (begin, end), side="right")
         ends = np.append(self.points[first:last], end) - begin
-        counts, seconds = self.learner.trace(self.rows, self.labels, self.order[begin:end], ends)
+        counts, seconds = self.learner.run_curve(self.rows, self.labels, self.order[begin:end], ends)
         self.counts[first:last] = counts[:-1]
         self.curve_seconds[first:last] = self.seconds + seconds[:-1]
         self.seconds += float(seconds[-1])

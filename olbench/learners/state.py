@@ -34,7 +34,7 @@ from olbench.learners.examples import Floats, Ints, SingleRow
 from olbench.learners.own_rules import raise_errors
 from olbench.memory import USABLE, available_memory
 
-#: The counters that a curve has by its names for them, in the order of `kernels.curve`.
+#: The counters that a curve has by its names for them, in the order of `kernels.calls`.
 CURVE_COUNTS = {
     "mistakes": MISTAKES,
     "updates": UPDATES,
@@ -192,7 +192,7 @@ class Learner(ABC):
 
     def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Predict and then learn each example of `order`, one after another."""
-        self.trace(rows, y, order, np.array([order.size]))
+        self.run_curve(rows, y, order, np.array([order.size]))
 
     def step(self, x: Any, y: float) -> float:
         """Predict one example, learn its label y, -1 or +1, and return the margin of the prediction.
@@ -223,16 +223,16 @@ class Learner(ABC):
     def _single_row(self) -> SingleRow:
         return SingleRow(self.d)
 
-    def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
+    def run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         """Run, and return CURVE_COUNTS and the elapsed seconds after each of `ends` examples."""
         self._own_arrays()
         counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
         definition = self.algorithm.definition
         with raise_errors(definition) if definition.is_own else nullcontext():
-            self._trace(rows, y, order, ends, counts, seconds)
+            self._run_curve(rows, y, order, ends, counts, seconds)
         return counts, seconds
 
-    def _trace(
+    def _run_curve(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
         started = time.perf_counter()
@@ -264,6 +264,18 @@ class Learner(ABC):
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
         """Return the weights of some features and their variances, None without any."""
         return self.weights[columns], None
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
+        raise NotImplementedError
+
+    def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the score of each class, one column per class, for each row of `order`."""
+        raise NotImplementedError
+
+    def class_variances(self, X: Any) -> Floats:
+        """Return x' Sigma_k x, one column per class, for each row of X, times 4 ** scale_exponent."""
+        raise UserError(f"{self.algorithm.id} has no variances")
 
     def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
         """Return the probability of the positive class from what a pass has kept; None if it has none."""
@@ -350,10 +362,10 @@ class KernelLearner(Learner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         """Return the kernel and its arguments after the order: the state, then options; not the margins."""
 
-    def _trace(
+    def _run_curve(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        from olbench.kernels.curve import compile_pass
+        from olbench.kernels.calls import compile_pass
 
         kernel, state = self.kernel_state()
         arguments = (self.p, rows, y, order, state, ends, self.counters, counts, seconds)
@@ -361,7 +373,7 @@ class KernelLearner(Learner):
 
     def _point_to_rule(self) -> Any:
         """Return the first argument of its kernel."""
-        from olbench.kernels.curve import Address
+        from olbench.kernels.calls import Address
 
         return Address(self.compiled_rule, self.compiled_rule.address)
 
@@ -370,7 +382,7 @@ class KernelLearner(Learner):
         return kernel, (*state, self.margins)
 
     def warm_up(self) -> None:
-        from olbench.kernels.curve import compile_pass
+        from olbench.kernels.calls import compile_pass
 
         compile_pass(self._kernel()[0])
         _ = self.compiled_rule

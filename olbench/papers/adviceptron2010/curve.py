@@ -51,7 +51,7 @@ def follow(
 
 
 def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
-    from olbench.kernels.curve import Address
+    from olbench.kernels.calls import Address
     from olbench.papers.adviceptron2010.kernels.follow import follower
 
     kernel, state = learner.kernel_state()

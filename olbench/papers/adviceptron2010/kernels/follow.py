@@ -6,8 +6,8 @@ from typing import Any
 
 from numba import void
 
+from olbench.kernels.calls import bind_kernel
 from olbench.kernels.compile import READ_1D, ROWS, WRITE_1D, WRITE_2D, kernel
-from olbench.kernels.curve import bind_kernel
 from olbench.kernels.helpers import helper
 from olbench.kernels.rows import dot, locate, open_rows
 

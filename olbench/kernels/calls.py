@@ -1,7 +1,7 @@
-"""A pass that reads its counters and the clock along the way without leaving compiled code.
+"""What Python calls: a pass along a curve, and the rule of one round.
 
-The kernel is a first-class function, as its rule is. Numba's cache on disk notices changes only of the file
-that a function is in; a kernel linked into the function below could change unnoticed.
+A pass reads its counters and the clock along the way without leaving compiled code. Its kernel is a
+first-class function, as its rule is.
 """
 
 import time
@@ -11,12 +11,25 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numba import int32, types, void
+from numba import int32, int64, types, void
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, kernel
+from olbench.kernels.compile import (
+    EXACT_RULE,
+    FIRST_ORDER_RULE,
+    READ_2D,
+    READ_INT64,
+    ROWS,
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    WRITE_2D_INT64,
+    WRITE_INT64,
+    kernel,
+)
 from olbench.kernels.counters import FALSE_ALARMS, MISTAKES, POSITIVES, UNLEARNED, UPDATES
-from olbench.kernels.helpers import helper
+from olbench.kernels.exact import find_step, measure_shares
+from olbench.kernels.helpers import Function, helper
+from olbench.kernels.rows import locate, open_rows
 
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, types.voidptr))
 # The clock of time.perf_counter.
@@ -24,25 +37,25 @@ _MONOTONIC = time.CLOCK_MONOTONIC
 
 
 @helper
-def nanoseconds(room):
-    """Return the time of a monotonic clock; `room` receives its seconds and nanoseconds."""
-    _clock_gettime(_MONOTONIC, room.ctypes)
-    return 1_000_000_000 * room[0] + room[1]
+def nanoseconds(scratch):
+    """Return the time of a monotonic clock; `scratch` receives its seconds and nanoseconds."""
+    _clock_gettime(_MONOTONIC, scratch.ctypes)
+    return 1_000_000_000 * scratch[0] + scratch[1]
 
 
 @kernel(None)
 def _run(kernel, rule, p, rows, y, order, state, ends, counters, counts, seconds):
     """Run the examples of `order`; after ends[k] of them write the counts and seconds to row k.
 
-    `ends` has one entry per point of a curve, so the calls and clock readings are few beside the rounds.
+    `ends` has one entry per point of a curve, so calls and clock readings are rare.
     """
-    room = np.empty(2, np.int64)
-    started = nanoseconds(room)
+    scratch = np.empty(2, np.int64)
+    started = nanoseconds(scratch)
     begin = 0
     for k in range(ends.size):
         kernel(rule, p, rows, y, order[begin : ends[k]], *state)
         begin = ends[k]
-        seconds[k] = 1e-9 * (nanoseconds(room) - started)
+        seconds[k] = 1e-9 * (nanoseconds(scratch) - started)
         counts[k, 0] = counters[MISTAKES]
         counts[k, 1] = counters[UPDATES]
         counts[k, 2] = counters[POSITIVES]
@@ -84,3 +97,39 @@ def bind_kernel(function: Any, kernel: Any, *more: Any) -> Callable[..., None]:
 def compile_pass(kernel: Any) -> Callable[..., None]:
     """Return the compiled pass of a kernel: a function of the arguments of `_run` after the kernel."""
     return bind_kernel(_run, kernel, READ_INT64, WRITE_INT64, WRITE_2D_INT64, WRITE_1D)
+
+
+def question(rule: Any, *more: Any) -> Callable[[Function], Function]:
+    """Compile a function that asks a rule again about a round; it writes the answer to its last argument.
+
+    A kernel keeps the margin and the variance of a round, not what its rule answered. Compiled code gives the
+    same answer to the same question.
+    """
+    return kernel(void(types.FunctionType(rule), *rule.args, *more, WRITE_1D))
+
+
+@question(FIRST_ORDER_RULE)
+def ask_first_order(rule, m, s, mistake, q, t, k, p, answer):
+    """Set the answer to loss, shrink and tau."""
+    answer[0], answer[1], answer[2] = rule(m, s, mistake, q, t, k, p)
+
+
+@question(SECOND_ORDER_RULE)
+def ask_second_order(rule, m, v, mistake, t, p, answer):
+    """Set the answer to loss, alpha and c."""
+    answer[0], answer[1], answer[2] = rule(m, v, mistake, t, p)
+
+
+@question(EXACT_RULE, ROWS, int64, READ_2D)
+def ask_exact(rule, m, v, p, rows, i, moments, answer):
+    """Set the answer to loss, alpha and c of the exact diagonal step for row i."""
+    columns, values, storage = open_rows(rows)
+    n, at, o = locate(storage, i)
+    loss, unit, A, b0, b1, K = rule(m, v, p)
+    answer[0] = loss
+    answer[1] = answer[2] = 0.0
+    if v == 0.0 or loss <= 0.0:
+        return
+    shares = np.empty(moments.shape[0])
+    squares = measure_shares(moments, columns, at, values, o, n, v, shares)
+    answer[1], answer[2] = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
