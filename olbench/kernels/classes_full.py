@@ -38,10 +38,9 @@ from olbench.kernels.compile import (
 )
 from olbench.kernels.counters import AHEAD_FROM, EXTRA, ROUNDS, ROW
 from olbench.kernels.covariance import tighten
-from olbench.kernels.helpers import helper
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
 from olbench.kernels.matrix import inner_row, project, row_sums
-from olbench.kernels.root import LARGEST, SMALLEST, STEP, largest_entry, normalise, renew_bound, rounding
+from olbench.kernels.root import SMALLEST, normalise, renew_bound, rescale, rounding
 from olbench.kernels.rows import announce, dot_row, locate, open_rows, read_round
 
 # How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
@@ -145,29 +144,15 @@ def guess_rival(rule, p, board, truth, s, t, bound, is_shared, screened):
     return -1 if screened and loss <= 0.0 and alpha == 0.0 and c == 0.0 else rival
 
 
-COVARIANCES = (WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_2D_INT64, WRITE_INT64)
+#: confusion, counters, the rule for two covariances, and promises: whether it is used, and two of the rule
+RULES = (WRITE_2D_INT64, WRITE_INT64, types.FunctionType(PAIR_RULE), types.UniTuple(boolean, 3))
+#: sigma, pending, changes; axis, bound
+COVARIANCES = types.Tuple((WRITE_3D, WRITE_3D, WRITE_2D_INT64)), types.Tuple((WRITE_2D, WRITE_2D))
 
 
-@pass_kernel(SECOND_ORDER_RULE, *COVARIANCES, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
+@pass_kernel(SECOND_ORDER_RULE, WRITE_2D, *COVARIANCES, *RULES)
 def run_covariance(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    means,
-    sigma,
-    pending,
-    axis,
-    bound,
-    changes,
-    confusion,
-    counters,
-    pair,
-    paired,
-    screened,
-    adaptive,
-    margins,
+    rule, p, rows, y, order, means, covariances, bounds, confusion, counters, pair, promises, margins
 ):
     """Run the examples of `order`.
 
@@ -176,6 +161,8 @@ def run_covariance(
     `adaptive` are those of `covariance.run`, for each covariance. The rule gets the variance of the margin,
     v_y + v_s. With `paired` it only decides about the loss, and the step comes from `pair`.
     """
+    (sigma, pending, changes), (axis, bound) = covariances, bounds
+    paired, screened, adaptive = promises
     d, padded, depth = means.shape[0], sigma.shape[1], pending.shape[1]
     is_shared = sigma.shape[0] == 1
     columns, values, storage = open_rows(rows)
@@ -265,40 +252,6 @@ def run_covariance(
                 tighten(sigma[k], mean, axis[k], bound[k], sums)
 
 
-@helper
-def rescale_roots(roots, means):
-    """Multiply all roots and means by 2^STEP unless an entry would grow too large; return the exponent used.
-
-    As in `root.rescale`, a row that no mean has used yet may stay behind: its variance is as good as
-    infinite. That holds for all rows of a class that no round has touched.
-    """
-    factor = 2.0**STEP
-    for k in range(roots.shape[0]):
-        for i in range(means.shape[0]):
-            if is_used(means, i, k, roots.shape[0]) and largest_entry(roots[k], i) > LARGEST / factor:
-                return 0
-    for k in range(roots.shape[0]):
-        for i in range(means.shape[0]):
-            if largest_entry(roots[k], i) <= LARGEST / factor:
-                for j in range(means.shape[0]):
-                    roots[k, i, j] *= factor
-    for i in range(means.shape[0]):
-        for k in range(means.shape[1]):
-            means[i, k] *= factor
-    return STEP
-
-
-@inlined
-def is_used(means, i, k, count):
-    """Return whether feature i has a mean other than zero in class k, or in any class if all share a root."""
-    if count > 1:
-        return means[i, k] != 0.0
-    used = False
-    for j in range(means.shape[1]):
-        used = used or means[i, j] != 0.0
-    return used
-
-
 @inlined
 def shrink_root(root, a, gain, weight, z):
     """Set z to weight R a for an a of length one, and change R so that a' R' x shrinks by sqrt(1 + gain).
@@ -328,28 +281,13 @@ def is_certain(root, reach, deviation, columns, c, values, o, n):
     return deviation > rounding(reach, columns, c, values, o, n)
 
 
-ROOTS = (WRITE_2D, WRITE_3D, WRITE_1D, WRITE_2D, WRITE_INT64, WRITE_2D_INT64, WRITE_INT64)
+#: roots; bound, reach; changes
+ROOTS = (WRITE_3D, types.Tuple((WRITE_1D, WRITE_2D)), WRITE_INT64)
 
 
-@pass_kernel(SECOND_ORDER_RULE, *ROOTS, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
+@pass_kernel(SECOND_ORDER_RULE, WRITE_2D, *ROOTS, *RULES)
 def run_root(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    means,
-    roots,
-    bound,
-    reach,
-    changes,
-    confusion,
-    counters,
-    pair,
-    paired,
-    screened,
-    scale_free,
-    margins,
+    rule, p, rows, y, order, means, roots, bounds, changes, confusion, counters, pair, promises, margins
 ):
     """Run the examples of `order`; counters[EXTRA] is the exponent of the scale of all classes.
 
@@ -357,6 +295,7 @@ def run_root(
     bounds of `root.run`, renewed once in d of changes[k]. `pair` and `paired` are those of
     `run_covariance`. Scale-free rules get the margin in units of its deviation.
     """
+    (bound, reach), (paired, screened, scale_free) = bounds, promises
     d, is_shared = means.shape[0], roots.shape[0] == 1
     columns, values, storage = open_rows(rows)
     norms = rows[4]
@@ -410,7 +349,7 @@ def run_root(
             if changes[k] % d == 0:
                 bound[k] = renew_bound(roots[k], reach[k], z, bound[k])
         if scale_free and min(d_y, d_s) < SMALLEST * math.sqrt(s):
-            exponent = rescale_roots(roots, means)
+            exponent = rescale(roots, means)
             counters[EXTRA] += exponent
             if exponent > 0:
                 for k in range(roots.shape[0]):

@@ -274,9 +274,10 @@ class CovarianceClasses(NativeLearner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes_full import run_covariance
 
-        state = (self.means, self.base, self.pending, self.axis, self.bound, self.changes)
-        counts = (self.confusion, self.counters)
-        return run_covariance, (*state, *counts, *self.pair_rule, *choose_screening(self.algorithm))
+        covariances, bounds = (self.base, self.pending, self.changes), (self.axis, self.bound)
+        pair, is_paired = self.pair_rule
+        state = (self.means, covariances, bounds, self.confusion, self.counters)
+        return run_covariance, (*state, pair, (is_paired, *choose_screening(self.algorithm)))
 
     @property
     def covariance(self) -> Floats:
@@ -310,8 +311,10 @@ class RootClasses(NativeLearner):
         from olbench.kernels.classes_full import run_root
 
         definition = self.algorithm.definition
-        state = (self.means, self.roots, self.bound, self.reach, self.changes, self.confusion, self.counters)
-        return run_root, (*state, *self.pair_rule, definition.monotone, definition.scale_free)
+        bounds, counts = (self.bound, self.reach), (self.confusion, self.counters)
+        pair, is_paired = self.pair_rule
+        state = (self.means, self.roots, bounds, self.changes, *counts)
+        return run_root, (*state, pair, (is_paired, definition.monotone, definition.scale_free))
 
     @property
     def scale_exponent(self) -> int:
