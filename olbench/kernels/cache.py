@@ -32,7 +32,7 @@ _temporary: list[str] = []
 
 @contextmanager
 def choose_cache(file: str, how: str) -> Iterator[bool]:
-    """Let numba keep what it compiles from a file meanwhile; yield whether it can."""
+    """Let numba cache what it compiles from a file inside the block; yield whether it can."""
     with _lock:
         before = numba.config.CACHE_DIR
         folder = find_folder(Path(file), how)
@@ -45,7 +45,7 @@ def choose_cache(file: str, how: str) -> Iterator[bool]:
 
 
 def find_folder(file: Path, how: str) -> Path | None:
-    """Return the folder for what is compiled from a file in this way; None if nothing can be kept."""
+    """Return the cache folder for a file compiled in this way; None if nothing can be cached."""
     if not file.exists():
         return None  # typed into a notebook or a shell
     name = _digest(file.resolve(), how)
@@ -53,7 +53,7 @@ def find_folder(file: Path, how: str) -> Path | None:
         return _use(_find_root() / name)
     if os.environ.get("NUMBA_CACHE_DIR"):
         return None
-    # Worker processes share it. It is new and private, as numba runs what it finds.
+    # Worker processes share it. It is new and private, because numba runs any code that it finds.
     os.environ["NUMBA_CACHE_DIR"] = folder = tempfile.mkdtemp(prefix="olbench-numba-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _temporary.append(folder)
@@ -61,7 +61,7 @@ def find_folder(file: Path, how: str) -> Path | None:
 
 
 def outlasts_process() -> bool:
-    """Return whether what was compiled so far is kept for the next process."""
+    """Return whether the cache survives this process."""
     return not _temporary
 
 
@@ -85,7 +85,7 @@ def _find_root() -> Path:
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = root.stat()
     if found.st_uid != os.getuid() or found.st_mode & 0o022:
-        raise PermissionError(f"others can write to {root}, and numba runs what it finds")
+        raise PermissionError(f"others can write to {root}, and numba would run their code")
     return root
 
 

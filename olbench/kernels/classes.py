@@ -91,7 +91,7 @@ def score_panel(means, columns, c, values, o, n, scores, j, even):
 
 @helper
 def mask_classes(classes, width):
-    """Return what is added to the scores to find the rival of each class: minus infinity for no rival."""
+    """Return a mask of the scores for each true class: minus infinity where a class cannot be its rival."""
     masks = np.zeros((classes, width))
     masks[:, classes:] = -np.inf
     for k in range(classes):
@@ -176,7 +176,7 @@ def score_rows(rows, order, means, scores):
             scores[k, j] = room[j]
 
 
-# How the rivals of the true class share the step: the highest alone, all equally, or by their lead.
+# How the rivals of the true class share the step: only the highest, all equally, or by their lead.
 MAX, UNIFORM, PROP = 0, 1, 2
 
 
@@ -200,10 +200,10 @@ def move_pair(means, truth, rival, step, columns, c, values, o, n):
 
 @inlined
 def share_step(scores, classes, truth, allocation, strict, shares):
-    """Set shares[e] to what class e loses of a step: all that score as high as the true class lose some.
+    """Set shares[e] to the share of a step that class e loses.
 
-    With `strict`, only those that score higher. In proportion means to their lead over the true class, or
-    equally if nobody leads.
+    Classes that score at least as high as the true class lose some; with `strict`, those that score higher.
+    Shares are equal, or proportional to the lead over the true class if a class leads.
     """
     count, total = 0, 0.0
     for k in range(classes):

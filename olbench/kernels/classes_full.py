@@ -46,7 +46,7 @@ from olbench.kernels.rows import announce, dot_row, locate, open_rows, read_roun
 # How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
 WINDOW = 128
 SLOTS = 2 * WINDOW
-# The columns of `changes`: those of a covariance that are pending, and all of them.
+# The columns of `changes`: pending changes of a covariance, and all changes.
 HELD, ALL = 0, 1
 
 
@@ -63,7 +63,7 @@ def largest_class_variance(axis, bound, k, s, columns, c, values, o, n):
 
 @inlined
 def hold_change(sigma, pending, changes, k, z, beta, owners, blocks):
-    """Add the change -beta z z' of covariance k to those that are pending; apply them if there are enough.
+    """Add the change -beta z z' of covariance k to the pending ones; apply them if there are enough.
 
     That makes all projections of sigma[k] void.
     """
@@ -329,7 +329,7 @@ def run_root(
             deviation = 0.0
         unit = deviation if scale_free and deviation > 0.0 else 1.0
         u_y, u_s = d_y / unit, d_s / unit
-        # In units of the deviation, a scale-free variance is exactly one, as it is in the screening.
+        # In units of the deviation, a scale-free variance is exactly one, as in the screening.
         v = 1.0 if unit == deviation else deviation * deviation
         loss, alpha, c = rule(m / unit, v, mistake, t, p)
         if paired and loss > 0.0 and deviation > 0.0:

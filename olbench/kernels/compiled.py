@@ -60,7 +60,7 @@ def learn_row(arrays, columns, a, values, o, n, y, t, p):
 
 
 def run(_, p, rows, y, order, arrays, counters, margins):
-    """Run the examples of `order`; t counts the examples learnt, with the one that is next."""
+    """Run the examples of `order`; t counts the examples learnt, including the next one."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     # The counts stay in registers.

@@ -3,7 +3,7 @@
 EXTRA belongs to the kernel: changes of Sigma that are pending, an exponent, or support examples. POSITIVES
 are the predicted examples of the positive class, FALSE_ALARMS the mistakes on the others. UNLEARNED is how
 many examples were predicted and not learnt, less those that were learnt without a prediction. BROKEN_ROUND
-and BROKEN_ENTRY say where the first breakdown is: after how many predictions, at which entry of the order.
+and BROKEN_ENTRY locate the first breakdown: the number of predictions so far, and the entry of the order.
 """
 
 ROUNDS, MISTAKES, UPDATES, EFFECTIVE, BREAKDOWNS, EXTRA, POSITIVES, FALSE_ALARMS, UNLEARNED = range(9)
@@ -36,7 +36,7 @@ def count_blocks(d: int) -> int:
 
 
 def count_columns(classes: int) -> int:
-    """Return the columns of the array of means: those of the classes, up to a whole vector."""
+    """Return the number of columns of the means: one per class, rounded up to whole vectors."""
     return -(-classes // LANES) * LANES
 
 

@@ -117,7 +117,7 @@ def has_no_loss(rule, p, m, limit, mistake, t, top):
     """Return whether a rule does nothing at the margin m, whatever the variance is up to `limit`.
 
     A rule that promises to do nothing above some margin, `top`, is not called: its loss does not
-    depend on the variance, so below that margin the limit would tell no more.
+    depend on the variance, so below that margin the limit adds nothing.
     """
     if top < np.inf:
         return m > top
@@ -136,7 +136,7 @@ def apply_two(sigma, pending):
 
     A panel keeps its part of the two vectors in registers while it walks down the rows. Unlike the panels of
     `matrix.sum_panels` these may not overlap, because a column would be changed twice; hence the cascade of
-    widths for what is left.
+    widths for the remainder.
     Entries (i, j) and (j, i) sum the same products in the same order, so Sigma stays symmetric to the bit.
     """
     d = sigma.shape[0]

@@ -1,6 +1,6 @@
 """First-order passes: w = shrink w + tau y x, at a cost of nnz per round.
 
-Most rounds change nothing. Such a round is bound by w.x alone if the rule has promised it: it ends after the
+Most rounds change nothing. Such a round is bound only by w.x if the rule has promised it: it ends after the
 margin, without a call. A round that changes w is bound by the chain from one margin to the next: the branch
 that was predicted wrongly, the rule, w itself. Long rows and a random order are bound by reading the rows,
 which are prefetched. The weights are a common factor times an array, so shrinking all of them is one
@@ -67,7 +67,7 @@ def renew_norm(w, squares, columns, c, n, width=1):
 
     A rule such as ROMMA's multiplies every error of ||w||^2, so the error must not accumulate: carried from
     round to round by a formula, the norm was off by fifteen orders of magnitude after 140,000 rounds. Every
-    sum is therefore one of the weights as they are. All terms are positive, so (BLOCK + d / BLOCK) 2^-54
+    sum is therefore computed from the present weights. All terms are positive, so (BLOCK + d / BLOCK) 2^-54
     bounds the relative error, however long the pass.
     """
     if squares.size == 0:
@@ -113,9 +113,9 @@ def add_row(w, step, columns, c, values, o, n):
 
 @helper
 def average(w, scalars, squares, deficit, scale, shrink, change, t, columns, c, values, o, n):
-    """Let the sum of the weights know of a change of w in round t, and return the scale that it shrinks to.
+    """Add a change of w in round t to the sum of the weights; return the new scale.
 
-    A function of its own, not inlined: the registers belong to the learners that are not averaged.
+    Not inlined: inlined, it slowed learners that are not averaged by 5 %, because registers ran out.
     """
     total = scalars[2] + scale * (t - 1 - scalars[3])
     if shrink != 1.0:

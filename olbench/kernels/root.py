@@ -31,8 +31,8 @@ from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 # around SMALLEST are still normal doubles, so nothing has underflowed by then.
 SMALLEST = 2.0**-300
 STEP = 256
-# No entry of R may grow beyond this: rows of rarely seen features stay large while the others shrink. What is
-# left up to 2^1024 is room for the values of x.
+# No entry of R may grow beyond this: rows of rarely seen features stay large while others shrink. The rest,
+# up to 2^1024, is for the values of x.
 LARGEST = 2.0**700
 EPSILON = 2.0**-52
 

@@ -186,7 +186,7 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
     return types.none(array, index), generate
 
 
-# The widest vector of the machine, in doubles. It decides speed only: every lane is a sum of its own.
+# The widest vector of the machine, in doubles. It affects only speed: every lane is a separate sum.
 WIDEST = 8 if get_host_cpu_features().get("avx512f", False) else 4
 
 

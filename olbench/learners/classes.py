@@ -254,7 +254,7 @@ class FirstOrderClasses(NativeLearner):
 
 
 class CovarianceClasses(NativeLearner):
-    """Full covariances as symmetric matrices, one per class or one for all, minus what is pending."""
+    """Full covariances as symmetric matrices, one per class or one for all, minus pending changes."""
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:

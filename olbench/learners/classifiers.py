@@ -116,7 +116,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each row; a margin of zero counts as positive.
 
-        Of several classes it is the one with the highest margin, as in a pass; of equals, the first.
+        With several classes, the class with the highest margin, as in a pass; of equals, the first.
         """
         X = self._validate_rows(X)
         rows, order, learner = as_examples(X).rows(), np.arange(X.shape[0]), self.learners_[0]
@@ -310,7 +310,7 @@ class SecondOrderClassifier(OnlineClassifier):
         return self._confidences(X)[:, 0] if self._binary else super().decision_function(X)
 
     def _confidences(self, X: Any) -> Floats:
-        """Return m / sqrt(v), one column per learner; v is the mean of all, so that m alone ranks classes."""
+        """Return m / sqrt(v), one column per learner; v is the mean of all, so that only m ranks classes."""
         X = self._validate_rows(X)
         scaled, exponents = X, np.zeros(X.shape[0], int)
         if self.kernel in (None, "linear"):
@@ -343,7 +343,7 @@ class SecondOrderClassifier(OnlineClassifier):
             scores = scores[:, 0]
             return np.column_stack([ndtr(-scores), ndtr(scores)])
         # log Phi grows with the square of a score. Scores this large differ by far more than 1 or not at all,
-        # so that scaling down those of a row leaves its probabilities as they are.
+        # so scaling a row down does not change its probabilities.
         size = np.maximum(np.abs(scores).max(axis=1, keepdims=True), LARGE_SCORE)
         scores = scores * (LARGE_SCORE / size)
         return np.asarray(softmax(log_ndtr(scores) - log_ndtr(-scores), axis=1))
@@ -363,7 +363,7 @@ class EllipsoidClassifier(OnlineClassifier):
 def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
     """Return the rows, large ones divided by a power of two, and the exponents of these.
 
-    m / sqrt(v) stays as it is if m is linear in the row, and v does not overflow.
+    This does not change m / sqrt(v) if m is linear in the row, and v does not overflow.
     """
     largest = np.asarray(abs(X).max(axis=1).todense() if sp.issparse(X) else abs(X).max(axis=1)).ravel()
     if not (largest > LARGE_FEATURE).any():

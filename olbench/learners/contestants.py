@@ -21,7 +21,7 @@ from olbench.learners.examples import Floats, Ints, as_matrix
 from olbench.learners.state import Learner, family
 
 CLASSES = np.array([-1.0, 1.0])
-#: With more columns than this, an author has to say whether an object gets the zeros.
+#: With more columns than this, the author must state whether an object gets the zeros.
 MOST_COLUMNS = 10_000
 
 
@@ -161,7 +161,7 @@ class RefusedBatch(ObjectLearner):
     def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
         raise UserError(
             f"{algorithm.id} learns from all examples at once and has no online pass; run it in a "
-            "cross-validation, beside the online learners"
+            "cross-validation, together with online learners"
         )
 
 

@@ -26,7 +26,7 @@ from olbench.memory import USABLE, available_memory
 
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
-# Rows of a kernel learner for which room is made at a time; unused room costs no memory.
+# Rows of a kernel learner for which memory is reserved at a time; unused pages cost nothing.
 CHUNK = 512
 
 
@@ -165,7 +165,7 @@ class SecondOrderLearner(KernelLearner):
             return f"the rule returns alpha = {alpha:.3g} and c = {c:.3g} at m = {m:.3g}, v = {v:.3g}"
         if c < 0.0:
             return f"the rule returns c = {c:.3g} at m = {m:.3g}, v = {v:.3g}; c must not be negative"
-        return f"the variance v = x' Sigma x is {v:.3g}, which is not positive beside its rounding error"
+        return f"the variance v = x' Sigma x is {v:.3g}, which is not above its rounding error"
 
 
 def write_diagonal(number: float, d: int, matrices: NDArray[np.float64]) -> None:
@@ -184,8 +184,8 @@ class CovarianceLearner(SecondOrderLearner):
             "mu": Array((d,)),
             "base": Array((side, length), partial(write_diagonal, algorithm.a, d)),
             # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending.
-            # That is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it
-            # without bound have the root form, and a variance that is not positive counts as a breakdown.
+            # That is small compared with a, but not with a Sigma that shrinks towards zero: rules that let it
+            # do so have the root form, and a variance that is not positive counts as a breakdown.
             "pending": Array((choose_depth(d) if blocked else 2, length)),
             # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up
             # to the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
@@ -326,7 +326,7 @@ class DiagonalLearner(SecondOrderLearner):
         return self._grow(variances, self.marks) if self.marks.size else variances
 
     def _grow(self, variances: Any, marks: Floats) -> Floats:
-        """Return variances that were last up to date at these marks as they are now."""
+        """Return the present values of variances that were last up to date at these marks."""
         with np.errstate(divide="ignore"):  # a mark that has underflowed: the variance is back at its start
             return np.asarray(np.fmin(variances * (self.clock[0] / marks), self.algorithm.a))
 
@@ -372,7 +372,7 @@ class ExactLearner(DiagonalLearner):
 
 
 class ProductLearner(DiagonalLearner):
-    """A perceptron vector w beside a diagonal covariance, which predict together."""
+    """A perceptron vector w and a diagonal covariance, which predict together."""
 
     has_variances = False
 
@@ -493,7 +493,7 @@ class GramLearner(SecondOrderLearner):
 
     @property
     def _support(self) -> tuple[Any, ...]:
-        """The arrays of the support examples without the room behind them."""
+        """The arrays of the support examples without their unused ends."""
         indptr = self.support_indptr[: self.size + 1]
         entries = indptr[-1]
         data, columns = self.support_data[:entries], self.support_columns[:entries]
@@ -509,7 +509,7 @@ class GramLearner(SecondOrderLearner):
     def _run_curve(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        """Run in chunks, with room for each of them before it starts: compiled code cannot make any."""
+        """Run in chunks, reserving memory before each: compiled code cannot."""
         elapsed = 0.0
         for begin in range(0, max(1, order.size), CHUNK):
             started = time.perf_counter()
@@ -527,7 +527,7 @@ class GramLearner(SecondOrderLearner):
             elapsed += float(chunk_seconds[-1])
 
     def _reserve_rows(self, rows: tuple[Any, ...], order: Ints) -> None:
-        """Make room for all rows of `order` as support examples."""
+        """Reserve memory for all rows of `order` as support examples."""
         dense, indptr, order = rows[0], rows[3], order & ROW
         added = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
         size, entries = self.support_sizes

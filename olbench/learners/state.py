@@ -1,7 +1,7 @@
 """Learners: the arrays that a pass carries from slice to slice, declared once, and what follows from them.
 
-A learner declares each array by its name, its shape, what it starts as and how it grows. Its bytes, copies,
-resets and room for more follow from that, before it is started or after.
+A learner declares each array once: name, shape, start and growth. Bytes, copies, resets and reserved memory
+follow from that, before it is started or after.
 """
 
 import math
@@ -54,7 +54,7 @@ class Array:
     #: A number or an array that fits the shape, or a function that writes into zeros.
     start: Any = 0.0
     dtype: type = np.float64
-    #: What was learnt, what was counted, or what a copy does not need.
+    #: Learnt state, counts, or scratch memory that a copy does not need.
     part: Literal["state", "counts", "scratch"] = "state"
     #: Whether only the entries of features that examples had can have changed.
     by_feature: bool = False
@@ -72,7 +72,7 @@ class Array:
         return value
 
     def write_start(self, value: NDArray[Any]) -> None:
-        """Write the start into zeros, of which memory for many features stays untouched."""
+        """Write the start into zeros; untouched pages of zeros cost no memory."""
         if callable(self.start):
             self.start(value)
         elif isinstance(self.start, np.ndarray) or self.start:
@@ -98,7 +98,7 @@ class Learner(ABC):
 
     #: Whether a pass can keep the variance of each margin.
     has_variances: ClassVar[bool] = False
-    #: What a trace shows of a round beside its margin, and what the rule answers; empty without a trace.
+    #: What a trace shows of a round in addition to its margin, and the rule's answers; empty without a trace.
     question: ClassVar[str] = ""
     answers: tuple[str, ...] = ()
 
@@ -164,7 +164,7 @@ class Learner(ABC):
                 array.reset(getattr(self, name), columns)
 
     def reserve(self, examples: int, entries: int) -> None:
-        """Make room for a support of so many examples, by half more than before at least."""
+        """Reserve memory for a support of this size, growing by at least half."""
         for name, array in self.arrays.items():
             value = getattr(self, name)
             if array.length is not None and (needed := array.length(examples, entries)) > value.size:
@@ -300,7 +300,7 @@ class Learner(ABC):
     @property
     def untraceable(self) -> str:
         """Why a trace makes no sense; empty if it does."""
-        words = "is no rule that changes weights round by round, so there is nothing to trace"
+        words = "does not update a weight vector round by round, so there is nothing to trace"
         return "" if self.question else f"{self.algorithm.id} {words}"
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
@@ -312,7 +312,7 @@ class Learner(ABC):
         return self.last_weights, None
 
     def explain_margin(self, rows: tuple[Any, ...], row: int, x: Any) -> str:
-        """Return why the next round, on this row, cannot be learnt, if its margin or variance says it."""
+        """Return why the next round, on this row, cannot be learnt, if due to its margin or variance."""
         if not np.isfinite(self.scores(rows, np.array([row]))).all():
             return "the margin is not finite: the weights are too large for the values of this row"
         return ""
