@@ -30,7 +30,7 @@ class Helper:
 
     @cached_property
     def _part(self) -> Any:
-        from olbench.kernels.compile import compile_part
+        from olbench.kernels.parts import compile_part
 
         return compile_part(self.py_func, **self.how)
 
