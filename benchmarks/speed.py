@@ -25,7 +25,7 @@ from benchmarks.plain_c import IDS, SECOND_ORDER, plain_c
 from olbench import load_dataset, make_algorithm, online_pass
 from olbench.data.libsvm import read_libsvm
 from olbench.learners.examples import as_examples
-from olbench.learners.start import start
+from olbench.learners.start import start, start_classes
 from olbench.records.provenance import machine
 
 #: Contestants by name, ours without a colon. None is one that is not installed.
@@ -59,14 +59,17 @@ def _label(X: Any, rng: np.random.Generator) -> Any:
     return np.where(scores + 0.3 * scores.std() * rng.normal(size=X.shape[0]) >= 0, 1.0, -1.0)
 
 
-def kernel(id: str, X: Any, y: Any, order: Any = None, **settings: Any) -> Callable[[], object]:
+def kernel(
+    id: str, X: Any, y: Any, order: Any = None, classes: int = 0, **settings: Any
+) -> Callable[[], object]:
     """Return a pass of ours over examples that were checked before; by default in natural order."""
-    algorithm, rows = make_algorithm(id, **settings), as_examples(X).rows()
-    start(algorithm, X.shape[1]).warm_up()
+    algorithm, rows, d = make_algorithm(id, **settings), as_examples(X).rows(), X.shape[1]
+    begin = partial(start_classes, algorithm, d, classes) if classes else partial(start, algorithm, d)
+    begin().warm_up()
     sequence = np.arange(X.shape[0]) if order is None else order
 
     def run() -> object:
-        learner = start(algorithm, X.shape[1])
+        learner = begin()
         learner.run(rows, y, sequence)
         return learner.mistakes
 
@@ -166,8 +169,7 @@ def several_classes(n: int, d: int, classes: int) -> Passes:
     passes: Passes = {}
     for id in IDS:
         for name, way in ((id, "native"), (f"{id}: one-vs-rest", "one-vs-rest")):
-            algorithm = make_algorithm(id, multiclass=way)
-            passes[name] = partial(online_pass, algorithm, X, y, labels="all", curve=1)
+            passes[name] = kernel(id, X, y, classes=classes, multiclass=way)
         passes |= floors(id, X, y, classes, multiclass="native")
     return passes
 

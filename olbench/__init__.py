@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from olbench.data.load import load_dataset as load_dataset
     from olbench.engine.verification import verify as verify
     from olbench.errors import UserError as UserError
-    from olbench.kernels.sums import add as add
-    from olbench.kernels.sums import dot as dot
+    from olbench.kernels.helpers import add as add
+    from olbench.kernels.helpers import dot as dot
     from olbench.learners.contestants import wrap as wrap
     from olbench.learners.passes import online_pass as online_pass
     from olbench.learners.start import start as start
@@ -58,7 +58,7 @@ _MODULES = {
     "data.load": "load_dataset",
     "engine.verification": "verify",
     "errors": "UserError",
-    "kernels.sums": "add dot",
+    "kernels.helpers": "add dot",
     "learners.contestants": "wrap",
     "learners.passes": "online_pass",
     "learners.start": "start",

@@ -5,9 +5,8 @@ from typing import Any
 
 from olbench.algorithms.compiled import compiled_learner
 from olbench.algorithms.definition import Parameter
-from olbench.kernels.helpers import inlined
+from olbench.kernels.helpers import dot, inlined
 from olbench.kernels.losses import excess, logistic_slope, soften
-from olbench.kernels.sums import dot
 
 SOURCE = "Duchi, Hazan & Singer, Adaptive subgradient methods, JMLR 12 (2011)"
 ETA = Parameter("eta", 0.1, "size of a step", grid=(0.01, 0.1, 1.0, 10.0))

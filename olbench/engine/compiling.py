@@ -55,7 +55,7 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
             say(describe_compiling(left, len(places), time.monotonic() - begin, is_kept))
 
 
-NOT_KEPT = "; neither the package nor the cache folder can be written, so set OLBENCH_CACHE to one that can"
+NOT_KEPT = "; the cache folder cannot be written, so set OLBENCH_CACHE to one that can"
 
 
 def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kept: bool) -> str:
@@ -107,7 +107,7 @@ def compile_kernels(
 
 
 def _compile(place: Place) -> Place:
-    from olbench.kernels.curve import compile_pass
+    from olbench.kernels.calls import compile_pass
 
     module, name = place
     if not module.startswith("olbench.kernels."):

@@ -8,8 +8,8 @@ Changes: Sigma is a base matrix minus the outer products of pending vectors. The
 together, tile by tile, once there are as many as `pending` has rows.
 
 Look-ahead: the order of the rows is known, so a sweep projects up to ROWS_PER_SWEEP rows that will probably
-need it. A projection is one of the base matrix. It holds until the base changes, and the round itself
-subtracts what is pending by then. Each of its entries is the same sum in the same order however many rows
+need it. A projection is of the base matrix. It holds until the base changes, and the round itself
+subtracts the pending changes. Each of its entries is the same sum in the same order however many rows
 share the sweep, so a pass has the same bits whatever was guessed.
 """
 
@@ -49,7 +49,7 @@ from olbench.kernels.vectors import (
     write_block,
 )
 
-# Columns of a panel in which pending vectors are summed: four chains of additions hide their latency.
+# Columns per panel when pending vectors are summed: four chains of additions hide their latency.
 PANEL = 4 * WIDEST
 # Rows that share a sweep: eight sums per entry of Sigma fit the registers, and make its load negligible.
 ROWS_PER_SWEEP = 8
@@ -58,7 +58,7 @@ WINDOW = 64
 SLOTS = 32
 # A row shares a sweep if more than one in LONG of its entries are not zero.
 LONG = 2
-# Below this many rows a sweep of its own for each is faster.
+# Fewer rows than this are faster in separate sweeps.
 WORTH_SHARING = 3
 
 
@@ -234,7 +234,9 @@ def choose_rows(rule, p, rows, y, order, now, t, most, screen, slots, owners, fr
 
 
 @covariance_pass
-def run(rule, p, rows, y, order, mu, sigma, pending, axis, bound, counters, screened, adaptive, top, margins):
+def run(
+    rule, p, rows, y, order, mu, sigma, pending, axis, bound, _, counters, screened, adaptive, top, margins
+):
     """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
 
     `sigma` has d rows, padded with zeros to a multiple of TILE. Its rows and those of `pending` may be longer

@@ -19,6 +19,7 @@ from olbench.kernels.compile import (
     SECOND_ORDER_RULE,
     WRITE_1D,
     WRITE_2D,
+    WRITE_2D_INT64,
     WRITE_INT64,
     inlined,
     kernel,
@@ -29,9 +30,10 @@ from olbench.kernels.counters import ROUNDS, UPDATES
 from olbench.kernels.diagonal import update_row
 from olbench.kernels.exact import find_step
 from olbench.kernels.first_order import LARGEST_SCALE, SMALLEST_SCALE, multiply_out, renew_norm
+from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
     count_breakdown,
-    count_round,
+    count_class,
     is_change,
     is_effective,
     is_lost,
@@ -39,12 +41,20 @@ from olbench.kernels.margins import (
     is_unlearned,
 )
 from olbench.kernels.rows import locate, open_rows, read_round, squared_norm
-from olbench.kernels.vectors import add, load, multiply, spread, store, zeros
+from olbench.kernels.vectors import add, four, larger, load, multiply, spread, store, zeros
 
 
 @inlined
 def score_classes(means, columns, c, values, o, n, scores):
-    """Set scores[k] to mu_k . x for all classes, in panels of up to 16."""
+    """Set scores[k] to mu_k . x for all classes; a full row needs no columns, which saves a quarter."""
+    if n == means.shape[0]:
+        score_panels(means, None, 0, values, o, n, scores)
+    else:
+        score_panels(means, columns, c, values, o, n, scores)
+
+
+@inlined
+def score_panels(means, columns, c, values, o, n, scores):
     width = means.shape[1]
     j = 0
     while width - j >= 16:
@@ -69,17 +79,50 @@ def score_panel(means, columns, c, values, o, n, scores, j, even):
     whole = n - n % 2
     for k in range(0, whole, 2):
         x, z = spread(even, values[o + k]), spread(even, values[o + k + 1])
-        even = add(even, multiply(x, load(even, means, (columns[c + k], j))))
-        odd = add(odd, multiply(z, load(odd, means, (columns[c + k + 1], j))))
+        even = add(even, multiply(x, load(even, means, (k if columns is None else columns[c + k], j))))
+        odd = add(odd, multiply(z, load(odd, means, (k + 1 if columns is None else columns[c + k + 1], j))))
     if whole < n:
         x = spread(even, values[o + whole])
-        even = add(even, multiply(x, load(even, means, (columns[c + whole], j))))
+        even = add(
+            even, multiply(x, load(even, means, (whole if columns is None else columns[c + whole], j)))
+        )
     store(add(even, odd), scores, (j,))
 
 
+@helper
+def mask_classes(classes, width):
+    """Return a mask of the scores for each true class: minus infinity where a class cannot be its rival."""
+    masks = np.zeros((classes, width))
+    masks[:, classes:] = -np.inf
+    for k in range(classes):
+        masks[k, k] = -np.inf
+    return masks
+
+
 @inlined
-def find_rival(scores, classes, truth):
-    """Return the wrong class with the highest score, of equals the first; no number is the lowest score."""
+def find_rival(scores, masks, truth):
+    """Return the wrong class with the highest score, of equals the first; no number is the lowest score.
+
+    The highest score comes first, without branches: which class leads is hard to predict.
+    """
+    run = zeros(4)
+    run = add(load(run, scores, (0,)), load(run, masks, (truth, 0)))
+    for j in range(4, scores.size, 4):
+        run = larger(add(load(run, scores, (j,)), load(run, masks, (truth, j))), run)
+    s0, s1, s2, s3 = four(run)
+    s0 = s0 if s0 > s1 else s1
+    s2 = s2 if s2 > s3 else s3
+    best = s0 if s0 > s2 else s2
+    if not np.isfinite(best):
+        return find_finite_rival(scores, masks.shape[0], truth)
+    rival = 0
+    while scores[rival] != best or rival == truth:
+        rival += 1
+    return rival
+
+
+@helper
+def find_finite_rival(scores, classes, truth):
     rival, best = (1 if truth == 0 else 0), -np.inf
     for k in range(classes):
         if k != truth and best < scores[k] < np.inf:
@@ -97,19 +140,28 @@ def predict_class(scores, truth, rival):
 
 
 @inlined
-def predict_round(means, factor, columns, c, values, o, n, scores, classes, truth, entry, counters, margins):
+def predict_round(means, factor, columns, c, values, o, n, board, truth, entry, counters, margins):
     """Predict a round of means times a factor; return rival, margin, examples learnt, mistake.
 
-    The ring of margins has the number of the predicted class.
+    `board` has the scores, their masks and the confusion. The ring of margins has the number of the predicted
+    class.
     """
+    scores, masks, confusion = board
     score_classes(means, columns, c, values, o, n, scores)
     # A factor below zero turns the order of the classes around, so the scores are multiplied themselves.
-    for k in range(classes):
-        scores[k] *= factor
-    rival = find_rival(scores, classes, truth)
+    if factor != 1.0:
+        for k in range(scores.size):
+            scores[k] *= factor
+    rival = find_rival(scores, masks, truth)
     predicted = predict_class(scores, truth, rival)
-    t, _ = count_round(counters, margins, entry, predicted, 1.0)
+    t = count_class(counters, margins, confusion, entry, predicted, truth)
     return rival, scores[truth] - scores[rival], t, predicted != truth
+
+
+@helper
+def open_board(means, confusion):
+    """Return what `predict_round` works with."""
+    return np.empty(means.shape[1]), mask_classes(confusion.shape[0], means.shape[1]), confusion
 
 
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_2D))
@@ -124,7 +176,7 @@ def score_rows(rows, order, means, scores):
             scores[k, j] = room[j]
 
 
-# How the rivals of the true class share the step: the highest alone, all equally, or by their lead.
+# How the rivals of the true class share the step: only the highest, all equally, or by their lead.
 MAX, UNIFORM, PROP = 0, 1, 2
 
 
@@ -135,11 +187,23 @@ def add_to_class(means, k, step, columns, c, values, o, n):
 
 
 @inlined
-def share_step(scores, classes, truth, allocation, strict, shares):
-    """Set shares[e] to what class e loses of a step: all that score as high as the true class lose some.
+def move_pair(means, truth, rival, step, columns, c, values, o, n):
+    """Add step times a row to the mean of the true class and subtract it from that of its rival."""
+    # Unsigned, because numba tests a signed index for counting from the end.
+    truth, rival = np.uint64(truth), np.uint64(rival)
+    full = n == means.shape[0]
+    for j in range(n):
+        i, change = np.uint64(j) if full else np.uint64(columns[c + j]), step * values[o + j]
+        means[i, truth] += change
+        means[i, rival] -= change
 
-    With `strict`, only those that score higher. In proportion means to their lead over the true class, or
-    equally if nobody leads.
+
+@inlined
+def share_step(scores, classes, truth, allocation, strict, shares):
+    """Set shares[e] to the share of a step that class e loses.
+
+    Classes that score at least as high as the true class lose some; with `strict`, those that score higher.
+    Shares are equal, or proportional to the lead over the true class if a class leads.
     """
     count, total = 0, 0.0
     for k in range(classes):
@@ -155,9 +219,11 @@ def share_step(scores, classes, truth, allocation, strict, shares):
             shares[k] = (scores[k] - scores[truth]) / total if by_lead else 1.0 / count
 
 
-@pass_kernel(FIRST_ORDER_RULE, WRITE_2D, WRITE_1D, WRITE_1D, int64, WRITE_INT64, float64, int64, boolean)
+@pass_kernel(
+    FIRST_ORDER_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, float64, int64, boolean
+)
 def run_first_order(
-    rule, p, rows, y, order, means, scalars, squares, classes, counters, top, allocation, partial, margins
+    rule, p, rows, y, order, means, scalars, squares, confusion, counters, top, allocation, partial, margins
 ):
     """Run the examples of `order`; the means are scalars[0] * means.
 
@@ -168,12 +234,13 @@ def run_first_order(
     columns, values, storage = open_rows(rows)
     norms, flat = rows[4], means.ravel()
     width = means.shape[1]
-    scores, shares = np.empty(width), np.zeros(width)
+    board, shares = open_board(means, confusion), np.zeros(width)
+    classes, scores = confusion.shape[0], board[0]
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
         rival, m, t, mistake = predict_round(
-            means, scalars[0], columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+            means, scalars[0], columns, at, values, o, n, board, truth, entry, counters, margins
         )
         s = 2.0 * norms[i]
         if is_unlearned(entry) or is_lost(counters, entry, m, n, s) or m > top:
@@ -193,10 +260,10 @@ def run_first_order(
                 multiply_out(flat, scalars[0], squares, width)
                 scalars[0] = 1.0
         step = tau / scalars[0]
-        add_to_class(means, truth, step, columns, at, values, o, n)
         if allocation == MAX:
-            add_to_class(means, rival, -step, columns, at, values, o, n)
+            move_pair(means, truth, rival, step, columns, at, values, o, n)
         else:
+            add_to_class(means, truth, step, columns, at, values, o, n)
             share_step(scores, classes, truth, allocation, partial, shares)
             for k in range(classes):
                 if shares[k] > 0.0:
@@ -231,23 +298,23 @@ def measure_pair(variances, truth, rival, columns, c, values, o, n):
     return y0 + y1, s0 + s1
 
 
-DIAGONALS = (WRITE_2D, WRITE_2D, int64, WRITE_INT64)
+DIAGONALS = (WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64)
 
 
 @pass_kernel(SECOND_ORDER_RULE, *DIAGONALS, types.FunctionType(PAIR_RULE), boolean, boolean)
-def run_diagonal(rule, p, rows, y, order, means, variances, classes, counters, pair, paired, kl, margins):
+def run_diagonal(rule, p, rows, y, order, means, variances, confusion, counters, pair, paired, kl, margins):
     """Run the examples of `order`.
 
     The step over the covariances of two classes is projected onto the diagonal of each, as in `diagonal`.
     `pair` and `paired` are those of `classes_full.run_covariance`.
     """
     columns, values, storage = open_rows(rows)
-    norms, scores = rows[4], np.empty(means.shape[1])
+    norms, board = rows[4], open_board(means, confusion)
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
         rival, m, t, mistake = predict_round(
-            means, 1.0, columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
         )
         if is_unlearned(entry) or is_lost(counters, entry, m, n, norms[i]):
             continue
@@ -267,19 +334,19 @@ def run_diagonal(rule, p, rows, y, order, means, variances, classes, counters, p
 
 
 @pass_kernel(EXACT_RULE, *DIAGONALS)
-def run_exact(rule, p, rows, y, order, means, variances, classes, counters, margins):
+def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, margins):
     """Run the examples of `order` with the optimum over diagonal covariances, by the equation of `exact`.
 
     Phi has the entries of x twice, for the true class and for its rival, and so has the equation.
     """
     columns, values, storage = open_rows(rows)
-    norms, scores = rows[4], np.empty(means.shape[1])
+    norms, board = rows[4], open_board(means, confusion)
     shares = np.empty(2 * means.shape[0])
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
         rival, m, _, _ = predict_round(
-            means, 1.0, columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
         )
         if is_unlearned(entry) or is_lost(counters, entry, m, n, norms[i]):
             continue

@@ -12,7 +12,7 @@ before with the means of then. A wrong one costs time only, as in `blocked`.
 import math
 
 import numpy as np
-from numba import boolean, int64, types
+from numba import boolean, types
 
 from olbench.kernels.blocked import (
     LONG,
@@ -24,7 +24,7 @@ from olbench.kernels.blocked import (
     project_rows,
     spread_row,
 )
-from olbench.kernels.classes import find_rival, predict_round, score_classes
+from olbench.kernels.classes import find_rival, open_board, predict_round, score_classes
 from olbench.kernels.compile import (
     PAIR_RULE,
     SECOND_ORDER_RULE,
@@ -36,18 +36,17 @@ from olbench.kernels.compile import (
     inlined,
     pass_kernel,
 )
-from olbench.kernels.counters import BLOCKED_FROM, EXTRA, ROUNDS, ROW
+from olbench.kernels.counters import AHEAD_FROM, EXTRA, ROUNDS, ROW
 from olbench.kernels.covariance import tighten
-from olbench.kernels.helpers import helper
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
 from olbench.kernels.matrix import inner_row, project, row_sums
-from olbench.kernels.root import LARGEST, SMALLEST, STEP, largest_entry, normalise, renew_bound, rounding
+from olbench.kernels.root import SMALLEST, normalise, renew_bound, rescale, rounding
 from olbench.kernels.rows import announce, dot_row, locate, open_rows, read_round
 
 # How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
 WINDOW = 128
 SLOTS = 2 * WINDOW
-# The columns of `changes`: those of a covariance that are pending, and all of them.
+# The columns of `changes`: pending changes of a covariance, and all changes.
 HELD, ALL = 0, 1
 
 
@@ -64,7 +63,7 @@ def largest_class_variance(axis, bound, k, s, columns, c, values, o, n):
 
 @inlined
 def hold_change(sigma, pending, changes, k, z, beta, owners, blocks):
-    """Add the change -beta z z' of covariance k to those that are pending; apply them if there are enough.
+    """Add the change -beta z z' of covariance k to the pending ones; apply them if there are enough.
 
     That makes all projections of sigma[k] void.
     """
@@ -135,38 +134,25 @@ def take_projection(rows, y, order, now, role, k, is_shared, sigma, room, d, cac
 
 
 @inlined
-def guess_rival(rule, p, scores, classes, truth, s, t, bound, is_shared, screened):
+def guess_rival(rule, p, board, truth, s, t, bound, is_shared, screened):
     """Return the rival of a later round by the present scores; -1 if the round will need no variance."""
-    rival = find_rival(scores, classes, truth)
+    scores, masks, _ = board
+    rival = find_rival(scores, masks, truth)
     m = scores[truth] - scores[rival]
     own, other = (0, 0) if is_shared else (truth, rival)
     loss, alpha, c = rule(m, (bound[own, 0] + bound[other, 0]) * s, m <= 0.0, t, p)
     return -1 if screened and loss <= 0.0 and alpha == 0.0 and c == 0.0 else rival
 
 
-COVARIANCES = (WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, int64, WRITE_INT64)
+#: confusion, counters, the rule for two covariances, and promises: whether it is used, and two of the rule
+RULES = (WRITE_2D_INT64, WRITE_INT64, types.FunctionType(PAIR_RULE), types.UniTuple(boolean, 3))
+#: sigma, pending, changes; axis, bound
+COVARIANCES = types.Tuple((WRITE_3D, WRITE_3D, WRITE_2D_INT64)), types.Tuple((WRITE_2D, WRITE_2D))
 
 
-@pass_kernel(SECOND_ORDER_RULE, *COVARIANCES, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
+@pass_kernel(SECOND_ORDER_RULE, WRITE_2D, *COVARIANCES, *RULES)
 def run_covariance(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    means,
-    sigma,
-    pending,
-    axis,
-    bound,
-    changes,
-    classes,
-    counters,
-    pair,
-    paired,
-    screened,
-    adaptive,
-    margins,
+    rule, p, rows, y, order, means, covariances, bounds, confusion, counters, pair, promises, margins
 ):
     """Run the examples of `order`.
 
@@ -175,15 +161,18 @@ def run_covariance(
     `adaptive` are those of `covariance.run`, for each covariance. The rule gets the variance of the margin,
     v_y + v_s. With `paired` it only decides about the loss, and the step comes from `pair`.
     """
+    (sigma, pending, changes), (axis, bound) = covariances, bounds
+    paired, screened, adaptive = promises
     d, padded, depth = means.shape[0], sigma.shape[1], pending.shape[1]
     is_shared = sigma.shape[0] == 1
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    scores, mean, sums = np.empty(means.shape[1]), np.empty(d), np.empty(padded)
+    board, mean, sums = open_board(means, confusion), np.empty(d), np.empty(padded)
+    scores = board[0]
     # The first of two is of the true class, the second of its rival; a shared covariance has only the first.
     parts = 1 if is_shared else 2
     z, w, v = np.empty((2, 1, padded)), np.empty((2, depth)), np.empty(2)
-    ahead = d >= BLOCKED_FROM
+    ahead = d >= AHEAD_FROM
     guesses, slots = np.full(WINDOW, -1), np.zeros((WINDOW, 2), np.int64)
     owners, blocks, free = np.full(SLOTS, -1), np.zeros(SLOTS, np.int64), 0
     projections = np.empty((SLOTS if ahead else 0, padded))
@@ -204,13 +193,13 @@ def run_covariance(
             if LONG * n > d and not is_unlearned(later):
                 score_classes(means, columns, at, values, o, n, scores)
                 truth = int(y[j])
-                rival = guess_rival(rule, p, scores, classes, truth, norms[j], t, bound, is_shared, screened)
+                rival = guess_rival(rule, p, board, truth, norms[j], t, bound, is_shared, screened)
             guesses[guessed % WINDOW] = rival
             guessed += 1
         n, at, o = locate(storage, i)
         truth, s = int(y[i]), norms[i]
         rival, m, t, mistake = predict_round(
-            means, 1.0, columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
         )
         if is_unlearned(entry) or is_lost(counters, entry, m, n, s):
             continue
@@ -263,40 +252,6 @@ def run_covariance(
                 tighten(sigma[k], mean, axis[k], bound[k], sums)
 
 
-@helper
-def rescale_roots(roots, means):
-    """Multiply all roots and means by 2^STEP unless an entry would grow too large; return the exponent used.
-
-    As in `root.rescale`, a row that no mean has used yet may stay behind: its variance is as good as
-    infinite. That holds for all rows of a class that no round has touched.
-    """
-    factor = 2.0**STEP
-    for k in range(roots.shape[0]):
-        for i in range(means.shape[0]):
-            if is_used(means, i, k, roots.shape[0]) and largest_entry(roots[k], i) > LARGEST / factor:
-                return 0
-    for k in range(roots.shape[0]):
-        for i in range(means.shape[0]):
-            if largest_entry(roots[k], i) <= LARGEST / factor:
-                for j in range(means.shape[0]):
-                    roots[k, i, j] *= factor
-    for i in range(means.shape[0]):
-        for k in range(means.shape[1]):
-            means[i, k] *= factor
-    return STEP
-
-
-@inlined
-def is_used(means, i, k, count):
-    """Return whether feature i has a mean other than zero in class k, or in any class if all share a root."""
-    if count > 1:
-        return means[i, k] != 0.0
-    used = False
-    for j in range(means.shape[1]):
-        used = used or means[i, j] != 0.0
-    return used
-
-
 @inlined
 def shrink_root(root, a, gain, weight, z):
     """Set z to weight R a for an a of length one, and change R so that a' R' x shrinks by sqrt(1 + gain).
@@ -326,28 +281,13 @@ def is_certain(root, reach, deviation, columns, c, values, o, n):
     return deviation > rounding(reach, columns, c, values, o, n)
 
 
-ROOTS = (WRITE_2D, WRITE_3D, WRITE_1D, WRITE_2D, WRITE_INT64, int64, WRITE_INT64)
+#: roots; bound, reach; changes
+ROOTS = (WRITE_3D, types.Tuple((WRITE_1D, WRITE_2D)), WRITE_INT64)
 
 
-@pass_kernel(SECOND_ORDER_RULE, *ROOTS, types.FunctionType(PAIR_RULE), boolean, boolean, boolean)
+@pass_kernel(SECOND_ORDER_RULE, WRITE_2D, *ROOTS, *RULES)
 def run_root(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    means,
-    roots,
-    bound,
-    reach,
-    changes,
-    classes,
-    counters,
-    pair,
-    paired,
-    screened,
-    scale_free,
-    margins,
+    rule, p, rows, y, order, means, roots, bounds, changes, confusion, counters, pair, promises, margins
 ):
     """Run the examples of `order`; counters[EXTRA] is the exponent of the scale of all classes.
 
@@ -355,15 +295,16 @@ def run_root(
     bounds of `root.run`, renewed once in d of changes[k]. `pair` and `paired` are those of
     `run_covariance`. Scale-free rules get the margin in units of its deviation.
     """
+    (bound, reach), (paired, screened, scale_free) = bounds, promises
     d, is_shared = means.shape[0], roots.shape[0] == 1
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    scores, a_y, a_s, z = np.empty(means.shape[1]), np.empty(d), np.empty(d), np.empty(d)
+    board, a_y, a_s, z = open_board(means, confusion), np.empty(d), np.empty(d), np.empty(d)
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth, s = int(y[i]), norms[i]
         rival, m, t, mistake = predict_round(
-            means, 1.0, columns, at, values, o, n, scores, classes, truth, entry, counters, margins
+            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
         )
         if is_unlearned(entry) or is_lost(counters, entry, m, n, s):
             continue
@@ -388,7 +329,7 @@ def run_root(
             deviation = 0.0
         unit = deviation if scale_free and deviation > 0.0 else 1.0
         u_y, u_s = d_y / unit, d_s / unit
-        # In units of the deviation, a scale-free variance is exactly one, as it is in the screening.
+        # In units of the deviation, a scale-free variance is exactly one, as in the screening.
         v = 1.0 if unit == deviation else deviation * deviation
         loss, alpha, c = rule(m / unit, v, mistake, t, p)
         if paired and loss > 0.0 and deviation > 0.0:
@@ -408,7 +349,7 @@ def run_root(
             if changes[k] % d == 0:
                 bound[k] = renew_bound(roots[k], reach[k], z, bound[k])
         if scale_free and min(d_y, d_s) < SMALLEST * math.sqrt(s):
-            exponent = rescale_roots(roots, means)
+            exponent = rescale(roots, means)
             counters[EXTRA] += exponent
             if exponent > 0:
                 for k in range(roots.shape[0]):

@@ -8,16 +8,16 @@ No reduction is left to the compiler. Sums are written in a fixed order, and num
 keeps fused multiply-add off, so a pass gives the same bits whatever the width of the machine's vectors.
 """
 
-import os
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 import numba
 from numba import boolean, float64, int64, types, uint32, void
 
 from olbench.errors import UserError
-from olbench.kernels.cache import COMPILED_HERE, use_own_cache
+from olbench.kernels.cache import choose_cache, find_folder
 from olbench.kernels.helpers import Function, Helper
 from olbench.kernels.helpers import inlined as inlined
 
@@ -56,10 +56,14 @@ BASELINE_RULE = float64(int64, int64, float64, READ_1D)
 RULES = {"first": FIRST_ORDER_RULE, "second": SECOND_ORDER_RULE, "baseline": BASELINE_RULE}
 
 
+#: How kernels are compiled.
+HOW = {"nogil": True}
+
+
 class LazyKernel(Helper):
     """A pass over examples, compiled or loaded from numba's cache when it is first used.
 
-    To import a module takes no compiler, so a command compiles what it runs and nothing else.
+    Importing a module compiles nothing, so a command compiles only what it runs.
     """
 
     def __init__(self, function: Callable[..., Any], signature: Any):
@@ -68,7 +72,7 @@ class LazyKernel(Helper):
 
     @cached_property
     def _compiled(self) -> Any:
-        return _compile(numba.njit, self.py_func, self.signature, nogil=True)
+        return _compile(numba.njit, self.py_func, self.signature, **HOW)
 
     @property
     def _numba_type_(self) -> Any:
@@ -91,9 +95,9 @@ class LazyKernel(Helper):
     def is_ready(self) -> bool:
         if "_compiled" in vars(self):
             return True
-        cache = getattr(_compile(numba.njit, self.py_func, None, nogil=True), "_cache", None)
-        file = getattr(cache, "_cache_file", None)  # of another name in a later numba: then it is not known
-        return file is None or bool(file._load_index())
+        file = Path(self.py_func.__code__.co_filename)
+        folder = find_folder(file, str(HOW))
+        return folder is not None and any(folder.rglob(f"{file.stem}.{self.py_func.__qualname__}-*.nbi"))
 
 
 def kernel(signature: Any) -> Callable[[Function], Function]:
@@ -104,7 +108,7 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         if signature is None:
-            return cast(Function, _compile(numba.njit, function, None, nogil=True))
+            return cast(Function, _compile(numba.njit, function, None, **HOW))
         return cast(Function, LazyKernel(function, signature))
 
     return decorate
@@ -121,13 +125,5 @@ def rule(signature: Any, function: Callable[..., Any], **how: Any) -> Any:
 
 
 def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signature: Any, **how: Any) -> Any:
-    """Compile and cache a function, wherever there is a place for the cache."""
-    COMPILED_HERE[function.__code__] = str(how)
-    try:
-        return compiler(signature, cache=True, error_model="numpy", **how)(function)
-    except RuntimeError as error:
-        if "no locator available" not in str(error):
-            raise
-    # A rule typed into a notebook or a shell has no file beside which numba could keep a cache.
-    is_cached = os.path.exists(function.__code__.co_filename) and use_own_cache()
-    return compiler(signature, cache=is_cached, error_model="numpy", **how)(function)
+    with choose_cache(function.__code__.co_filename, str(how)) as is_cached:
+        return compiler(signature, cache=is_cached, error_model="numpy", **how)(function)

@@ -26,7 +26,7 @@ from olbench.kernels.compile import (
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.first_order import add_row
 from olbench.kernels.helpers import Helper
-from olbench.kernels.margins import count_breakdown, is_usable, keep_margin, read_counts, write_counts
+from olbench.kernels.margins import count_breakdown, is_usable, judge, keep_margin, read_counts, write_counts
 from olbench.kernels.rows import open_rows, read_round
 
 #: The types of arrays by their declared shapes.
@@ -60,11 +60,12 @@ def learn_row(arrays, columns, a, values, o, n, y, t, p):
 
 
 def run(_, p, rows, y, order, arrays, counters, margins):
-    """Run the examples of `order`; t counts the examples learnt, with the one that is next."""
+    """Run the examples of `order`; t counts the examples learnt, including the next one."""
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     # The counts stay in registers.
     rounds, unlearned, updates, effective = read_counts(counters)
+    mistakes = positives = false_alarms = 0
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         t = rounds - unlearned + 1
@@ -72,6 +73,10 @@ def run(_, p, rows, y, order, arrays, counters, margins):
         if entry < ONLY_LEARN:
             rounds += 1
             keep_margin(margins, rounds, f)
+            mistake, false_alarm = judge(f, y[i])
+            mistakes += mistake
+            positives += y[i] > 0.0
+            false_alarms += false_alarm
             unlearned += entry >= ONLY_PREDICT
             if entry >= ONLY_PREDICT:
                 continue
@@ -83,7 +88,7 @@ def run(_, p, rows, y, order, arrays, counters, margins):
         found = learn_row(arrays, columns, at, values, o, n, y[i], t, p)
         updates += found > 0
         effective += found > 1
-    write_counts(counters, rounds, unlearned, updates, effective)
+    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
 
 
 def bind(

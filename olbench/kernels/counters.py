@@ -3,7 +3,7 @@
 EXTRA belongs to the kernel: changes of Sigma that are pending, an exponent, or support examples. POSITIVES
 are the predicted examples of the positive class, FALSE_ALARMS the mistakes on the others. UNLEARNED is how
 many examples were predicted and not learnt, less those that were learnt without a prediction. BROKEN_ROUND
-and BROKEN_ENTRY say where the first breakdown is: after how many predictions, at which entry of the order.
+and BROKEN_ENTRY locate the first breakdown: the number of predictions so far, and the entry of the order.
 """
 
 ROUNDS, MISTAKES, UPDATES, EFFECTIVE, BREAKDOWNS, EXTRA, POSITIVES, FALSE_ALARMS, UNLEARNED = range(9)
@@ -20,9 +20,12 @@ ROW = ONLY_PREDICT - 1
 BLOCK = 32
 # The columns of the means of several classes are a multiple of this, so that a panel has whole vectors.
 LANES = 4
-# From this d on Sigma (128 KiB) exceeds a first-level cache several times: a kernel of its own works on tiles
-# of TILE rows and columns, of which the sides of Sigma are multiples.
-BLOCKED_FROM, TILE = 128, 8
+# From this d on a full covariance is run by `blocked`, on tiles of TILE rows and columns; the sides of Sigma
+# are multiples of it. If the margin of a rule depends on v, most rounds end in the screening and there are
+# fewer to share a sweep, so it pays later (docs/kernels.md has the measurement).
+BLOCKED_FROM, BLOCKED_FROM_FIXED_MARGIN, TILE = 120, 80, 8
+# From this d on the native learners look ahead; below, two changes of a covariance are applied together.
+AHEAD_FROM = 128
 # Doubles per cache line.
 LINE = 8
 
@@ -33,16 +36,16 @@ def count_blocks(d: int) -> int:
 
 
 def count_columns(classes: int) -> int:
-    """Return the columns of the array of means: those of the classes, up to a whole vector."""
+    """Return the number of columns of the means: one per class, rounded up to whole vectors."""
     return -(-classes // LANES) * LANES
 
 
 def choose_depth(d: int) -> int:
-    """Return how many changes of a full covariance are collected before they are applied together.
+    """Return how many changes of a covariance `blocked` collects before they are applied together.
 
     Each pending change costs a round two sums of d; applying more of them at a time reads Sigma less often.
     """
-    return 2 if d < BLOCKED_FROM else 16 if d < 256 else 24
+    return 8 if d < 128 else 16 if d < 256 else 24
 
 
 def spread_rows(side: int) -> int:

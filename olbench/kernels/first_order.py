@@ -1,6 +1,6 @@
 """First-order passes: w = shrink w + tau y x, at a cost of nnz per round.
 
-Most rounds change nothing. Such a round is bound by w.x alone if the rule has promised it: it ends after the
+Most rounds change nothing. Such a round is bound only by w.x if the rule has promised it: it ends after the
 margin, without a call. A round that changes w is bound by the chain from one margin to the next: the branch
 that was predicted wrongly, the rule, w itself. Long rows and a random order are bound by reading the rows,
 which are prefetched. The weights are a common factor times an array, so shrinking all of them is one
@@ -21,11 +21,13 @@ from olbench.kernels.compile import (
     pass_kernel,
 )
 from olbench.kernels.counters import BLOCK, EFFECTIVE, ONLY_LEARN, ONLY_PREDICT, ROW
+from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
     count_breakdown,
     count_round,
     is_unlearned,
     is_usable,
+    judge,
     keep_margin,
     read_counts,
     write_counts,
@@ -65,7 +67,7 @@ def renew_norm(w, squares, columns, c, n, width=1):
 
     A rule such as ROMMA's multiplies every error of ||w||^2, so the error must not accumulate: carried from
     round to round by a formula, the norm was off by fifteen orders of magnitude after 140,000 rounds. Every
-    sum is therefore one of the weights as they are. All terms are positive, so (BLOCK + d / BLOCK) 2^-54
+    sum is therefore computed from the present weights. All terms are positive, so (BLOCK + d / BLOCK) 2^-54
     bounds the relative error, however long the pass.
     """
     if squares.size == 0:
@@ -109,12 +111,24 @@ def add_row(w, step, columns, c, values, o, n):
         w[columns[c + k]] += step * values[o + k]
 
 
-@inlined
-def settle(w, deficit, summed, scale, squares):
-    """Move the sum of the weights into the deficit, so that it starts again at zero with a scale of one."""
-    for j in range(w.size):
-        deficit[j] -= summed * w[j]
-    multiply_out(w, scale, squares)
+@helper
+def average(w, scalars, squares, deficit, scale, shrink, change, t, columns, c, values, o, n):
+    """Add a change of w in round t to the sum of the weights; return the new scale.
+
+    Not inlined: inlined, it slowed learners that are not averaged by 5 %, because registers ran out.
+    """
+    total = scalars[2] + scale * (t - 1 - scalars[3])
+    if shrink != 1.0:
+        scale *= shrink
+        # A scale below zero would let the sum of the scales cancel.
+        if not SMALLEST_AVERAGED <= scale <= LARGEST_SCALE:
+            for j in range(w.size):
+                deficit[j] -= total * w[j]
+            multiply_out(w, scale, squares)
+            scale, total = 1.0, 0.0
+        scalars[2], scalars[3] = total, t - 1
+    add_row(deficit, total * (change / scale), columns, c, values, o, n)
+    return scale
 
 
 @pass_kernel(FIRST_ORDER_RULE, *[WRITE_1D] * 4, WRITE_INT64, float64)
@@ -125,47 +139,46 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
     block b; for all other rules `squares` is empty and q is 0, because it costs at least nnz in every update.
     At a margin above `top`, which is not negative, the rule has no loss and changes nothing.
 
-    With a `deficit` the sum of the weights after each round is kept as well, without touching it in every
-    round. Let S = scalars[2] be the sum of the scales so far. A change of w by delta in round k is missing
-    from the rounds before it, so
+    With a `deficit` the sum of the weights after each round is kept as well, at no cost in a round that
+    changes nothing. Let S be the sum of the scales so far: scalars[2] for the first scalars[3] examples and
+    the present scale for each that followed. A change of w by delta in round k is missing from the rounds
+    before it, so
 
         sum over t of scale_t w_t = S w - deficit,    deficit = sum over changes of (S before round k) delta.
-
-    A round that changes nothing, or that breaks down, counts towards it with the weights as they are.
     """
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     # The counts stay in registers; a rule sees the examples learnt and the updates so far.
-    # The loop counts the rounds, all of which predict but those that only learn.
-    before, unlearned, updates, effective = read_counts(counters)
-    unpredicted = 0
+    rounds, unlearned, updates, effective = read_counts(counters)
+    mistakes = positives = false_alarms = 0
     scale, norm, averaged = scalars[0], scalars[1], deficit.size > 0
-    summed, is_owed = scalars[2] if averaged else 0.0, False
     for now in range(order.size):
-        if averaged and is_owed:
-            summed += scale
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         f = scale * dot(w, columns, at, values, o, n)
-        m = y[i] * f
-        s = norms[i]
-        is_owed = predicts = True
-        if entry >= ONLY_PREDICT:
-            predicts = entry < ONLY_LEARN
-            is_owed = not predicts
-            unlearned += 1 if predicts else -1
-            unpredicted += is_owed
-        rounds = before + now + 1 - unpredicted
-        if predicts:
+        label, s = y[i], norms[i]
+        m = label * f
+        is_predicted = entry < ONLY_LEARN
+        rounds += is_predicted
+        positives += is_predicted & (label > 0.0)
+        if is_predicted:
             keep_margin(margins, rounds, f)
+        if entry >= ONLY_PREDICT:
+            unlearned += 1 if is_predicted else -1
         # A positive margin is no mistake: nothing is left to do. Compared with infinity, LLVM would take
         # apart the bits of s instead.
-        if (top < m <= LARGEST and 0.0 < s <= LARGEST) or not is_owed:
+        if top < m <= LARGEST and 0.0 < s <= LARGEST:
             continue
+        mistake, false_alarm = judge(f, label)
+        if is_predicted:
+            mistakes += mistake
+            false_alarms += false_alarm
+            if entry >= ONLY_PREDICT:
+                continue
         if not is_usable(f, n, s):
             count_breakdown(counters, entry, rounds)
             continue
-        q = scale * scale * norm
-        loss, shrink, tau = rule(m, s, (f >= 0.0) != (y[i] > 0.0), q, rounds - unlearned, updates, p)
+        t = rounds - unlearned
+        loss, shrink, tau = rule(m, s, mistake, scale * scale * norm, t, updates, p)
         updates += loss > 0.0
         if n == 0 or (shrink == 1.0 and tau == 0.0):
             continue
@@ -173,24 +186,18 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
             count_breakdown(counters, entry, rounds)
             continue
         effective += 1
-        if shrink != 1.0:
+        if averaged:
+            change = tau * label
+            scale = average(w, scalars, squares, deficit, scale, shrink, change, t, columns, at, values, o, n)
+        elif shrink != 1.0:
             scale *= shrink
-            # A scale below zero would let the sum of the scales cancel.
-            if averaged and not SMALLEST_AVERAGED <= scale <= LARGEST_SCALE:
-                settle(w, deficit, summed, scale, squares)
-                scale, summed = 1.0, 0.0
-            elif not SMALLEST_SCALE <= abs(scale) <= LARGEST_SCALE:
+            if not SMALLEST_SCALE <= abs(scale) <= LARGEST_SCALE:
                 multiply_out(w, scale, squares)
                 scale = 1.0
-        step = tau * y[i] / scale
-        add_row(w, step, columns, at, values, o, n)
-        if averaged:
-            add_row(deficit, summed * step, columns, at, values, o, n)
+        add_row(w, tau * label / scale, columns, at, values, o, n)
         norm = renew_norm(w, squares, columns, at, n)
     scalars[0], scalars[1] = scale, norm
-    if averaged:
-        scalars[2] = summed + scale if is_owed else summed
-    write_counts(counters, before + order.size - unpredicted, unlearned, updates, effective)
+    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
 
 
 @pass_kernel(BASELINE_RULE, WRITE_INT64, WRITE_1D, WRITE_INT64)

@@ -1,7 +1,7 @@
 """Forgetting: between two examples that are learnt, every variance grows by 1 / f, up to where it started.
 
-A Gaussian raised to the power f < 1 has the covariance Sigma / f: what was learnt long ago counts less. Left
-alone, a direction that no example touches would grow without bound. Here every variance stops at its start a,
+A Gaussian raised to the power f < 1 has the covariance Sigma / f: older examples count less. Without a limit,
+a direction that no example touches would grow without bound. Here every variance stops at its start a,
 and a full Sigma keeps its correlations: entry (i, j) grows by the roots of both growths. Rows and columns of
 Sigma are scaled, so Sigma stays positive semi-definite.
 
@@ -34,15 +34,15 @@ def advance(clock, marks):
 
 @inlined
 def grown(moments, marks, clock, j):
-    """Return the variance of feature j as it is now."""
+    """Return the present variance of feature j."""
     variance = moments[j, 1] * (clock[GROWTH] / marks[j])
-    # A mark that has underflowed gives no number that is below the start.
+    # A mark that has underflowed gives infinity or NaN.
     return variance if variance < clock[START] else clock[START]
 
 
 @inlined
 def grown_variance(moments, marks, clock, columns, c, values, o, n):
-    """Return x' Sigma x of a row that is only predicted: the state stays as it is, to the bit."""
+    """Return x' Sigma x of a row that is only predicted; the state does not change."""
     v = 0.0
     for k in range(n):
         x = values[o + k]

@@ -76,8 +76,8 @@ def evaluate(shape, product, s, t):
 def evaluate_row(shape, support, size, columns, c, values, o, n, s, scattered, k):
     """Set k[j] to the kernel of a row of n entries and ||x||^2 = s with support example j.
 
-    The row is scattered into an array of zeros of length d, so an inner product costs the entries of the
-    support example alone. The same entries are cleared afterwards, which is cheaper than clearing d of them.
+    The row is scattered into an array of zeros of length d, so an inner product costs only the entries of the
+    support example. The same entries are cleared afterwards, which is cheaper than clearing d of them.
     """
     data, indices, indptr, norms = support
     for e in range(n):
@@ -208,7 +208,7 @@ def run(
         start = size * (size + 1) // 2
         for j in range(size):
             factor[start + j] = u[j]
-        # c = 0 changes the mean alone: an infinite diagonal keeps the example out of Sigma.
+        # c = 0 changes only the mean: an infinite diagonal keeps the example out of Sigma.
         factor[start + size] = math.sqrt(1.0 / c + v)
         begin = indptr[size]
         for e in range(n):

@@ -11,7 +11,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Helper:
     """A function that is compiled with the first kernel or rule that calls it.
 
-    It becomes part of its callers and is cached with them, so it has no cache of its own.
+    It becomes part of its callers and is cached with them.
     """
 
     def __init__(self, function: Callable[..., Any], **how: Any):
@@ -54,9 +54,9 @@ def inlined(function: Function) -> Function:
 
 
 class Deferred(Helper):
-    """A function whose compiled form is elsewhere: to import it takes no compiler.
+    """A function whose compiled form is elsewhere, so that importing it needs no compiler.
 
-    The function itself is what it means in plain Python.
+    The function itself is its plain Python version.
     """
 
     def __init__(self, function: Callable[..., Any], place: str):
@@ -78,3 +78,15 @@ def deferred(place: str) -> Callable[[Function], Function]:
         return cast(Function, Deferred(function, place))
 
     return decorate
+
+
+@deferred("olbench.kernels.compiled:dot")
+def dot(vector: Any, columns: Any, values: Any) -> float:
+    """Return the sum of vector[columns[k]] * values[k]; a full row, with as many values, needs no columns."""
+    return float((vector if values.size == vector.size else vector[columns]) @ values)
+
+
+@deferred("olbench.kernels.compiled:add")
+def add(vector: Any, columns: Any, values: Any, step: float) -> None:
+    """Add step * values[k] to vector[columns[k]]; a full row, with as many values, needs no columns."""
+    vector[columns if values.size < vector.size else slice(None)] += step * values

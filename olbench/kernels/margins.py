@@ -5,17 +5,8 @@ is a row whose label comes late, or never, or that is not scored: it is predicte
 """
 
 import numpy as np
-from numba import int64, void
 
-from olbench.kernels.compile import (
-    READ_1D,
-    READ_INT64,
-    WRITE_2D,
-    WRITE_2D_INT64,
-    WRITE_INT64,
-    inlined,
-    kernel,
-)
+from olbench.kernels.compile import inlined
 from olbench.kernels.counters import (
     BREAKDOWNS,
     BROKEN_ENTRY,
@@ -27,7 +18,6 @@ from olbench.kernels.counters import (
     ONLY_PREDICT,
     POSITIVES,
     ROUNDS,
-    ROW,
     UNLEARNED,
     UPDATES,
 )
@@ -43,42 +33,22 @@ def keep_margin(margins, t, f):
     `margins` is a ring of a power of two of rounds, so that a slice of a pass needs no offset of its own.
     Its exponents are zeros, unless a kernel that scales its margins writes them.
     """
-    margins[(t - 1) & (margins.shape[0] - 1), MARGIN] = f
+    if margins.shape[0] > 0:
+        margins[(t - 1) & (margins.shape[0] - 1), MARGIN] = f
 
 
 @inlined
 def keep_exponent(margins, entry, t, exponent):
     """Write that the margin of the t-th round is 2 ** exponent times that of the problem, if it predicts."""
-    if entry < ONLY_LEARN:
+    if margins.shape[0] > 0 and entry < ONLY_LEARN:
         margins[(t - 1) & (margins.shape[0] - 1), EXPONENT] = exponent
 
 
-@kernel(void(READ_1D, READ_INT64, int64, WRITE_2D, WRITE_2D_INT64, WRITE_INT64))
-def count_predictions(y, order, t, margins, confusion, counters):
-    """Count what the rounds of `order` after the first t have predicted, by the margins that they have kept.
-
-    Of several classes the ring has the number of the predicted class, and `confusion` counts them by both.
-    """
-    ring = margins.shape[0] - 1
-    is_late = counters[ROUNDS] - t < order.size
-    mistakes = positives = called = hits = 0
-    for entry in order:
-        if is_late and entry >= ONLY_LEARN:
-            continue
-        # Unsigned, because numba tests a signed index for counting from the end.
-        f, label = margins[np.uint64(t & ring), MARGIN], y[np.uint64(entry & ROW)]
-        t += 1
-        if confusion.size > 0:
-            confusion[np.uint64(label), np.uint64(f)] += 1
-            mistakes += f != label
-        else:
-            # Sums without a branch, which a hard example would mispredict.
-            called += f >= 0.0
-            positives += label > 0.0
-            hits += (f >= 0.0) & (label > 0.0)
-    counters[MISTAKES] += mistakes + called + positives - 2 * hits
-    counters[POSITIVES] += positives
-    counters[FALSE_ALARMS] += called - hits
+@inlined
+def judge(f, label):
+    """Return whether a prediction with the margin f is a mistake, and whether it is a false alarm."""
+    mistake = (f >= 0.0) != (label > 0.0)
+    return mistake, mistake & (f >= 0.0)
 
 
 @inlined
@@ -96,17 +66,36 @@ def keep_variance(margins, entry, t, v):
 
 @inlined
 def count_round(counters, margins, entry, f, label):
-    """Keep the margin f of a round; return how many examples have been learnt with it, and its mistake.
+    """Count a round with the margin f; return how many examples have been learnt with it, and its mistake.
 
-    A round that only learns makes no prediction, so its mistake is for the rule alone.
+    A round that only learns makes no prediction: its mistake is not counted.
     """
+    mistake, false_alarm = judge(f, label)
+    if entry < ONLY_LEARN:
+        counters[MISTAKES] += mistake
+        counters[POSITIVES] += label > 0.0
+        counters[FALSE_ALARMS] += false_alarm
+    return count_prediction(counters, margins, entry, f), mistake
+
+
+@inlined
+def count_class(counters, margins, confusion, entry, predicted, truth):
+    """Count a round that predicts a class; return how many examples have been learnt with it."""
+    if entry < ONLY_LEARN:
+        counters[MISTAKES] += predicted != truth
+        confusion[truth, predicted] += 1
+    return count_prediction(counters, margins, entry, predicted)
+
+
+@inlined
+def count_prediction(counters, margins, entry, f):
     if entry < ONLY_LEARN:
         counters[ROUNDS] += 1
         keep_margin(margins, counters[ROUNDS], f)
         counters[UNLEARNED] += entry >= ONLY_PREDICT
     else:
         counters[UNLEARNED] -= 1
-    return counters[ROUNDS] - counters[UNLEARNED], (f >= 0.0) != (label > 0.0)
+    return counters[ROUNDS] - counters[UNLEARNED]
 
 
 @inlined
@@ -186,6 +175,9 @@ def read_counts(counters):
 
 
 @inlined
-def write_counts(counters, rounds, unlearned, updates, effective):
+def write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms):
     counters[ROUNDS], counters[UNLEARNED] = rounds, unlearned
     counters[UPDATES], counters[EFFECTIVE] = updates, effective
+    counters[MISTAKES] += mistakes
+    counters[POSITIVES] += positives
+    counters[FALSE_ALARMS] += false_alarms

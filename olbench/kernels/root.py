@@ -31,29 +31,45 @@ from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 # around SMALLEST are still normal doubles, so nothing has underflowed by then.
 SMALLEST = 2.0**-300
 STEP = 256
-# No entry of R may grow beyond this: rows of rarely seen features stay large while the others shrink. What is
-# left up to 2^1024 is room for the values of x.
+# No entry of R may grow beyond this: rows of rarely seen features stay large while others shrink. The rest,
+# up to 2^1024, is for the values of x.
 LARGEST = 2.0**700
 EPSILON = 2.0**-52
 
 
 @helper
-def rescale(root, mu):
-    """Multiply R and mu by 2^STEP unless an entry would grow too large; return the exponent used.
+def rescale(roots, means):
+    """Multiply all roots and means by 2^STEP unless an entry would grow too large; return the exponent used.
 
-    A power of two changes no digit. A feature that has never been seen does not prevent it: beyond LARGEST
-    its variance may as well be infinite, so its row is left as it is.
+    roots[k] belongs to class k, whose mean is column k; if there is only roots[0], to all classes. A power of
+    two changes no digit. A row that no mean has used yet does not prevent it: beyond LARGEST its variance is
+    as good as infinite, so it stays behind.
     """
     factor = 2.0**STEP
-    for i in range(mu.size):
-        if mu[i] != 0.0 and largest_entry(root, i) > LARGEST / factor:
-            return 0
-    for i in range(mu.size):
-        if largest_entry(root, i) <= LARGEST / factor:
-            mu[i] *= factor
-            for j in range(mu.size):
-                root[i, j] *= factor
+    for k in range(roots.shape[0]):
+        for i in range(means.shape[0]):
+            if is_used(means, i, k, roots.shape[0]) and largest_entry(roots[k], i) > LARGEST / factor:
+                return 0
+    for k in range(roots.shape[0]):
+        for i in range(means.shape[0]):
+            if largest_entry(roots[k], i) <= LARGEST / factor:
+                for j in range(means.shape[0]):
+                    roots[k, i, j] *= factor
+    for i in range(means.shape[0]):
+        for k in range(means.shape[1]):
+            means[i, k] *= factor
     return STEP
+
+
+@inlined
+def is_used(means, i, k, count):
+    """Return whether feature i has a mean other than zero in class k, or in any class if all share a root."""
+    if count > 1:
+        return means[i, k] != 0.0
+    used = False
+    for j in range(means.shape[1]):
+        used = used or means[i, j] != 0.0
+    return used
 
 
 @helper
@@ -124,13 +140,13 @@ def change_root(root, mu, scales, a, step, gain):
 
 
 @helper
-def renew_bound(root, reach, room, bound):
+def renew_bound(root, reach, scratch, bound):
     """Set reach to the bounds of the rows, and return a bound of the largest singular value, at most `bound`.
 
     ||R||_2 <= sqrt(||R||_1 ||R||_inf).
     """
     row_sums(root, reach)
-    spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, room))
+    spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, scratch))
     return min(bound, (1.0 + 1e-9) * spread)
 
 
@@ -197,7 +213,7 @@ def run(
         if counters[EFFECTIVE] % d == 0:
             bound[0] = renew_bound(R, reach, a, bound[0])
         if scale_free and deviation < SMALLEST * math.sqrt(norms[i]):
-            exponent = rescale(R, mu)
+            exponent = rescale(R.reshape((1, d, d)), mu.reshape((d, 1)))
             bound[0] *= 2.0**exponent
             row_sums(R, reach)
             counters[EXTRA] += exponent

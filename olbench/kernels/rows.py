@@ -26,7 +26,7 @@ def open_rows(rows):
 
     A dense row with zeros is packed into two arrays of its own. The indices start as 0, 1, ..., d - 1, which
     is what a dense row without zeros needs. CSR rows need no such arrays: sparse data may have billions of
-    features, of which a row has a few.
+    features.
     """
     dense, has_zeros = rows[0], rows[5]
     d = dense.shape[1] if dense.shape[0] > 0 else 0
@@ -113,7 +113,7 @@ def dot(vector, columns, c, values, o, n):
     """Return vector . x, summed in four lanes by position.
 
     Entry k of the row always goes to lane k % 4, so a full row read without gathering has the same bits. Four
-    lanes hide the latency of an addition; what is left of the row goes to lane 0.
+    lanes hide the latency of an addition; the remainder of the row goes to lane 0.
     """
     if n == vector.size:
         return inner(vector, values, o)

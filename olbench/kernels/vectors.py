@@ -121,6 +121,10 @@ add = lane_by_lane(lambda builder, left, right: builder.fadd(left, right))
 subtract = lane_by_lane(lambda builder, left, right: builder.fsub(left, right))
 multiply = lane_by_lane(lambda builder, left, right: builder.fmul(left, right))
 divide = lane_by_lane(lambda builder, left, right: builder.fdiv(left, right))
+# The right one where neither is larger, so a left one that is no number is passed over.
+larger = lane_by_lane(
+    lambda builder, left, right: builder.select(builder.fcmp_ordered(">", left, right), left, right)
+)
 
 
 @llvm_function()
@@ -182,7 +186,7 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
     return types.none(array, index), generate
 
 
-# The widest vector of the machine, in doubles. It decides speed only: every lane is a sum of its own.
+# The widest vector of the machine, in doubles. It affects only speed: every lane is a separate sum.
 WIDEST = 8 if get_host_cpu_features().get("avx512f", False) else 4
 
 

@@ -13,7 +13,7 @@ from olbench.kernels.counters import BROKEN_ENTRY, BROKEN_ROUND, ROW
 from olbench.learners.examples import Floats, Ints, as_examples, as_matrix
 from olbench.learners.passes import online_pass
 from olbench.learners.schedules import is_predicted
-from olbench.learners.state import ClassLearner, Learner
+from olbench.learners.state import Learner
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def find_breakdown(
     place = first + np.flatnonzero(order[first:] == entry)[0]
     before = online_pass(algorithm, examples, y, order[:place], 1, labels=labels).learner
     row = entry & ROW
-    label = 0.0 if isinstance(before, ClassLearner) else float(y[row])
+    label = 0.0 if before.classes > 1 else float(y[row])
     return Breakdown(number, row, explain(before, examples.rows(), label, row))
 
 

@@ -23,11 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError, count
 from olbench.kernels.counters import (
+    AHEAD_FROM,
     BREAKDOWNS,
     BROKEN_ENTRY,
     BROKEN_ROUND,
     EFFECTIVE,
     EXTRA,
+    MISTAKES,
     ROUNDS,
     ROW,
     TILE,
@@ -40,9 +42,11 @@ from olbench.kernels.counters import (
 )
 from olbench.learners.examples import Floats, Ints
 from olbench.learners.learners import choose_screening, quadratic_forms, write_diagonal
-from olbench.learners.schedules import is_predicted
-from olbench.learners.state import RING, Array, Arrays, ClassLearner, KernelLearner, Learner, find_family
+from olbench.learners.schedules import is_predicted, predicted_rows
+from olbench.learners.state import Array, Arrays, ClassLearner, KernelLearner, Learner, find_family
 
+#: Rounds that each learner runs before the predictions of all of them are compared, a power of two.
+RING = 1024
 #: More than any exponent of a margin, so that exponents above it order margins by size.
 OFFSET = 2**40
 
@@ -103,12 +107,12 @@ class OneVsRest(ClassLearner):
 
     def _count(self, predicted: Ints, y: Floats, order: Ints) -> None:
         """Count predictions, and take over what the learners have counted."""
-        from olbench.kernels.margins import count_predictions
-
-        t, ring = self.rounds, self.margins
-        ring[(t + np.arange(predicted.size)) & (ring.shape[0] - 1), 0] = predicted
+        truth = y[predicted_rows(order)].astype(np.int64)
+        if ring := self.margins.shape[0]:
+            self.margins[(self.rounds + np.arange(predicted.size)) & (ring - 1), 0] = predicted
         self.counters[ROUNDS] += predicted.size
-        count_predictions(y, order, t, ring, self.confusion, self.counters)
+        self.counters[MISTAKES] += np.count_nonzero(predicted != truth)
+        np.add.at(self.confusion, (truth, predicted), 1)
         self.counters[UNLEARNED] = self.learners[0].counters[UNLEARNED]
         for k in (UPDATES, EFFECTIVE, BREAKDOWNS):
             self.counters[k] = sum(learner.counters[k] for learner in self.learners)
@@ -191,10 +195,6 @@ class NativeLearner(ClassLearner, KernelLearner):
         own = {"means": Array((d, count_columns(classes)))}
         return super().declare(algorithm, d, classes) | own
 
-    def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x, one column per class, for each row of X."""
-        raise UserError(f"{self.algorithm.id} has no variances")
-
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         scores = self.class_scores(rows, order).T
         return choose_class(scores, np.zeros(scores.shape)).astype(np.float64)
@@ -202,7 +202,7 @@ class NativeLearner(ClassLearner, KernelLearner):
     @property
     def pair_rule(self) -> tuple[Any, bool]:
         """The address of the rule for two covariances, and whether there is one."""
-        from olbench.kernels.curve import Address
+        from olbench.kernels.calls import Address
 
         definition = self.algorithm.definition
         if definition.pair is None:
@@ -222,7 +222,6 @@ class NativeLearner(ClassLearner, KernelLearner):
         return np.ascontiguousarray(self.factor * self.means[:, : self.classes].T)
 
     def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the score of each class, one column per class, for each row of `order`."""
         from olbench.kernels.classes import score_rows
 
         scores = np.empty((order.size, self.classes))
@@ -246,7 +245,7 @@ class FirstOrderClasses(NativeLearner):
         definition = self.algorithm.definition
         passive_above = definition.find_passive_margin(self.algorithm.params)
         allocation = {"max": MAX, "uniform": UNIFORM, "prop": PROP}[self.algorithm.allocation]
-        state = (self.means, self.scalars, self.squares, self.classes, self.counters)
+        state = (self.means, self.scalars, self.squares, self.confusion, self.counters)
         return run_first_order, (*state, passive_above, allocation, definition.only_native)
 
     @property
@@ -255,7 +254,7 @@ class FirstOrderClasses(NativeLearner):
 
 
 class CovarianceClasses(NativeLearner):
-    """Full covariances as symmetric matrices, one per class or one for all, minus what is pending."""
+    """Full covariances as symmetric matrices, one per class or one for all, minus pending changes."""
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
@@ -265,7 +264,7 @@ class CovarianceClasses(NativeLearner):
         length = spread_rows(side)
         own = {
             "base": Array((number, side, length), partial(write_diagonal, algorithm.a, d)),
-            "pending": Array((number, choose_depth(d), length)),
+            "pending": Array((number, 2 if d < AHEAD_FROM else choose_depth(d), length)),
             "changes": Array((number, 2), dtype=np.int64),
             "axis": Array((number, d)),
             "bound": Array((number, 2), [algorithm.a * (1.0 + 1e-9), np.inf]),
@@ -275,9 +274,10 @@ class CovarianceClasses(NativeLearner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes_full import run_covariance
 
-        state = (self.means, self.base, self.pending, self.axis, self.bound, self.changes)
-        counts = (self.classes, self.counters)
-        return run_covariance, (*state, *counts, *self.pair_rule, *choose_screening(self.algorithm))
+        covariances, bounds = (self.base, self.pending, self.changes), (self.axis, self.bound)
+        pair, is_paired = self.pair_rule
+        state = (self.means, covariances, bounds, self.confusion, self.counters)
+        return run_covariance, (*state, pair, (is_paired, *choose_screening(self.algorithm)))
 
     @property
     def covariance(self) -> Floats:
@@ -311,8 +311,10 @@ class RootClasses(NativeLearner):
         from olbench.kernels.classes_full import run_root
 
         definition = self.algorithm.definition
-        state = (self.means, self.roots, self.bound, self.reach, self.changes, self.classes, self.counters)
-        return run_root, (*state, *self.pair_rule, definition.monotone, definition.scale_free)
+        bounds, counts = (self.bound, self.reach), (self.confusion, self.counters)
+        pair, is_paired = self.pair_rule
+        state = (self.means, self.roots, bounds, self.changes, *counts)
+        return run_root, (*state, pair, (is_paired, definition.monotone, definition.scale_free))
 
     @property
     def scale_exponent(self) -> int:
@@ -325,7 +327,6 @@ class RootClasses(NativeLearner):
         return np.stack([root @ root.T for root in self.roots])
 
     def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x, one column per class, for each row of X, times 4 ** scale_exponent."""
         return _measure_variances(X, self.roots, self.classes, square=True)
 
 
@@ -340,7 +341,7 @@ class DiagonalClasses(NativeLearner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes import run_diagonal
 
-        state = (self.means, self.variances, self.classes, self.counters)
+        state = (self.means, self.variances, self.confusion, self.counters)
         return run_diagonal, (*state, *self.pair_rule, self.algorithm.projection == "kl")
 
     @property
@@ -359,7 +360,7 @@ class ExactClasses(DiagonalClasses):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes import run_exact
 
-        return run_exact, (self.means, self.variances, self.classes, self.counters)
+        return run_exact, (self.means, self.variances, self.confusion, self.counters)
 
     @property
     def compiled_rule(self) -> Any:

@@ -16,9 +16,8 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.errors import UserError
-from olbench.learners.classes import NativeLearner, predict_classes
+from olbench.learners.classes import predict_classes
 from olbench.learners.examples import Ints, as_examples
-from olbench.learners.learners import SecondOrderLearner
 from olbench.learners.start import start, start_classes
 from olbench.learners.state import Learner
 
@@ -106,7 +105,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         X = self._validate_rows(X)
         rows, order = as_examples(X).rows(), np.arange(X.shape[0])
-        if isinstance(self.learners_[0], NativeLearner):
+        if self._native:
             return self.learners_[0].class_scores(rows, order)
         pairs = zip(self.learners_, self._shifts(), strict=True)
         return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
@@ -119,13 +118,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each row; a margin of zero counts as positive.
 
-        Of several classes it is the one with the highest margin, as in a pass; of equals, the first.
+        With several classes, the class with the highest margin, as in a pass; of equals, the first.
         """
         X = self._validate_rows(X)
         rows, order, learner = as_examples(X).rows(), np.arange(X.shape[0]), self.learners_[0]
         if self._binary:
             chosen = (learner.predict(rows, order) > 0.0).astype(int)
-        elif isinstance(learner, NativeLearner):
+        elif self._native:
             chosen = learner.predict(rows, order).astype(int)
         else:
             chosen = predict_classes(self.learners_, rows, order)
@@ -168,6 +167,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _binary(self) -> bool:
         return len(self.classes_) == 2
 
+    @property
+    def _native(self) -> bool:
+        return self.learners_[0].classes > 1
+
     def _settings(self) -> dict[str, Any]:
         params = self.get_params()
         other = set(OnlineClassifier.__dataclass_fields__) - {"multiclass"}
@@ -206,7 +209,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, X: Any, y: NDArray[Any], order: NDArray[np.int64]) -> Self:
         rows = as_examples(X).rows()
-        if isinstance(self.learners_[0], NativeLearner):
+        if self._native:
             self.learners_[0].run(rows, np.searchsorted(self.classes_, y).astype(np.float64), order)
             return self
         positives = self.classes_[1:] if self._binary else self.classes_
@@ -227,7 +230,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "learners_")
         if getattr(self, "kernel", None) not in (None, "linear"):
             raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
-        if isinstance(self.learners_[0], NativeLearner):
+        if self._native:
             return list(self.learners_[0].weights)
         pairs = zip(self.learners_, self._shifts(), strict=True)
         return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
@@ -291,15 +294,11 @@ class SecondOrderClassifier(OnlineClassifier):
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
         X = self._validate_rows(X)
-        if isinstance(self.learners_[0], NativeLearner):
+        if self._native:
             return self.learners_[0].class_variances(X)
         pairs = zip(self.learners_, self._shifts(), strict=True)
         variances = np.column_stack(
-            [
-                np.ldexp(learner.margin_variance(X), 2 * shift)
-                for learner, shift in pairs
-                if isinstance(learner, SecondOrderLearner)
-            ]
+            [np.ldexp(learner.margin_variance(X), 2 * shift) for learner, shift in pairs]
         )
         return variances[:, 0] if self._binary else variances
 
@@ -313,7 +312,7 @@ class SecondOrderClassifier(OnlineClassifier):
         return self._confidences(X)[:, 0] if self._binary else super().decision_function(X)
 
     def _confidences(self, X: Any) -> Floats:
-        """Return m / sqrt(v), one column per learner; v is the mean of all, so that m alone ranks classes."""
+        """Return m / sqrt(v), one column per learner; v is the mean of all, so that only m ranks classes."""
         X = self._validate_rows(X)
         scaled, exponents = X, np.zeros(X.shape[0], int)
         if self.kernel in (None, "linear"):
@@ -325,11 +324,7 @@ class SecondOrderClassifier(OnlineClassifier):
             exponents = np.zeros(X.shape[0], int)
         pairs = [*zip(self.learners_, self._shifts(), strict=True)]
         scores = [np.ldexp(learner.scores(rows, order), shift - exponents) for learner, shift in pairs]
-        variances = [
-            np.ldexp(learner.margin_variance(scaled), 2 * shift)
-            for learner, shift in pairs
-            if isinstance(learner, SecondOrderLearner)
-        ]
+        variances = [np.ldexp(learner.margin_variance(scaled), 2 * shift) for learner, shift in pairs]
         deviations = np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))
         return np.asarray(np.column_stack(scores) / deviations[:, None])
 
@@ -350,7 +345,7 @@ class SecondOrderClassifier(OnlineClassifier):
             scores = scores[:, 0]
             return np.column_stack([ndtr(-scores), ndtr(scores)])
         # log Phi grows with the square of a score. Scores this large differ by far more than 1 or not at all,
-        # so that scaling down those of a row leaves its probabilities as they are.
+        # so scaling a row down does not change its probabilities.
         size = np.maximum(np.abs(scores).max(axis=1, keepdims=True), LARGE_SCORE)
         scores = scores * (LARGE_SCORE / size)
         return np.asarray(softmax(log_ndtr(scores) - log_ndtr(-scores), axis=1))
@@ -370,7 +365,7 @@ class EllipsoidClassifier(OnlineClassifier):
 def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
     """Return the rows, large ones divided by a power of two, and the exponents of these.
 
-    m / sqrt(v) stays as it is if m is linear in the row, and v does not overflow.
+    This does not change m / sqrt(v) if m is linear in the row, and v does not overflow.
     """
     largest = np.asarray(abs(X).max(axis=1).todense() if sp.issparse(X) else abs(X).max(axis=1)).ravel()
     if not (largest > LARGE_FEATURE).any():

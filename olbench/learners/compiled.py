@@ -15,7 +15,7 @@ from olbench.learners.state import Array, Arrays, KernelLearner, family
 
 #: Rows that are scored at a time, a power of two.
 SCORED = 2**14
-#: What the names of its arrays start with, beside the attributes of every learner.
+#: Prefix of its arrays, to keep them apart from the attributes of every learner.
 PREFIX = "array_"
 
 

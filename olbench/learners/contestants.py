@@ -18,10 +18,10 @@ from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
 from olbench.kernels import counters
 from olbench.learners.examples import Floats, Ints, as_matrix
-from olbench.learners.state import Array, Arrays, Learner, family
+from olbench.learners.state import Learner, family
 
 CLASSES = np.array([-1.0, 1.0])
-#: With more columns than this, an author has to say whether an object gets the zeros.
+#: With more columns than this, the author must state whether an object gets the zeros.
 MOST_COLUMNS = 10_000
 
 
@@ -67,17 +67,6 @@ class ObjectLearner(Learner):
     @property
     def state_bytes(self) -> int | None:
         return None
-
-    @classmethod
-    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
-        # A score may take as long as a prediction, so none is asked for unless margins are to be kept.
-        return super().declare(algorithm, d, classes) | {"margins": Array((0, 2), part="scratch")}
-
-    def step(self, x: Any, y: float) -> float:
-        """Predict one example, learn its label, -1 or +1, and return how sure the object was."""
-        if not self.margins.shape[0]:
-            self.keep_margins(np.zeros((1, 2)))
-        return super().step(x, y)
 
     def keep_margins(self, ring: Floats) -> None:
         """Keep the predictions too: an object may predict otherwise than the sign of its score."""
@@ -172,7 +161,7 @@ class RefusedBatch(ObjectLearner):
     def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
         raise UserError(
             f"{algorithm.id} learns from all examples at once and has no online pass; run it in a "
-            "cross-validation, beside the online learners"
+            "cross-validation, together with online learners"
         )
 
 

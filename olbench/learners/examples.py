@@ -161,7 +161,7 @@ def _as_reals(values: Any) -> Floats:
 
 
 def _check_finite(values: Floats, csr: Any = None) -> None:
-    # A finite sum proves that all values are finite, and needs no array of its own.
+    # A finite sum proves that all values are finite, and needs no additional array.
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     if np.isfinite(total) or np.isfinite(values).all():

@@ -10,14 +10,23 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
-from olbench.kernels.counters import BLOCKED_FROM, EXTRA, ROW, TILE, choose_depth, count_blocks, spread_rows
+from olbench.kernels.counters import (
+    BLOCKED_FROM,
+    BLOCKED_FROM_FIXED_MARGIN,
+    EXTRA,
+    ROW,
+    TILE,
+    choose_depth,
+    count_blocks,
+    spread_rows,
+)
 from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.state import FAMILIES, Array, Arrays, KernelLearner, family
 from olbench.memory import USABLE, available_memory
 
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
-# Rows of a kernel learner for which room is made at a time; unused room costs no memory.
+# Rows of a kernel learner for which memory is reserved at a time; unused pages cost nothing.
 CHUNK = 512
 
 
@@ -57,12 +66,12 @@ class FirstOrderLearner(KernelLearner):
         definition = algorithm.definition
         own = {
             "w": Array((d,), by_feature=True),
-            "scalars": Array((3 if definition.averaged else 2,), [1.0, *[0.0] * (1 + definition.averaged)]),
+            "scalars": Array((4,), [1.0, 0.0, 0.0, 0.0]) if definition.averaged else Array((2,), [1.0, 0.0]),
             # Sums of squares of w by block, which give ||w||^2; empty for a rule that does not read it. Each
             # is summed again when one of its weights changes, so their error does not grow with the rounds.
             "squares": Array((count_blocks(d) if definition.reads_norm else 0,)),
-            # The sum of w over the rounds is scalars[2] w - deficit. After t rounds with k changes its error
-            # is at most about (t + k) 2^-53 max |w_j|, as if all w were added up, and 1 /
+            # What is missing from the sum of w over the rounds, see `first_order.run`. After k changes its
+            # error is at most about k 2^-53 max |w_j|, as if all w were added up, and 1 /
             # `first_order.SMALLEST_AVERAGED` of that where the rule shrinks w.
             "deficit": Array((d if definition.averaged else 0,), by_feature=definition.averaged),
         }
@@ -87,10 +96,12 @@ class FirstOrderLearner(KernelLearner):
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
         if not self.algorithm.definition.averaged:
             return self.scalars[0] * self.w[columns], None
-        return (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.learnt), None
+        scale, _, total, examples = self.scalars
+        total += scale * (self.learnt - examples)
+        return (total * self.w[columns] - self.deficit[columns]) / max(1, self.learnt), None
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
-        from olbench.kernels.steps import ask_first_order
+        from olbench.kernels.calls import ask_first_order
 
         rule, p, t, k = self.compiled_rule, self.p, self.learnt + 1, self.updates
         scale, squares = self.scalars[:2].tolist()
@@ -115,10 +126,6 @@ class SecondOrderLearner(KernelLearner):
         deviations = np.sqrt(np.where(variances > 0.0, variances, np.inf))
         return np.asarray(ndtr(margins / deviations))
 
-    def margin_variance(self, X: Any) -> Floats:
-        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        raise NotImplementedError
-
     @property
     def covariance(self) -> NDArray[np.float64]:
         """Sigma, or its diagonal, times 4 ** scale_exponent."""
@@ -129,7 +136,7 @@ class SecondOrderLearner(KernelLearner):
         return np.ldexp(self.weights, exponent), np.ldexp(self.covariance, 2 * exponent)
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
-        from olbench.kernels.steps import ask_second_order
+        from olbench.kernels.calls import ask_second_order
 
         rule, p, t = self.compiled_rule, self.p, self.learnt + 1
         return lambda m, v, mistake: ask_second_order(rule, m, v, mistake, t, p, answer)
@@ -158,7 +165,7 @@ class SecondOrderLearner(KernelLearner):
             return f"the rule returns alpha = {alpha:.3g} and c = {c:.3g} at m = {m:.3g}, v = {v:.3g}"
         if c < 0.0:
             return f"the rule returns c = {c:.3g} at m = {m:.3g}, v = {v:.3g}; c must not be negative"
-        return f"the variance v = x' Sigma x is {v:.3g}, which is not positive beside its rounding error"
+        return f"the variance v = x' Sigma x is {v:.3g}, which is not above its rounding error"
 
 
 def write_diagonal(number: float, d: int, matrices: NDArray[np.float64]) -> None:
@@ -170,29 +177,31 @@ class CovarianceLearner(SecondOrderLearner):
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
-        side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
-        length = side if d < BLOCKED_FROM else spread_rows(side)
+        blocked = is_blocked(algorithm, d)
+        side = -(-d // TILE) * TILE if blocked else d
+        length = spread_rows(side) if blocked else d
         own = {
             "mu": Array((d,)),
             "base": Array((side, length), partial(write_diagonal, algorithm.a, d)),
             # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending.
-            # That is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it
-            # without bound have the root form, and a variance that is not positive counts as a breakdown.
-            "pending": Array((choose_depth(d), length)),
+            # That is small compared with a, but not with a Sigma that shrinks towards zero: rules that let it
+            # do so have the root form, and a variance that is not positive counts as a breakdown.
+            "pending": Array((choose_depth(d) if blocked else 2, length)),
             # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up
             # to the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
             "axis": Array((d,)),
             "bound": Array((2,), [algorithm.a * (1.0 + 1e-9), np.inf]),
+            "screening": Array((3,), dtype=np.int64, part="scratch"),
         }
         return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        if self.d >= BLOCKED_FROM:
+        if is_blocked(self.algorithm, self.d):
             from olbench.kernels.blocked import run
         else:
             from olbench.kernels.covariance import run
 
-        state = (self.mu, self.base, self.pending, self.axis, self.bound, self.counters)
+        state = (self.mu, self.base, self.pending, self.axis, self.bound, self.screening, self.counters)
         passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
         return run, (*state, *choose_screening(self.algorithm), passive_above)
 
@@ -220,6 +229,11 @@ def choose_screening(algorithm: Algorithm) -> tuple[bool, bool]:
     definition = algorithm.definition
     screened = definition.monotone and definition.form == "covariance"
     return screened, screened and (definition.traits is None or definition.traits.adaptive_margin)
+
+
+def is_blocked(algorithm: Algorithm, d: int) -> bool:
+    """Return whether the kernel for larger matrices runs a full covariance."""
+    return d >= (BLOCKED_FROM if choose_screening(algorithm)[1] else BLOCKED_FROM_FIXED_MARGIN)
 
 
 def start_clock(algorithm: Algorithm) -> list[float]:
@@ -312,7 +326,7 @@ class DiagonalLearner(SecondOrderLearner):
         return self._grow(variances, self.marks) if self.marks.size else variances
 
     def _grow(self, variances: Any, marks: Floats) -> Floats:
-        """Return variances that were last up to date at these marks as they are now."""
+        """Return the present values of variances that were last up to date at these marks."""
         with np.errstate(divide="ignore"):  # a mark that has underflowed: the variance is back at its start
             return np.asarray(np.fmin(variances * (self.clock[0] / marks), self.algorithm.a))
 
@@ -348,7 +362,7 @@ class ExactLearner(DiagonalLearner):
         return f"{self.algorithm.id} {words}"
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
-        from olbench.kernels.steps import ask_exact
+        from olbench.kernels.calls import ask_exact
 
         rule, p, moments = self.compiled_rule, self.p, self.moments.copy()
         return lambda m, v, mistake: ask_exact(rule, m, v, p, rows, row, moments, answer)
@@ -358,7 +372,7 @@ class ExactLearner(DiagonalLearner):
 
 
 class ProductLearner(DiagonalLearner):
-    """A perceptron vector w beside a diagonal covariance, which predict together."""
+    """A perceptron vector w and a diagonal covariance, which predict together."""
 
     has_variances = False
 
@@ -479,7 +493,7 @@ class GramLearner(SecondOrderLearner):
 
     @property
     def _support(self) -> tuple[Any, ...]:
-        """The arrays of the support examples without the room behind them."""
+        """The arrays of the support examples without their unused ends."""
         indptr = self.support_indptr[: self.size + 1]
         entries = indptr[-1]
         data, columns = self.support_data[:entries], self.support_columns[:entries]
@@ -492,10 +506,10 @@ class GramLearner(SecondOrderLearner):
         state = (self.nu, self.factor, *support, self.counters)
         return run, (self.shape, float(self.algorithm.a), *state, self.algorithm.definition.monotone)
 
-    def _trace(
+    def _run_curve(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        """Run in chunks, with room for each of them before it starts: compiled code cannot make any."""
+        """Run in chunks, reserving memory before each: compiled code cannot."""
         elapsed = 0.0
         for begin in range(0, max(1, order.size), CHUNK):
             started = time.perf_counter()
@@ -507,13 +521,13 @@ class GramLearner(SecondOrderLearner):
             inside = np.append(ends[first:last] - begin, chunk.size)
             chunk_counts = np.empty((inside.size, counts.shape[1]), np.int64)
             chunk_seconds = np.empty(inside.size)
-            super()._trace(rows, y, chunk, inside, chunk_counts, chunk_seconds)
+            super()._run_curve(rows, y, chunk, inside, chunk_counts, chunk_seconds)
             counts[first:last] = chunk_counts[:-1]
             seconds[first:last] = elapsed + chunk_seconds[:-1]
             elapsed += float(chunk_seconds[-1])
 
     def _reserve_rows(self, rows: tuple[Any, ...], order: Ints) -> None:
-        """Make room for all rows of `order` as support examples."""
+        """Reserve memory for all rows of `order` as support examples."""
         dense, indptr, order = rows[0], rows[3], order & ROW
         added = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
         size, entries = self.support_sizes

@@ -1,7 +1,7 @@
 """Users' rules in compiled code: they may fail, or loop forever.
 
 Numba reports errors, such as an index that is out of range, as ones that nobody can catch, one per round, and
-goes on with zeros.
+continues with zeros.
 """
 
 import sys
@@ -15,7 +15,7 @@ from olbench.algorithms.definition import Definition
 from olbench.errors import UserError, describe_error
 
 Item = TypeVar("Item")
-#: Seconds between two looks at work that runs aside, and how long it may go on after a stop.
+#: Seconds between checks of work in a thread, and how long it may continue after a stop.
 PAUSE, PATIENCE = 0.05, 0.5
 
 
@@ -78,6 +78,6 @@ def run_rule(
                 return outcome.result()
             patience -= PAUSE if is_stopped() else 0.0
     except KeyboardInterrupt:
-        wait([outcome], timeout=PATIENCE)  # so that nobody reads what is nearly done while it changes
+        wait([outcome], timeout=PATIENCE)  # so that nobody reads arrays that still change
         raise
     return None

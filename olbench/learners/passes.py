@@ -15,11 +15,11 @@ from olbench.learners.classes import as_classes
 from olbench.learners.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
 from olbench.learners.schedules import count_predictions, is_predicted, predicted_rows
 from olbench.learners.start import start, start_classes
-from olbench.learners.state import CURVE_COUNTS, ClassLearner, Learner
+from olbench.learners.state import CURVE_COUNTS, Learner
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
-#: What labels a pass takes: -1 and +1, or those of any number of classes.
+#: Labels of a pass: -1 and +1, or any number of classes.
 LABELS = ("two", "all")
 #: What a pass can keep of each prediction.
 KEEP = ("", "margins", "variances")
@@ -76,7 +76,7 @@ class PassResult:
         return self.mistakes / self.n if self.n else 0.0
 
     def __repr__(self) -> str:
-        classes = f"classes {len(self.weights):,}, " if isinstance(self.learner, ClassLearner) else ""
+        classes = f"classes {len(self.weights):,}, " if self.learner.classes > 1 else ""
         mistakes = f"mistakes {self.mistakes:,} ({self.mistake_rate:.2%}), updates {self.updates:,}"
         facts = f"examples {self.n:,}, {classes}{mistakes}, seconds {self.seconds:.4f}"
         return f"<PassResult of {self.learner.algorithm.id}: {facts}>"
@@ -129,8 +129,8 @@ def train(
     """Run one learner over the examples epoch after epoch, and yield the measurements of each epoch.
 
     `orders` has the order of each epoch. The other arguments and the results are those of `online_pass`;
-    counts and seconds are of one epoch. The learner of a result goes on learning when the next one is asked
-    for, so predict with it before that.
+    counts and seconds are of one epoch. The learner of a result learns on when the next is requested: predict
+    with it first.
 
     >>> import numpy as np
     >>> from olbench import make_algorithm
@@ -237,14 +237,14 @@ def predict_signs(learner: "Predictor", X: Any, order: ArrayLike | None = None) 
 
 
 class Predictor(Protocol):
-    """What has learnt and can predict."""
+    """A trained learner."""
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the label of each row of `order`."""
 
     @property
     def state_bytes(self) -> int | None:
-        """The bytes of what it has learnt; None where they are not known."""
+        """The bytes of its state; None if unknown."""
 
 
 #: The rows of some examples, their labels and an order.
@@ -368,7 +368,7 @@ class _Slices:
         self.seen = 0
 
     def run_until(self, stopped: Callable[[], bool]) -> None:
-        """Run what is left in slices of about SLICE_SECONDS, and ask before each whether to stop."""
+        """Run the remaining rounds in slices of about SLICE_SECONDS, and ask before each whether to stop."""
         size = FIRST_ROWS
         while self.seen < self.order.size:
             if stopped():
@@ -388,7 +388,7 @@ class _Slices:
         begin, end = self.seen, min(self.seen + size, self.order.size)
         first, last = np.searchsorted(self.points, (begin, end), side="right")
         ends = np.append(self.points[first:last], end) - begin
-        counts, seconds = self.learner.trace(self.rows, self.labels, self.order[begin:end], ends)
+        counts, seconds = self.learner.run_curve(self.rows, self.labels, self.order[begin:end], ends)
         self.counts[first:last] = counts[:-1]
         self.curve_seconds[first:last] = self.seconds + seconds[:-1]
         self.seconds += float(seconds[-1])

@@ -1,6 +1,6 @@
 """Schedules: when each example of a stream is predicted, and when its label is there to be learnt.
 
-A schedule is an order for a pass. A row number alone is predicted and then learnt at once; with ONLY_PREDICT
+A schedule is an order for a pass. A plain row number is predicted and then learnt at once; with ONLY_PREDICT
 or ONLY_LEARN added, it is one or the other. Whatever the schedule, predictions come in the order of the rows.
 """
 

@@ -1,7 +1,7 @@
 """Learners: the arrays that a pass carries from slice to slice, declared once, and what follows from them.
 
-A learner declares each array by its name, its shape, what it starts as and how it grows. Its bytes, copies,
-resets and room for more follow from that, before it is started or after.
+A learner declares each array once: name, shape, start and growth. Bytes, copies, resets and reserved memory
+follow from that, before it is started or after.
 """
 
 import math
@@ -34,7 +34,7 @@ from olbench.learners.examples import Floats, Ints, SingleRow
 from olbench.learners.own_rules import raise_errors
 from olbench.memory import USABLE, available_memory
 
-#: The counters that a curve has by its names for them, in the order of `kernels.curve`.
+#: The counters that a curve has by its names for them, in the order of `kernels.calls`.
 CURVE_COUNTS = {
     "mistakes": MISTAKES,
     "updates": UPDATES,
@@ -42,8 +42,6 @@ CURVE_COUNTS = {
     "false_alarms": FALSE_ALARMS,
     "unlearned": UNLEARNED,
 }
-#: Rounds whose margins a learner holds, a power of two: they are counted, or copied, before others follow.
-RING = 1024
 #: Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
 
@@ -56,7 +54,7 @@ class Array:
     #: A number or an array that fits the shape, or a function that writes into zeros.
     start: Any = 0.0
     dtype: type = np.float64
-    #: What was learnt, what was counted, or what a copy does not need.
+    #: Learnt state, counts, or scratch memory that a copy does not need.
     part: Literal["state", "counts", "scratch"] = "state"
     #: Whether only the entries of features that examples had can have changed.
     by_feature: bool = False
@@ -74,7 +72,7 @@ class Array:
         return value
 
     def write_start(self, value: NDArray[Any]) -> None:
-        """Write the start into zeros, of which memory for many features stays untouched."""
+        """Write the start into zeros; untouched pages of zeros cost no memory."""
         if callable(self.start):
             self.start(value)
         elif isinstance(self.start, np.ndarray) or self.start:
@@ -100,7 +98,7 @@ class Learner(ABC):
 
     #: Whether a pass can keep the variance of each margin.
     has_variances: ClassVar[bool] = False
-    #: What a trace shows of a round beside its margin, and what the rule answers; empty without a trace.
+    #: What a trace shows of a round in addition to its margin, and the rule's answers; empty without a trace.
     question: ClassVar[str] = ""
     answers: tuple[str, ...] = ()
 
@@ -125,7 +123,7 @@ class Learner(ABC):
         """Return the arrays of a learner by name; a family adds its own."""
         return {
             "counters": Array((COUNTERS,), dtype=np.int64, part="counts"),
-            "margins": Array((RING, 2), part="scratch"),
+            "margins": Array((0, 2), part="scratch"),
         }
 
     @classmethod
@@ -166,7 +164,7 @@ class Learner(ABC):
                 array.reset(getattr(self, name), columns)
 
     def reserve(self, examples: int, entries: int) -> None:
-        """Make room for a support of so many examples, by half more than before at least."""
+        """Reserve memory for a support of this size, growing by at least half."""
         for name, array in self.arrays.items():
             value = getattr(self, name)
             if array.length is not None and (needed := array.length(examples, entries)) > value.size:
@@ -194,7 +192,7 @@ class Learner(ABC):
 
     def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Predict and then learn each example of `order`, one after another."""
-        self.trace(rows, y, order, np.array([order.size]))
+        self.run_curve(rows, y, order, np.array([order.size]))
 
     def step(self, x: Any, y: float) -> float:
         """Predict one example, learn its label y, -1 or +1, and return the margin of the prediction.
@@ -210,6 +208,8 @@ class Learner(ABC):
         room = self._single_row
         room.put_label(y)
         rows = room.fill(x)
+        if not self.margins.shape[0]:
+            self.keep_margins(np.zeros((1, 2)))
         self.run(rows, room.y, room.order)
         margin, exponent = self.margins[(self.rounds - 1) & (self.margins.shape[0] - 1), :2].tolist()
         return float(np.ldexp(margin, -int(exponent)))
@@ -223,16 +223,16 @@ class Learner(ABC):
     def _single_row(self) -> SingleRow:
         return SingleRow(self.d)
 
-    def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
+    def run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         """Run, and return CURVE_COUNTS and the elapsed seconds after each of `ends` examples."""
         self._own_arrays()
         counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
         definition = self.algorithm.definition
         with raise_errors(definition) if definition.is_own else nullcontext():
-            self._trace(rows, y, order, ends, counts, seconds)
+            self._run_curve(rows, y, order, ends, counts, seconds)
         return counts, seconds
 
-    def _trace(
+    def _run_curve(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
         started = time.perf_counter()
@@ -265,6 +265,18 @@ class Learner(ABC):
         """Return the weights of some features and their variances, None without any."""
         return self.weights[columns], None
 
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
+        raise NotImplementedError
+
+    def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the score of each class, one column per class, for each row of `order`."""
+        raise NotImplementedError
+
+    def class_variances(self, X: Any) -> Floats:
+        """Return x' Sigma_k x, one column per class, for each row of X, times 4 ** scale_exponent."""
+        raise UserError(f"{self.algorithm.id} has no variances")
+
     def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
         """Return the probability of the positive class from what a pass has kept; None if it has none."""
         return None
@@ -288,7 +300,7 @@ class Learner(ABC):
     @property
     def untraceable(self) -> str:
         """Why a trace makes no sense; empty if it does."""
-        words = "is no rule that changes weights round by round, so there is nothing to trace"
+        words = "does not update a weight vector round by round, so there is nothing to trace"
         return "" if self.question else f"{self.algorithm.id} {words}"
 
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
@@ -300,7 +312,7 @@ class Learner(ABC):
         return self.last_weights, None
 
     def explain_margin(self, rows: tuple[Any, ...], row: int, x: Any) -> str:
-        """Return why the next round, on this row, cannot be learnt, if its margin or variance says it."""
+        """Return why the next round, on this row, cannot be learnt, if due to its margin or variance."""
         if not np.isfinite(self.scores(rows, np.array([row]))).all():
             return "the margin is not finite: the weights are too large for the values of this row"
         return ""
@@ -342,9 +354,6 @@ class Learner(ABC):
 class KernelLearner(Learner):
     """A learner that runs in a compiled kernel."""
 
-    #: Predictions by class, which only a learner of several classes counts.
-    confusion: Ints = np.zeros((0, 0), np.int64)
-
     def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
         super().__init__(algorithm, d, classes)
         self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
@@ -353,18 +362,18 @@ class KernelLearner(Learner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         """Return the kernel and its arguments after the order: the state, then options; not the margins."""
 
-    def _trace(
+    def _run_curve(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        from olbench.kernels.curve import compile_pass
+        from olbench.kernels.calls import compile_pass
 
         kernel, state = self.kernel_state()
-        outcome = (self.margins, self.confusion, self.counters, counts, seconds)
-        compile_pass(kernel)(self._point_to_rule(), self.p, rows, y, order, state, ends, *outcome)
+        arguments = (self.p, rows, y, order, state, ends, self.counters, counts, seconds)
+        compile_pass(kernel)(self._point_to_rule(), *arguments)
 
     def _point_to_rule(self) -> Any:
         """Return the first argument of its kernel."""
-        from olbench.kernels.curve import Address
+        from olbench.kernels.calls import Address
 
         return Address(self.compiled_rule, self.compiled_rule.address)
 
@@ -373,7 +382,7 @@ class KernelLearner(Learner):
         return kernel, (*state, self.margins)
 
     def warm_up(self) -> None:
-        from olbench.kernels.curve import compile_pass
+        from olbench.kernels.calls import compile_pass
 
         compile_pass(self._kernel()[0])
         _ = self.compiled_rule

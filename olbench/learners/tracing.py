@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: The most bytes that the states of a trace may take.
 MOST_BYTES = 2**29
-#: What happened in a round, by the counter that tells.
+#: Events of a round, and the counters that show them.
 EVENTS = {"mistake": MISTAKES, "updated": UPDATES, "changed": EFFECTIVE, "breakdown": BREAKDOWNS}
 
 
@@ -272,7 +272,7 @@ class _Tracer:
         learner = self.learner
         before = learner.counters.copy()
         ask = learner.prepare_question(self.rows, row, self.answer)
-        # A kernel that does not scale its margins leaves their exponents as they are.
+        # A kernel that does not scale its margins does not write their exponents.
         self.ring[0], self.ring[0, 1] = np.nan, 0.0
         learner.run(self.rows, self.labels, np.array([row]))
         happened = (learner.counters - before)[list(EVENTS.values())] > 0

@@ -43,7 +43,7 @@ def find_round(algorithm, data, order, expected, begin, end):
     learner = start(algorithm, examples.d)
     learner.warm_up()
     t = np.arange(begin + 1, end + 1)
-    counts, _ = learner.trace(examples.rows(), as_labels(data.y, examples.n), order[:end], t)
+    counts, _ = learner.run_curve(examples.rows(), as_labels(data.y, examples.n), order[:end], t)
     return int(t[np.flatnonzero(differ(counts, expected, t))[0]])
 
 

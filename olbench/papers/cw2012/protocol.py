@@ -258,7 +258,7 @@ class _Work:
             if self.stopped():
                 raise StoppedError
             part = order[begin : begin + SLICE_ROWS]
-            seconds += float(self.learner.trace(rows, self.labels, part, np.array([part.size]))[1][-1])
+            seconds += float(self.learner.run_curve(rows, self.labels, part, np.array([part.size]))[1][-1])
         return seconds
 
     def score(self) -> Outcome:
