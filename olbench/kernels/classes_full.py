@@ -24,7 +24,7 @@ from olbench.kernels.blocked import (
     project_rows,
     spread_row,
 )
-from olbench.kernels.classes import find_rival, open_board, predict_round, score_classes
+from olbench.kernels.classes import find_rival, open_board, predict_round, score_panels
 from olbench.kernels.compile import (
     PAIR_RULE,
     SECOND_ORDER_RULE,
@@ -191,7 +191,7 @@ def run_covariance(
             n, at, o = locate(storage, j)
             rival = -1
             if LONG * n > d and not is_unlearned(later):
-                score_classes(means, columns, at, values, o, n, scores)
+                score_panels(means, columns, at, values, o, n, scores)
                 truth = int(y[j])
                 rival = guess_rival(rule, p, board, truth, norms[j], t, bound, is_shared, screened)
             guesses[guessed % WINDOW] = rival
