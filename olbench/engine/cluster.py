@@ -60,8 +60,6 @@ class ClusterExecutor(ExitStack):
         self.retries = Counter[str]()
         self.parcels: dict[str, Any] = {}
         self.answers: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
-        self.fetchers = ThreadPoolExecutor(FETCHERS, "olbench-fetch")
-        self.callback(self.fetchers.shutdown, wait=False, cancel_futures=True)
         self.most_flying = 0
 
     @cached_property
@@ -75,6 +73,7 @@ class ClusterExecutor(ExitStack):
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         """Yield records as trials finish; after a stop, only those of trials that were done in time."""
         self.queue.extend(order_by_cost(trials))
+        self.fetchers = ThreadPoolExecutor(FETCHERS, "olbench-fetch")
         if not self._ask(self.client.nthreads):
             self.say("olbench: the cluster has no workers yet; the run starts when one joins")
         try:
@@ -95,6 +94,8 @@ class ClusterExecutor(ExitStack):
         if self.client.status == "running" and futures:
             with suppress(Exception):
                 self.client.cancel(futures, force=True)
+        # Before the client closes: a fetch from a closed client never ends.
+        self.fetchers.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, question: Callable[..., Any], *words: Any, **options: Any) -> Any:
         try:
@@ -157,7 +158,11 @@ class ClusterExecutor(ExitStack):
         key = f"olbench-{trial.key}-{uuid.uuid4().hex[:12]}"
         future = self.client.submit(worker.run_task, message, alone, parcel, pure=False, key=key)
         self.flying[key] = future, trial, alone
-        future.add_done_callback(lambda done: self.fetchers.submit(self._fetch, done))
+        future.add_done_callback(self._fetch_in_thread)
+
+    def _fetch_in_thread(self, future: Any) -> None:
+        with suppress(RuntimeError):  # the run has ended, and the fetchers with it
+            self.fetchers.submit(self._fetch, future)
 
     def _fetch(self, future: Any) -> None:
         try:
