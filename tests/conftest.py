@@ -43,6 +43,21 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name != "test_release.py")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def forget_algorithms():
+    """Drop the algorithms that a file of tests registers, so that the next file does not see them."""
+    from olbench.algorithms.definition import REGISTRY
+
+    REGISTRY.load()
+    ids, modules = set(REGISTRY), set(sys.modules)
+    yield
+    for id in set(REGISTRY) - ids:
+        del REGISTRY[id]
+    for name in set(sys.modules) - modules:
+        if name.startswith("olbench_plugin_"):
+            del sys.modules[name]
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(2012)

@@ -457,12 +457,14 @@ def _test_signed_ranks(differences: Floats, ranks: Floats) -> tuple[float, int]:
 
 def _rank_sum_tail(ranks: NDArray[np.int64], bound: int) -> float:
     """Sums above the bound are not computed; small ranks come first, so that there are few sums for long."""
-    counts, largest = np.zeros(bound + 1), 0
-    counts[0] = 1.0
-    for rank in ranks[: np.searchsorted(ranks, bound, "right")].tolist():
+    shares, largest = np.zeros(bound + 1), 0
+    shares[0] = 1.0
+    used = ranks[: np.searchsorted(ranks, bound, "right")].tolist()
+    for rank in used:
         largest = min(largest + rank, bound)
-        counts[rank : largest + 1] += counts[: largest + 1 - rank]
-    return math.ldexp(float(counts.sum()), -ranks.size)
+        shares[rank : largest + 1] += shares[: largest + 1 - rank]
+        shares *= 0.5  # counts would leave the range of doubles beyond 1,000 ranks
+    return math.ldexp(float(shares.sum()), len(used) - ranks.size)
 
 
 def mean_ranks(

@@ -211,10 +211,12 @@ class Cell:
 
     @property
     def config(self) -> Any:
+        """The experiment of its protocol."""
         return self.protocol.experiment
 
     @property
     def definition(self) -> Definition:
+        """The algorithm, as its file declares it."""
         return get_definition(self.spec.id)
 
     @property
@@ -231,6 +233,7 @@ class Cell:
 
     @property
     def kind(self) -> Kind:
+        """What decides how long its trials take."""
         return self.source.name, self.spec.id, str(dict(self.spec.options))
 
     @property
@@ -241,6 +244,7 @@ class Cell:
 
     @property
     def tuning_passes(self) -> int:
+        """The number of trials of its tuning."""
         candidates = tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
         return int(self.config.tuning_repeats) * candidates
 
@@ -262,6 +266,7 @@ class Cell:
         return ()
 
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
+        """Return the whole setting of a trial with this role and choice."""
         return {**self.config.setting(role), **self.source_setting, **self.setting_of(choice)}
 
     def step(self, known: Known) -> tuning.Step:
@@ -271,6 +276,7 @@ class Cell:
 
     @property
     def learner_bytes(self) -> int:
+        """Roughly the bytes that the learner of a trial takes."""
         algorithm = make_algorithm(self.spec.id, **self.params_of(self.start), **self.spec.options)
         return count_memory_bytes(algorithm, self.source.d, self.source.classes or 1)
 
@@ -345,6 +351,7 @@ class Cell:
         return [] if chosen is None else self.report_trials(chosen)
 
     def report_trials(self, chosen: Choice) -> list[Trial]:
+        """Return the trials whose results are reported."""
         return self.plan(chosen, "report", self.repeats)
 
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
@@ -364,6 +371,7 @@ class Cell:
         return {name: value for name, value in choice.items() if name not in self.tuned_settings}
 
     def view(self, record: Record) -> Record:
+        """Return the record as its row of the report shows it."""
         return self.protocol.view(record, self.setting)
 
     def setting_of(self, choice: Choice) -> dict[str, Any]:
@@ -376,6 +384,7 @@ class Cell:
         return code_of(self.definition, self.protocol.version)
 
     def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return the trial with this number, role and choice."""
         return Trial(
             protocol=self.protocol.id,
             dataset=self.source.name,

@@ -302,6 +302,12 @@ def test_equal_algorithms_and_those_equal_but_for_rounding_are_tied():
     assert found.ranks == {"a0": 1.5, "a1": 1.5, "a2": 3.0}
 
 
+def test_wilcoxon_stays_in_the_range_of_doubles_on_many_data_sets():
+    signed = np.arange(1.0, 1501.0) * np.where(np.arange(1500) % 20 < 11, 1, -1)
+    expected = reference.wilcoxon(signed, method="asymptotic").pvalue
+    assert stats.wilcoxon(signed)[0] == pytest.approx(expected, rel=0.01)
+
+
 def test_wilcoxon_across_data_sets_ranks_the_plain_differences():
     values = np.random.default_rng(5).random((9, 3))
     found = stats.across(table_of(values))

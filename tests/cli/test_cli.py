@@ -45,9 +45,9 @@ def test_no_line_of_any_help_is_wider_than_a_terminal():
     assert without == []
 
 
-def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers(here, monkeypatch):
+def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers(olbench, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    out = here.out("algorithms")
+    out = olbench("algorithms").stdout
     [line] = [line for line in out.splitlines() if line.startswith("scw1 ")]
     assert line.split() == ["scw1", "SCW-I", "second", "C=1,", "eta=0.75", "LCNA", "native",
                             "scw2012,", "eq.", "(4)", "and", "Proposition", "1"]  # fmt: skip

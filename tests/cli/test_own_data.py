@@ -131,7 +131,7 @@ def test_crossval_scales_by_the_training_rows_alone(here, shop, monkeypatch):
         ("{path: shop.csv, missing: mean}", "protocol: crossval\n", "use zero or drop"),
         ("{path: shop.csv, scale: standard}", "protocol: shards\n", "use scale: unit, or scale the file"),
         ("{path: shop.csv, scale: standard}", "protocol: stream\n", "use scale: running or unit"),
-        ("{path: shop.csv, scale: running}", "", "the protocol online has orders of its own"),
+        ("{path: shop.csv, scale: running}", "", "scale: running needs the order of the file"),
         ("{path: shop.csv, scale: unit}", "protocol: advice\n", "leave out scale and bias"),
         ("{path: shop.csv, positive: yes}", "", 'write it in quotes, as in positive: "yes"'),
         ("{path: shop.csv, missing: maybe}", "", "missing must be one of drop, zero, mean, not 'maybe'"),

@@ -111,7 +111,7 @@ def test_a_stream_that_cannot_be_run_is_refused_in_one_sentence(here, text, word
     ("words", "message"),
     [
         (("my.libsvm", "--stream", "--time", "date"), "and time applies only to tables"),
-        (("my.libsvm", "--delay", 3, "--algorithms", "pa"), "--delay is for a stream; add --stream"),
+        (("my.libsvm", "--delay", 3, "--algorithms", "pa"), "--delay needs a stream; add --stream"),
         (("my.yaml", "--stream"), "--stream, --algorithms, --covariance, --plugin and flags for files"),
         (("breast-cancer", "--stream", "--time", "date"), "'time' is only allowed for data sets with 'path'"),
     ],
