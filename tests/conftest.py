@@ -44,15 +44,19 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(autouse=True, scope="module")
-def forget_algorithms():
-    """Drop the algorithms that a file of tests registers, so that the next file does not see them."""
-    from olbench.algorithms.definition import REGISTRY
+def forget_registrations():
+    """Drop the algorithms and protocols that a file of tests registers; the next file expects none."""
+    from olbench.algorithms import definition as algorithms
+    from olbench.protocols import definition as protocols
 
-    REGISTRY.load()
-    ids, modules = set(REGISTRY), set(sys.modules)
+    registries = (algorithms.REGISTRY, protocols.REGISTRY)
+    for registry in registries:
+        registry.load()
+    before, modules = [set(registry) for registry in registries], set(sys.modules)
     yield
-    for id in set(REGISTRY) - ids:
-        del REGISTRY[id]
+    for registry, ids in zip(registries, before, strict=True):
+        for id in set(registry) - ids:
+            del registry[id]
     for name in set(sys.modules) - modules:
         if name.startswith("olbench_plugin_"):
             del sys.modules[name]

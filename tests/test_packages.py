@@ -150,4 +150,4 @@ def test_a_broken_paper_is_named_in_one_sentence_and_stops_nothing(installed, tm
 def test_an_entry_point_with_another_name_than_its_paper_is_refused(installed):
     done = installed(WHOLE, "[olbench.papers]\nyours = my_package\n")("audit", "--list")
     assert done.returncode == 0
-    assert "numbers.yaml is about mine2026, and the entry point is named yours" in done.stderr
+    assert "numbers.yaml has the id mine2026, but the entry point is named yours" in done.stderr

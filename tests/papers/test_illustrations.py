@@ -147,7 +147,7 @@ def test_the_command_draws_what_needs_no_data_without_the_data(tmp_path: Path, h
     assert (code, out) == (0, "")
     drawn, left_out = err.splitlines()
     assert drawn.startswith("cw2012-figure-2 is in ")
-    assert left_out.startswith("cw2012-figure-1 is left out: ")
+    assert left_out.startswith("cw2012-figure-1 was not drawn: ")
     assert "amazon-electronics" in left_out
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == [f"cw2012-figure-2.{form}" for form in ("pdf", "png", "svg")]

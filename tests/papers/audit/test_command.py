@@ -135,5 +135,5 @@ def test_an_interrupt_that_a_library_swallows_still_ends_the_audit(monkeypatch):
                 return "the interrupt is lost"
 
     with pytest.raises(KeyboardInterrupt):
-        examine([Swallower(), Swallower(), Swallower()], 1, 1)
+        examine([Swallower(), Swallower(), Swallower()], {"seed": 1, "trials": 1})
     assert Swallower.runs == 1
