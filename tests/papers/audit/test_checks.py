@@ -11,7 +11,7 @@ import pytest
 
 from olbench.papers.adviceptron2010 import audit as adviceptron2010
 from olbench.papers.audit import checks
-from olbench.papers.audit.runs import Comparator
+from olbench.papers.audit.runs import DERIVED, Comparator
 from olbench.papers.cw2008 import audit as cw2008
 from olbench.papers.cw2012 import audit as cw2012
 from olbench.papers.scw2012 import audit as scw2012
@@ -86,6 +86,7 @@ MUTATIONS = [
     ("cw2008", "unit-margin", "nearest_point", times(0.3)),
     ("cw2008", "theorem-4-noise", "tightest_comparator", accept_everything),
     ("cw2008", "fixed-alpha", "fixed_gain", times(1.001)),
+    ("cw2012", "section-4-prediction", "expected_sign", times(-1.0)),
     ("cw2012", "section-4-prediction", "expected_sign", times(0.8)),
     ("cw2012", "constraint-9", "deviation_term", lambda right: lambda sigma, x: right(sigma, x) ** 2),
     ("cw2012", "section-5.1-smaller-root", "variance_quadratic", lambda right: deviation_quadratic),
@@ -105,6 +106,8 @@ MUTATIONS = [
     ("scw2012", "proposition-2", "second_step", times(1.001)),
     ("scw2012", "proposition-2-libol", "shrinkage", times(1.01)),
     ("scw2012", "lemma-1", "DERIVED", BENT_MEAN),
+    ("scw2012", "lemma-1", "DERIVED", BENT_BORDER),
+    ("scw2012", "lemma-1", "DERIVED", BENT_CORNER),
     ("scw2012", "theorem-1", "factor_6", times(1.001)),
     ("scw2012", "theorem-1-bound", "clipping_term", times(0.2)),
     ("scw2012", "theorem-1-mistakes", "factor_6", times(0.05)),
@@ -139,3 +142,20 @@ def test_lemma_3_of_cw2012_notices_a_function_that_falls(monkeypatch):
     right = cw2012.Diagonal.g
     monkeypatch.setattr(cw2012.Diagonal, "g", lambda self, alpha: -right(self, alpha))
     assert not examine("cw2012", "lemma-3").as_expected
+
+
+@pytest.mark.parametrize(
+    ("paper", "id", "name", "right"),
+    [
+        ("cw2008", "equation-13", "root_13", cw2008.root_14),
+        ("cw2008", "equation-20", "PRINTED_20", DERIVED),
+        ("cw2008", "equation-21", "PRINTED_21", DERIVED),
+        ("cw2012", "bracket-34", "printed_upper", cw2012.upper),
+        ("scw2012", "lemma-1", "PRINTED_LEMMA_1", DERIVED),
+    ],
+)
+def test_a_wrong_statement_must_be_shown_to_be_wrong(paper, id, name, right, monkeypatch):
+    monkeypatch.setattr(MODULES[paper], name, right)
+    result = examine(paper, id)
+    assert result.printed.holds
+    assert not result.as_expected
