@@ -104,7 +104,7 @@ test-fast: $(VENV)/.ready
 # features come from old packages and are ignored.
 LOWEST ?= .venv-lowest
 QUICK_TESTS ?= tests/analysis/test_stats.py tests/learners/test_estimators.py tests/analysis/test_results.py tests/report/test_formats.py \
-	tests/records/test_records.py tests/records/test_locks.py tests/cli/test_small_defects.py
+	tests/records/test_records.py
 
 test-lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
