@@ -22,8 +22,6 @@ from olbench.engine.display import wrap
 from olbench.errors import UserError, escape_controls, suggest
 from olbench.plugins import PackageWarning
 
-#: With fewer bytes of addresses, OpenBLAS tries forever to get memory for its threads.
-FEWEST_BYTES = 900 << 20
 GROUPS = {
     "Everyday": {
         "run": "Run an experiment, or finish one that was stopped.",
@@ -124,7 +122,6 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = show_warning
     try:
-        refuse_tight_limit()
         code = run_verb()
         sys.stdout.flush()
         sys.exit(code)
@@ -155,16 +152,6 @@ def describe_failure(error: Exception) -> str:
         return text
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return f"{text}; a process may have {most} at a time, so raise the limit, as with `ulimit -n 1024`"
-
-
-def refuse_tight_limit() -> None:
-    """Refuse a limit on addresses below which libraries fail to load, or never end loading."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < FEWEST_BYTES:
-        raise UserError(
-            f"only {limit / 2**20:,.0f} MiB of addresses may be used, and NumPy, SciPy and numba need "
-            f"{FEWEST_BYTES / 2**20:,.0f} MiB to load; raise the limit, as with `ulimit -v unlimited`"
-        )
 
 
 def run_verb() -> Any:

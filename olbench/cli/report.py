@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli import flags
-from olbench.cli.flags import OUTPUT, PATH, TRUST, choice_flag, format_flag, names_flag, plugin_flag
+from olbench.cli.flags import FILE, OUTPUT, PATH, TRUST, choice_flag, names_flag, plugin_flag
 from olbench.cli.output import choose_run, deliver, render, render_parts, say, screen_size
 from olbench.errors import UserError, count
 from olbench.report.formats import OUTPUTS
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.argument("folders", metavar="[DIR]...", nargs=-1, type=PATH)
-@click.option("--full", is_flag=True, help="Print every table, not just a summary of one screen.")
-@format_flag(*OUTPUTS, help="Write the full report in this format [default: text].", default=None)
+@click.argument("folders", metavar="[RUN]...", nargs=-1, type=PATH)
+@click.option("--full", is_flag=True, help="Print every table, not just one screen.")
+@choice_flag("--format", OUTPUTS, "Write the full report in this format, by default text.", "form")
 @OUTPUT
 @click.option("--table", metavar="NAME", help="Write only this table, such as ranking, results or within.")
 @names_flag("--measures", "measures to show; the first determines the ranking.")
 @names_flag("--algorithms", "ids, titles or labels: compare only these algorithms.")
-@names_flag("--datasets", "data sets: compare on these only.")
+@names_flag("--datasets", "data sets: compare only on these.")
 @names_flag("--highlight", "algorithms that stand out in tables and figures.")
-@click.option("--figures", type=PATH, help="Also draw the figures into this folder, as PNG, PDF and SVG.")
+@click.option(
+    "--figures", metavar="DIR", type=PATH, help="Also draw the figures as PNG, PDF and SVG into this folder."
+)
 @choice_flag(
     "--bands",
     ("deviation", "interval"),
@@ -41,10 +43,10 @@ if TYPE_CHECKING:
     "--all",
     "everything",
     is_flag=True,
-    help="Write every format and the figures to DIR/report; of a run that ships, to NAME-report.",
+    help="Write all formats and figures to the folder report in RUN; for a run that ships, to NAME-report.",
 )
-@click.option("--strict", type=PATH, help="YAML file of expected verdicts: exit with 1 if any differs.")
-@click.option("--write-expected", type=PATH, help="Write the verdicts of this report as such a file.")
+@click.option("--strict", type=FILE, help="Expected verdicts, a YAML file: exit with 1 if any differs.")
+@click.option("--write-expected", type=FILE, help="Write the verdicts of this report as such a file.")
 @plugin_flag("Python file with more tables.")
 @TRUST
 def command(
@@ -53,12 +55,12 @@ def command(
     figures: Path | None, bands: str, no_titles: bool, everything: bool, strict: Path | None,
     write_expected: Path | None, plugins: tuple[str, ...], trust_plugins: bool,
 ) -> None:  # fmt: skip
-    """Report on the run in DIR or a bundle, finished or not. Without DIR, take the newest below results/.
+    """Report on RUN, finished or not: a folder, a bundle (.olb), or the name of a run that ships.
 
-    By default, print a summary of one screen: winners, ranks, verdicts, and what to run next. --full prints
-    every table; --format and --output write the full report. Several folders are compared side by side, such
-    as before and after a change. With --algorithms and --datasets, the best rows, ranks and tests consider
-    only these.
+    Without RUN, report on the newest run below results/. By default, print one screen: winners, ranks,
+    verdicts, and what to run next. --full prints every table; --format and --output write the full report.
+    Several runs are compared side by side, such as before and after a change. With --algorithms and
+    --datasets, the best rows, ranks and tests consider only these.
 
     \b
     Examples:
