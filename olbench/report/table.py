@@ -247,10 +247,6 @@ class Table:
         """Return the table with the columns whose `drop` is at most `most`."""
         return self.keep([x for x, column in enumerate(self.columns) if column.drop <= most])
 
-    def on_paper(self) -> "Table":
-        """Return the table with the columns that fit a paper."""
-        return self.printed(TIME)
-
     def is_highlighted(self, row: int) -> bool:
         return any(isinstance(cell, str) and cell in self.highlighted for cell in self.rows[row])
 
@@ -296,7 +292,7 @@ class Table:
         """Return the values as a DataFrame; a mean and its standard deviation are two columns."""
         import pandas as pd
 
-        return pd.DataFrame(self.records(), columns=list(self.records()[0]) if self.rows else None)
+        return pd.DataFrame(self.records())
 
     def to_latex(self) -> str:
         r"""Return a longtable for a document with \usepackage{booktabs,longtable}."""

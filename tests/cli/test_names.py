@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from olbench import load_results, plot
+from olbench.algorithms import get_definition
 from olbench.algorithms.definition import RECORDED, REGISTRY
 from olbench.protocols import get_protocol, protocols
 from olbench.protocols.reading import read_config
@@ -104,15 +105,9 @@ def test_all_algorithms_are_those_that_the_protocol_can_run(protocol, tmp_path):
     known = get_protocol(protocol)
     assert ids
     for each in ids:
-        known.refuse(_definition(each))
+        known.refuse(get_definition(each))
     if protocol == "online":
         assert {"perceptron", "pa1", "arow", "scw1", "sop"} <= ids
-
-
-def _definition(id):
-    from olbench.algorithms import get_definition
-
-    return get_definition(id)
 
 
 def test_a_data_set_with_a_long_name_is_reported(here):

@@ -13,7 +13,7 @@ from tests.test_schema import is_valid
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
-ROWS = 200_000
+ROWS = 40_000
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ IMPORTED = {
     "algorithms scw1": "numpy yaml rich scipy scipy.sparse",
     "init --schema": "numpy yaml scipy scipy.sparse",
     "report scw": "numpy yaml rich scipy scipy.special scipy.sparse",
+    "report {small} --full": "numpy yaml rich scipy scipy.special scipy.sparse scipy.stats scipy.optimize",
     "summary {small}": "numpy yaml rich scipy scipy.special scipy.sparse",
     "init {table}": "numpy yaml scipy scipy.sparse pandas",
     "run quick --dry-run": "numpy yaml rich scipy scipy.special scipy.sparse numba joblib",
