@@ -125,7 +125,6 @@ def gaussian(
     rounds: Sequence[int] | None = None,
     features: tuple[int, int] = (0, 1),
     *,
-    dark: bool = False,
     ax: "Axes | None" = None,
 ) -> Any:
     """Draw the Gaussian over two weights before and after each round, one panel per round.
@@ -142,7 +141,6 @@ def gaussian(
     trace : what `olbench.trace` returned for a second-order algorithm.
     rounds : the numbers of the rounds, from 1; by default the first six that changed the Gaussian.
     features : the two features whose weights are drawn, from 0.
-    dark : draw in light colours on a dark background.
     ax : draw one round into these axes instead.
 
     >>> import olbench
@@ -157,7 +155,7 @@ def gaussian(
     if len(set(features)) != 2 or not all(0 <= feature < d for feature in features):
         raise UserError(f"features must be two different numbers from 0 to {d - 1}, not {features}")
     if ax is None:
-        return figures.rounds_figure(trace, chosen, features, dark)
+        return figures.rounds_figure(trace, chosen, features)
     if len(chosen) != 1:
         raise UserError(f"ax takes one round, not {len(chosen)}; choose one with rounds=")
     return figures.draw_round(ax, trace, chosen[0], features)
