@@ -91,8 +91,8 @@ def command(
     if len(folders) > 1:
         if any(names.values()) or table or figures or everything or strict or write_expected:
             raise UserError(
-                "several folders are compared side by side; --measures, --algorithms, --datasets, "
-                "--highlight, --table, --figures, --all, --strict and --write-expected take one folder"
+                "several runs are compared side by side; --measures, --algorithms, --datasets, --highlight, "
+                "--table, --figures, --all, --strict and --write-expected take one run"
             )
         runs = [load_results(choose_run(folder)) for folder in folders]
         deliver(render(comparison_document(runs), form or "text", output), output)
@@ -103,7 +103,7 @@ def command(
         )
     folder = choose_run(folders[0]) if folders else newest(Path("results"))
     if everything and is_bundle(folder):
-        raise UserError(f"--all writes to DIR/report, and {folders[0]} is a file; use --format and --output")
+        raise UserError(f"--all needs a folder, and {folders[0]} is a file; use --format and --output")
     report = make_report(folder, measures)
     if (strict or write_expected) and (algorithms or datasets):
         raise UserError("expected verdicts are about the whole run; leave out --algorithms and --datasets")
@@ -127,9 +127,9 @@ def command(
         click.echo(render_brief(report, again), nl=False)
     if figures:
         say(f"{count(draw(report, figures, not no_titles), 'figure')} in {figures}", err=True)
-    if report.results.missing and (output or everything):
-        rows, missing = len(report.results.entries), len(report.results.missing)
-        say(f"incomplete: {missing} of {count(rows, 'row')} not finished; the report says which", err=True)
+    if (missing := len(report.results.missing)) and (output or everything):
+        rows = count(len(report.results.entries), "row")
+        say(f"incomplete: {missing} of {rows} not finished; the report says which", err=True)
     if write_expected:
         deliver(expected_text(report.judgements, report.claims), write_expected, "list of verdicts")
     if strict:
@@ -148,11 +148,11 @@ def write_all(report: "Report", folder: Path, titles: bool) -> None:
 
     document = report_document(report)
     # The page comes first: it is the file to open.
-    formats = dict(sorted(OUTPUTS.items(), key=lambda item: item[0] != "html"))
-    for name, form in formats.items():
+    formats = sorted(OUTPUTS.items(), key=lambda item: item[0] != "html")
+    for name, form in formats:
         deliver(render(document, name, folder / form.file), folder / form.file, None)
     figures = draw(report, folder / "figures", titles)
-    rows = [(each.file, each.content) for each in formats.values()] + [("figures/", count(figures, "figure"))]
+    rows = [*(form for _, form in formats), ("figures/", count(figures, "figure"))]
     table = Table(f"Written to {folder}", columns("file", "content"), rows)
     click.echo(render_parts([table], folder), nl=False, err=True)
 
@@ -171,6 +171,4 @@ def judge_strictly(report: "Report", expected: Path) -> int:
     for change in changes:
         say(change, err=True)
     say(f"{count(len(wanted), 'verdict')} compared, {len(changes)} changed", err=True)
-    if not wanted:
-        return 4
-    return 1 if changes else 0
+    return 4 if not wanted else 1 if changes else 0

@@ -99,17 +99,6 @@ def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
                     make_algorithm(id, **options)
 
 
-def test_mistakes_get_one_sentence_and_exit_code_2(here):
-    for words, message in (
-        (["algorithms", "scw3"], "olbench: unknown algorithm 'scw3' (did you mean 'scw"),
-        (["algoritms"], "olbench: there is no command 'algoritms' (did you mean 'algorithms'?)"),
-        (["algorithms", "--plugin", "none.py"], "olbench: there is no plugin file none.py"),
-    ):
-        err = here.err(*words)
-        assert message in err
-        assert err.count("\n") == 1
-
-
 @for_each(
     ("words", "message"),
     [

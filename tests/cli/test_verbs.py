@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from olbench.protocols.schema import make_schema
-from tests import ROOT
 from tests.cases import for_each
 from tests.conftest import SMALL
 
@@ -167,12 +166,6 @@ def test_the_dry_run_prints_the_plan_and_writes_nothing(here, config):
     assert not Path("results").exists()
 
 
-def test_the_dry_run_of_the_paper_lists_all_of_its_tables(mirror, here, monkeypatch):
-    monkeypatch.setenv("OLBENCH_MIRROR", str(mirror))
-    out = here.out("run", ROOT / "configs/scw.yaml", "--dry-run")
-    assert "12 data sets x 14 algorithms x 20 permutations = 3,360 trials" in out
-
-
 def test_verify_of_a_trial_that_fails_says_why(here, config, records):
     Path("bad.py").write_text(
         "from olbench import contestant\n\n\n@contestant('hopeless')\ndef hopeless():\n    '''Fail.'''\n"
@@ -245,10 +238,3 @@ def test_an_unfinished_run_is_reported_as_far_as_it_is(look, here):
     assert (row["algorithm"], row["permutations"]) == ("perceptron", 1)
     (folder / "trials.jsonl").unlink()
     assert here("report", folder)[0] == 4
-
-
-def test_shared_times_are_in_brackets_and_exclusive_ones_are_not(look):
-    _, shared = look("perceptron")
-    assert re.search(r"mistake rate +updates +time", shared)
-    assert re.search(r"\(.* µs\)", shared)
-    assert not re.search(r"\(.* µs\)", look("perceptron", "--timing", "exclusive")[1])
