@@ -10,7 +10,7 @@ from tests import ROOT
 #: What takes longer to import than a verb that does not need it should take.
 HEAVY = (
     "numpy", "yaml", "rich", "scipy", "scipy.special", "scipy.sparse", "scipy.stats", "scipy.optimize",
-    "numba", "pandas", "matplotlib", "sklearn", "joblib", "jinja2",
+    "numba", "pandas", "matplotlib", "sklearn", "joblib", "jinja2", "requests",
 )  # fmt: skip
 #: What each command imports of these, and nothing else. `{small}` is the folder of a run, `{table}` a table.
 IMPORTED = {
