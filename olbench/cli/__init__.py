@@ -166,7 +166,7 @@ def leave(sentence: str, code: int) -> NoReturn:
     with suppress(OSError):
         if sentence:
             click.echo(wrap(f"olbench: {escape_controls(sentence)}", sys.stderr), err=True)
-    # What a full disk or a closed pipe did not take is dropped; at exit, Python would fail on it again.
+    # Drop what a full disk or a closed pipe did not take; at exit, Python would fail on it again.
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -141,7 +141,7 @@ def figures(paper: str, output: Path, no_titles: bool) -> None:
     show_default=True,
     help="Permutations per setting.",
 )
-@format_flag("text", "md", "json", "csv")
+@format_flag("text", "md", "json")
 @OUTPUT
 @DRY_RUN
 @experiment
@@ -171,9 +171,7 @@ def forensics(
     path = find_config(str(config))
     inquiry = read_config(path, overrides)
     if not inquiry.paper:
-        raise UserError(
-            f"{path}: forensics needs a paper to compare with; add the key paper, as in paper: scw2012"
-        )
+        raise UserError(f"{path}: forensics needs a paper to compare with; add one, as in paper: scw2012")
     if output is not None and not output.absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {output.parent}")
     find_cells = partial(find_candidates, inquiry, permutations=permutations)

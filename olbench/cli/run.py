@@ -151,7 +151,7 @@ def say_first_look(source: "Source") -> None:
 
 
 def is_config(what: str) -> bool:
-    """A config has the extension of YAML, or the name of one that ships."""
+    """Return whether the argument is a YAML file or the name of a config that ships."""
     from olbench.records.shipped import configs
 
     return Path(what).suffix in (".yaml", ".yml") or (what in configs() and not Path(what).exists())

@@ -48,7 +48,7 @@ class Format:
     side: Side = "right"
     #: How LaTeX prints a value, if different: papers print the title of an algorithm, not its id.
     on_paper: Callable[[Any], str] | None = None
-    #: The values for CSV, JSON and frames, by what is appended to the name of the column.
+    #: The values for CSV, JSON and frames, by the suffix that each adds to the name of the column.
     plain: Callable[[Any], Mapping[str, Any]] = lambda value: {"": value}
     #: The tooltip on the page.
     tip: Callable[[Any], str] | None = None

@@ -54,7 +54,7 @@ def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers(olbench, m
     assert sum(" second " in line or " first " in line for line in out.splitlines()) == 32
 
 
-def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_says_what_it_lacks(here, monkeypatch):
+def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_names_what_it_drops(here, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     lines = here.out("algorithms").splitlines()
     assert max(map(len, lines)) <= 60

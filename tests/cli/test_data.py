@@ -11,14 +11,14 @@ pytestmark = pytest.mark.usefixtures("cache_folder")
 SVMGUIDE = "+1 1:1\n-1 1:2\n"
 
 
-def test_list_tells_what_is_downloaded(here):
+def test_list_shows_what_is_downloaded(here):
     lines = {line.split()[0]: line for line in here.out("data", "list").splitlines() if line}
     assert "581,012" in lines["covtype"]
     assert "no" in lines["covtype"].split()
     assert "built in" in lines["breast-cancer"]
 
 
-def test_info_tells_all_about_one(here):
+def test_info_describes_one_data_set(here):
     for name, *facts in (
         ("usps", "rows 7,291", "labels -1: 6,097, +1: 1,194", "indices start at 1",
          "downloaded no; get it with `olbench data fetch usps`"),

@@ -35,7 +35,7 @@ LINES = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * i) % 5}\n" for i in ran
         (["data", "fetch", "--config", "qick"], "(did you mean 'quick'?)"),
     ],
 )
-def test_a_name_that_is_nearly_right_is_suggested_in_one_sentence(words, hint, here):
+def test_a_misspelt_name_gets_one_sentence_with_a_suggestion(words, hint, here):
     code, out, err = here(*words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert hint in err

@@ -28,7 +28,7 @@ def test_without_arguments_it_takes_the_newest_run(here, run):
     assert here.out("report").startswith("small: 3 data sets, 5 algorithms, 5 permutations")
 
 
-def test_what_is_no_run_and_options_that_do_not_go_together_are_refused(here, run):
+def test_folders_without_a_run_and_options_that_exclude_each_other_are_refused(here, run):
     shutil.copytree(run, "results/scw/reference")
     Path("x").write_text("")
     wrong = []
@@ -134,7 +134,7 @@ def rewrite(run, change):
     reseal(run)
 
 
-def test_a_ratio_of_shared_times_is_marked_and_that_of_another_protocol_not_there(here, run, monkeypatch):
+def test_a_ratio_of_shared_times_is_marked_and_one_of_another_protocol_is_left_out(here, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "250")
     table = results_of(here, run)
     assert re.search(r"^cw .* R +12 +4.1 KiB", table, re.MULTILINE)

@@ -105,7 +105,7 @@ ROW = f'{NAMES}, "fingerprint": "f"'
             )
         ),
     ])  # fmt: skip
-def test_check_refuses_what_is_no_baseline(content, message, here, config):
+def test_check_refuses_a_file_that_is_not_a_baseline(content, message, here, config):
     if content is not None:
         Path("base.json").write_text(content)
     code, out, err = here("check", config(), "--against", "base.json")

@@ -19,7 +19,7 @@ from tests.report.test_figures import assert_apart
 
 SERIES = folds.CROSSVAL.series[0]
 CW = tuple(folds.VARIANTS)
-#: The data sets of cw2012 that can be had, and USPS.
+#: The data sets of cw2012 that are still available, and USPS.
 TASKS = (
     *(f"amazon-{name}" for name in ["apparel", "books", "dvd", "electronics", "kitchen", "music", "video"]),
     *(f"spam-{name}" for name in "abc"),

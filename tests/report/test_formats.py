@@ -183,7 +183,7 @@ def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tm
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "-arow"])
-def test_a_name_in_a_csv_file_is_no_formula(text):
+def test_a_name_in_a_csv_file_never_becomes_a_formula(text):
     from olbench.report.formats import write_csv
 
     table = write_csv([{"label": text, "mean": -0.25, "plain": "-0.25", "none": None}])

@@ -86,7 +86,7 @@ def test_without_a_paper_nothing_is_judged(copy: Path):
     assert not re.search(r"\b(paper|Table \d|Figure \d|judged|reproduced)", page)
 
 
-def test_every_number_of_the_paper_has_a_cell_with_all_that_its_verdict_rests_on():
+def test_every_number_of_the_paper_has_a_cell_with_the_facts_behind_its_verdict():
     report = make_report(SMALL)
     cells = re.findall(r'class="cell ([a-z-]+)" aria-label="([^"]*)"', page_text(SMALL))
     cells = [(verdict, unescape(words)) for verdict, words in cells]

@@ -220,7 +220,7 @@ def test_the_map_is_read_with_the_arrow_keys_and_by_pointing(page: Any):
     assert len(page.find_elements(By.CSS_SELECTOR, ".cell[tabindex='0']")) == 2
 
 
-def test_the_keyboard_alone_reaches_every_control_in_order(page: Any):
+def test_the_keyboard_reaches_every_control_in_order(page: Any):
     stops: list[str] = []
     page.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
     at = """const at = document.activeElement, box = at.getBoundingClientRect();

@@ -124,7 +124,7 @@ def test_commands_are_quoted_for_a_shell_and_the_path_of_a_folder_is_not_shown(t
             assert b"secret" not in text, name
 
 
-def test_nothing_is_loaded_from_elsewhere_and_nobody_is_told(small):
+def test_nothing_is_loaded_from_or_sent_to_another_place(small):
     assert list(broken_links(read_pages(small))) == []
     for name, content in files_of(small).items():
         text = content.decode()
