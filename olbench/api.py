@@ -7,7 +7,6 @@ The verbs run, check, forensics and bundle do this between reading their options
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -124,14 +123,13 @@ def compare(
     from olbench.analysis.results import load_results
     from olbench.learners.contestants import wrap
     from olbench.plot import curves
+    from olbench.report.figures.style import as_bytes
     from olbench.report.tables.results import ShownResults
 
     class ComparedResults(ShownResults):
         def _repr_html_(self) -> str:
-            drawing = StringIO()
-            curves(self).savefig(drawing, format="svg")
-            text = drawing.getvalue()
-            return super()._repr_html_() + text[text.index("<svg") :]
+            drawing = as_bytes(curves(self), "svg").decode()
+            return super()._repr_html_() + drawing[drawing.index("<svg") :]
 
     source, covariance = _look_at_data(data, y, label)
     # A learner object goes by the name of its class; one with other settings replaces it.

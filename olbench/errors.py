@@ -40,7 +40,7 @@ def find_names(wanted: str, known: Mapping[str, Iterable[str]], what: str, where
         called = dict.fromkeys(each for name, also in known.items() for each in (name, *also))
         hint = suggest(wanted, list(called)) or f"; it has {list_some(list(known), 10)}"
         raise UserError(f"{where} has no {what} {show_name(wanted)}{hint}")
-    # An exact name is only that one: arow is not also "arow (r=0.1)".
+    # An exact match excludes other entries: "arow" does not also select "arow (r=0.1)".
     return [wanted] if wanted in found else found
 
 

@@ -9,13 +9,12 @@
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 from olbench.errors import UserError, suggest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from olbench.analysis.results import Results
     from olbench.learners.tracing import Trace, TracedRound
@@ -23,32 +22,6 @@ if TYPE_CHECKING:
     from olbench.report.table import Table
 
 __all__ = ["curves", "gaussian", "ranks", "table"]
-
-
-@overload
-def curves(
-    results: "Results",
-    dataset: str | None = None,
-    quantity: str | None = None,
-    *,
-    algorithms: Sequence[str] | None = None,
-    highlight: Sequence[str] = (),
-    band: str = "deviation",
-    ax: None = None,
-) -> "Figure": ...
-
-
-@overload
-def curves(
-    results: "Results",
-    dataset: str | None = None,
-    quantity: str | None = None,
-    *,
-    algorithms: Sequence[str] | None = None,
-    highlight: Sequence[str] = (),
-    band: str = "deviation",
-    ax: "Axes",
-) -> "Axes": ...
 
 
 def curves(
@@ -60,8 +33,10 @@ def curves(
     highlight: Sequence[str] = (),
     band: str = "deviation",
     ax: "Axes | None" = None,
-) -> "Figure | Axes":
+) -> Any:
     """Draw curves against the number of examples, with a band around the mean over the trials.
+
+    The result is a matplotlib Figure, or `ax` if it is given.
 
     Parameters
     ----------
@@ -74,8 +49,8 @@ def curves(
         these are grey.
     band : "deviation", one standard deviation over the trials: how much trials differ; or "interval", the
         95% confidence interval of the mean.
-    ax : draw one series of one data set into these axes instead, and return them. For a run with one data
-        set, `dataset` can be left out.
+    ax : draw one series of one data set into these axes instead. For a run with one data set, `dataset` can
+        be left out.
 
     >>> from matplotlib.figure import Figure
     >>> from olbench import load_results
@@ -120,19 +95,11 @@ def _find_series(results: "Results", quantity: str | None) -> "Series":
     raise UserError(f"there is no curve of '{quantity}'; the protocol {results.protocol.id} records {names}")
 
 
-@overload
-def ranks(results: "Results", *, ax: None = None) -> "Figure": ...
-
-
-@overload
-def ranks(results: "Results", *, ax: "Axes") -> "Axes": ...
-
-
-def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
+def ranks(results: "Results", *, ax: "Axes | None" = None) -> Any:
     """Draw average ranks over data sets; bars join algorithms that do not differ by the Nemenyi test.
 
-    The unit of inference is the data set (Demšar, JMLR 7, 2006), so a run needs at least two of them. With
-    `ax`, draw into these axes and return them.
+    The unit of inference is the data set (Demšar, JMLR 7, 2006), so a run needs at least two of them. The
+    result is a matplotlib Figure, or `ax` if it is given.
 
     >>> from olbench import load_results
     >>> ranks(load_results("scw"))
@@ -153,38 +120,16 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
 FIRST_CHANGES = 6
 
 
-@overload
 def gaussian(
     trace: "Trace",
     rounds: Sequence[int] | None = None,
     features: tuple[int, int] = (0, 1),
     *,
-    dark: bool = False,
-    ax: None = None,
-) -> "Figure": ...
-
-
-@overload
-def gaussian(
-    trace: "Trace",
-    rounds: Sequence[int] | None = None,
-    features: tuple[int, int] = (0, 1),
-    *,
-    dark: bool = False,
-    ax: "Axes",
-) -> "Axes": ...
-
-
-def gaussian(
-    trace: "Trace",
-    rounds: Sequence[int] | None = None,
-    features: tuple[int, int] = (0, 1),
-    *,
-    dark: bool = False,
     ax: "Axes | None" = None,
-) -> "Figure | Axes":
+) -> Any:
     """Draw the Gaussian over two weights before and after each round, one panel per round.
 
+    The result is a matplotlib Figure, or `ax` if it is given.
     Weights on the shaded side of the line misclassify the example. If the rule requires a number of standard
     deviations, as CW and SCW do, the ellipses are at that number: the condition holds if the ellipse does not
     cross the line. For other rules, the ellipses are at one standard deviation, and a dotted line shows the
@@ -196,8 +141,7 @@ def gaussian(
     trace : what `olbench.trace` returned for a second-order algorithm.
     rounds : the numbers of the rounds, from 1; by default the first six that changed the Gaussian.
     features : the two features whose weights are drawn, from 0.
-    dark : draw in light colours on a dark background.
-    ax : draw one round into these axes instead, and return them.
+    ax : draw one round into these axes instead.
 
     >>> import olbench
     >>> data = olbench.load_dataset("breast-cancer")
@@ -211,7 +155,7 @@ def gaussian(
     if len(set(features)) != 2 or not all(0 <= feature < d for feature in features):
         raise UserError(f"features must be two different numbers from 0 to {d - 1}, not {features}")
     if ax is None:
-        return figures.rounds_figure(trace, chosen, features, dark)
+        return figures.rounds_figure(trace, chosen, features)
     if len(chosen) != 1:
         raise UserError(f"ax takes one round, not {len(chosen)}; choose one with rounds=")
     return figures.draw_round(ax, trace, chosen[0], features)

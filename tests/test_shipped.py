@@ -1,10 +1,7 @@
 """Shipped configs and runs work by name, in an empty folder, from a wheel as from a checkout."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -39,15 +36,6 @@ def test_make_reproduce_runs_every_config_of_a_paper_or_names_it_in_its_help():
     assert repeated.isdisjoint(left_out)
     assert of_papers - repeated - {"quick"} <= left_out  # quick is a first look, by `make quick`
     assert repeated <= of_papers
-
-
-def test_the_next_step_can_be_copied_where_olbench_is_not_on_the_path(own_folder, monkeypatch):
-    script = Path(sys.executable).with_name("olbench")
-    words = ["run", "breast-cancer", "--algorithms", "perceptron", "--set", "permutations=1"]
-    done = subprocess.run(
-        [script, *words], capture_output=True, text=True, env={**os.environ, "PATH": "/bin"}
-    )
-    assert done.stdout.endswith(f"next: {script} report results/breast-cancer\n")
 
 
 def test_a_run_by_name_its_report_and_the_list(here, own_folder):

@@ -22,8 +22,6 @@ from olbench.engine.display import wrap
 from olbench.errors import UserError, escape_controls, suggest
 from olbench.plugins import PackageWarning
 
-#: With fewer bytes of addresses, OpenBLAS tries forever to get memory for its threads.
-FEWEST_BYTES = 900 << 20
 GROUPS = {
     "Everyday": {
         "run": "Run an experiment, or finish one that was stopped.",
@@ -124,7 +122,6 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = show_warning
     try:
-        refuse_tight_limit()
         code = run_verb()
         sys.stdout.flush()
         sys.exit(code)
@@ -157,16 +154,6 @@ def describe_failure(error: Exception) -> str:
     return f"{text}; a process may have {most} at a time, so raise the limit, as with `ulimit -n 1024`"
 
 
-def refuse_tight_limit() -> None:
-    """Refuse a limit on addresses below which libraries fail to load, or never end loading."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < FEWEST_BYTES:
-        raise UserError(
-            f"only {limit / 2**20:,.0f} MiB of addresses may be used, and NumPy, SciPy and numba need "
-            f"{FEWEST_BYTES / 2**20:,.0f} MiB to load; raise the limit, as with `ulimit -v unlimited`"
-        )
-
-
 def run_verb() -> Any:
     try:
         # Without standalone mode, click returns the code of an Exit instead of raising it.
@@ -179,7 +166,7 @@ def leave(sentence: str, code: int) -> NoReturn:
     with suppress(OSError):
         if sentence:
             click.echo(wrap(f"olbench: {escape_controls(sentence)}", sys.stderr), err=True)
-    # What a full disk or a closed pipe did not take is dropped; at exit, Python would fail on it again.
+    # Drop what a full disk or a closed pipe did not take; at exit, Python would fail on it again.
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import OUTPUT, PATH, format_flag, names_flag
+from olbench.cli.flags import OUTPUT, PATH, SHARE, format_flag, names_flag
 from olbench.cli.flags import experiment as experiment_flags
 from olbench.cli.output import MAX_LINES, deliver, say, say_skipped
 from olbench.errors import UserError, count, escape_controls
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 @click.option(
     "--against",
     "given",
+    metavar="FILE|RUN",
     type=PATH,
-    help="A baseline file, or a run; only the data sets of CONFIG are compared with a run "
-    "[default: results/ci-baseline.json, or the results that ship for a config's name].",
+    help="A baseline, or a run; from a run, only data sets of CONFIG are compared. By default: "
+    "results/ci-baseline.json, or for the name of a config that ships, its results.",
 )
 @click.option(
-    "--tolerance", type=click.FloatRange(0, 1), default=0.0, help="How much rates may change; counts may not."
+    "--tolerance", metavar="X", type=SHARE, default=0.0, help="How much rates, not counts, may change."
 )
 @names_flag("--only", "quantities, such as mistake_rate.")
 @click.option("--allow-better", is_flag=True, help="Pass if every change is an improvement.")
@@ -43,11 +44,12 @@ def command(
     form: str, output: Path | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Run CONFIG, compare every trial with a baseline, and report what changed and why.
+    """Run CONFIG, compare every trial with a baseline, and report what changed.
 
-    Causes such as changed data, another seed or other parameters are named.
+    If the data, the seed, parameters or the version of an algorithm changed, that is named as the cause.
 
-    Exit codes: 1 if anything changed, for better or worse; 3 if trials failed; 4 if nothing was compared.
+    Exit codes: 0 if nothing changed; 1 if anything did, for better or worse; 3 if trials failed; 4 if nothing
+    was compared.
 
     \b
     Examples:

@@ -11,23 +11,22 @@ from olbench.errors import UserError
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
+COUNT, NUMBER, SHARE = click.IntRange(1), click.IntRange(0), click.FloatRange(0, 1)
 JOBS = click.option(
-    "--jobs", "-j", type=click.IntRange(1), help="Parallel trials [default: OLBENCH_JOBS, or all cores]."
+    "--jobs", "-j", metavar="N", type=COUNT, help="Parallel trials, by default OLBENCH_JOBS or all cores."
 )
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, as in permutations=5."
 )
 SKIP_MISSING = click.option("--skip-missing", is_flag=True, help="Skip data sets that are not downloaded.")
-OUT = click.option("--out", type=PATH, help="Results folder [default: results/<name>].")
+OUT = click.option("--out", type=PATH, metavar="DIR", help="Results folder, by default results/NAME.")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
 OUTPUT = click.option("--output", "-o", type=FILE, help="Write to this file instead of the terminal.")
 TRUST = click.option(
     "--trust-plugins", is_flag=True, help="Run the Python code that comes with a bundle; read it first."
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no table.")
-NO_TITLES = click.option(
-    "--no-titles", is_flag=True, help="Draw figures without headings, for papers with captions."
-)
+NO_TITLES = click.option("--no-titles", is_flag=True, help="Draw figures without headings, for papers.")
 SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the algorithm."
 )
@@ -36,8 +35,8 @@ SETTINGS = click.option(
 Decorator = Callable[..., Any]
 
 
-def format_flag(*names: str, help: str = "Output format.", default: str | None = "text") -> Decorator:
-    return choice_flag("--format", names, help, "form", default=default, show_default=True)
+def format_flag(*names: str, help: str = "Output format.") -> Decorator:
+    return choice_flag("--format", names, help, "form", default="text", show_default=True)
 
 
 def choice_flag(name: str, choices: Iterable[str], help: str, *also: str, **more: Any) -> Decorator:
@@ -59,23 +58,24 @@ def experiment(command: Decorator) -> Decorator:
 
 
 READING = (
-    click.option("--label", metavar="NAME", help="Heading or number of the label column [default: last]."),
+    click.option("--label", metavar="NAME", help="Label column: its heading or number; by default the last."),
     click.option(
-        "--positive", multiple=True, metavar="LABEL", help="Label of class +1 [default: the larger of two]."
+        "--positive", multiple=True, metavar="LABEL", help="Label of class +1, by default the larger of two."
     ),
     click.option("--time", metavar="NAME", help="Column with the time of each row; it is not a feature."),
-    click.option("--arrival", metavar="NAME", help="Column with the time when a label becomes known."),
-    click.option("--delimiter", metavar="CHAR", help="Separator of columns [default: detected]."),
+    click.option("--arrival", metavar="NAME", help="Column with the time when the label becomes known."),
+    click.option("--delimiter", metavar="CHAR", help="Column separator; by default it is detected."),
     choice_flag(
         "--missing",
         ("drop", "zero", "mean"),
         "Drop rows with missing values, or fill in 0 or the column mean.",
     ),
-    choice_flag("--categorical", ("onehot", "drop"), "Encode columns of text as indicators, or drop them."),
+    choice_flag("--categorical", ("onehot", "drop"), "Encode text columns as indicators, or drop them."),
     choice_flag(
         "--scale",
         ("unit", "minmax", "standard", "running"),
-        "Scale rows to length 1; features to [0, 1], to mean 0 and deviation 1, or by the rows so far.",
+        "unit scales rows to length 1. The others scale features: to [0, 1], to mean 0 and standard "
+        "deviation 1, or by the rows so far.",
     ),
     click.option("--bias", is_flag=True, default=None, help="Add a feature that is always 1."),
 )

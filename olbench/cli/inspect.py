@@ -6,14 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import OUTPUT, SETTINGS, format_flag, own_data, plugin_flag, read_pairs, read_settings
+from olbench.cli.flags import (
+    COUNT,
+    NUMBER,
+    OUTPUT,
+    SETTINGS,
+    format_flag,
+    own_data,
+    plugin_flag,
+    read_pairs,
+    read_settings,
+)
 from olbench.cli.output import deliver, render, render_parts
 from olbench.errors import UserError, count
 
 if TYPE_CHECKING:
     from olbench.conformance.subjects import Subject
     from olbench.conformance.verdict import Conformance
-    from olbench.learners.tracing import Trace, TracedRound
+    from olbench.learners.tracing import Trace
     from olbench.report.document import Document
     from olbench.report.table import Table
 
@@ -22,8 +32,6 @@ COLUMNS = {
     "compiled": {"m": "margin", "|x|²": "squared_norm"},
     "second": {"m": "margin", "v": "variance", "loss": "loss", "alpha": "alpha", "beta": "beta"},
 }
-#: Rounds by default: as many as fit a terminal.
-FEW = 10
 
 
 @click.command("trace")
@@ -31,16 +39,10 @@ FEW = 10
 @click.option("--algorithm", "id", required=True, metavar="ID", help="The algorithm.")
 @SETTINGS
 @plugin_flag("Python file with more algorithms.")
-@click.option("--rounds", type=click.IntRange(1), default=FEW, show_default=True, help="Rounds to show.")
-@click.option(
-    "--skip", type=click.IntRange(0), default=0, metavar="N", help="Run N rounds before the first one shown."
-)
-@click.option(
-    "--permutation",
-    type=click.IntRange(0),
-    help="Order the rows as in this permutation of a run [default: no].",
-)
-@click.option("--seed", type=click.IntRange(0), help="The seed of that run [default: 0].")
+@click.option("--rounds", metavar="N", type=COUNT, default=10, show_default=True, help="Rounds to show.")
+@click.option("--skip", metavar="N", type=NUMBER, default=0, help="Run N rounds before the first one shown.")
+@click.option("--permutation", metavar="N", type=NUMBER, help="Order the rows as in permutation N of a run.")
+@click.option("--seed", metavar="N", type=NUMBER, help="The seed of that run, by default 0.")
 @own_data
 @format_flag("text", "csv", "json")
 @OUTPUT
@@ -51,10 +53,10 @@ def trace(
 ) -> None:  # fmt: skip
     """Show what a learner sees and does in the first rounds of a pass over DATA, one row per round.
 
-    DATA is a name of the catalogue or your own file. m is the margin y w.x before the step and v its variance
-    x' Sigma x. A second-order step is mu += alpha y Sigma x and Sigma^-1 += c x x', which is
-    Sigma -= beta Sigma x x' Sigma; a first-order one is w = shrink w + tau y x. All numbers come from the
-    compiled code that runs the experiments. olbench.trace in Python also returns the weights and Sigma.
+    DATA is a name from `olbench data list` or your own file. m is the margin y w.x before the step and v its
+    variance x' Sigma x. A second-order step is mu += alpha y Sigma x and Sigma -= beta Sigma x x' Sigma; a
+    first-order one is w = shrink w + tau y x. All numbers come from the compiled code that runs the
+    experiments. In Python, olbench.trace also returns the weights and Sigma.
 
     \b
     Examples:
@@ -93,8 +95,7 @@ def trace_document(traced: "Trace", dataset: str) -> "Document":
         frame: Any = traced.to_frame()
         return list(frame.to_dict("records"))
 
-    algorithm = traced.algorithm
-    about = {"dataset": dataset, "algorithm": algorithm.id, "params": dict(algorithm.params)}
+    about = {"dataset": dataset, "algorithm": traced.algorithm.id, "params": dict(traced.algorithm.params)}
     counts = f"{count(traced.mistakes, 'mistake')} and {count(traced.updates, 'update')}"
     return Document(
         dataset,
@@ -109,27 +110,20 @@ def trace_table(traced: "Trace", dataset: str) -> "Table":
     from olbench.report import table as t
     from olbench.report.table import Column, Format, Table, columns
 
-    def events(each: "TracedRound") -> dict[str, bool]:
-        return {"breakdown": each.breakdown, "mistake": each.mistake, "update": each.updated}
-
-    shown = COLUMNS[traced.algorithm.definition.order]
-    rows = [
-        (
-            *(each.t, each.row, each.label, each.prediction),
-            *(getattr(each, field) for field in shown.values()),
-            next((name for name, happened in events(each).items() if happened), ""),
-        )
-        for each in traced
-    ]
+    definition = traced.algorithm.definition
+    shown, rows = COLUMNS[definition.order], []
+    for each in traced:
+        event = "breakdown" if each.breakdown else "mistake" if each.mistake else "update" * each.updated
+        numbers = (getattr(each, field) for field in shown.values())
+        rows.append((each.t, each.row, each.label, each.prediction, *numbers, event))
     settings = t.show_settings(traced.algorithm.params)
-    title = f"{traced.algorithm.definition.title}{f' ({settings})' if settings else ''} on {dataset}"
     headings = (
         *columns("t", "row", format=t.COUNT),
         *columns("y", "ŷ", format=Format(lambda sign: f"{sign:+d}")),
         *columns(*shown, format=Format(t.compact)),
         Column(""),
     )
-    return Table(title, headings, rows)
+    return Table(f"{definition.title}{f' ({settings})' if settings else ''} on {dataset}", headings, rows)
 
 
 @click.command("conform")
@@ -141,19 +135,17 @@ def trace_table(traced: "Trace", dataset: str) -> "Table":
     "renamed",
     multiple=True,
     metavar="OURS=THEIRS",
-    help="What the subject calls a parameter: C=c, or r=1/gamma if it is the inverse.",
+    help="The subject's name of a parameter: C=c, or r=1/gamma if it is the inverse.",
 )
 @click.option(
     "--expose",
     multiple=True,
     metavar="QUANTITY=ATTRIBUTE",
-    help="The attribute with the weights or the covariance [default: found by its name].",
+    help="The attribute with the weights or the covariance; by default found by its name.",
 )
-@click.option("--command", "program", metavar="COMMAND", help="Run a program that speaks the line protocol.")
-@click.option("--data", "names", multiple=True, help="Compare on this data set too, up to --rounds rows.")
-@click.option(
-    "--rounds", type=click.IntRange(1), default=1000, show_default=True, help="Rows of each data set."
-)
+@click.option("--command", "program", metavar="COMMAND", help="A program instead; see docs/conform.md.")
+@click.option("--data", "names", multiple=True, metavar="DATA", help="Also compare on this data set.")
+@click.option("--rounds", metavar="N", type=COUNT, default=1000, show_default=True, help="Rows of each.")
 @click.option("--allow", multiple=True, metavar="CONVENTION", help="Accept this known convention.")
 @click.option("--list", "listing", is_flag=True, help="List the known conventions and defects.")
 @format_flag("text", "json", "github", "md")
@@ -165,9 +157,9 @@ def conform(
 ) -> None:  # fmt: skip
     """Check whether MODULE:OBJECT is the algorithm of its paper and, if not, what it is or where it differs.
 
-    The subject has predict_one and learn_one (River), predict and partial_fit (scikit-learn), or predict and
-    fit; or it is a function step(state, x, y). It is compared round by round with the exact learner.
-    A program in any language can be compared with --command.
+    The object has predict_one and learn_one (River), predict and partial_fit (scikit-learn), or predict and
+    fit; or it is a function step(state, x, y). It is compared round by round with the exact learner. To
+    compare a program in any other language, use --command.
 
     Exit codes: 0 if it conforms, 1 if not, 2 if the input is wrong.
 

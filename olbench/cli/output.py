@@ -32,7 +32,7 @@ def screen_size() -> tuple[int, int]:
     return size.columns, size.lines
 
 
-def find_screen(output: Path | None = None) -> tuple[int, bool]:
+def find_screen(output: Path | None) -> tuple[int, bool]:
     """Return the columns of a file or of the terminal, and whether it shows colours."""
     return (SCREEN[0], False) if output else (screen_size()[0], can_redraw(sys.stdout))
 
@@ -79,13 +79,6 @@ def choose_run(name: Path) -> Path:
         shipped = f"the one that ships is {name}/{REFERENCE}"
         say(f"{name} is your own run in {folder}; {shipped}", err=True)
     return folder
-
-
-def program() -> str:
-    """Return how to call the command: by its path if no olbench is on the PATH, as in a fresh checkout."""
-    called = Path(sys.argv[0])
-    is_path = called.name == "olbench" and len(called.parts) > 1
-    return str(called) if is_path and shutil.which("olbench") is None else "olbench"
 
 
 @contextmanager

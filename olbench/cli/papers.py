@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import DRY_RUN, NO_TITLES, OUT, OUTPUT, PATH, experiment, format_flag
+from olbench.cli.flags import COUNT, DRY_RUN, NO_TITLES, NUMBER, OUT, OUTPUT, PATH, experiment, format_flag
 from olbench.cli.output import deliver, exit_code, render, say, say_skipped, show_parts
 from olbench.errors import UserError, count, list_some
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 @click.command("summary")
-@click.argument("folders", metavar="[DIR]...", nargs=-1, type=PATH)
+@click.argument("folders", metavar="[RUN]...", nargs=-1, type=PATH)
 @format_flag("text", "md", "json", "html")
 @OUTPUT
 def summary(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     """Sum up the papers: how many of their numbers are reproduced, and how many of their claims hold.
 
-    Without DIR, take the finished runs of papers that ship, and yours below results/. Of two runs with one
-    name, the more complete one counts, then the one with more trials, then yours; a run with fewer
-    permutations than the paper never counts. A number counts in the most complete run that can judge it.
+    Without RUN, take the finished runs of papers that ship, and yours below results/. If two runs have the
+    same name, the more complete one counts, then the one with more trials, then yours. A run with fewer
+    permutations than the paper never counts. Each number counts in the most complete run that can judge it.
     Claims on which runs disagree are listed.
 
     \b
@@ -49,16 +49,19 @@ def summary(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
 @click.option("--list", "listing", is_flag=True, help="List the checks without running them.")
 @format_flag("text", "json", "md")
 @OUTPUT
-@click.option("--seed", type=click.IntRange(0), help="Seed of the random instances [default: 2012].")
-@click.option("--trials", type=click.IntRange(1), help="Runs, or groups of points, per check [default: 40].")
+@click.option("--seed", metavar="N", type=NUMBER, help="Seed of the random instances, by default 2012.")
+@click.option(
+    "--trials", metavar="N", type=COUNT, help="Runs, or groups of points, per check, by default 40."
+)
 def audit(
     paper: str | None, id: str | None, listing: bool, form: str, output: Path | None, **draw: int | None
 ) -> None:
     """Check the theory of PAPER, or of all papers, as printed and as corrected.
 
     Each statement is checked numerically on many instances: closed forms against numerical optimisers, lemmas
-    and bounds on runs of the learners. The exit code is 0 if every true statement holds and every statement
-    known to be wrong has its counter-example, and 1 otherwise.
+    and bounds on runs of the learners.
+
+    Exit codes: 0 if every true statement holds and every wrong one has its counter-example, 1 otherwise.
 
     \b
     Examples:
@@ -100,14 +103,14 @@ def examine(chosen: "list[Check]", draw: dict[str, int]) -> "list[Result]":
 @click.command("figures")
 @click.argument("paper")
 @click.option(
-    "--output", "-o", type=PATH, default=Path("figures"), show_default=True, help="Folder for the figures."
+    "--output", "-o", metavar="DIR", type=PATH, default="figures", show_default=True, help="Folder for them."
 )
 @NO_TITLES
 def figures(paper: str, output: Path, no_titles: bool) -> None:
-    """Draw the illustrations of PAPER as PNG, PDF and SVG: formulas, data, single learners, runs that ship.
+    """Draw the illustrations of PAPER as PNG, PDF and SVG: formulas, data, learners, and runs that ship.
 
-    Data sets are fetched if needed. If that fails, the other figures are still drawn.
-    `olbench report DIR --figures FOLDER` draws the figures of a run.
+    Data sets are fetched if needed; if that fails, the other figures are still drawn. For the figures of a
+    run, use `olbench report RUN --figures DIR`.
 
     \b
     Examples:
@@ -132,12 +135,13 @@ def figures(paper: str, output: Path, no_titles: bool) -> None:
 @click.option(
     "--permutations",
     "-p",
+    metavar="N",
     type=click.IntRange(2),
     default=5,
     show_default=True,
     help="Permutations per setting.",
 )
-@format_flag("text", "md", "json", "csv")
+@format_flag("text", "md", "json")
 @OUTPUT
 @DRY_RUN
 @experiment
@@ -145,11 +149,11 @@ def forensics(
     config: Path, out: Path | None, permutations: int, form: str, output: Path | None, dry_run: bool,
     jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Find the settings that are consistent with each pair of numbers that the paper of CONFIG reports.
+    """Find the settings that could have produced the mistakes and updates that the paper of CONFIG reports.
 
     Every setting of every grid is screened with one pass. Settings near a reported pair, and the one that
-    tuning picks, then run on more permutations. The passes are trials in DIR/trials.jsonl, like those of
-    `olbench run`: its tuning passes are reused, and the same command resumes after a stop.
+    tuning picks, then run on more permutations. Like those of `olbench run`, the passes are trials in
+    DIR/trials.jsonl: tuning passes are reused, and the same command resumes after a stop.
 
     \b
     Examples:
@@ -159,6 +163,7 @@ def forensics(
     """
     from olbench import api
     from olbench.analysis.forensics import Candidate, find_candidates
+    from olbench.engine.resources import duration, probe_seconds
     from olbench.protocols.reading import read_config
     from olbench.records.shipped import find_config
     from olbench.report.forensics import findings_document
@@ -166,7 +171,7 @@ def forensics(
     path = find_config(str(config))
     inquiry = read_config(path, overrides)
     if not inquiry.paper:
-        raise UserError(f"{path}: forensics needs a paper to compare with; add for example paper: scw2012")
+        raise UserError(f"{path}: forensics needs a paper to compare with; add one, as in paper: scw2012")
     if output is not None and not output.absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {output.parent}")
     find_cells = partial(find_candidates, inquiry, permutations=permutations)
@@ -177,7 +182,9 @@ def forensics(
         say(f"olbench: {inquiry.paper} reports none of the algorithms of {config} on its data sets", err=True)
         sys.exit(4)
     if dry_run:
-        show_plan(candidates, plan.jobs)
+        seconds = sum(probe_seconds(each) * len(each.settings) for each in candidates) / plan.jobs
+        time = f"screening takes about {duration(seconds)} with {count(plan.jobs, 'job')}"
+        say(f"{describe_plan(candidates)}; {time}, and judging often as long")
         return
     folder = out or Path("results") / config.stem
     if not quiet:
@@ -199,22 +206,3 @@ def describe_plan(candidates: "list[Candidate]") -> str:
         f"{pairs}, {count(len(candidates), 'candidate')}: {settings} to screen with one pass each, then "
         f"{count(candidates[0].repeats, 'permutation')} of every setting near its pair"
     )
-
-
-def show_plan(candidates: "list[Candidate]", jobs: int) -> None:
-    from olbench.engine.resources import duration, probe_seconds
-    from olbench.report.table import COUNT, Column, Format, Table, columns
-
-    rows = []
-    for source in {candidate.source.name: candidate.source for candidate in candidates}.values():
-        own = [candidate for candidate in candidates if candidate.source is source]
-        seconds = sum(probe_seconds(each) * len(each.settings) for each in own) / jobs
-        rows.append((source.name, source.n, len(own), sum(len(each.settings) for each in own), seconds))
-    shown = (
-        Column("data set"),
-        *columns("rows", "candidates", "settings", format=COUNT),
-        Column("screening", Format(duration)),
-    )
-    table = Table("Plan", shown, rows)
-    screening = f"screening takes about {duration(sum(table['screening']))} with {count(jobs, 'job')}"
-    show_parts(table, describe_plan(candidates), f"{screening}; judging often takes as long")

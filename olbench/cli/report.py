@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli import flags
-from olbench.cli.flags import OUTPUT, PATH, TRUST, choice_flag, format_flag, names_flag, plugin_flag
+from olbench.cli.flags import FILE, OUTPUT, PATH, TRUST, choice_flag, names_flag, plugin_flag
 from olbench.cli.output import choose_run, deliver, render, render_parts, say, screen_size
 from olbench.errors import UserError, count
 from olbench.report.formats import OUTPUTS
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.argument("folders", metavar="[DIR]...", nargs=-1, type=PATH)
-@click.option("--full", is_flag=True, help="Print every table, not just a summary of one screen.")
-@format_flag(*OUTPUTS, help="Write the full report in this format [default: text].", default=None)
+@click.argument("folders", metavar="[RUN]...", nargs=-1, type=PATH)
+@click.option("--full", is_flag=True, help="Print every table, not just one screen.")
+@choice_flag("--format", OUTPUTS, "Write the full report in this format, by default text.", "form")
 @OUTPUT
 @click.option("--table", metavar="NAME", help="Write only this table, such as ranking, results or within.")
 @names_flag("--measures", "measures to show; the first determines the ranking.")
 @names_flag("--algorithms", "ids, titles or labels: compare only these algorithms.")
-@names_flag("--datasets", "data sets: compare on these only.")
+@names_flag("--datasets", "data sets: compare only on these.")
 @names_flag("--highlight", "algorithms that stand out in tables and figures.")
-@click.option("--figures", type=PATH, help="Also draw the figures into this folder, as PNG, PDF and SVG.")
+@click.option(
+    "--figures", metavar="DIR", type=PATH, help="Also draw the figures as PNG, PDF and SVG into this folder."
+)
 @choice_flag(
     "--bands",
     ("deviation", "interval"),
@@ -41,10 +43,10 @@ if TYPE_CHECKING:
     "--all",
     "everything",
     is_flag=True,
-    help="Write every format and the figures to DIR/report; of a run that ships, to NAME-report.",
+    help="Write all formats and figures to the folder report in RUN; for a run that ships, to NAME-report.",
 )
-@click.option("--strict", type=PATH, help="YAML file of expected verdicts: exit with 1 if any differs.")
-@click.option("--write-expected", type=PATH, help="Write the verdicts of this report as such a file.")
+@click.option("--strict", type=FILE, help="Expected verdicts, a YAML file: exit with 1 if any differs.")
+@click.option("--write-expected", type=FILE, help="Write the verdicts of this report as such a file.")
 @plugin_flag("Python file with more tables.")
 @TRUST
 def command(
@@ -53,12 +55,12 @@ def command(
     figures: Path | None, bands: str, no_titles: bool, everything: bool, strict: Path | None,
     write_expected: Path | None, plugins: tuple[str, ...], trust_plugins: bool,
 ) -> None:  # fmt: skip
-    """Report on the run in DIR or a bundle, finished or not. Without DIR, take the newest below results/.
+    """Report on RUN, finished or not: a folder, a bundle (.olb), or the name of a run that ships.
 
-    By default, print a summary of one screen: winners, ranks, verdicts, and what to run next. --full prints
-    every table; --format and --output write the full report. Several folders are compared side by side, such
-    as before and after a change. With --algorithms and --datasets, the best rows, ranks and tests consider
-    only these.
+    Without RUN, report on the newest run below results/. By default, print one screen: winners, ranks,
+    verdicts, and what to run next. --full prints every table; --format and --output write the full report.
+    Several runs are compared side by side, such as before and after a change. With --algorithms and
+    --datasets, the best rows, ranks and tests consider only these.
 
     \b
     Examples:
@@ -89,8 +91,8 @@ def command(
     if len(folders) > 1:
         if any(names.values()) or table or figures or everything or strict or write_expected:
             raise UserError(
-                "several folders are compared side by side; --measures, --algorithms, --datasets, "
-                "--highlight, --table, --figures, --all, --strict and --write-expected take one folder"
+                "several runs are compared side by side; --measures, --algorithms, --datasets, --highlight, "
+                "--table, --figures, --all, --strict and --write-expected take one run"
             )
         runs = [load_results(choose_run(folder)) for folder in folders]
         deliver(render(comparison_document(runs), form or "text", output), output)
@@ -101,7 +103,7 @@ def command(
         )
     folder = choose_run(folders[0]) if folders else newest(Path("results"))
     if everything and is_bundle(folder):
-        raise UserError(f"--all writes to DIR/report, and {folders[0]} is a file; use --format and --output")
+        raise UserError(f"--all needs a folder, and {folders[0]} is a file; use --format and --output")
     report = make_report(folder, measures)
     if (strict or write_expected) and (algorithms or datasets):
         raise UserError("expected verdicts are about the whole run; leave out --algorithms and --datasets")
@@ -125,9 +127,9 @@ def command(
         click.echo(render_brief(report, again), nl=False)
     if figures:
         say(f"{count(draw(report, figures, not no_titles), 'figure')} in {figures}", err=True)
-    if report.results.missing and (output or everything):
-        rows, missing = len(report.results.entries), len(report.results.missing)
-        say(f"incomplete: {missing} of {count(rows, 'row')} not finished; the report says which", err=True)
+    if (missing := len(report.results.missing)) and (output or everything):
+        rows = count(len(report.results.entries), "row")
+        say(f"incomplete: {missing} of {rows} not finished; the report says which", err=True)
     if write_expected:
         deliver(expected_text(report.judgements, report.claims), write_expected, "list of verdicts")
     if strict:
@@ -146,11 +148,11 @@ def write_all(report: "Report", folder: Path, titles: bool) -> None:
 
     document = report_document(report)
     # The page comes first: it is the file to open.
-    formats = dict(sorted(OUTPUTS.items(), key=lambda item: item[0] != "html"))
-    for name, form in formats.items():
+    formats = sorted(OUTPUTS.items(), key=lambda item: item[0] != "html")
+    for name, form in formats:
         deliver(render(document, name, folder / form.file), folder / form.file, None)
     figures = draw(report, folder / "figures", titles)
-    rows = [(each.file, each.content) for each in formats.values()] + [("figures/", count(figures, "figure"))]
+    rows = [*(form for _, form in formats), ("figures/", count(figures, "figure"))]
     table = Table(f"Written to {folder}", columns("file", "content"), rows)
     click.echo(render_parts([table], folder), nl=False, err=True)
 
@@ -169,6 +171,4 @@ def judge_strictly(report: "Report", expected: Path) -> int:
     for change in changes:
         say(change, err=True)
     say(f"{count(len(wanted), 'verdict')} compared, {len(changes)} changed", err=True)
-    if not wanted:
-        return 4
-    return 1 if changes else 0
+    return 4 if not wanted else 1 if changes else 0

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench import FIRST_ALGORITHMS
-from olbench.cli.flags import DRY_RUN, OUT, choice_flag, experiment, own_data, plugin_flag
-from olbench.cli.output import exit_code, ignore_closed_output, program, say, say_skipped, show_parts
+from olbench.cli.flags import DRY_RUN, NUMBER, OUT, choice_flag, experiment, own_data, plugin_flag
+from olbench.cli.output import exit_code, ignore_closed_output, say, say_skipped, show_parts
 from olbench.errors import UserError, count, escape_controls, suggest
 
 if TYPE_CHECKING:
@@ -24,43 +24,47 @@ if TYPE_CHECKING:
 @click.argument("what", metavar="CONFIG|DATA", type=click.Path())
 @OUT
 @click.option(
-    "--algorithms", help=f"With DATA: comma-separated ids, or all [default: {','.join(FIRST_ALGORITHMS)}]."
+    "--algorithms",
+    metavar="NAMES",
+    help=f"With DATA: comma-separated ids, or all; by default {','.join(FIRST_ALGORITHMS)}.",
 )
-@plugin_flag("With DATA: a Python file with your own algorithms (a config has the key plugins).")
+@plugin_flag("With DATA: a Python file with your own algorithms. A config has the key plugins.")
 @choice_flag(
-    "--covariance", ("full", "diag"), "With DATA: covariance of second-order algorithms [default: full]."
+    "--covariance", ("full", "diag"), "With DATA: covariance of second-order algorithms, by default full."
 )
 @own_data
 @click.option("--stream", is_flag=True, help="With DATA: run its rows once, in order (protocol: stream).")
 @click.option(
-    "--delay", type=click.IntRange(0), help="With --stream: rows until labels are known [default: 0]."
+    "--delay", metavar="N", type=NUMBER, help="With --stream: rows until a label is known, by default 0."
 )
 @choice_flag(
     "--timing",
     ("shared", "exclusive"),
-    "exclusive: afterwards, time every reported trial again, alone and pinned to one core [default: shared].",
+    "exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
     default="shared",
+    show_default=True,
 )
 @click.option(
     "--cluster",
     metavar="ADDRESS|local:N|FILE",
     help="Run the trials on a Dask cluster: its scheduler's address or file, or N processes started here.",
 )
-@click.option("--reuse", multiple=True, metavar="RUN", help="Copy the trials of a run, a folder or bundle.")
+@click.option("--reuse", multiple=True, metavar="RUN", help="Copy matching trials of another run.")
 @DRY_RUN
-@click.option("--memory", metavar="SIZE", help="Memory limit, such as 8G [default: 90% of what is free].")
+@click.option("--memory", metavar="SIZE", help="Memory limit, such as 8G, by default 90% of what is free.")
 @experiment
 def command(
     what: str, out: Path | None, stream: bool, delay: int | None, timing: str, cluster: str | None,
     reuse: tuple[str, ...], dry_run: bool, memory: str | None, jobs: int | None, overrides: tuple[str, ...],
     skip_missing: bool, quiet: bool, **look: Any,
 ) -> None:  # fmt: skip
-    """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
+    """Run the experiment CONFIG, or take a first look at the data set DATA.
 
-    DATA is a name of the catalogue, a file, a pipe that is copied to the cache first, or - for standard
-    input, whose rows run once in their order, as with --stream.
+    CONFIG is a YAML file or a name from `olbench list`. DATA is a name from `olbench data list`, a file, or a
+    pipe, which is copied to the cache first. With - for standard input, the rows run once in their order, as
+    with --stream.
 
-    Every finished trial is safe in DIR/trials.jsonl. The same command resumes a run that was stopped, and
+    Every finished trial is kept in DIR/trials.jsonl. The same command resumes a run that was stopped, and
     after a change of the config it reuses the trials that still apply.
 
     \b
@@ -104,8 +108,6 @@ def command(
         # A data file keeps its extension: my.yaml is not my.libsvm.
         name = Path(what).stem if is_config(what) else base_name(Path(show_path(what)).name)
         folder = out or Path("results") / name
-        if not is_config(what):
-            config = add_earlier(config, folder)
         limited = cluster is None  # a cluster has its own memory
         with show_progress(quiet) as progress:
             plan = api.plan(
@@ -130,44 +132,6 @@ def command(
             sys.exit(show_end(run, plan, quiet))
 
 
-def add_earlier(config: "Experiment", folder: Path) -> "Experiment":
-    """Return the config with the algorithms of earlier looks at the same data in the same folder.
-
-    Looks with other settings are not comparable; their trials stay in the ledger.
-    """
-    import json
-    from dataclasses import replace
-
-    from olbench.protocols.recorded import read_run
-    from olbench.protocols.specs import SELECTING
-
-    try:
-        recorded = read_run(folder)
-        recorded.load_plugins()
-    except UserError:  # there is no earlier look, or its plugin is gone
-        return config
-    earlier = recorded.config
-    before, now = (json.loads(json.dumps(each.plain())) for each in (earlier, config))
-    different = [
-        name
-        for name in dict.fromkeys((*before, *now))
-        if name not in SELECTING and before.get(name) != now.get(name)
-    ]
-    missing = [spec for spec in earlier.algorithms if spec not in config.algorithms]
-    if not missing:
-        return config
-    names = ", ".join(spec.name or spec.id for spec in missing)
-    if different:
-        say(
-            f"{folder} had {names} with other settings ({', '.join(different)}); this run leaves them out. "
-            "Use --out to keep both",
-            err=True,
-        )
-        return config
-    plugins = dict.fromkeys((*earlier.plugins, *config.plugins))
-    return replace(config, algorithms=(*missing, *config.algorithms), plugins=tuple(plugins))
-
-
 def say_first_look(source: "Source") -> None:
     """Print what is odd about a user's file, and what a first look leaves out."""
     from olbench.data.dataset import find_oddities
@@ -187,7 +151,7 @@ def say_first_look(source: "Source") -> None:
 
 
 def is_config(what: str) -> bool:
-    """A config has the extension of YAML, or the name of one that ships."""
+    """Return whether the argument is a YAML file or the name of a config that ships."""
     from olbench.records.shipped import configs
 
     return Path(what).suffix in (".yaml", ".yml") or (what in configs() and not Path(what).exists())
@@ -262,4 +226,4 @@ def show_results(folder: Path, counts: str) -> None:
     say(f"{counts}; the record is in {folder}")
     # A run that is stopped while it tunes has nothing to report yet.
     if report.rows:
-        click.echo(f"next: {program()} report {folder}")
+        click.echo(f"next: olbench report {folder}")

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import FILE, JOBS, PATH, QUIET, TRUST, format_flag
-from olbench.cli.output import MAX_LINES, program, say
+from olbench.cli.flags import COUNT, FILE, JOBS, NUMBER, PATH, QUIET, TRUST, format_flag
+from olbench.cli.output import MAX_LINES, say
 from olbench.errors import UserError, count, escape_controls
 
 if TYPE_CHECKING:
     from olbench.engine.verification import VerifiedRun, VerifiedTrial
     from olbench.records.compare import Mismatch
 
-SHARE = click.FloatRange(0, 1, min_open=True)
+PROBABILITY = click.FloatRange(0, 1, min_open=True)
 
 
 @click.command("bundle")
-@click.argument("folder", metavar="DIR|NAME", type=PATH)
-@click.option("--output", "-o", type=FILE, help="The file to write [default: name of the run with .olb].")
-def bundle(folder: Path, output: Path | None) -> None:
-    """Write the run in DIR, or one that ships, as one file that others can read, check and run again.
+@click.argument("run", metavar="RUN", type=PATH)
+@click.option("--output", "-o", type=FILE, help="The file to write, by default NAME.olb.")
+def bundle(run: Path, output: Path | None) -> None:
+    """Write RUN, a folder or the name of a run that ships, as one file that others can read and check.
 
     The file has the config, every trial, the plugins' sources, rules, the paper's numbers, and how to get
     the data. It contains no data, no paths and no name of this machine. The same run always gives the same
@@ -39,38 +39,48 @@ def bundle(folder: Path, output: Path | None) -> None:
     from olbench import api
     from olbench.report.table import show_bytes
 
-    bundled = api.bundle(folder, output)
+    bundled = api.bundle(run, output)
     held = f"{count(bundled.trials, 'trial')} on {count(bundled.datasets, 'data set')}"
     say(f"{bundled.path}: {held}, {show_bytes(bundled.bytes)}")
     if not bundled.is_complete:
         say("the run is not complete; the bundle has the finished trials", err=True)
-    click.echo(f"next: {program()} verify {bundled.path}")
+    click.echo(f"next: olbench verify {bundled.path}")
 
 
 @click.command("verify")
-@click.argument("run", metavar="DIR|NAME|FILE", type=PATH)
-@click.option("--trials", type=click.IntRange(1), help="How many trials to run again [default: 20].")
+@click.argument("run", metavar="RUN", type=PATH)
+@click.option("--trials", metavar="N", type=COUNT, help="How many trials to run again, by default 20.")
 @click.option("--trial", metavar="KEY", help="Run only the trial whose key begins with KEY.")
 @click.option(
-    "--confidence", type=SHARE, help="Draw enough trials to detect altered ones with this probability."
+    "--confidence",
+    metavar="P",
+    type=PROBABILITY,
+    help="Draw enough trials to detect altered ones with this probability.",
 )
 @click.option(
-    "--share", type=SHARE, default=0.05, show_default=True, help="The share of altered trials to detect."
+    "--share",
+    metavar="P",
+    type=PROBABILITY,
+    default=0.05,
+    help="The share of altered trials, by default 0.05.",
 )
-@click.option("--seed", type=click.IntRange(0), help="Draw the sample of an earlier check [default: random].")
+@click.option(
+    "--seed", metavar="N", type=NUMBER, help="Draw the sample of an earlier check; by default a random one."
+)
 @TRUST
 @JOBS
 @QUIET
 @format_flag("text", "json")
 def verify(run: Path, trial: str | None, trust_plugins: bool, quiet: bool, form: str, **sample: Any) -> None:
-    """Run a random sample of the trials of a run again, and compare every count with its record.
+    """Run a random sample of the trials of RUN again, and compare every count with its record.
 
-    The run is a folder, a bundle (.olb) or the name of one that ships. Nobody can predict the sample, so
+    RUN is a folder, a bundle (.olb) or the name of a run that ships. Nobody can predict the sample, so
     altered counts are detected with the printed probability. Trials whose data is not available, or whose
-    algorithm has another version now, are counted separately: nothing is known about them.
-    Times are not compared. --trial runs one trial and, if it breaks down numerically, explains why.
+    algorithm has another version now, cannot be checked and are counted separately. Times are not compared.
 
-    Exit codes: 1 if a count differs, 3 if trials fail, 4 if nothing could run again.
+    --trial runs one trial again and, if it breaks down numerically, explains why.
+
+    Exit codes: 0 if all counts agree, 1 if one differs, 3 if trials fail, 4 if nothing could run again.
 
     \b
     Examples:
@@ -136,7 +146,7 @@ def show_mismatches(mismatches: "Sequence[Mismatch]") -> None:
 @click.argument("runs", metavar="[RUN]...", nargs=-1, type=PATH)
 @click.option("--output", "-o", metavar="DIR", required=True, type=PATH, help="Folder for the site.")
 def site(runs: tuple[Path, ...], output: Path) -> None:
-    """Make a static site of RUNs: folders, bundles or names that ship. Without RUN, take all runs that ship.
+    """Make a static site of runs: folders, bundles (.olb) or names. Without RUN, take all runs that ship.
 
     The site has an index with search, a leaderboard per protocol and measure, a page per algorithm with
     every result and the command that repeats it, and the report of each run. It needs no server and loads

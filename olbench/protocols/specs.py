@@ -15,9 +15,6 @@ from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError, suggest
 from olbench.structs import Flat, Key, Node, choice, from_struct, keys_of
 
-#: The keys of a config that select trials without changing the result of any: an entry of `algorithms` has
-#: its own covariance.
-SELECTING = ("algorithms", "plugins", "covariance")
 TIES = ("last", "first", "middle")
 #: The description of the key `search` in every tuning.
 SEARCH = "how parameters are searched"

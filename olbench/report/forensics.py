@@ -1,4 +1,4 @@
-"""The findings of forensics as a table, records for CSV, and plain values for JSON."""
+"""The findings of forensics as a table, and as plain values for JSON."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -65,30 +65,7 @@ def findings_document(inquiries: list[Inquiry]) -> Document:
         parts=lambda: parts,
         sections=lambda: [Section("Findings", parts)],
         content=lambda: content(inquiries),
-        records=lambda: records(inquiries),
     )
-
-
-def records(inquiries: list[Inquiry]) -> list[dict[str, Any]]:
-    return [
-        {
-            "dataset": inquiry.target.dataset,
-            "algorithm": inquiry.target.row,
-            "variant": finding.variant,
-            **_flat(_setting(setting, finding)),
-        }
-        for inquiry in inquiries
-        for finding in inquiry.findings
-        for setting in finding.settings
-    ]
-
-
-def _flat(content: dict[str, Any]) -> dict[str, Any]:
-    flat = {"params": show_settings(content.pop("params"))}
-    for name, value in content.items():
-        own = value.items() if isinstance(value, dict) else ()
-        flat |= {f"{name}_{key}": number for key, number in own} or {name: value}
-    return flat
 
 
 def content(inquiries: list[Inquiry]) -> dict[str, Any]:

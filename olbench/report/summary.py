@@ -63,8 +63,7 @@ class Reproduction:
 
     @property
     def conflicts(self) -> dict[str, list[tuple[Report, ClaimVerdict]]]:
-        verdicts_of = {id: {claim.verdict for _, claim in each} for id, each in self.deciding.items()}
-        return {id: each for id, each in self.deciding.items() if len(verdicts_of[id]) > 1}
+        return {id: own for id, own in self.deciding.items() if len({claim.verdict for _, claim in own}) > 1}
 
     @cached_property
     def judgements(self) -> list[Judgement]:

@@ -48,7 +48,7 @@ class Format:
     side: Side = "right"
     #: How LaTeX prints a value, if different: papers print the title of an algorithm, not its id.
     on_paper: Callable[[Any], str] | None = None
-    #: The values for CSV, JSON and frames, by what is appended to the name of the column.
+    #: The values for CSV, JSON and frames, by the suffix that each adds to the name of the column.
     plain: Callable[[Any], Mapping[str, Any]] = lambda value: {"": value}
     #: The tooltip on the page.
     tip: Callable[[Any], str] | None = None
@@ -247,10 +247,6 @@ class Table:
         """Return the table with the columns whose `drop` is at most `most`."""
         return self.keep([x for x, column in enumerate(self.columns) if column.drop <= most])
 
-    def on_paper(self) -> "Table":
-        """Return the table with the columns that fit a paper."""
-        return self.printed(TIME)
-
     def is_highlighted(self, row: int) -> bool:
         return any(isinstance(cell, str) and cell in self.highlighted for cell in self.rows[row])
 
@@ -296,7 +292,7 @@ class Table:
         """Return the values as a DataFrame; a mean and its standard deviation are two columns."""
         import pandas as pd
 
-        return pd.DataFrame(self.records(), columns=list(self.records()[0]) if self.rows else None)
+        return pd.DataFrame(self.records())
 
     def to_latex(self) -> str:
         r"""Return a longtable for a document with \usepackage{booktabs,longtable}."""

@@ -27,7 +27,6 @@ UNITS = {
     verdicts.DEVIATION: ("standard deviations", "the larger of the paper's and ours"),
     BINOMIAL: ("standard errors", f"{ERRORS}, because the paper prints no standard deviation"),
 }
-BINOMIAL_TOO = f"Numbers printed without a standard deviation are compared in standard errors: {ERRORS}."
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
 CONDITIONAL_ON_STREAM = "conditional on this stream: over blocks of its rounds, not over other data"
 COSTS_NOTE = (
@@ -59,7 +58,9 @@ def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
 
 
 def describe_exceptions(judgements: Iterable[Judgement]) -> str:
-    return BINOMIAL_TOO if {each.basis for each in judgements} == UNITS.keys() else ""
+    if {each.basis for each in judgements} != UNITS.keys():
+        return ""
+    return f"Numbers printed without a standard deviation are compared in standard errors: {ERRORS}."
 
 
 def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:

@@ -1,7 +1,5 @@
 """Forensics finds the setting that made a number, or that only a variant did, or that nothing did."""
 
-import csv
-import io
 import json
 import statistics
 from pathlib import Path
@@ -219,7 +217,7 @@ def test_the_config_adds_values_and_fixes_parameters(investigate):
 
 def test_what_is_done_is_not_done_again_and_a_killed_run_goes_on(paper, config, here):
     path = config(CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="cw, arow, nherd"))
-    words = ("forensics", path, "--out", "out", "--format", "csv")
+    words = ("forensics", path, "--out", "out", "--format", "json")
     code, first, err = here(*words)
     assert code == 0
     assert " trials run, 0 reused" in err
@@ -277,10 +275,6 @@ def test_the_formats_say_the_same_and_a_file_is_replaced_whole(paper, config, he
     markdown = here(*words, "--format", "md")[1]
     assert "| data set | algorithm | reported |" in markdown
     assert markdown.endswith(f"\n{summary}\n")
-    lines = list(csv.DictReader(io.StringIO(here(*words, "--format", "csv")[1])))
-    assert {line["algorithm"] for line in lines} == {"cw", "arow"}
-    assert {line["permutations"] for line in lines} == {"5"}
-    assert all(float(line["mistake_rate_mean"]) < 1 for line in lines)
     assert here(*words, "--format", "md", "--output", "f.md") == (0, "", "")
     assert Path("f.md").read_text(encoding="utf-8") == markdown
     assert not list(Path().glob(".f.md*"))
@@ -290,8 +284,8 @@ def test_the_formats_say_the_same_and_a_file_is_replaced_whole(paper, config, he
 
 def test_without_a_paper_it_is_refused_and_with_nothing_to_compare_it_exits_4(paper, config, here):
     err = here.err("forensics", config())
-    assert err == (
-        "olbench: small.yaml: forensics needs a paper to compare with; add for example paper: scw2012\n"
+    assert err.endswith(
+        "small.yaml: forensics needs a paper to compare with; add one, as in paper: scw2012\n"
     )
     text = CONFIG.format(paper=paper(), datasets="digits-1-vs-7", algorithms="arow")
     err = here.err("forensics", config(text), code=4)

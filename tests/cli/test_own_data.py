@@ -53,7 +53,7 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
     assert "nothing to do: all 4 trials are in" in here.out(*words, "--set", "tuning.search=none")
 
 
-def test_init_replaces_nothing_and_refuses_what_is_no_file(here, shop):
+def test_init_replaces_nothing_and_refuses_a_missing_file(here, shop):
     assert "has 57 different numbers in 57 rows: that is a regression target" in here.err("init", shop)
     assert here("init", shop, "--label", 2)[0] == 0
     assert here.err("init", shop, "--label", 2).endswith("overwrite it with --force\n")
@@ -92,7 +92,7 @@ def test_the_command_reads_what_python_reads(here, shop):
     assert record["fingerprint"] == data.fingerprint
 
 
-def test_crossval_scales_by_the_training_rows_alone(here, shop, monkeypatch):
+def test_crossval_scales_by_the_training_rows_only(here, shop, monkeypatch):
     """The rows that are tested must not decide how they are scaled."""
     from olbench.protocols import crossval
 

@@ -13,7 +13,7 @@ from tests.test_schema import is_valid
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
-ROWS = 200_000
+ROWS = 40_000
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_stream_takes_one_line(here, days):
     assert here("report", "results/days.csv")[0] == 0
 
 
-def test_a_time_is_no_feature_under_other_protocols(here, days):
+def test_other_protocols_do_not_use_the_time_as_a_feature(here, days):
     words = ("run", days, "--algorithms", "arow", "--time", "date", "--set", "permutations=1", "-q", *HOW)
     here.out(*words)
     assert json.loads(Path("results/days.csv/run.json").read_text())["data"]["days"]["features"] == 3

@@ -49,19 +49,7 @@ def test_the_best_and_the_ranks_are_among_the_rows_that_are_shown(run):
     assert {label for labels in some.results.best.values() for label in labels} <= {"perceptron", "cw"}
 
 
-def test_a_name_that_is_wrong_is_refused(here, run):
-    for words, message in (
-        (("--algorithms", "arrow"), "the run has no algorithm 'arrow' (did you mean 'arow'?)"),
-        (("--highlight", "SCW-III"), "the run has no algorithm 'SCW-III' (did you mean 'SCW-II'?)"),
-        (("--datasets", "splise"), "the run has no data set 'splise' (did you mean 'splice'?)"),
-        (("--highlight", "nothing-of-this-kind"), "; it has perceptron, cw, arow, scw1, scw2"),
-        (("--algorithms", "cw", "--strict", "x.yaml"), "expected verdicts are about the whole run"),
-    ):
-        code, out, err = here("report", run, *words)
-        assert (code, out, message in err) == (2, "", True), err
-
-
-def test_a_whole_label_is_that_one_alone_and_an_id_is_all_of_its_entries():
+def test_a_label_selects_its_entry_and_an_id_selects_all_of_its_entries():
     known = {"arow (r=1, a=2)": ("arow", "AROW"), "arow (r=2)": ("arow", "AROW"), "cw": ("cw", "CW")}
     assert find_names("Arow", known, "algorithm", "it") == ["arow (r=1, a=2)", "arow (r=2)"]
     assert find_names("arow (r=2)", known, "algorithm", "it") == ["arow (r=2)"]
@@ -100,7 +88,7 @@ def test_figures_draw_it_solid_on_top_and_in_a_colour_of_its_own(run):
     assert other.get_color() == STYLES["arow"].colour
 
 
-def test_beside_it_many_others_turn_grey_and_no_two_look_alike():
+def test_many_others_turn_grey_and_no_two_look_alike():
     results = load_results("scw").highlight(["arow", "cw"])
     looks = find_looks(results)
     assert (looks["cw"].colour, looks["arow"].colour) == HIGHLIGHTS[:2]

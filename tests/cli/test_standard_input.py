@@ -91,7 +91,7 @@ def test_a_pipe_is_copied_piece_by_piece(monkeypatch):
         ("+1 1:1\n-1 2147483646:1\n", ("--memory", "1G"), "perceptron on stdin needs"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(content, words, message):
+def test_wrong_input_is_refused_in_one_sentence(content, words, message):
     code, out, err = pipe(content, "-", "--algorithms", "perceptron", "--quiet", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err

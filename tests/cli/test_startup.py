@@ -10,7 +10,7 @@ from tests import ROOT
 #: What takes longer to import than a verb that does not need it should take.
 HEAVY = (
     "numpy", "yaml", "rich", "scipy", "scipy.special", "scipy.sparse", "scipy.stats", "scipy.optimize",
-    "numba", "pandas", "matplotlib", "sklearn", "joblib", "jinja2",
+    "numba", "pandas", "matplotlib", "sklearn", "joblib", "jinja2", "requests",
 )  # fmt: skip
 #: What each command imports of these, and nothing else. `{small}` is the folder of a run, `{table}` a table.
 IMPORTED = {
@@ -21,6 +21,7 @@ IMPORTED = {
     "algorithms scw1": "numpy yaml rich scipy scipy.sparse",
     "init --schema": "numpy yaml scipy scipy.sparse",
     "report scw": "numpy yaml rich scipy scipy.special scipy.sparse",
+    "report {small} --full": "numpy yaml rich scipy scipy.special scipy.sparse scipy.stats scipy.optimize",
     "summary {small}": "numpy yaml rich scipy scipy.special scipy.sparse",
     "init {table}": "numpy yaml scipy scipy.sparse pandas",
     "run quick --dry-run": "numpy yaml rich scipy scipy.special scipy.sparse numba joblib",

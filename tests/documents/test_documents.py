@@ -21,7 +21,7 @@ from tests import ROOT
 from tests.cases import for_each
 
 
-def test_the_python_of_the_readme_prints_what_it_says():
+def test_the_python_of_the_readme_prints_what_it_shows():
     text = (ROOT / "README.md").read_text()
     [code] = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     printed = io.StringIO()

@@ -57,7 +57,7 @@ def test_runs_that_are_equal_in_every_count_are_called_identical(before: Results
     assert "identical" not in sentences(before, replace(same, entries=same.entries[1:]))
 
 
-def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp_path: Path):
+def test_runs_with_other_orders_are_not_tested_and_the_reason_is_given(before: Results, tmp_path: Path):
     cases = (
         ({"seed": 7}, "the seeds differ (2012 and 7)"),
         ({"search": "holdout"}, "the part of the rows differs (all and reported half)"),

@@ -57,7 +57,7 @@ def test_records_from_before_have_the_bytes_of_their_form():
         found = load_results(name)
         for entry in found.entries:
             known = found.costs(entry)
-            # Rules and batch learners: the form alone does not tell.
+            # The form does not determine the size of rules and batch learners.
             assert (known.state_bytes is None) == (entry.algorithm in _unknown(found)), entry
             assert known.examples_per_second > 0
 
@@ -102,10 +102,10 @@ print(resident("VmHWM") - before, count_memory_bytes(algorithm, d) + 8 * n)
 
 
 @pytest.mark.alone
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux alone tells a peak")
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux shows the peak of memory")
 def test_the_counted_memory_of_a_trial_is_what_it_takes():
     done = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True)
     measured, counted = map(int, done.stdout.split())
     assert counted == 8 * (2 * 1_000_000 + 3) + 8 * 1_000_000 + 8 * 200_000
-    # The pass makes small arrays besides, and the test of an order one byte per row.
+    # The pass also makes small arrays, and the check of an order one byte per row.
     assert 0.95 * counted < measured < 1.15 * counted + 2**21

@@ -158,7 +158,7 @@ def test_a_row_is_counted_once_however_often_it_is_tested():
     assert tested([50, 51], [0, {"margins": {}}]) == 101
 
 
-def test_what_nothing_explains_has_a_verdict_and_is_counted_apart(report):
+def test_an_unexplained_number_has_a_verdict_and_is_counted_separately(report):
     assert re.fullmatch(
         r"\d of 13 test errors reproduced, \d close, \d differs?, 4 not comparable; "
         r"unexplained: 0 of 1 reproduced, 0 close, 1 differs",
@@ -222,7 +222,7 @@ def test_a_mark_is_that_of_the_strictest_level(report):
     assert marks == ["", "", "⋆", "⋆", "∗", "∗", "†", "†"]
 
 
-def test_a_row_that_lacks_a_baseline_has_no_mark(report):
+def test_a_row_without_its_baseline_has_no_mark(report):
     results = report.results
     some = tuple(e for e in results.entries if e.label != "pa" or e.dataset != "digits-1-vs-7")
     _, grid, counts = significance(Report(dataclasses.replace(results, entries=some), report.paper))
@@ -247,7 +247,7 @@ def test_tunings_are_side_by_side(report):
         assert [int(cell) for cell in cells[:4]] == [found[verdict] for verdict in verdicts]
 
 
-def test_an_algorithm_that_lacks_a_tuning_is_left_out_of_the_means(report):
+def test_an_algorithm_without_one_of_the_tunings_is_left_out_of_the_means(report):
     results = report.results
     some = tuple(e for e in results.entries if e.label != "pa [oracle]" or e.dataset == "breast-cancer")
     found = means(Report(dataclasses.replace(results, entries=some), None))

@@ -5,7 +5,6 @@
 
 import csv
 import io
-import json
 import os
 import re
 import shutil
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from olbench.analysis.results import load_results
-from olbench.records.quantities import MISTAKE_RATE, UPDATES
 from olbench.report import table as t
 from olbench.report.comparison import comparison_document
 from olbench.report.formats import OUTPUTS, write_markdown
@@ -43,24 +41,6 @@ def test_a_format_is_as_its_golden_file(form, report):
     if os.environ.get("OLBENCH_UPDATE_GOLDEN"):
         path.write_text(content, encoding="utf-8")
     assert content == path.read_text(encoding="utf-8")
-
-
-def test_the_numbers_of_the_csv_are_those_of_the_trials(report):
-    rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
-    assert len(rows) == 15
-    for row in rows:
-        entry = next(e for e in report.results.of(row["dataset"]) if e.label == row["label"])
-        assert float(row["mistake_rate_mean"]) == pytest.approx(entry.mean(MISTAKE_RATE), rel=1e-12)
-        assert float(row["updates_std"]) == pytest.approx(entry.values(UPDATES).std(ddof=1), rel=1e-12)
-
-
-def test_the_json_has_the_agreed_fields(report):
-    content = json.loads(render(report, "json"))
-    agreed = {"dataset", "algorithm", "params", "permutations", "mistake_rate", "updates", "seconds"}
-    assert all(agreed | {"reported", "verdict"} <= row.keys() for row in content["rows"])
-    perceptron = content["rows"][0]
-    assert perceptron["algorithm"] == "perceptron"
-    assert (perceptron["reported"], perceptron["verdict"]) == (None, None)
 
 
 NASTY = Table(
@@ -203,7 +183,7 @@ def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tm
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "-arow"])
-def test_a_name_in_a_csv_file_is_no_formula(text):
+def test_a_name_in_a_csv_file_never_becomes_a_formula(text):
     from olbench.report.formats import write_csv
 
     table = write_csv([{"label": text, "mean": -0.25, "plain": "-0.25", "none": None}])

@@ -1,7 +1,6 @@
 """The page is one safe, complete and repeatable file, whatever the run and its names."""
 
 import base64
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -23,7 +22,6 @@ from tests.report.editing import reseal
 from tests.report.pages import render
 
 SMALL = Path(__file__).with_name("small")
-HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
 
 @pytest.fixture
@@ -35,28 +33,9 @@ def rewrite(path: Path, change: Callable[[str], str]) -> None:
     path.write_text(change(path.read_text()))
 
 
-def poison(folder: Path) -> None:
-    """Give a data set and an algorithm a name that wants to be a script."""
-    name = json.dumps(HOSTILE)
-    for path in (folder / "run.json", folder / "trials.jsonl"):
-        rewrite(
-            path, lambda text: text.replace('"splice"', name).replace('"label": "cw"', f'"label": {name}')
-        )
-    reseal(folder)
-
-
 def page_text(folder: Path) -> str:
     """Return the page of a run without its scripts and its style."""
     return re.sub(r"<(script|style)>.*?</\1>", "", render(make_report(folder)), flags=re.DOTALL)
-
-
-def test_a_name_cannot_become_a_script(copy: Path):
-    poison(copy)
-    page = render(make_report(copy))
-    assert HOSTILE in curve_data(make_report(copy))["curves"]
-    assert "<script>alert" not in page
-    assert "<img src=x" not in page_text(copy)
-    assert page.count("</script>") == 3
 
 
 def test_only_the_scripts_of_the_page_may_run_and_nothing_may_be_fetched():
@@ -107,7 +86,7 @@ def test_without_a_paper_nothing_is_judged(copy: Path):
     assert not re.search(r"\b(paper|Table \d|Figure \d|judged|reproduced)", page)
 
 
-def test_every_number_of_the_paper_has_a_cell_with_all_that_its_verdict_rests_on():
+def test_every_number_of_the_paper_has_a_cell_with_the_facts_behind_its_verdict():
     report = make_report(SMALL)
     cells = re.findall(r'class="cell ([a-z-]+)" aria-label="([^"]*)"', page_text(SMALL))
     cells = [(verdict, unescape(words)) for verdict, words in cells]

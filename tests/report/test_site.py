@@ -21,6 +21,7 @@ from olbench.report.document import report_document
 from olbench.report.model import Report, make_report
 from olbench.report.page import render_page
 from olbench.report.site import MARKER, build_site, load_runs, make_leaderboard, make_pages, page_name
+from olbench.report.tables.curves import curve_data
 from tests.refusals import find_wrong, refusal
 from tests.report import made
 from tests.report.editing import reseal
@@ -39,9 +40,9 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
-    """A site of three runs under two protocols."""
+    """A site of two runs under two protocols."""
     target = tmp_path_factory.mktemp("papers") / "public"
-    build_site(load_runs(["scw", "libol", "cw-usps"]), target)
+    build_site(load_runs(["libol", "cw-usps"]), target)
     return target
 
 
@@ -80,22 +81,14 @@ def broken_links(pages):
                 yield path, link
 
 
-def columns_of(table, *headings):
-    return {
-        str(row[0]): row[1:]
-        for row in zip(table["algorithm"], *(table[each] for each in headings), strict=True)
-    }
-
-
 def test_every_run_algorithm_and_measure_has_a_page_and_all_links_lead_somewhere(papers):
     pages = read_pages(papers)
     assert list(broken_links(pages)) == []
     names = {path.stem for path in pages}
-    assert {"index", "run-scw", "run-libol", "run-cw-usps", "algorithm-arow"} <= names
+    assert {"index", "run-libol", "run-cw-usps", "algorithm-arow"} <= names
     assert {"leaderboard-online-mistake-rate", "leaderboard-crossval-test-error"} <= names
-    assert {each.algorithm for each in load_results("scw").entries} <= {
-        each.removeprefix("algorithm-") for each in names
-    }
+    algorithms = {each.algorithm for each in load_results("libol").entries}
+    assert {f"algorithm-{id}" for id in algorithms} <= names
     linked = {link.partition("#")[0] for link in pages[papers / "index.html"].links}
     assert {path.name for path in pages} <= linked
     assert all("index.html" in page.links for page in pages.values())
@@ -111,11 +104,11 @@ def test_every_command_names_a_trial_of_its_run(papers):
     from olbench.records import ledger
 
     page = (papers / "algorithm-arow.html").read_text(encoding="utf-8")
-    keys = re.findall(r"olbench verify scw --trial ([0-9a-f]+)<", page)
-    folder = shipped.runs()["scw"]
+    keys = re.findall(r"olbench verify libol --trial ([0-9a-f]+)<", page)
+    folder = shipped.runs()["libol"]
     recorded = ledger.current(folder)
     found = [recorded[ledger.find_key(recorded, key, folder)] for key in keys]
-    assert [each["dataset"] for each in found] == load_results("scw").datasets
+    assert [each["dataset"] for each in found] == load_results("libol").datasets
     assert {each["algorithm"] for each in found} == {"arow"}
 
 
@@ -131,7 +124,7 @@ def test_commands_are_quoted_for_a_shell_and_the_path_of_a_folder_is_not_shown(t
             assert b"secret" not in text, name
 
 
-def test_nothing_is_loaded_from_elsewhere_and_nobody_is_told(small):
+def test_nothing_is_loaded_from_or_sent_to_another_place(small):
     assert list(broken_links(read_pages(small))) == []
     for name, content in files_of(small).items():
         text = content.decode()
@@ -173,12 +166,14 @@ def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
         for id, rate in rates.items()
     ]
     table = make_leaderboard(Report(made.results(entries), None), MISTAKE_RATE)
-    ranks = columns_of(table, "mean rank", "best mean on", "among the best on")
+    shown = (table[each] for each in ("algorithm", "mean rank", "best mean on", "among the best on"))
+    ranks = {str(name): numbers for name, *numbers in zip(*shown, strict=True)}
+    equal = [2.0, 0, 0]
     assert ranks == {
-        "arow": (1.0, 3, 3),
-        "perceptron": (2.0, 0, 0),
-        "averaged-perceptron": (2.0, 0, 0),
-        "pa": (3.0, 0, 0),
+        "arow": [1.0, 3, 3],
+        "perceptron": equal,
+        "averaged-perceptron": equal,
+        "pa": [3.0, 0, 0],
     }
     assert table.note.endswith("Equal in every trial, and ranked once: averaged-perceptron = perceptron.")
 
@@ -212,10 +207,15 @@ def test_hostile_names_stay_names(tmp_path):
     pages = read_pages(tmp_path / "public")
     assert list(broken_links(pages)) == []
     for path, page in pages.items():
-        if not path.name.startswith("run-"):
-            assert page.tags.count("script") == 1
-            assert "img" not in page.tags
-            assert all(sign.isprintable() or sign == "\n" for sign in path.read_text(encoding="utf-8"))
+        is_report = path.name.startswith("run-")
+        assert page.tags.count("script") == (3 if is_report else 1)
+        assert is_report or "img" not in page.tags
+        text = path.read_text(encoding="utf-8")
+        assert "<script>alert" not in text
+        assert is_report or all(sign.isprintable() or sign == "\n" for sign in text)
+        scripts = re.compile(r"<(script|style)>.*?</\1>", re.DOTALL)
+        assert "<img src=x" not in scripts.sub("", text)
+    assert HOSTILE in curve_data(make_report(run))["curves"]
     assert "alert(1)" in (tmp_path / "public/index.html").read_text(encoding="utf-8")
 
 
@@ -225,9 +225,7 @@ def test_only_a_whole_site_and_nothing_of_others_is_replaced(tmp_path):
     build_site(runs, target)
     (target / "CNAME").write_text("example.org")
     words = "has files that olbench did not write: 'CNAME'; name a new folder"
-    package = Path(shipped.__file__).parent / "public"
-    cases = [(target, words), (package, "inside the package"), (SMALL / "public", "inside the run")]
-    cases.append((target / "CNAME", "is a file"))
+    cases = [(target, words), (target / "CNAME", "is a file")]
     assert find_wrong(cases, lambda target: build_site(runs, target)) == []
     assert (target / "CNAME").read_text() == "example.org"
     (target / "CNAME").unlink()

@@ -15,7 +15,7 @@ from matplotlib.patches import Ellipse, Patch, Polygon
 from olbench.algorithms.algorithm import Algorithm
 from olbench.learners.examples import Floats
 from olbench.learners.tracing import State, Trace, TracedRound
-from olbench.report.figures.palette import BLACK, BLUE, GREY, VERMILLION, display_name, on_dark
+from olbench.report.figures.palette import BLACK, BLUE, GREY, VERMILLION, display_name
 from olbench.report.figures.style import DASHES, TEXT_WIDTH, count_columns, new_page, set_ticks
 from olbench.report.table import compact, show_settings
 
@@ -31,9 +31,9 @@ DOT: Look = {"marker": "o", "markersize": 3.5}
 STEPS = (1, 2, 5, 10)
 
 
-def rounds_figure(trace: Trace, rounds: Rounds, features: Pair, dark: bool) -> Figure:
+def rounds_figure(trace: Trace, rounds: Rounds, features: Pair) -> Figure:
     columns = count_columns(len(rounds))
-    view = _View(trace.algorithm, rounds, features, RATIO, dark)
+    view = _View(trace.algorithm, rounds, features, RATIO)
     diagonal = {"covariance": "diag"} if trace.algorithm.covariance == "diag" else {}
     settings = show_settings({**trace.algorithm.params, **diagonal})
     name = display_name(trace.algorithm.id) + (f" ({settings})" if settings else "")
@@ -43,8 +43,7 @@ def rounds_figure(trace: Trace, rounds: Rounds, features: Pair, dark: bool) -> F
     titles = [describe(each) for each in rounds]
     height = min(TEXT_WIDTH / columns / RATIO, TALLEST) + 0.5
     weight = f"weight of feature {features[0]}"
-    page = new_page(heading, height, view.samples(), caption, titles, weight, dark=dark)
-    with page as (figure, panels):
+    with new_page(heading, height, view.samples(), caption, titles, weight) as (figure, panels):
         for number, (panel, each) in enumerate(zip(panels, rounds, strict=True)):
             view.draw(panel, each)
             panel.set_aspect("equal")
@@ -100,12 +99,11 @@ def required_margin(algorithm: Algorithm, v: float) -> float | None:
 
 
 class _View:
-    def __init__(self, algorithm: Algorithm, rounds: Rounds, pair: Pair, ratio: float, dark: bool = False):
+    def __init__(self, algorithm: Algorithm, rounds: Rounds, pair: Pair, ratio: float):
         self.algorithm, self.rounds, self.pair = algorithm, rounds, list(pair)
-        colours = (BLACK, GREY, BLUE, VERMILLION)
-        ink, self.before, self.after, asked = (on_dark(each) if dark else each for each in colours)
-        self.line: Look = {"color": ink, "linewidth": 0.9}
-        self.asked: Look = {"color": asked, "linewidth": 1.0, "linestyle": DASHES["dot"]}
+        self.before, self.after = GREY, BLUE
+        self.line: Look = {"color": BLACK, "linewidth": 0.9}
+        self.asked: Look = {"color": VERMILLION, "linewidth": 1.0, "linestyle": DASHES["dot"]}
         one, four = (required_margin(algorithm, v) for v in (1.0, 4.0))
         #: Whether the rule requires a number of standard deviations; the ellipses are then at that number.
         self.is_confident = bool(one and one > 1e-9 and math.isclose(four or 0.0, 2.0 * one, rel_tol=1e-6))

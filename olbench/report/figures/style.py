@@ -54,10 +54,6 @@ SETTINGS = {
     # A name with two dollar signs is not a formula.
     "text.parse_math": False,
 }  # fmt: skip
-#: Light letters on a dark background, for lines in the colours of `palette.on_dark`.
-DARK = dict.fromkeys(("figure.facecolor", "axes.facecolor"), "#131416")
-DARK |= dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), "#e6e6e6")
-DARK |= dict.fromkeys(("xtick.color", "ytick.color"), "#e6e6e6")
 #: Pixels per inch in a notebook; files have more.
 SHOWN_DPI = 110
 FORMATS = ("png", "pdf", "svg")
@@ -73,9 +69,8 @@ _has_heading = ContextVar("has_heading", default=True)
 
 
 @contextmanager
-def our_settings(dark: bool = False) -> Iterator[None]:
-    settings = SETTINGS | DARK if dark else SETTINGS
-    with matplotlib.style.context(["default", settings]), warnings.catch_warnings():
+def our_settings() -> Iterator[None]:
+    with matplotlib.style.context(["default", SETTINGS]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
         yield
 
@@ -108,7 +103,6 @@ def new_page(
     xlabel: str = "",
     *,
     columns: int = 0,
-    dark: bool = False,
     **grid: Any,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
     """Yield a figure and its panels, one per title; then add the heading above and the legend below.
@@ -117,7 +111,7 @@ def new_page(
     """
     columns = columns or count_columns(len(titles))
     rows = ceil(len(titles) / columns)
-    with our_settings(dark):
+    with our_settings():
         figure = Picture((TEXT_WIDTH, height), layout="constrained")
         FigureCanvasAgg(figure)
         figure.set_label(caption or heading)
