@@ -61,8 +61,6 @@ def expose(holder: Any, d: int, exposed: Mapping[str, str]) -> dict[str, Any]:
 
 def _as_array(value: Any, d: int, quantity: str) -> Any:
     """Return a value as d weights, or as d or d times d covariances; None if it cannot be that."""
-    if value is None or callable(value) or isinstance(value, str | bytes | bool):
-        return None
     if isinstance(value, Mapping):
         if quantity != "weights" or not all(isinstance(key, int) and 0 <= key < d for key in value):
             return None
@@ -116,13 +114,8 @@ class ObjectSubject(Subject):
         if self.style == "fit":
             self._watch_fits(recording)
             return
-        self.can_start = self.style == "step"
-        state = None if self.can_start else model
-        if recording.input.start is not None:
-            state = _place(model(None, X[0].copy(), y[0]), *recording.input.start)
-            if state is None:
-                return
-        if not self.can_start:
+        state = None if self.style == "step" else model
+        if state is not None:
             recording.start = self._expose(state, d).get("weights")
         for t in range(len(y)):
             before = self._predict(state, X[t]) if t else {}
@@ -192,25 +185,11 @@ def find_style(model: Any) -> str:
     return ""
 
 
-def _place(template: Any, mu: Floats, sigma: Floats) -> Any:
-    """Return a state like another one with these arrays; None if it holds anything else."""
-    if isinstance(template, np.ndarray):
-        return mu.copy() if template.shape == mu.shape else None
-    entries = template if isinstance(template, dict) else dict(enumerate(template))
-    arrays = {mu.shape: mu, sigma.shape: sigma}
-    shapes = [np.shape(value) for value in entries.values()]
-    if sorted(shapes, key=len) not in ([mu.shape], [mu.shape, sigma.shape]):
-        return None
-    placed = {name: arrays[np.shape(value)].copy() for name, value in entries.items()}
-    return placed if isinstance(template, dict) else type(template)(placed.values())
-
-
 class RuleSubject(Subject):
     """A rule or a compiled learner, run in plain NumPy."""
 
     def __init__(self, definition: Definition, params: Mapping[str, Value]):
         super().__init__(definition.id)
-        self.can_start = definition.order != "compiled"
         self.definition, self.params = definition, params
 
     def watch(self, recording: Recording) -> None:

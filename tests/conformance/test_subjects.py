@@ -13,7 +13,6 @@ from olbench.conformance import subjects
 from olbench.conformance.subjects import ProcessSubject
 from olbench.conformance.verdict import judge
 from tests import ROOT
-from tests.conformance.correct import tuple_step
 from tests.conformance.textbook import PA1, Fits
 from tests.refusals import find_wrong, refusal
 
@@ -163,18 +162,6 @@ def test_a_process_that_fails_gives_one_sentence(process, monkeypatch):
     monkeypatch.setattr(subjects, "PATIENCE", 0.5)
     assert "does not finish" in judge_pa1(process("f, __import__('time').sleep(99)")).headline
     assert "cannot start '/no/such/program'" in refusal(judge_pa1, ProcessSubject("/no/such/program", C))
-
-
-def test_a_function_takes_single_steps_from_given_states():
-    """Its whole state is what it returns, so a state can be given to it."""
-
-    def counting(state, x, y):
-        return *tuple_step(state[:2] if state else None, x, y), (state[2] if state else 0) + 1
-
-    for subject, is_given in ((tuple_step, True), (counting, False)):
-        verdict = conform(subject, "arow", r=0.7)
-        assert verdict.conforms
-        assert ("given state 1" in verdict.agreement.reached) == is_given
 
 
 def test_a_learner_that_refuses_a_single_class_is_fitted_once_it_has_two():
