@@ -52,10 +52,10 @@ def expose(holder: Any, d: int, exposed: Mapping[str, str]) -> dict[str, Any]:
         if given and quantity not in found and value is not None:
             raise UserError(f"{show_name(given)} cannot be the {quantity} of {count(d, 'feature')}")
     if "weights" not in found and "weights" not in exposed:
-        arrays = [value for value in fields.values() if isinstance(value, np.ndarray) and value.shape == (d,)]
-        known = [each for each in (_as_array(value, d, "weights") for value in arrays) if each is not None]
-        if len(known) == 1:
-            found["weights"] = known[0]
+        vectors = [each for each in fields.values() if isinstance(each, np.ndarray) and each.shape == (d,)]
+        numeric = [each for each in vectors if each.dtype.kind in "fiu"]
+        if len(numeric) == 1:
+            found["weights"] = numeric[0].copy()
     return found
 
 
@@ -73,9 +73,9 @@ def _as_array(value: Any, d: int, quantity: str) -> Any:
         return None
     if quantity == "weights":
         return array.ravel().copy() if array.size == d and (d > 1 or array.ndim > 0) else None
-    if array.shape in ((d, d), (d,), (1, d), (d, 1)):
-        return array.reshape(d, d).copy() if array.size == d * d and d > 1 else array.ravel().copy()
-    return None
+    if d > 1 and array.shape == (d, d):
+        return array.copy()
+    return array.ravel().copy() if array.shape in ((d,), (1, d), (d, 1)) else None
 
 
 def _read_fields(state: Any, d: int) -> Mapping[str, Any]:

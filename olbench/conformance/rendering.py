@@ -79,8 +79,7 @@ def render_evidence(verdict: "Conformance") -> str:
 
 
 def render_readme_line(verdict: "Conformance") -> str:
-    words = {"conforms": "conforms to", "convention": "conforms, with another convention, to"}
-    verb = words.get(verdict.outcome, "does not conform to")
+    verb = "conforms to" if verdict.outcome == "conforms" else "conforms, with another convention, to"
     return f"{verdict.definition.title} {verb} {verdict.definition.source}: {render_evidence(verdict)}"
 
 
@@ -174,11 +173,8 @@ def render_json(verdict: "Conformance") -> str:
     }
     first = verdict.divergence
     if first and verdict.example:
-        found["first_difference"] = {
-            "input": first.input.name,
-            "round": first.round,
-            "quantity": first.quantity,
-        }
+        place = {"input": first.input.name, "round": first.round, "quantity": first.quantity}
+        found["first_difference"] = place
         found["place"] = verdict.example.place
         found["formula"] = find_formula(verdict.definition, verdict.example.place)
         found["example"] = verdict.example.rows
