@@ -69,15 +69,13 @@ def print_table(instead=()):
     numbers = []
     for dataset in DATASETS:
         for row in LEARNERS:
-            for quantity, values, digits in zip(
-                QUANTITIES, measure(dataset, dict(instead).get(row, row)), (3, 1), strict=True
-            ):
+            measured = measure(dataset, dict(instead).get(row, row))
+            for quantity, values, digits in zip(QUANTITIES, measured, (3, 1), strict=True):
                 mean, deviation = (round(each, digits) for each in mean_and_deviation(values))
                 at, half = {"dataset": dataset, "algorithm": row}, 0.5 * 10**-digits
                 printed = f"{mean:.{digits}f} ± {deviation:.{digits}f}"
                 numbers.append(Reported("Table 1", at, quantity.name, mean, deviation, half, 20, printed))
-    rows = {row: replace(PAPER.row_spec(row)) for row in LEARNERS}
-    return replace(PAPER, numbers=tuple(numbers), rows=rows)
+    return replace(PAPER, numbers=tuple(numbers), rows={row: PAPER.row_spec(row) for row in LEARNERS})
 
 
 def weigh(found, paper):

@@ -223,6 +223,7 @@ def test_tau_compares_our_order_with_the_papers_where_print_has_one():
     entries = [entry("svmguide3", id, spread(rate, 0.01)) for id, rate in rates.items()]
     for count, expected in ((3, {"svmguide3": -1.0}), (2, {"svmguide3": -1.0}), (1, {})):
         assert taus(Attempt(results(entries[:count]), PAPER)) == expected
+    assert taus(Attempt(results(entries, search="holdout"), PAPER)) == {}
 
 
 def test_times_are_ratios_and_never_judged():
