@@ -1,4 +1,4 @@
-"""Known conventions and defects, one row each: which parts of the exact learner change, where it was seen.
+"""Known conventions and defects, one row each: which parts of the exact learner change, and where seen.
 
 To add one, append a row to the list of its kind: its id, a sentence, the algorithms that can have it, the
 exchange and, if a library has it, which. An exchange maps a part of the replica
@@ -214,7 +214,7 @@ VARIANTS: list[tuple[Any, ...]] = [
 
 
 def _lag(before: Any, s: Replica, x: Any) -> float:
-    """Return x' Sigma x with the Sigma of a round before."""
+    """Return x' Sigma x with the Sigma of the round before."""
     older = s.__dict__.get("older", s.sigma)
     s.__dict__["older"] = s.sigma
     return float(x @ older @ x)

@@ -137,7 +137,7 @@ def _disturb(seed: int, size: float) -> Exchange:
 
 
 class _Readings:
-    """The possible meanings of a shown quantity; one that fails is dropped, until none is left."""
+    """The possible meanings of a shown quantity; each round drops those that do not fit."""
 
     def __init__(self, replica: Replica):
         definition = replica.definition

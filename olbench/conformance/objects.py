@@ -39,7 +39,7 @@ CHANGES_ROWS = "it changes the rows that it is given"
 
 
 def expose(holder: Any, d: int, exposed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the weights and covariance that a state shows, by the given names or by the usual ones."""
+    """Return the weights and covariance that a state shows, under the given names or the usual ones."""
     fields, found = _read_fields(holder, d), {}
     for quantity, usual in NAMES.items():
         given = exposed.get(quantity)
@@ -230,7 +230,7 @@ def make_subject(
 
 
 def list_arguments(factory: Any) -> list[inspect.Parameter] | None:
-    """Return the arguments of a function or a class; None if they are unknown, as for some written in C."""
+    """Return the arguments of a function or a class; None if unknown, as for some that are written in C."""
     try:
         return list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):
