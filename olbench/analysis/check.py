@@ -92,7 +92,7 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
     if "n" in first:
         about["n"] = first["n"]
     exact = {each.compared: each for each in protocol.quantities if each.exact}
-    # Of a ratio, the count.
+    # A ratio is compared by its count.
     numbers = {
         name: [record[name] if each.ratio else each.of(record) for record in records]
         for name, each in exact.items()

@@ -22,14 +22,8 @@ from olbench.structs import text
 
 RANKED_KINDS = ("better", "mostly_better", "not_better", "best_is_better")
 VALUED_KINDS = ("below", "at_least")
-KINDS = (
-    *RANKED_KINDS,
-    "significantly_better",
-    "not_significantly_worse",
-    "best_or_joint",
-    "steadier",
-    *VALUED_KINDS,
-)
+TESTED_KINDS = ("significantly_better", "not_significantly_worse", "best_or_joint", "steadier")
+KINDS = (*RANKED_KINDS, *TESTED_KINDS, *VALUED_KINDS)
 #: Overall: by mean ranks over the data sets.
 OVERALL = "overall"
 QUANTIFIERS = ("every", "most", "many", "some", OVERALL)
@@ -38,7 +32,7 @@ QUANTIFIERS = ("every", "most", "many", "some", OVERALL)
 @dataclass(frozen=True)
 class Reported:
     where: str
-    #: What it measures: the data set, the row that stands for an algorithm, and other keys of its table.
+    #: Its place in the table: the data set, the row that stands for an algorithm, and other keys.
     at: Mapping[str, str]
     quantity: str
     mean: float
@@ -46,7 +40,7 @@ class Reported:
     deviation: float | None
     #: Half a unit of the last printed digit.
     half_unit: float
-    #: Over how many trials the mean and deviation are or, without a deviation, how many examples were tested.
+    #: The number of trials behind mean and deviation or, without a deviation, of tested examples.
     n: int | None
     printed: str
     marks: Mapping[str, str] = field(default_factory=dict)

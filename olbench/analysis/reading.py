@@ -38,7 +38,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:
-    """Return the trials of each cell, from the cache folder if a long record is as it was last read."""
+    """Return the trials of each cell, from the cache folder if a long record has not changed since."""
     # An unfinished run would be kept again and again, and a user's own protocol is not among our sources.
     is_ours = type(run.protocol).__module__.startswith("olbench.")
     is_long = sum(len(cell.keys) for cell in run.file.cells) >= remembered.FEWEST
@@ -180,7 +180,7 @@ class _Reading:
         return points, curves
 
     def _check_points(self, first: Record, points: NDArray[np.int64]) -> None:
-        """Refuse points that do not grow, and none where there must be some; all records have the same."""
+        """Refuse points that do not grow or are missing where they are required; all records share them."""
         name = self.protocol.series[0].of
         if not points.size and any(each.required for each in self.protocol.series):
             raise self.run.refuse(first, f"its {name} is empty")

@@ -250,16 +250,6 @@ class Results:
             for each in self.entries
         }
 
-    def state_bytes(self, dataset: str, algorithm: str) -> int | None:
-        """Return the bytes of the learner of an algorithm, by its label or id; None if they are not known.
-
-        Of several entries with the id it is the first. `costs` says whether the bytes were recorded.
-        """
-        entries = self._by_dataset.get(dataset, ())
-        found = [each for each in entries if algorithm in (each.label, each.algorithm)]
-        found.sort(key=lambda each: each.label != algorithm)
-        return self.costs(found[0]).state_bytes if found else None
-
     def contestants(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that are compared with each other: those of the first tuning."""
         return list(filter(self.is_contestant, self.of(dataset)))
@@ -433,7 +423,7 @@ class Results:
         return replace(self, entries=entries, among=self.among or tuple(self.labels))
 
     def highlight(self, algorithms: Iterable[str]) -> "Results":
-        """Return the results with some algorithms, by label, id or title, that stand out."""
+        """Return the results with some algorithms, named by label, id or title, that stand out."""
         return replace(self, highlighted=tuple(self.find_labels(algorithms)))
 
     def find_labels(self, algorithms: Iterable[str]) -> list[str]:

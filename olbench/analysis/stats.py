@@ -173,19 +173,19 @@ def _effective(count: int, overlap: float) -> float:
     return count / (1 + count * overlap)
 
 
-def smallest_detectable(count: int, deviation: float, overlap: float = 0.0, power: float = POWER) -> float:
-    """Return the smallest true difference that a paired t-test detects with this power (noncentral t).
+def smallest_detectable(count: int, deviation: float, overlap: float = 0.0) -> float:
+    """Return the smallest true difference that a paired t-test detects with a power of POWER (noncentral t).
 
     >>> round(smallest_detectable(20, 1.0), 3)
     0.66
     """
     if count < 2:
         return math.nan
-    return _noncentrality(count - 1, power) * deviation / math.sqrt(_effective(count, overlap))
+    return _noncentrality(count - 1) * deviation / math.sqrt(_effective(count, overlap))
 
 
 @lru_cache(maxsize=64)
-def _noncentrality(freedom: int, power: float) -> float:
+def _noncentrality(freedom: int) -> float:
     """Return the noncentrality with which the two-sided t-test has this power, by bisection."""
     bound = float(special.stdtrit(freedom, 1 - LEVEL / 2))
 
@@ -194,12 +194,10 @@ def _noncentrality(freedom: int, power: float) -> float:
         far = float(special.nctdtr(freedom, shift, -bound)) if shift < 8 else 0.0
         return float(special.nctdtr(freedom, shift, bound)) - far
 
-    low, high = 0.0, 1.0
-    while misses(high) > 1 - power:
-        low, high = high, 2 * high
-    for _ in range(60):
+    low, high = 0.0, 32.0  # with one degree of freedom, it is 16.3
+    for _ in range(64):
         middle = (low + high) / 2
-        low, high = (middle, high) if misses(middle) > 1 - power else (low, middle)
+        low, high = (middle, high) if misses(middle) > 1 - POWER else (low, middle)
     return high
 
 

@@ -1,5 +1,6 @@
 """Compare recordings of a subject with a replica, round by round, up to the first difference."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,10 +76,12 @@ def _compare_pass(
     make: MakeReplica, recording: Recording, agreement: Agreement, readings: "_Readings"
 ) -> Divergence | None:
     given, scale, tolerance = recording.input, 0.0, tolerance_of(recording.unit)
+    means: list[Floats] = []
     if recording.start is not None and np.any(recording.start != 0.0):
         return Divergence(given, 0, "weights")
     rounds = make(()).meet(given)
     for t, (sighting, expected) in enumerate(zip(recording.sightings, rounds, strict=False), start=1):
+        means.append(expected.mu)
         scale = max(scale, float(np.max(np.abs(expected.mu), initial=0.0)))
         if sighting is None:
             continue
@@ -90,7 +93,7 @@ def _compare_pass(
             elif difference <= tolerance:
                 agreement.largest = max(agreement.largest, difference)
                 agreement.quantities.add(quantity)
-            elif _is_rounding(make, given.keep(slice(t)), difference, recording.unit):
+            elif _is_rounding(make, given, means, difference * (scale or 1.0), recording.unit):
                 agreement.unclear += len(recording.sightings) - t + 1
                 return None
             else:
@@ -103,19 +106,16 @@ def _compare_pass(
     return None
 
 
-def _is_rounding(make: MakeReplica, given: Input, difference: float, unit: float) -> bool:
-    """Return whether replicas that are disturbed a little in every round of an input differ as much."""
-    if not np.isfinite(difference):
-        return False
-    means = [each.mu for each in make(()).meet(given)]
-    scale = max(float(np.max(np.abs(mu), initial=0.0)) for mu in means)
-    for seed in range(2):
-        disturbed = make((_disturb(seed, DISTURBANCE * unit),)).meet(given)
-        pairs = zip(disturbed, means, strict=True)
-        grown = max(float(np.max(np.abs(found.mu - mu))) / (scale or 1.0) for found, mu in pairs)
-        if difference <= GROWTH * grown:
-            return True
-    return False
+def _is_rounding(
+    make: MakeReplica, given: Input, means: Sequence[Floats], difference: float, unit: float
+) -> bool:
+    """Return whether replicas that are disturbed a little in every round go as far from these means."""
+    disturbed = (make((_disturb(seed, DISTURBANCE * unit),)).meet(given) for seed in range(2))
+    return math.isfinite(difference) and any(
+        difference <= GROWTH * float(np.max(np.abs(found.mu - mu)))
+        for rounds in disturbed
+        for found, mu in zip(rounds, means, strict=False)
+    )
 
 
 def _disturb(seed: int, size: float) -> Exchange:
@@ -137,7 +137,7 @@ def _disturb(seed: int, size: float) -> Exchange:
 
 
 class _Readings:
-    """The possible meanings of a shown quantity; one that fails is dropped, until none is left."""
+    """The possible meanings of a shown quantity; each round drops those that do not fit."""
 
     def __init__(self, replica: Replica):
         definition = replica.definition
@@ -175,7 +175,7 @@ class _Readings:
             value = meaning(expected, y)
             largest = np.max(np.abs(seen - (value[: np.size(seen)] if np.ndim(value) else value)))
             # NaN differs from everything.
-            differences.append(float(np.nan_to_num(largest, nan=np.inf)) / (scale or 1.0))
+            differences.append(math.inf if np.isnan(largest) else float(largest) / (scale or 1.0))
         smallest = min(differences)
         pairs = zip(self.meanings[quantity], differences, strict=True)
         self.meanings[quantity] = [meaning for meaning, each in pairs if each <= max(smallest, TOLERANCE)]

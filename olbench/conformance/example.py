@@ -100,11 +100,10 @@ def _round_numbers(given: Input, accepts: Callable[[Input], bool]) -> Input:
 
 
 def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> SmallestExample:
-    given, definition = recording.input.keep(slice(max(1, first.round))), target.definition
+    given, order = recording.input.keep(slice(max(1, first.round))), target.definition.order
     d = given.X.shape[1]
-    start, given_sigma = given.start or (np.zeros(d), np.eye(d))
-    before: Floats | None = start
-    sigma: Floats | None = given_sigma
+    before: Floats | None = np.zeros(d)
+    sigma: Floats | None = np.eye(d)
     change, rows = None, []
     rounds = zip(given.X, given.y, recording.sightings, target.make().meet(given), strict=False)
     for x, y, sighting, found in rounds:
@@ -112,25 +111,16 @@ def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> 
         change = None
         if before is not None and seen.weights is not None:
             change = np.asarray(seen.weights, np.float64) - before
-        z = x if sigma is None or definition.order == "first" else sigma @ x
-        step = None if change is None or definition.averaged else _imply_step(change, z, y)
-        rows.append(
-            {
-                "x": x,
-                "y": float(y),
-                "margin": {"seen": seen.margin, "expected": found.margin},
-                "prediction": {"seen": seen.prediction, "expected": found.prediction},
-                "variance": {"expected": found.variance},
-                "step": {
-                    "seen": step,
-                    "expected": None if definition.order == "compiled" else found.step.alpha,
-                },
-                "weights": {"seen": seen.weights, "expected": found.weights},
-                "covariance": {"seen": seen.covariance, "expected": found.covariance},
-            }
-        )
+        z = x if sigma is None or order == "first" else sigma @ x
+        step = None if change is None or target.definition.averaged else _imply_step(change, z, y)
+        alpha = None if order == "compiled" else found.step.alpha
+        row: dict[str, Any] = {"x": x, "y": float(y), "variance": {"expected": found.variance}}
+        row["step"] = {"seen": step, "expected": alpha}
+        for name in ("margin", "prediction", "weights", "covariance"):
+            row[name] = {"seen": getattr(seen, name), "expected": getattr(found, name)}
+        rows.append(row)
         before, sigma = seen.weights, found.covariance
-    place = _find_place(definition.order, first.quantity, rows, start, change) if first.round else "start"
+    place = _find_place(order, first.quantity, rows, change) if first.round else "start"
     return SmallestExample(given, place, tuple(rows))
 
 
@@ -145,23 +135,21 @@ def _is_parallel(a: Floats, b: Floats) -> bool:
     return lengths == 0.0 or abs(abs(float(a @ b)) / lengths - 1.0) < 1e-7
 
 
-def _find_place(
-    order: str, quantity: str, rows: Sequence[dict[str, Any]], start: Floats, change: Floats | None
-) -> str:
-    for row in rows[:-1]:
+def _find_place(order: str, quantity: str, rows: Sequence[dict[str, Any]], change: Floats | None) -> str:
+    *earlier, last = rows
+    for row in earlier:
         seen, expected = row["covariance"]["seen"], row["covariance"]["expected"]
         if seen is not None and expected is not None and covariance_difference(seen, expected) > SIGMA:
             return "covariance"
-    last = rows[-1]
-    before = rows[-2]["weights"] if len(rows) > 1 else {"seen": start, "expected": start}
     if quantity in ("margin", "prediction"):
-        return quantity if before["seen"] is not None else "state"
+        return quantity if not earlier or earlier[-1]["weights"]["seen"] is not None else "state"
     if change is None:
         return "state"
-    wanted = (last["weights"]["expected"] - before["expected"])[: change.size]
+    before = earlier[-1]["weights"]["expected"] if earlier else 0.0
+    wanted = (last["weights"]["expected"] - before)[: change.size]
     if np.any(change != 0.0) != np.any(wanted != 0.0):
         return "trigger"
     if _is_parallel(change, wanted):
         return "step"
-    is_later = order == "second" and len(rows) > 1
+    is_later = order == "second" and bool(earlier)
     return "covariance" if is_later and not _is_parallel(change, last["x"]) else "direction"

@@ -1,6 +1,6 @@
 """Inputs that separate causes: each lets a few things go wrong and keeps the others out of the way."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ class Input:
     purpose: str
     X: Floats
     y: Floats
-    #: The weights and the covariance before a single step; None for 0 and I.
-    start: tuple[Floats, Floats] | None = None
 
     @property
     def has_zero_rows(self) -> bool:
@@ -25,8 +23,7 @@ class Input:
         return bool(np.any(~self.X.any(axis=1)))
 
     def keep(self, rows: list[int] | slice, columns: list[int] | slice = slice(None)) -> "Input":
-        start = self.start and (self.start[0][columns], self.start[1][columns][:, columns])
-        return Input(self.name, self.purpose, self.X[rows][:, columns], self.y[rows], start)
+        return replace(self, X=self.X[rows][:, columns], y=self.y[rows])
 
 
 def design_inputs() -> list[Input]:
@@ -55,18 +52,6 @@ def design_inputs() -> list[Input]:
         _type("rows of zeros", "rows that teach nothing", zeros, "-++-+-"),
     ]
     return sorted(inputs, key=lambda given: (given.has_zero_rows, len(given.y)))
-
-
-def design_steps() -> list[Input]:
-    """Return single steps from given states, for subjects whose whole state can be given to them."""
-    rng = np.random.default_rng(SEED)
-    steps = []
-    for k in range(6):
-        mu, root = np.round(rng.normal(size=3), 2), np.round(rng.normal(size=(3, 3)), 1)
-        x, y = np.round(rng.normal(size=(1, 3)), 2), np.array([1.0 if k % 2 else -1.0])
-        state = mu, root @ root.T + 0.5 * np.eye(3)
-        steps.append(Input(f"given state {k + 1}", "one step from a given state", x, y, state))
-    return steps
 
 
 def _type(name: str, purpose: str, rows: Any, signs: str) -> Input:

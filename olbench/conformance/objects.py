@@ -39,7 +39,7 @@ CHANGES_ROWS = "it changes the rows that it is given"
 
 
 def expose(holder: Any, d: int, exposed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the weights and covariance that a state shows, by the given names or by the usual ones."""
+    """Return the weights and covariance that a state shows, under the given names or the usual ones."""
     fields, found = _read_fields(holder, d), {}
     for quantity, usual in NAMES.items():
         given = exposed.get(quantity)
@@ -52,17 +52,15 @@ def expose(holder: Any, d: int, exposed: Mapping[str, str]) -> dict[str, Any]:
         if given and quantity not in found and value is not None:
             raise UserError(f"{show_name(given)} cannot be the {quantity} of {count(d, 'feature')}")
     if "weights" not in found and "weights" not in exposed:
-        arrays = [value for value in fields.values() if isinstance(value, np.ndarray) and value.shape == (d,)]
-        known = [each for each in (_as_array(value, d, "weights") for value in arrays) if each is not None]
-        if len(known) == 1:
-            found["weights"] = known[0]
+        vectors = [each for each in fields.values() if isinstance(each, np.ndarray) and each.shape == (d,)]
+        numeric = [each for each in vectors if each.dtype.kind in "fiu"]
+        if len(numeric) == 1:
+            found["weights"] = numeric[0].copy()
     return found
 
 
 def _as_array(value: Any, d: int, quantity: str) -> Any:
     """Return a value as d weights, or as d or d times d covariances; None if it cannot be that."""
-    if value is None or callable(value) or isinstance(value, str | bytes | bool):
-        return None
     if isinstance(value, Mapping):
         if quantity != "weights" or not all(isinstance(key, int) and 0 <= key < d for key in value):
             return None
@@ -75,9 +73,9 @@ def _as_array(value: Any, d: int, quantity: str) -> Any:
         return None
     if quantity == "weights":
         return array.ravel().copy() if array.size == d and (d > 1 or array.ndim > 0) else None
-    if array.shape in ((d, d), (d,), (1, d), (d, 1)):
-        return array.reshape(d, d).copy() if array.size == d * d and d > 1 else array.ravel().copy()
-    return None
+    if d > 1 and array.shape == (d, d):
+        return array.copy()
+    return array.ravel().copy() if array.shape in ((d,), (1, d), (d, 1)) else None
 
 
 def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
@@ -116,13 +114,8 @@ class ObjectSubject(Subject):
         if self.style == "fit":
             self._watch_fits(recording)
             return
-        self.can_start = self.style == "step"
-        state = None if self.can_start else model
-        if recording.input.start is not None:
-            state = _place(model(None, X[0].copy(), y[0]), *recording.input.start)
-            if state is None:
-                return
-        if not self.can_start:
+        state = None if self.style == "step" else model
+        if state is not None:
             recording.start = self._expose(state, d).get("weights")
         for t in range(len(y)):
             before = self._predict(state, X[t]) if t else {}
@@ -192,25 +185,11 @@ def find_style(model: Any) -> str:
     return ""
 
 
-def _place(template: Any, mu: Floats, sigma: Floats) -> Any:
-    """Return a state like another one with these arrays; None if it holds anything else."""
-    if isinstance(template, np.ndarray):
-        return mu.copy() if template.shape == mu.shape else None
-    entries = template if isinstance(template, dict) else dict(enumerate(template))
-    arrays = {mu.shape: mu, sigma.shape: sigma}
-    shapes = [np.shape(value) for value in entries.values()]
-    if sorted(shapes, key=len) not in ([mu.shape], [mu.shape, sigma.shape]):
-        return None
-    placed = {name: arrays[np.shape(value)].copy() for name, value in entries.items()}
-    return placed if isinstance(template, dict) else type(template)(placed.values())
-
-
 class RuleSubject(Subject):
     """A rule or a compiled learner, run in plain NumPy."""
 
     def __init__(self, definition: Definition, params: Mapping[str, Value]):
         super().__init__(definition.id)
-        self.can_start = definition.order != "compiled"
         self.definition, self.params = definition, params
 
     def watch(self, recording: Recording) -> None:
@@ -251,7 +230,7 @@ def make_subject(
 
 
 def list_arguments(factory: Any) -> list[inspect.Parameter] | None:
-    """Return the arguments of a function or a class; None if they are unknown, as for some written in C."""
+    """Return the arguments of a function or a class; None if unknown, as for some that are written in C."""
     try:
         return list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):

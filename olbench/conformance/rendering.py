@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import yaml
 
 from olbench.algorithms.definition import Definition
 from olbench.conformance.comparison import tolerance_of
@@ -23,56 +26,13 @@ WORDS = {
     "failed": "fails, so it cannot be compared with {}",
 }
 QUANTITIES = ("margin", "variance", "step", "weights", "covariance")
-_DEVIATION = (
-    "beta = alpha phi / (sqrt(u) + v alpha phi), sqrt(u) = (-alpha v phi + sqrt(alpha^2 v^2 phi^2 + 4 v)) / 2"
-)
-_ALPHA = "(-m psi + sqrt(m^2 phi^4 / 4 + v phi^2 zeta)) / (v zeta)"
-_ROMMA = "w = ((s q - m) w + q (y - f) x) / (s q - f^2), q = ||w||^2; w = y x if w = 0"
-#: By id: when it updates, its step and its covariance; m = y mu.x, v = x' Sigma x, s = ||x||^2, f = mu.x.
-FORMULAS: dict[str, tuple[str, str, str]] = {
-    "perceptron": ("y w.x <= 0 (sign(0) = +1)", "tau = 1", ""),
-    "margin-perceptron": ("m <= margin", "tau = 1", ""),
-    "pa": ("l = 1 - m > 0", "tau = l / s", ""),
-    "pa1": ("l = 1 - m > 0", "tau = min(C, l / s)", ""),
-    "pa2": ("l = 1 - m > 0", "tau = l / (s + 1/(2C))", ""),
-    "romma": ("a mistake", _ROMMA, ""),
-    "aromma": ("1 - m > 0", _ROMMA, ""),
-    "alma": (
-        "m / ||x|| <= (1 - alpha) sqrt(8) / (alpha sqrt(k))",
-        "w += C y x / (sqrt(k) ||x||), then w /= max(1, ||w||)",
-        "",
-    ),
-    "ogd": ("a loss", "tau = -C / sqrt(t) times the slope of the loss", ""),
-    "sgd": ("every round", "w = (1 - eta lam) w - eta times the slope of the loss", ""),
-    "sop": ("a mistake of w' S x, S = (Sigma^-1 + x x')^-1", "w += y x", "Sigma = S, on a mistake"),
-    "sop-libol": ("a mistake of w' S x, S = (Sigma^-1 + x x')^-1", "w += y x", "Sigma = S, in every round"),
-    "iellip": (
-        "a mistake",
-        "mu += ((1 - m) / sqrt(v)) Sigma g, g = y x / sqrt(v)",
-        "Sigma = (Sigma - c_t Sigma g g' Sigma) / (1 - c_t), c_t = c b^(t - 1)",
-    ),
-    "cw": ("phi sqrt(v) - m > 0", f"alpha = max(0, {_ALPHA})", _DEVIATION),
-    "cw-var": (
-        "phi v - m > 0",
-        "alpha = max(0, (-(1 + 2 phi m) + sqrt((1 + 2 phi m)^2 - 8 phi (m - phi v))) / (4 phi v))",
-        "beta = 2 alpha phi / (1 + 2 alpha phi v)",
-    ),
-    "arow": ("l = 1 - m > 0", "alpha = l / (v + r)", "beta = 1 / (v + r)"),
-    "nherd": ("l = 1 - m > 0", "alpha = l / (v + 1/C)", "beta = (v + 2/C) / (v + 1/C)^2"),
-    "narow": (
-        "l = 1 - m > 0",
-        "alpha = l beta",
-        "beta = 1 / (v + r), r = v / (b v - 1) if v > 1/b, else no change",
-    ),
-    "narow2010": ("1 - m > 0", "theta += y x, mu = Sigma theta", "as NAROW"),
-    "scw1": ("phi sqrt(v) - m > 0", f"alpha = min(C, max(0, {_ALPHA}))", _DEVIATION),
-    "scw2": (
-        "phi sqrt(v) - m > 0",
-        "alpha = max(0, (-(2 m n + phi^2 m v) + gamma) / (2 (n^2 + n v phi^2))), n = v + 1/(2C), "
-        "gamma = phi sqrt(phi^2 m^2 v^2 + 4 n v (n + v phi^2))",
-        _DEVIATION,
-    ),
-}
+
+
+@cache
+def read_formulas() -> dict[str, dict[str, str]]:
+    file = Path(__file__).with_name("formulas.yaml")
+    formulas: dict[str, dict[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return formulas
 
 
 def find_formula(definition: Definition, place: str) -> str:
@@ -80,12 +40,13 @@ def find_formula(definition: Definition, place: str) -> str:
 
     Other learners have theirs in the last paragraph of their description.
     """
-    known = FORMULAS.get(definition.id.removeprefix("averaged-"))
+    known = read_formulas().get(definition.id.removeprefix("averaged-"))
     if known is None:
         return " ".join(definition.doc.strip().rpartition("\n\n")[2].split())
-    trigger, step, covariance = known
-    wanted = {"trigger": [f"update if {trigger}"], "step": [step], "covariance": [covariance]}
-    return "; ".join(part for part in wanted.get(place, [step, covariance]) if part)
+    if place == "trigger":
+        return f"update if {known['trigger']}"
+    wanted = [place] if place in ("step", "covariance") else ["step", "covariance"]
+    return "; ".join(known[part] for part in wanted if part in known)
 
 
 def render_headline(verdict: "Conformance") -> str:
@@ -118,8 +79,7 @@ def render_evidence(verdict: "Conformance") -> str:
 
 
 def render_readme_line(verdict: "Conformance") -> str:
-    words = {"conforms": "conforms to", "convention": "conforms, with another convention, to"}
-    verb = words.get(verdict.outcome, "does not conform to")
+    verb = "conforms to" if verdict.outcome == "conforms" else "conforms, with another convention, to"
     return f"{verdict.definition.title} {verb} {verdict.definition.source}: {render_evidence(verdict)}"
 
 
@@ -164,9 +124,6 @@ def _show_example(verdict: "Conformance") -> list[str]:
         f"Smallest example, {PLACES[example.place]}:",
         f"  {formula} ({verdict.definition.source})",
     ]
-    if example.input.start is not None:
-        mu, sigma = map(shorten_value, example.input.start)
-        lines.append(f"  from weights {mu} and covariance {sigma}")
     for t, row in enumerate(example.rows, start=1):
         lines.append(f"  round {t}: x = {shorten_value(row['x'])}, y = {row['y']:+.0f}")
         if t < len(example.rows) and len(example.rows) > 4:
@@ -216,11 +173,8 @@ def render_json(verdict: "Conformance") -> str:
     }
     first = verdict.divergence
     if first and verdict.example:
-        found["first_difference"] = {
-            "input": first.input.name,
-            "round": first.round,
-            "quantity": first.quantity,
-        }
+        place = {"input": first.input.name, "round": first.round, "quantity": first.quantity}
+        found["first_difference"] = place
         found["place"] = verdict.example.place
         found["formula"] = find_formula(verdict.definition, verdict.example.place)
         found["example"] = verdict.example.rows

@@ -108,15 +108,12 @@ class Replica:
                 self.parts[name] = partial(part, self.parts[name])
         self.params = self.parts["params"](dict(params))
         self.p: Any = self.parts["constants"](self)
-        self.given: tuple[Floats, Floats] | None = None
         self.t = self.k = 0
         self.mu: Floats = np.empty(0)
         self.sigma: Floats = np.empty((0, 0))
         self.total = self.shown = self.before = self.mu
 
     def meet(self, given: Input) -> Iterator[ReplicaRound]:
-        """Pass over an input, from the state that it gives."""
-        self.given = given.start
         for x, y in zip(given.X, given.y, strict=True):
             yield self.learn(x, float(y))
 
@@ -124,10 +121,6 @@ class Replica:
         x = self.parts["row"](self, x)
         if not self.t:
             self.mu, self.sigma = self.parts["start"](self, x.size)
-            if self.given:
-                # Features that a part has added are not in the given state; they start as usual.
-                n = len(self.given[0])
-                self.mu[:n], self.sigma[:n, :n] = self.given
             self.total = np.zeros(x.size)
             self.shown = self.before = self.mu
         self.t += 1

@@ -3,13 +3,12 @@
 import contextlib
 import io
 import shlex
-import time
+import subprocess
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from subprocess import DEVNULL, PIPE, Popen
-from threading import Timer
+from subprocess import DEVNULL, PIPE
 from typing import Any
 
 import numpy as np
@@ -57,8 +56,6 @@ Recordings = Sequence[Recording]
 
 
 class Subject(ABC):
-    #: Whether it can start from a given state. Most objects have more state than they show.
-    can_start = False
     #: Larger if it shows fewer digits than a double has.
     unit = DOUBLE
 
@@ -74,8 +71,6 @@ class Subject(ABC):
     def record(self, given: Input) -> Recording:
         """Record a pass over an input; a failure of the subject ends it and is recorded too."""
         recording, out = Recording(given), io.StringIO()
-        if given.start is not None and not self.can_start:
-            return recording
         try:
             with (
                 contextlib.redirect_stdout(out),
@@ -136,46 +131,33 @@ class ProcessSubject(Subject):
         self.digits = 0
 
     def watch(self, recording: Recording) -> None:
-        d = recording.input.X.shape[1]
-        lines = f"start {d} {self.settings}".rstrip() + "\n"
-        try:
-            process = Popen(self.command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, errors="replace")
-        except OSError as error:
-            raise UserError(f"cannot start {show_name(self.command[0])}: {error.strerror}") from None
-        # A process that hangs is ended from outside, so that reading and writing can wait for it.
-        deadline, timer = time.monotonic() + PATIENCE, Timer(PATIENCE, process.kill)
-        timer.start()
-        try:
-            for x, y in zip(recording.input.X, recording.input.y, strict=True):
-                answer = _ask(process, f"{lines}{y:+.0f} {' '.join(map(repr, x.tolist()))}\n")
-                if not answer.endswith("\n"):
-                    code = process.wait(PATIENCE)
-                    if time.monotonic() >= deadline:
-                        raise SubjectError(f"it does not finish a pass within {PATIENCE:g} seconds")
-                    raise SubjectError(
-                        f"the process ends (exit code {code}) before it has answered every line"
-                    )
-                self.digits = max(self.digits, *map(count_digits, answer.split()), 0)
-                recording.sightings.append(read_answer(answer.rstrip("\n"), d))
-                lines = ""
-        finally:
-            timer.cancel()
-            process.kill()
-            process.communicate()
+        X, d = recording.input.X, recording.input.X.shape[1]
+        lines = [f"start {d} {self.settings}".rstrip()]
+        for x, y in zip(X.tolist(), recording.input.y, strict=True):
+            lines.append(f"{y:+.0f} {' '.join(map(repr, x))}")
+        answers, failure = self._run("\n".join([*lines, ""]))
+        # What follows the last line break is not a whole answer.
+        for answer in answers.split("\n")[:-1][: len(X)]:
+            self.digits = max(self.digits, *map(count_digits, answer.split()), 0)
             # From 16 digits on, the unit of rounding is that of doubles.
             self.unit = max(DOUBLE, 0.5 * 10.0 ** (1 - self.digits)) if 0 < self.digits < 16 else DOUBLE
+            recording.sightings.append(read_answer(answer, d))
+        if len(recording.sightings) < len(X):
+            raise SubjectError(failure)
 
-
-def _ask(process: Popen[str], lines: str) -> str:
-    """Return the answer to some lines, empty if the process has ended."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        process.stdin.write(lines)
-        process.stdin.flush()
-    except OSError:
-        return ""
-    return process.stdout.readline()
+    def _run(self, lines: str) -> tuple[str, str]:
+        """Return the answers to the lines, and the reason if some are missing."""
+        sent = lines.encode()
+        try:
+            done = subprocess.run(self.command, input=sent, stdout=PIPE, stderr=DEVNULL, timeout=PATIENCE)
+            reason = f"the process ends (exit code {done.returncode}) before it has answered every line"
+            answers = done.stdout
+        except OSError as error:
+            raise UserError(f"cannot start {show_name(self.command[0])}: {error.strerror}") from None
+        except subprocess.TimeoutExpired as expired:
+            reason = f"it does not finish a pass within {PATIENCE:g} seconds"
+            answers = expired.stdout or b""
+        return answers.decode(errors="replace"), reason
 
 
 def read_answer(answer: str, d: int) -> Sighting:

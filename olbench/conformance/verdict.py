@@ -14,7 +14,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.catalogue import CATALOGUE, Deviation
 from olbench.conformance.comparison import Agreement, Divergence, compare
 from olbench.conformance.example import SmallestExample, find_example
-from olbench.conformance.inputs import Input, design_inputs, design_steps
+from olbench.conformance.inputs import Input, design_inputs
 from olbench.conformance.objects import ObjectSubject, RuleSubject, make_subject
 from olbench.conformance.rendering import describe_params, render_headline, render_text
 from olbench.conformance.search import Candidate, find_alternatives, find_order, search
@@ -123,9 +123,7 @@ def judge(
     for name in allowed:
         if name not in ids:
             raise UserError(f"there is no convention '{name}'{suggest(name, ids)} in the catalogue")
-    # The state of a compiled learner is more than weights and a covariance that could be given.
-    steps = [] if definition.order == "compiled" else design_steps()
-    target, inputs = Candidate(definition, dict(params)), [*design_inputs(), *steps, *data]
+    target, inputs = Candidate(definition, dict(params)), [*design_inputs(), *data]
     verdict = _judge(subject, target, inputs)
     if verdict.outcome != "conforms" and isinstance(subject, ObjectSubject) and subject.style == "one":
         # A learn_one that multiplies by its label wants -1 and +1; River's gets False and True.

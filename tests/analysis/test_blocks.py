@@ -5,11 +5,17 @@ import pytest
 from scipy.signal import lfilter
 from sklearn.metrics import roc_auc_score
 
+from olbench.analysis import blocks
 from olbench.analysis.blocks import compare_counts, compare_pairs
 from olbench.protocols import measures
 from olbench.protocols.stream import BLOCKS, PLACES, count_pairs
 
 N, RUNS = 5000, 400
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(blocks, "RESAMPLES", 500)
 
 
 def accuracy_of(predicted, labels):

@@ -64,23 +64,27 @@ def make_run(instead=None):
     return results(made)
 
 
-def print_table():
-    """Return a paper that prints what the right learners measure, with the digits of scw2012."""
+def print_table(instead=()):
+    """Return a paper that prints what its learners measure, or others instead, with the digits of scw2012."""
     numbers = []
     for dataset in DATASETS:
         for row in LEARNERS:
-            for quantity, values, digits in zip(QUANTITIES, measure(dataset, row), (3, 1), strict=True):
+            measured = measure(dataset, dict(instead).get(row, row))
+            for quantity, values, digits in zip(QUANTITIES, measured, (3, 1), strict=True):
                 mean, deviation = (round(each, digits) for each in mean_and_deviation(values))
                 at, half = {"dataset": dataset, "algorithm": row}, 0.5 * 10**-digits
                 printed = f"{mean:.{digits}f} ± {deviation:.{digits}f}"
                 numbers.append(Reported("Table 1", at, quantity.name, mean, deviation, half, 20, printed))
-    rows = {row: replace(PAPER.row_spec(row)) for row in LEARNERS}
-    return replace(PAPER, numbers=tuple(numbers), rows=rows)
+    return replace(PAPER, numbers=tuple(numbers), rows={row: PAPER.row_spec(row) for row in LEARNERS})
 
 
 def weigh(found, paper):
     judgements = judge(Attempt(found, paper))
     return judgements, printed_cells(found, judgements)
+
+
+def find_row(found, name):
+    return next(each for each in found.rows if each.row == name)
 
 
 def test_right_learners_are_reproduced_and_identified_in_every_row():
@@ -101,24 +105,15 @@ def test_a_wrong_learner_is_noticed():
         assert right <= len(DATASETS) / 2, defect
         assert {verdict for (_, row), verdict in joint.items() if row != "scw2"} == {REPRODUCED}, defect
         if defect != "the toolbox's formula":  # no other learner of this run is nearer to SCW-II
-            [row] = [each for each in identify(cells).rows if each.row == "scw2"]
-            assert not row.is_right, defect
+            assert not find_row(identify(cells), "scw2").is_right, defect
 
 
 def test_a_row_that_the_toolbox_printed_names_the_toolbox():
     """The run has SCW-II in both forms; the table was made with the toolbox's."""
     made = make_run()
-    found = replace(made, entries=(*made.entries, *(
-        entry(dataset, "scw2-libol", *measure(dataset, "scw2-libol")) for dataset in DATASETS
-    )))  # fmt: skip
-    paper = print_table()
-    table = replace(paper, numbers=tuple(
-        replace(number, mean=mean_and_deviation(measure(number.dataset, "scw2-libol")[
-            number.quantity == "updates"
-        ])[0]) if number.row == "scw2" else number
-        for number in paper.numbers
-    ))  # fmt: skip
-    [row] = [each for each in identify(weigh(found, table)[1]).rows if each.row == "scw2"]
+    toolbox = [entry(dataset, "scw2-libol", *measure(dataset, "scw2-libol")) for dataset in DATASETS]
+    found = replace(made, entries=(*made.entries, *toolbox))
+    row = find_row(identify(weigh(found, print_table({"scw2": "scw2-libol"}))[1]), "scw2")
     assert row.named == "scw2-libol"
 
 
@@ -127,8 +122,7 @@ def test_rates_alone_would_not_have_noticed_the_rule_of_arow_everywhere():
     found = make_run()
     _, cells = weigh(found, print_table())
     rates, updates = (control(cells, quantity) for quantity in QUANTITIES)
-    [by_rate] = [row for row in rates.rows if row.row == "scw2"]
-    [by_updates] = [row for row in updates.rows if row.row == "scw2"]
+    by_rate, by_updates = find_row(rates, "scw2"), find_row(updates, "scw2")
     assert by_rate.reproduced == by_rate.total == len(DATASETS)
     assert by_rate.others["arow"] > by_updates.others["arow"] == 0
     assert rates.deranged is not None
@@ -139,12 +133,10 @@ def test_rates_alone_would_not_have_noticed_the_rule_of_arow_everywhere():
 def test_random_numbers_get_the_verdict_that_they_deserve():
     """Numbers from nowhere are rarely reproduced, joint or alone, and name learners no better than chance."""
     rng = np.random.default_rng(3)
-    paper = print_table()
-    made = []
+    paper, made, found = print_table(), [], make_run()
     for each in paper.numbers:
         scale = 0.5 if each.quantity == "mistake_rate" else 3000.0
         made.append(replace(each, mean=round(float(rng.uniform(0, scale)), 3)))
-    found = make_run()
     judgements, cells = weigh(found, replace(paper, numbers=tuple(made)))
     assert sum(each.verdict == REPRODUCED for each in judgements) < 0.15 * len(judgements)
     assert list(joint_verdicts(judgements).values()).count(REPRODUCED) <= 1
@@ -164,20 +156,17 @@ def test_the_printed_table_itself_is_identified_and_its_control_is_low():
 
 def test_equal_learners_do_not_identify_each_other():
     """A tie names the other learner: nothing tells the two apart."""
-    made = [entry("splice", id, [0.1, 0.2, 0.15], [100, 110, 120]) for id in ("cw", "arow")]
-    found = results(made)
+    found = results([entry("splice", id, [0.1, 0.2, 0.15], [100, 110, 120]) for id in ("cw", "arow")])
     _, cells = weigh(found, PAPER)
-    named = identify(cells)
-    assert not any(row.is_right for row in named.rows)
+    assert not any(row.is_right for row in identify(cells).rows)
 
 
 def test_a_learner_that_is_absent_somewhere_counts_by_its_share():
     made = make_run()
-    found = replace(made, entries=tuple(
-        each for each in made.entries if (each.dataset, each.label) != ("synthetic", "arow")
-    ))  # fmt: skip
+    present = [each for each in made.entries if (each.dataset, each.label) != ("synthetic", "arow")]
+    found = replace(made, entries=tuple(present))
     _, cells = weigh(found, print_table())
-    [row] = [each for each in control(cells, MISTAKE_RATE).rows if each.row == "scw2"]
+    row = find_row(control(cells, MISTAKE_RATE), "scw2")
     own = [cell for cell in cells if cell.row == "scw2" and "arow" in cell.learners]
     reproduced = sum(cell.is_reproduced("arow", MISTAKE_RATE) for cell in own)
     assert len(own) == len(DATASETS) - 1

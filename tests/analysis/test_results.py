@@ -14,7 +14,6 @@ from olbench.analysis.results import load_results, newest
 from olbench.errors import UserError
 from olbench.protocols.online import Online
 from olbench.protocols.recorded import _has_own_key
-from olbench.records.quantities import MISTAKE_RATE
 from olbench.records.record import read_line
 from olbench.records.trial import Trial
 from olbench.report.model import make_report
@@ -51,14 +50,6 @@ def test_a_curve_ends_with_the_counts_of_its_trial():
         assert entry.points[-1] == entry.columns["n"][0]
         np.testing.assert_array_equal(entry.curves["mistakes"][:, -1], entry.columns["mistakes"])
         np.testing.assert_array_equal(entry.curves["updates"][:, -1], entry.columns["updates"])
-
-
-def test_the_spread_is_the_sample_deviation_of_the_rates():
-    entry = load_results(SMALL).entries[0]
-    mean, deviation = entry.spread(MISTAKE_RATE) or (0, 0)
-    rates = [mistakes / 1243 for mistakes in entry.columns["mistakes"]]
-    assert mean == pytest.approx(sum(rates) / 5)
-    assert deviation == pytest.approx((sum((rate - mean) ** 2 for rate in rates) / 4) ** 0.5)
 
 
 def test_a_half_finished_run_is_read_and_says_what_is_missing(copy: Path):

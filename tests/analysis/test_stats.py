@@ -1,7 +1,7 @@
 """The statistics are what their definitions say, by other formulas and by scipy's."""
 
 import math
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -39,18 +39,6 @@ def test_bold_are_the_best_and_those_whose_t_statistic_stays_below_the_quantile(
         if i == best or math.isnan(t) or not t > bound:
             expected.add(f"a{i}")
     assert stats.not_worse(rates(table)) == expected
-
-
-@given(counts)
-def test_the_paired_test_is_scipys(table):
-    first, second = table[0] / 1243, table[1] / 1243
-    if np.ptp(table[0] - table[1]) == 0:
-        return
-    found, expected = stats.resampled_t(first, second), reference.ttest_rel(table[0], table[1])
-    assert found.mean == pytest.approx((first - second).mean(), abs=1e-12)
-    assert found.p == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
-    interval = tuple(expected.confidence_interval())
-    assert (found.low * 1243, found.high * 1243) == pytest.approx(interval, rel=1e-6, abs=1e-6)
 
 
 def test_equal_algorithms_are_bold_and_a_constant_distance_is_not():
@@ -148,6 +136,7 @@ def test_the_corrected_test_is_that_of_nadeau_and_bengio(table, overlap):
         return
     error = math.sqrt((1 / k + overlap) * apart.var(ddof=1))
     found = stats.resampled_t(table[0] / 1243, table[1] / 1243, overlap)
+    assert found.mean == pytest.approx(apart.mean(), abs=1e-12)
     student = reference.t(k - 1, apart.mean(), error)
     assert (found.low, found.high) == pytest.approx(student.interval(0.95), rel=1e-6, abs=1e-9)
     assert found.p == pytest.approx(2 * reference.t.sf(abs(apart.mean()) / error, k - 1), rel=1e-6, abs=1e-9)
@@ -193,12 +182,12 @@ def test_overlap_widens_intervals_and_lets_more_join_the_best():
 
 
 @for_each("count", [2, 3, 5, 20, 50, 1000])
-@for_each(("power", "overlap"), [(0.8, 0.0), (0.5, 1 / 9)])
-def test_the_smallest_detectable_difference_is_detected_with_its_power(count, power, overlap):
+@for_each("overlap", [0.0, 1 / 9])
+def test_the_smallest_detectable_difference_is_detected_with_its_power(count, overlap):
     error = 0.3 * math.sqrt(1 / count + overlap)
-    shift = stats.smallest_detectable(count, 0.3, overlap, power) / error
+    shift = stats.smallest_detectable(count, 0.3, overlap) / error
     bound = reference.t.ppf(0.975, count - 1)
-    assert reference.nct.sf(bound, count - 1, shift) == pytest.approx(power, abs=1e-4)
+    assert reference.nct.sf(bound, count - 1, shift) == pytest.approx(stats.POWER, abs=1e-4)
 
 
 def test_half_a_deviation_needs_34_pairs():
@@ -212,22 +201,8 @@ def test_half_a_deviation_needs_34_pairs():
 
 
 @given(chances)
-def test_holm_rejects_what_the_step_down_procedure_rejects(p):
-    """By definition: from the smallest on, reject while p_(i) <= level / (m - i), then stop for good."""
-    for level in (0.01, 0.05, 0.3):
-        rejected = set()
-        for step, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
-            if p[i] * (len(p) - step) > level:
-                break
-            rejected.add(i)
-        assert {i for i, q in enumerate(stats.holm(p)) if q <= level} == rejected
-
-
-@given(chances)
-def test_adjusted_p_values_keep_the_order_and_are_never_smaller(p):
-    adjusted = stats.holm(p)
-    assert all(q >= min(each, 1) and q <= 1 for each, q in zip(p, adjusted, strict=True))
-    assert np.all(np.diff(np.array(adjusted)[np.argsort(p, kind="stable")]) >= 0)
+def test_holms_procedure_is_closed_testing(p):
+    assert stats.holm(p) == pytest.approx(correct_by_closed_testing(p))
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=9))
@@ -244,13 +219,6 @@ def test_wilcoxon_is_exact_with_ties_and_zeros(differences):
     sums = [ranks[np.array(signs) > 0].sum() for signs in product((-1, 1), repeat=apart.size)]
     below = sum(total <= seen for total in sums) / len(sums)
     assert p == pytest.approx(min(1, 2 * below))
-
-
-@given(st.lists(st.floats(0.01, 1), min_size=3, max_size=30, unique=True), st.randoms())
-def test_wilcoxon_without_ties_is_scipys_exact_test(sizes, random):
-    signed = np.array([size * random.choice((-1, 1)) for size in sizes])
-    expected = reference.wilcoxon(signed, method="exact").pvalue
-    assert stats.wilcoxon(signed)[0] == pytest.approx(expected, rel=1e-6)
 
 
 def table_of(values: np.ndarray) -> dict[str, dict[str, float]]:
@@ -363,10 +331,9 @@ def test_too_little_to_compare_is_said():
     assert isinstance(stats.across({}), str)
 
 
-@for_each("order", list(permutations(range(4))))
+@given(st.permutations(range(4)))
 def test_kendalls_tau_counts_pairs_in_the_same_order_and_needs_more_than_ties(order):
-    pairs = [(i, j) for i in range(4) for j in range(i)]
-    agree = sum(1 if order[i] > order[j] else -1 for i, j in pairs)
+    agree = sum(math.copysign(1, order[i] - order[j]) for i in range(4) for j in range(i))
     assert stats.kendall_tau([0, 1, 2, 3], order) == pytest.approx(agree / 6)
     assert math.isnan(stats.kendall_tau([1, 2, 3], [0.002, 0.002, 0.002]))
 
@@ -432,7 +399,7 @@ BAYCOMP = [
 
 @for_each(("differences", "rope", "expected"), BAYCOMP)
 def test_the_posterior_of_the_signed_rank_test_is_baycomps(differences, rope, expected):
-    [found] = stats.bayesian_signed_rank(np.array([differences]), rope, samples=200_000)
+    [found] = stats.bayesian_signed_rank(np.array([differences]), rope, samples=100_000)
     assert (found.left, found.rope, found.right) == pytest.approx(expected, abs=0.004)
 
 
@@ -510,21 +477,6 @@ def test_mcnemar_is_a_sign_test_on_what_one_alone_gets_wrong(b, c, rest):
         assert found.p == pytest.approx(reference.binomtest(b, b + c).pvalue, rel=1e-12)
     else:
         assert found.p == pytest.approx(reference.chi2.sf(max(abs(b - c) - 1, 0) ** 2 / (b + c), 1), rel=1e-9)
-
-
-def test_mcnemar_by_hand():
-    """1 against 8: twice (1 + 9) / 2^9. 86 against 150 (Agresti 2002, Table 10.1): 63^2 / 236 = 16.82."""
-    assert stats.mcnemar(*wrong(4, 1, 8, 100)).p == pytest.approx(20 / 512)
-    agresti = stats.mcnemar(*wrong(570, 86, 150, 794))
-    assert math.sqrt(63**2 / 236) == pytest.approx(-reference.norm.ppf(agresti.p / 2))
-    assert (agresti.exact, f"{agresti.p:.2e}") == (False, "4.11e-05")
-
-
-@given(st.integers(25, 200).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
-def test_the_approximation_is_near_the_exact_p(counts):
-    n, b = counts
-    exact = reference.binomtest(b, n).pvalue
-    assert stats.mcnemar(*wrong(0, b, n - b, 0)).p == pytest.approx(exact, abs=0.02)
 
 
 def test_mcnemar_needs_the_same_examples():
