@@ -10,7 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from olbench.data.dataset import join_blocks
-from olbench.learners.examples import Floats, Ints
+from olbench.learners.examples import Floats
 
 #: Documents drawn at once. A fixed value makes the first ones independent of how many follow.
 DOCUMENTS_AT_ONCE = 4096
