@@ -35,7 +35,8 @@ def root_14(r: float, phi: float) -> float:
 
 def miss(a: float, r: float, phi: float) -> float:
     """Return |m + alpha v - phi sqrt(u)| in units of sqrt(v)."""
-    return abs(r + a - phi * gaussians.remaining_deviation(a, 1.0, phi))
+    left = 0.5 * (-a * phi + math.sqrt(a * a * phi * phi + 4.0))  # sqrt(u / v), by eq. (12)
+    return abs(r + a - phi * left)
 
 
 @check
