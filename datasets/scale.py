@@ -17,8 +17,7 @@ import numpy as np
 from olbench import load_dataset, make_algorithm
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
-from olbench.papers.cw2012.combination import Sums
-from olbench.papers.cw2012.kernels.sums import count_features
+from olbench.papers.cw2012.combination import Sums, count_features
 
 #: Examples that are measured by default, shards of them, and bytes per second of the assumed network.
 EXAMPLES, SHARDS, NETWORK = 50_000, 10, 125e6
@@ -42,15 +41,13 @@ def measure(name: str, size: int) -> dict[str, float]:
         learner.run(rows, y, order)
         speeds[id] = size / (time.thread_time() - begin)
     learner = start(make_algorithm("cw-var", phi=0.1, covariance="diag"), examples.d)
-    counts, touched = np.zeros(examples.d, np.int64), np.empty(examples.d, np.uint32)
     models, listing = [], 0.0
     for part in np.array_split(order, SHARDS):
         learner.run(rows, y, part)
         begin = time.thread_time()
-        columns = np.sort(touched[: count_features(rows, part, counts, touched)])
+        columns, _ = count_features(X[part])
         models.append(Sums.of(columns, *learner.moments_at(columns), None))
         learner.reset(columns)
-        counts[columns] = 0
         listing += time.thread_time() - begin
     begin = time.thread_time()
     total, walked = models[0], 0

@@ -1,12 +1,11 @@
 """Pairs of variants of an algorithm on all data sets, which several papers print: a table and a figure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from olbench.analysis.results import Entry, Results
-from olbench.errors import UserError
+from olbench.analysis.results import Results
 from olbench.records.quantities import Quantity
 from olbench.report import table as t
 from olbench.report.figures.palette import Style, display_name, styles
@@ -42,10 +41,6 @@ def split_label(label: str) -> tuple[str, str]:
     """
     name, bracket, tuning = label.removesuffix("]").rpartition(" [")
     return (name, tuning) if bracket and label.endswith("]") else (label, "")
-
-
-def tunings_of(entries: Iterable[Entry]) -> list[str]:
-    return list(dict.fromkeys(split_label(entry.label)[1] for entry in entries))
 
 
 def with_tuning(name: str, tuning: str) -> str:
@@ -106,9 +101,8 @@ def add_contrasts(id: str, title: str, order: int, measured: str, pairing: Pairi
     """Add a table and a figure of all pairs of a run; `measured` names the accuracy that they compare."""
 
     def contrasts(report: Report) -> list[Contrast]:
-        return (
-            find_contrasts(report.results, pairing) if pairing.quantity in report.protocol.quantities else []
-        )
+        is_measured = pairing.quantity in report.protocol.quantities
+        return find_contrasts(report.results, pairing) if is_measured else []
 
     def make(report: Report) -> Iterator[Table]:
         for each in contrasts(report):
@@ -139,8 +133,6 @@ def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "
     """Draw pairs of algorithms against each other, by data set."""
     from olbench.report.figures.style import new_page
 
-    if not contrasts:
-        raise UserError("no two algorithms of the run form a pair, so there is nothing to draw")
     look = styles(dict.fromkeys(dataset for each in contrasts for dataset in each.points))
     heading = f"{capitalise(measured)} (%) by data set{title}"
     counts = "; ".join(f"{each.y} against {each.x}: {each.count}" for each in contrasts)

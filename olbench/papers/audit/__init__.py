@@ -181,23 +181,19 @@ def _load() -> None:
             import_module(module)
 
 
-def papers() -> list[str]:
+def checks(paper: str | None = None, id: str | None = None) -> list[Check]:
     _load()
     known = dict.fromkeys(paper for paper, _ in REGISTRY)
-    return sorted(known, key=lambda paper: FIRST.index(paper) if paper in FIRST else len(FIRST))
-
-
-def checks(paper: str | None = None, id: str | None = None) -> list[Check]:
-    order = papers()
+    order = sorted(known, key=lambda paper: FIRST.index(paper) if paper in FIRST else len(FIRST))
     if paper is not None and paper not in order:
         raise UserError(
             f"there is no audit of '{paper}'{suggest(paper, order)}; the papers are {', '.join(order)}"
         )
-    known = [each for each in REGISTRY.values() if paper in (None, each.paper)]
-    chosen = [each for each in known if id in (None, each.id)]
+    ids = [each for each in REGISTRY if paper in (None, each[0])]
+    chosen = [REGISTRY[each] for each in ids if id in (None, each[1])]
     if not chosen:
-        ids = [each.id for each in known]
+        names = [name for _, name in ids]
         raise UserError(
-            f"there is no check '{id}'{suggest(str(id), ids)}; `olbench audit --list` lists all of them"
+            f"there is no check '{id}'{suggest(str(id), names)}; `olbench audit --list` lists all of them"
         )
     return sorted(chosen, key=lambda each: order.index(each.paper))

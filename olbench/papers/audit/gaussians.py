@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from scipy.optimize import minimize
@@ -14,10 +14,7 @@ from olbench.papers.audit import POINTS, Instance, Instances
 
 Constraint = Literal["deviation", "variance"]
 Margins = Iterator[tuple[float, float, float]]
-
-
-def inverse_of(matrix: Floats) -> Floats:
-    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+inverse_of = cast(Callable[[Floats], Floats], np.linalg.inv)
 
 
 def divergence(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> float:

@@ -1,19 +1,13 @@
 """An audit as a table for the terminal, as Markdown and as JSON."""
 
-import importlib
 import math
+import sys
 from collections.abc import Sequence
 from itertools import groupby
 
 from olbench.papers.audit import Check, Evidence, Plain, Result
-from olbench.plugins import find_paper_part
 from olbench.report.document import Document
 from olbench.report.table import Part, Table, columns
-
-
-def title(paper: str) -> str:
-    doc = importlib.import_module(find_paper_part(paper, "audit")).__doc__ or paper
-    return doc.strip().splitlines()[0]
 
 
 def number(value: Plain) -> str:
@@ -73,7 +67,9 @@ def parts(results: Sequence[Result]) -> list[Part]:
     """Return one table per paper, and the summary."""
     shown = columns("where, statement, evidence, command", "printed", "corrected")
     found: list[Part] = []
-    for paper, own in groupby(results, lambda result: result.check.paper):
+    for paper, group in groupby(results, lambda result: result.check.paper):
+        own = list(group)
+        doc = sys.modules[own[0].check.examine.__module__].__doc__ or paper
         rows = []
         for result in own:
             check, doubt = result.check, "" if result.as_expected else " !"
@@ -82,7 +78,7 @@ def parts(results: Sequence[Result]) -> list[Part]:
             story += [" ".join(evidence(result)), result.command, ""]
             corrected = result.corrected.verdict if result.corrected else "not needed"
             rows.append(("\n".join(story), f"{result.printed.verdict}{doubt}", corrected))
-        found.append(Table(f"{paper}: {title(paper)}", shown, rows))
+        found.append(Table(f"{paper}: {doc.strip().splitlines()[0]}", shown, rows))
     return [*found, summary(results)]
 
 

@@ -201,14 +201,8 @@ def satisfies_conditions(comparator: Comparator, run: Replay) -> bool:
 Step = Callable[[float, float], tuple[float, float]]
 
 
-def rule_of(id: str) -> Callable[..., tuple[float, float, float]]:
-    rule = get_definition(id).rule
-    assert rule is not None
-    return rule
-
-
 def scalar_step(id: str, constants: tuple[float, ...]) -> Step:
-    rule = rule_of(id)
+    rule: Any = get_definition(id).rule
 
     def step(m: float, v: float) -> tuple[float, float]:
         _, alpha, gain = rule(m, v, m < 0.0, 1, constants)
@@ -217,29 +211,20 @@ def scalar_step(id: str, constants: tuple[float, ...]) -> Step:
     return step
 
 
-@dataclass(frozen=True)
-class Coefficients:
-    """One round, for w = pi k with inner products k: nu_i, the change of older pi, pi_{p,i} and pi_{i,i}."""
-
-    new_mean: Callable[[float, float, float], float]
-    old_block: Callable[[Floats, Floats, Floats], Floats]
-    border: Callable[[Floats, float], Floats]
-    corner: Callable[[float], float]
+#: One round, for w = pi k with inner products k: (alpha y, w, a, older pi, older inner products) -> nu_i, and
+#: what beta times is taken from the older pi and makes pi_{p,i} and pi_{i,i}.
+Form = Callable[[float, Floats, float, Floats, Floats], tuple[float, Floats, Floats, float]]
 
 
-def printed_block(w: Floats, pi: Floats, gram: Floats) -> Floats:
-    """Return sum_rs pi_pr (x_r'x_s) pi_sq, as cw2008, eq. (21), and scw2012, Lemma 1, print it."""
-    return np.asarray(pi @ gram @ pi)
+def derived_form(
+    push: float, w: Floats, a: float, pi: Floats, gram: Floats
+) -> tuple[float, Floats, Floats, float]:
+    """Return what the update gives: nu_i = alpha y a, pi_{p,i} = -beta a w_p, pi_{i,i} = -beta a^2.
 
-
-#: As the update gives them: nu_i = alpha y a, pi_{p,i} = -beta a w_p, pi_{i,i} = -beta a^2. The old block is
-#: sum_rs pi_pr (x_r'x_i)(x_i'x_s) pi_sq, which is Sigma x_i x_i' Sigma over the older examples.
-DERIVED = Coefficients(
-    new_mean=lambda alpha, y, a: alpha * y * a,
-    old_block=lambda w, pi, gram: np.outer(w, w),
-    border=lambda w, a: a * w,
-    corner=lambda a: a * a,
-)
+    The old block is sum_rs pi_pr (x_r'x_i)(x_i'x_s) pi_sq, which is Sigma x_i x_i' Sigma over the older
+    examples. cw2008, eq. (21), and scw2012, Lemma 1, print sum_rs pi_pr (x_r'x_s) pi_sq.
+    """
+    return push * a, np.outer(w, w), a * w, a * a
 
 
 @dataclass(frozen=True)
@@ -250,7 +235,7 @@ class Expansion:
     updates: int
 
 
-def expand(gram: Floats, y: Floats, a: float, step: Step, form: Coefficients) -> Expansion:
+def expand(gram: Floats, y: Floats, a: float, step: Step, form: Form) -> Expansion:
     n = len(y)
     nu, pi = np.zeros(n), np.zeros((n, n))
     means, covariances, mistakes, updates = [nu.copy()], [pi.copy()], 0, 0
@@ -265,10 +250,10 @@ def expand(gram: Floats, y: Floats, a: float, step: Step, form: Coefficients) ->
         if alpha > 0.0:
             updates += 1
             nu[:i] += alpha * y[i] * w
-            nu[i] = form.new_mean(alpha, y[i], a)
-            pi[:i, :i] -= beta * form.old_block(w, pi[:i, :i], gram[:i, :i])
-            pi[:i, i] = pi[i, :i] = -beta * form.border(w, a)
-            pi[i, i] = -beta * form.corner(a)
+            nu[i], block, border, corner = form(alpha * y[i], w, a, pi[:i, :i], gram[:i, :i])
+            pi[:i, :i] -= beta * block
+            pi[:i, i] = pi[i, :i] = -beta * border
+            pi[i, i] = -beta * corner
         means.append(nu.copy())
         covariances.append(pi.copy())
     return Expansion(means, covariances, mistakes, updates)
@@ -282,14 +267,10 @@ def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -
 
 
 def compare_forms(
-    run: Replay,
-    data: tuple[Floats, Floats, float],
-    step: Step,
-    coefficients: tuple[Coefficients, Coefficients],
-    **shown: Any,
+    run: Replay, data: tuple[Floats, Floats, float], step: Step, printed_form: Form, **shown: Any
 ) -> Instance:
     X, y, a = data
-    expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
+    expansions = [expand(X @ X.T, y, a, step, form) for form in (printed_form, derived_form)]
     printed, corrected = (largest_difference(expansion, X, a, run) for expansion in expansions)
     nu, pi = expansions[0].nu[-1], expansions[0].pi[-1]
     shown |= {"mu": run.means[-1], "mu from nu": X.T @ nu, "Sigma": run.covariances[-1]}

@@ -6,30 +6,20 @@ from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
+from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.learners.examples import Floats
 from olbench.papers.audit import POINTS, Instance, Instances, gaussians, runs, stated_checks
 from olbench.papers.audit.gaussians import Problem, confidence_loss, draw_problem, factor_6, least_margin
-from olbench.papers.audit.runs import (
-    DERIVED,
-    confident,
-    nearest_point,
-    replay,
-    separable,
-    tightest_comparator,
-)
+from olbench.papers.audit.runs import confident, nearest_point, replay, separable, tightest_comparator
 
 check = stated_checks(__file__)
 LEARNER = "cw"
-
-
-def left_deviation(a: float, phi: float) -> float:
-    """Return sqrt(u / v) for the step a = alpha sqrt(v): eq. (12)."""
-    return 0.5 * (-a * phi + math.sqrt(a * a * phi * phi + 4.0))
 
 
 def root_13(r: float, phi: float) -> float:
@@ -45,7 +35,8 @@ def root_14(r: float, phi: float) -> float:
 
 def miss(a: float, r: float, phi: float) -> float:
     """Return |m + alpha v - phi sqrt(u)| in units of sqrt(v)."""
-    return abs(r + a - phi * left_deviation(a, phi))
+    left = 0.5 * (-a * phi + math.sqrt(a * a * phi * phi + 4.0))  # sqrt(u / v), by eq. (12)
+    return abs(r + a - phi * left)
 
 
 @check
@@ -80,11 +71,9 @@ def trigger(rng: np.random.Generator, trials: int) -> Instances:
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
 
-    def update(problem: Problem) -> tuple[Floats, Floats]:
-        v, phi = problem.v, problem.phi
-        alpha = root_14(problem.m / math.sqrt(v), phi) / math.sqrt(v)
-        deviation = math.sqrt(v) * left_deviation(alpha * math.sqrt(v), phi)
-        return problem.step(alpha, alpha * phi / (deviation + v * alpha * phi))
+    def update(at: Problem) -> tuple[Floats, Floats]:
+        alpha = root_14(at.m / math.sqrt(at.v), at.phi) / math.sqrt(at.v)
+        return at.step(alpha, gaussians.shrinkage(alpha, at.v, at.phi))
 
     return gaussians.compare_optimum(gaussians.violated_problems(rng, trials), update)
 
@@ -105,7 +94,8 @@ def eta_half(rng: np.random.Generator, trials: int) -> Instances:
 
 
 def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
-    return runs.rule_of(LEARNER)(m, v, m < 0.0, 1, (phi,))
+    rule: Any = get_definition(LEARNER).rule
+    return rule(m, v, m < 0.0, 1, (phi,))  # type: ignore[no-any-return]
 
 
 @check
@@ -129,7 +119,7 @@ def equation_15(rng: np.random.Generator, trials: int) -> Instances:
     for x, variances, r, phi in cases:
         v = float(variances @ (x * x))
         a = root_14(r, phi)
-        gain = a * phi / (left_deviation(a, phi) * v)
+        gain = a * phi / (gaussians.remaining_deviation(a, 1.0, phi) * v)
         full = np.linalg.inv(np.diag(1.0 / variances) + gain * np.outer(x, x))
         diagonal = 1.0 / (1.0 / variances + gain * x * x)
         printed = np.abs(np.diag(full) / diagonal - 1.0).max()
@@ -138,36 +128,36 @@ def equation_15(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(printed, corrected, **shown, **{"diagonal of (10)": np.diag(full)})
 
 
-#: Eq. (20) as printed: nu_i = a.
-PRINTED_20 = replace(DERIVED, new_mean=lambda alpha, y, a: a)
-#: Eq. (21) as printed: x_r'x_s where x_r'x_i x_i'x_s belongs.
-PRINTED_21 = replace(DERIVED, old_block=runs.printed_block)
+def printed_20(push: float, w: Floats, a: float, pi: Floats, gram: Floats) -> Any:
+    """Return the coefficients of a round with nu_i = a."""
+    return a, *runs.derived_form(push, w, a, pi, gram)[1:]
 
 
-def _compare_forms(
-    rng: np.random.Generator,
-    trials: int,
-    form: runs.Coefficients,
-    smallest: tuple[Floats, Floats, float, float],
-) -> Instances:
+def printed_21(push: float, w: Floats, a: float, pi: Floats, gram: Floats) -> Any:
+    """Return the coefficients of a round with x_r'x_s where x_r'x_i x_i'x_s belongs."""
+    nu, _, border, corner = runs.derived_form(push, w, a, pi, gram)
+    return nu, pi @ gram @ pi, border, corner
+
+
+def _compare_forms(rng: np.random.Generator, trials: int, printed: runs.Form, *first: Any) -> Instances:
     """Use short runs: a kernel form loses digits by subtraction as Sigma shrinks."""
     drawn = (
         (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(runs.PHIS)))
         for _ in range(trials)
     )
-    for X, y, a, phi in (smallest, *drawn):
+    for X, y, a, phi in (first, *drawn):
         run, step = replay(confident(LEARNER, phi, a=a), X, y), runs.scalar_step(LEARNER, (phi,))
-        yield runs.compare_forms(run, (X, y, a), step, (form, DERIVED), phi=phi)
+        yield runs.compare_forms(run, (X, y, a), step, printed, phi=phi)
 
 
 @check
 def equation_20(rng: np.random.Generator, trials: int) -> Instances:
-    return _compare_forms(rng, trials, PRINTED_20, (np.ones((1, 1)), -np.ones(1), 1.0, 1.0))
+    return _compare_forms(rng, trials, printed_20, np.ones((1, 1)), -np.ones(1), 1.0, 1.0)
 
 
 @check
 def equation_21(rng: np.random.Generator, trials: int) -> Instances:
-    return _compare_forms(rng, trials, PRINTED_21, (np.eye(2), np.ones(2), 1.0, 1.0))
+    return _compare_forms(rng, trials, printed_21, np.eye(2), np.ones(2), 1.0, 1.0)
 
 
 @check
@@ -181,7 +171,7 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
             features = np.column_stack([X[:, 0] ** 2, math.sqrt(2.0) * X[:, 0] * X[:, 1], X[:, 1] ** 2])
             y = np.where(features @ np.array([1.0, 1.0, -1.0]) >= 0.0, 1.0, -1.0)
         run = replay(confident(LEARNER, phi, a=a), features, y)
-        dual = runs.expand(gram, y, a, runs.scalar_step(LEARNER, (phi,)), DERIVED)
+        dual = runs.expand(gram, y, a, runs.scalar_step(LEARNER, (phi,)), runs.derived_form)
         counts = float((dual.mistakes, dual.updates) != (run.mistakes, run.effective_updates))
         gap = max(runs.largest_difference(dual, features, a, run), counts)
         yield Instance(gap, phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes)
@@ -211,10 +201,9 @@ def _scale_gap(run: runs.Replay, scaled: runs.Replay, a: float) -> float:
         gaps += [abs(other.m / root - one.m) / math.sqrt(one.v), abs(other.v / a - one.v) / one.v]
         gaps.append(abs(other.alpha * root - one.alpha) * math.sqrt(one.v))
         gaps.append(abs(other.variance / a - one.variance) / one.variance)
-    for mean, other_mean in zip(run.means, scaled.means, strict=True):
-        gaps.append(float(np.abs(other_mean / root - mean).max()) / max(float(np.abs(mean).max()), 1e-300))
-    for sigma, other_sigma in zip(run.covariances, scaled.covariances, strict=True):
-        gaps.append(float(np.abs(other_sigma / a - sigma).max() / np.abs(sigma).max()))
+    for befores, afters, scale in ((run.means, scaled.means, root), (run.covariances, scaled.covariances, a)):
+        for before, after in zip(befores, afters, strict=True):
+            gaps.append(float(np.abs(after / scale - before).max() / max(np.abs(before).max(), 1e-300)))
     return max(gaps)
 
 

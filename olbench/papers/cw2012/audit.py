@@ -25,15 +25,16 @@ def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
     cases = [(2.0, 1.0, 1.0), (0.0, 1.0, 2.0)]
     cases += [(rng.normal(), rng.lognormal(), 10.0 ** rng.uniform(-2, 1)) for _ in range(trials)]
     for m, s, C in cases:
-
-        def price(step: float, m: float = m, s: float = s, C: float = C) -> float:
-            return step * step * s / 2.0 + C * max(0.0, 1.0 - m - step * s)
-
-        best = float(minimize_scalar(price, bounds=(-1.0, C + 1.0), options={"xatol": 1e-12}).x)
+        search = {"bounds": (-1.0, C + 1.0), "options": {"xatol": 1e-12}}
+        best = float(minimize_scalar(_slack_price, args=(m, s, C), **search).x)
         alpha = max(0.0, 1.0 - m) / s
         shown = {"y w.x": m, "||x||^2": s, "C": C, "alpha": alpha, "best step": best}
         yield Instance(abs(max(alpha, C) - best), abs(min(alpha, C) - best), **shown)
     yield "The step max{alpha, C} moves w even on an example without loss"
+
+
+def _slack_price(step: float, m: float, s: float, C: float) -> float:
+    return step * step * s / 2.0 + C * max(0.0, 1.0 - m - step * s)
 
 
 @check
@@ -97,15 +98,19 @@ def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
     pairs += [
         (rng.normal(size=3), random_gaussian(rng, 3)[1], random_gaussian(rng, 3)[1]) for _ in range(trials)
     ]
-    misses = [_miss_halfway(*pair) for pair in pairs]
-    for (x, *points), (exact, variance, root) in zip(pairs, misses, strict=True):
-        low, high = sorted(deviation_term(each, x) for each in points)
+    misses = []
+    for x, one, other in pairs:
+        low, high = sorted((deviation_term(one, x), deviation_term(other, x)))
+        exact = miss_halfway(deviation_term, x, one, other)
+        variance = miss_halfway(lambda sigma, x: float(x @ sigma @ x), x, one, other)
+        root = miss_halfway(lambda half, x: float(np.linalg.norm(half @ x)), x, sqrtm(one), sqrtm(other))
         # The root of the mean of two squares exceeds the mean of their roots by at least this.
         least = (high - low) ** 2 / (8.0 * high)
+        misses.append(exact)
         yield Instance(max(least - exact, abs(variance), root), x=x, low=low, high=high, miss=exact)
     yield (
         "(mu, Sigma) = (1, 1) and (3, 9) meet (9) for x = phi = 1, and halfway (2, 5) misses it by "
-        f"{misses[0][0]:.3f}. It takes both: for a fixed mu the constraint is the half-space "
+        f"{misses[0]:.3f}. It takes both: for a fixed mu the constraint is the half-space "
         "x' Sigma x <= (y mu.x / phi)^2. For phi <= 0 it is convex"
     )
 
@@ -114,18 +119,9 @@ def deviation_term(covariance: Floats, x: Floats) -> float:
     return math.sqrt(float(x @ covariance @ x))
 
 
-def _miss_halfway(x: Floats, one: Floats, other: Floats) -> tuple[float, float, float]:
-    """Return how far the midpoint of two points on the boundary misses (9), (10) and (19), at phi = 1."""
-    roots = [np.asarray(sqrtm(each).real, dtype=np.float64) for each in (one, other)]
-    middle, middle_root = 0.5 * (one + other), 0.5 * (roots[0] + roots[1])
-    deviations = [deviation_term(each, x) for each in (one, other)]
-    variances = [float(x @ each @ x) for each in (one, other, middle)]
-    norms = [float(np.linalg.norm(each @ x)) for each in (*roots, middle_root)]
-    return (
-        deviation_term(middle, x) - 0.5 * sum(deviations),
-        variances[2] - 0.5 * (variances[0] + variances[1]),
-        norms[2] - 0.5 * (norms[0] + norms[1]),
-    )
+def miss_halfway(value: Callable[[Floats, Floats], float], x: Floats, one: Floats, other: Floats) -> float:
+    """Return how far a function halfway between two points is above the mean of its values at them."""
+    return value(0.5 * (one + other), x) - 0.5 * (value(one, x) + value(other, x))
 
 
 def variance_step(m: float, v: float, phi: float) -> tuple[float, float]:
@@ -209,11 +205,13 @@ def _compare_projection(
 ) -> Instances:
     for _ in range(trials):
         _, sigma = random_gaussian(rng, int(rng.integers(2, 5)))
-
-        def value(logs: Floats, sigma: Floats = sigma) -> float:
-            return price(np.diag(np.exp(logs)), sigma)
-
-        answer = minimize(value, np.log(np.diag(sigma)), method="BFGS", options={"gtol": 1e-9})
+        answer = minimize(
+            lambda logs, sigma: price(np.diag(np.exp(logs)), sigma),
+            np.log(np.diag(sigma)),
+            args=(sigma,),
+            method="BFGS",
+            options={"gtol": 1e-9},
+        )
         best, ours = np.exp(answer.x), project(sigma)
         yield Instance(np.abs(ours / best - 1.0).max(), ours=ours, best=best)
 

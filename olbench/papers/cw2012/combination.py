@@ -5,6 +5,7 @@ precision 1/a in it: it counts in every combination, and takes no memory.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,12 @@ Columns = NDArray[np.uint32]
 
 #: Names of the combinations in tables and figures.
 TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
+
+
+def count_features(X: Any) -> tuple[Columns, Ints]:
+    """Return the features of a matrix, dense or sparse, and in how many rows each occurs."""
+    columns, counts = np.unique(X.nonzero()[1], return_counts=True)
+    return columns.astype(np.uint32), counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +54,10 @@ class Sums:
         return int(self.columns.nbytes + self.values.nbytes)
 
     def __add__(self, other: "Sums") -> "Sums":
-        from olbench.papers.cw2012.kernels.sums import merge_sums  # numba, which a report does not need
-
-        most = self.columns.size + other.columns.size
-        columns, values = np.empty(most, np.uint32), np.empty((most, self.values.shape[1]))
-        size = merge_sums(self.columns, self.values, other.columns, other.values, columns, values)
-        # Shrinking in place frees unused memory without a copy.
-        columns.resize(size, refcheck=False)
-        values.resize((size, values.shape[1]), refcheck=False)
+        columns = np.union1d(self.columns, other.columns)
+        values = np.zeros((columns.size, self.values.shape[1]))
+        for each in (self, other):
+            values[np.searchsorted(columns, each.columns)] += each.values
         return Sums(columns, values, self.n + other.n, self.a)
 
     def means(self, way: str) -> Floats:

@@ -6,19 +6,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import float64, int32, types
+import pandas as pd
+import scipy.sparse as sp
 
-from olbench.data.dataset import csr, join_blocks, narrow
-from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, kernel
-from olbench.kernels.helpers import helper
-from olbench.learners.examples import Floats, Ints
+from olbench.data.dataset import join_blocks
+from olbench.learners.examples import Floats
 
 #: Documents drawn at once. A fixed value makes the first ones independent of how many follow.
 DOCUMENTS_AT_ONCE = 4096
-#: Buckets of the table of places where a search in a distribution function starts.
-BUCKETS = 1 << 16
-
-READ_INT32, WRITE_INT32 = types.Array(int32, 1, "C", readonly=True), types.Array(int32, 1, "C")
 
 
 @dataclass(frozen=True)
@@ -56,14 +51,11 @@ class Corpus:
         return self.words - self.topics * self.topic_words
 
     @cached_property
-    def _tables(self) -> tuple[Floats, Ints, Floats, Ints]:
-        common, topic = (self._distribution(size) for size in (self.common_words, self.topic_words))
-        return *common, *topic
-
-    def _distribution(self, size: int) -> tuple[Floats, Ints]:
-        mass = np.cumsum((np.arange(1, size + 1, dtype=np.float64) + self.offset) ** -self.exponent)
-        begins = np.searchsorted(mass, np.arange(BUCKETS + 1) / BUCKETS * mass[-1], side="right")
-        return mass, np.minimum(begins, size - 1).astype(np.int64)
+    def _masses(self) -> tuple[Floats, Floats]:
+        """The cumulated frequencies of the common words and of those of a topic."""
+        sizes = self.common_words, self.topic_words
+        common, topic = (np.cumsum((np.arange(1.0, k + 1) + self.offset) ** -self.exponent) for k in sizes)
+        return common, topic
 
     @cached_property
     def weights(self) -> Floats:
@@ -78,95 +70,44 @@ class Corpus:
 
     def blocks(self, rows: int) -> Iterator[tuple[Any, Floats]]:
         """Yield matrices of some thousand rows, with a column for every word that has occurred so far."""
-        numbers = np.zeros(self.words, dtype=np.int32)
-        known, threshold = np.zeros(1, dtype=np.int64), None
+        numbers, known, threshold = np.full(self.words, -1, dtype=np.int32), 0, None
         for k, begin in enumerate(range(0, rows, DOCUMENTS_AT_ONCE)):
-            random = np.random.default_rng([self.seed, k + 1])
             size = min(DOCUMENTS_AT_ONCE, rows - begin)
-            scores, flips, drawn = self._draw(random, size if k else DOCUMENTS_AT_ONCE)
-            threshold = float(np.median(scores)) if threshold is None else threshold
+            # The median is that of a whole block, even if fewer documents are wanted.
+            drawn = size if k else DOCUMENTS_AT_ONCE
+            starts, words, scores, flips = self._draw(np.random.default_rng([self.seed, k + 1]), drawn)
+            threshold = np.median(scores) if threshold is None else threshold
             y = np.where((scores[:size] > threshold) != flips[:size], 1.0, -1.0)
-            indptr = np.zeros(size + 1, dtype=np.int64)
-            starts = drawn[0][: size + 1]
-            indices, data = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
-            _count_words(starts, drawn[1], numbers, known, indptr, indices, data)
-            yield csr(data[: indptr[-1]], indices[: indptr[-1]], narrow(indptr), int(known[0])), y
+            starts, words = starts[: size + 1], words[: starts[size]]
+            new = pd.unique(words[numbers[words] < 0])
+            numbers[new] = np.arange(known, known + new.size)
+            known += new.size
+            X = sp.csr_matrix((np.ones(words.size), numbers[words], starts), shape=(size, known))
+            X.sum_duplicates()
+            yield X, y
 
-    def _draw(self, random: np.random.Generator, size: int) -> tuple[Floats, Any, tuple[Ints, Any]]:
-        """Return scores, flips and tokens of the next documents; the first do not depend on the size."""
+    def _draw(self, random: np.random.Generator, size: int) -> tuple[Any, ...]:
+        """Return where documents start, their words, scores and flips; the first do not depend on the size.
+
+        One number decides between the vocabularies of a token and, stretched, picks the word.
+        """
         lengths = 1 + random.poisson(random.gamma(2.0, (self.length - 1) / 2, DOCUMENTS_AT_ONCE))
         topics = random.integers(0, self.topics, DOCUMENTS_AT_ONCE)
         flips = random.random(DOCUMENTS_AT_ONCE) < self.noise
-        starts = np.concatenate([[0], np.cumsum(lengths[:size])]).astype(np.int64)
-        tokens = np.empty(starts[-1], dtype=np.int32)
-        scores = np.empty(size)
-        uniforms = random.random(int(starts[-1]))
-        _draw_tokens(starts, topics, uniforms, self.topical, *self._tables, self.weights, tokens, scores)
-        return scores, flips, (starts, tokens)
+        starts = np.concatenate([[0], np.cumsum(lengths[:size])])
+        documents = np.repeat(np.arange(size), lengths[:size])
+        u = random.random(documents.size)
+        (common, topic), special = self._masses, u < self.topical
+        words = np.empty(u.size, dtype=np.int64)
+        words[~special] = _find(common, (u[~special] - self.topical) / (1.0 - self.topical))
+        words[special] = _find(topic, u[special] / self.topical)
+        words[special] += common.size + topics[documents[special]] * topic.size
+        return starts, words, np.bincount(documents, self.weights[words]), flips
 
     def draw(self, rows: int) -> tuple[Any, Floats]:
         return join_blocks(self.blocks(rows))
 
 
-@helper
-def _find(mass, begins, u):
-    """Return the first word whose distribution function is above u of the whole: a search in one bucket."""
-    wanted = u * mass[-1]
-    bucket = int(u * BUCKETS)
-    # Rounding may put u beyond the edge of its bucket, so its neighbours are searched too.
-    low, high = begins[max(bucket - 1, 0)], begins[min(bucket + 2, BUCKETS)]
-    while low < high:
-        middle = (low + high) // 2
-        if mass[middle] > wanted:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-DRAWN_FROM = READ_INT64, READ_INT64, READ_1D, float64, READ_1D, READ_INT64, READ_1D, READ_INT64, READ_1D
-
-
-@kernel(types.void(*DRAWN_FROM, WRITE_INT32, WRITE_1D))
-def _draw_tokens(
-    starts, topics, uniforms, topical, common, common_begins, topic, topic_begins, weights, tokens, scores
-):
-    """One number decides between the vocabularies and, stretched, picks the word."""
-    for i in range(scores.size):
-        base = common.size + topics[i] * topic.size
-        score = 0.0
-        for k in range(starts[i], starts[i + 1]):
-            u = uniforms[k]
-            if u < topical:
-                word = base + _find(topic, topic_begins, u / topical)
-            else:
-                word = _find(common, common_begins, (u - topical) / (1.0 - topical))
-            tokens[k] = word
-            score += weights[word]
-        scores[i] = score
-
-
-@kernel(types.void(READ_INT64, READ_INT32, WRITE_INT32, WRITE_INT64, WRITE_INT64, WRITE_INT32, WRITE_1D))
-def _count_words(starts, tokens, numbers, known, indptr, indices, data):
-    """Number the words as they first occur, and write each document as sorted columns with their counts."""
-    end = 0
-    for i in range(starts.size - 1):
-        size = starts[i + 1] - starts[i]
-        columns = np.empty(size, np.int32)
-        for k in range(size):
-            word = tokens[starts[i] + k]
-            if numbers[word] == 0:
-                known[0] += 1
-                # Zero marks a word that has not occurred, so that numbers are one more than columns.
-                numbers[word] = known[0]
-            columns[k] = numbers[word] - 1
-        columns.sort()
-        begin = end
-        for k in range(size):
-            if end > begin and indices[end - 1] == columns[k]:
-                data[end - 1] += 1.0
-            else:
-                indices[end] = columns[k]
-                data[end] = 1.0
-                end += 1
-        indptr[i + 1] = end
+def _find(mass: Floats, u: Floats) -> Any:
+    """Return the first words whose cumulated frequencies are above shares u of the whole."""
+    return np.minimum(np.searchsorted(mass, u * mass[-1], side="right"), mass.size - 1)

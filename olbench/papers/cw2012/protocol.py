@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from operator import add
-from threading import local
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -16,11 +15,11 @@ from olbench.algorithms.definition import Definition
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, count
-from olbench.learners.examples import Floats, Ints, as_examples
+from olbench.learners.examples import Floats, Ints
 from olbench.learners.passes import SLICE_ROWS, StoppedError
 from olbench.learners.start import start
 from olbench.learners.state import Learner
-from olbench.papers.cw2012.combination import Columns, Sums
+from olbench.papers.cw2012.combination import Columns, Sums, count_features
 from olbench.protocols.definition import Cell, InParts, Protocol, Stopped, fold, protocol, whole, wholes
 from olbench.protocols.measuring import Scores, accuracy_series
 from olbench.protocols.specs import ByDataset, Experiment, Tuning, by_dataset, value_for
@@ -35,7 +34,6 @@ SINGLE = "single"
 NUMBERS = ("right", "balanced_accuracy")
 Curve = Mapping[str, list[Any]]
 EMPTY: Curve = {"t": [], "accuracy": [], "balanced_accuracy": []}
-_local = local()
 
 
 @dataclass(frozen=True)
@@ -167,40 +165,27 @@ class Shards(InParts, Protocol):
         return int(trial.setting["shards"]) if trial.role != "tune" and trial.setting["shards"] > 1 else 0
 
     def run_part(self, trial: Trial, part: int, stopped: Stopped) -> "Part":
-        """Return the model of one shard; a thread reuses its learner for the next shard."""
-        work, _local.work = getattr(_local, "work", None), None
-        if work is None or work.trial != trial or work.source is not trial.source:
-            work = _Work(trial, trial.source, stopped)
-        work.stopped = stopped
-        model = work.train_part(part)
-        _local.work = work  # not after a failure, which leaves the learner with examples
-        return model
+        return _Work(trial, trial.source, stopped).train_part(part)
 
     def finish(self, trial: Trial, joined: "Part", stopped: Stopped) -> Outcome:
         return _Work(trial, trial.source, stopped).finish(joined)
 
 
 class _Test:
-    """The test rows over only their own features: a small copy for any d."""
+    """Test rows; of a model, only the weights of their own features are needed."""
 
     def __init__(self, work: "_Work", rows: Ints):
-        X = work.source.open().examples.matrix()[rows]
-        if isinstance(X, np.ndarray):
-            self.features: Columns = np.arange(X.shape[1], dtype=np.uint32)
-        else:
-            found, places = np.unique(X.indices, return_inverse=True)
-            self.features = found.astype(np.uint32)
-            X = type(X)((X.data, places.astype(np.int32), X.indptr), (X.shape[0], max(1, found.size)))
-        self.examples = as_examples(X)
-        self.order = np.arange(rows.size)
-        self.positive = work.labels[rows] > 0
+        examples = work.source.open().examples
+        self.features, _ = work._count_features(rows)
+        self.examples, self.order, self.positive = examples, rows, work.labels[rows] > 0
+        self.vector = np.zeros(work.source.d)
 
     def score(self, weights: Floats) -> Scores:
         from olbench.kernels.rows import score_rows
 
-        vector = weights if weights.size else np.zeros(self.examples.d)
+        self.vector[self.features] = weights
         scores = np.empty(self.order.size)
-        score_rows(self.examples.rows(), self.order, vector, scores)
+        score_rows(self.examples.rows(), self.order, self.vector, scores)
         # sign(0) = +1
         return Scores.count((scores >= 0.0) == self.positive, self.positive)
 
@@ -225,20 +210,8 @@ class _Work:
     def test(self) -> _Test:
         return _Test(self, self.split[1])
 
-    @cached_property
-    def _feature_counts(self) -> tuple[Ints, Columns]:
-        return np.zeros(self.source.d, dtype=np.int64), np.empty(self.source.d, dtype=np.uint32)
-
-    def _find_features(self, order: Ints) -> tuple[Columns, Ints]:
-        """Return the features of some rows, and in how many of these rows each occurs."""
-        from olbench.papers.cw2012.kernels.sums import count_features
-
-        counts, touched = self._feature_counts
-        new = count_features(self.source.open().examples.rows(), order, counts, touched)
-        columns = np.sort(touched[:new])
-        found = counts[columns]
-        counts[columns] = 0
-        return columns, found
+    def _count_features(self, rows: Ints) -> tuple[Columns, Ints]:
+        return count_features(self.source.open().examples.matrix()[rows])
 
     def _rows(self) -> tuple[Ints, Ints]:
         order = self.trial.generator("shards tuning", 0).permutation(self.source.n).astype(np.int64)
@@ -270,7 +243,7 @@ class _Work:
             breakdowns += self.learner.breakdowns
             test = _Test(self, held)
             total += test.score(self.learner.moments_at(test.features)[0])
-            self.learner.reset(self._find_features(train)[0])
+            self.learner.reset(self._count_features(train)[0])
         return self._outcome(total, rows.size, seconds, breakdowns=breakdowns)
 
     def train_single(self) -> Outcome:
@@ -292,7 +265,7 @@ class _Work:
         rows = np.array_split(self.split[0], self.trial.setting["shards"])[part]
         seconds = self._learn(rows)
         score = self.test.score(self.learner.moments_at(self.test.features)[0])
-        columns, counts = self._find_features(rows)
+        columns, counts = self._count_features(rows)
         wanted = counts if COUNTS in self.trial.setting["combinations"] else None
         model = Sums.of(columns, *self.learner.moments_at(columns), wanted, self.learner.algorithm.a)
         breakdowns = self.learner.breakdowns

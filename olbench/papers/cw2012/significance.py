@@ -18,10 +18,10 @@ from olbench.report.table import Column, Part, Table
 from olbench.report.tables import table
 from olbench.report.tables.classes import trials_with
 
-Means = Mapping[str, Mapping[str, float]]
 #: The array of test rows that a trial gets wrong; trials of the first division store it.
 ARRAY = "wrong"
 NONE, WORSE = "·", "−"
+RANKED = "ours", "paper_on_the_same", "paper_on_all"
 METHOD = (
     "McNemar's test on the test rows of the first division: exact (binomial) if fewer than "
     f"{FEW_DISCORDANT} rows are wrong for only one of the two, else chi-square with continuity correction. "
@@ -29,32 +29,42 @@ METHOD = (
 )
 
 
+def rank(report: Report) -> Iterator[tuple[PrintedRanks, int, list[Mapping[str, float]]]]:
+    """Yield printed ranks, on how many data sets every row is comparable, and the mean ranks: of our numbers
+    and of the paper's on these data sets, and of the paper's on all."""
+    for printed in report.paper.ranks if report.paper and report.is_cross_validated else ():
+        ours: dict[str, dict[str, float]] = {}
+        theirs: dict[str, dict[str, float]] = {}
+        for dataset in printed.datasets:
+            row = [report.by_place[dataset, name, printed.quantity] for name in printed.printed]
+            theirs[dataset] = {each.algorithm: each.reported.mean for each in row}
+            means = {e.algorithm: e.mean for e in row if e.mean is not None and e.verdict != NOT_COMPARABLE}
+            if len(means) == len(row):
+                ours[dataset] = means
+        every = ours, {dataset: theirs[dataset] for dataset in ours}, theirs
+        yield printed, len(ours), [mean_ranks(each, report.headline.better, ties="min") for each in every]
+
+
 def rank_data(report: Report) -> Mapping[str, Any]:
     if not report.is_cross_validated:
         return {}
-    tables = []
-    for printed in report.paper.ranks if report.paper else ():
-        names = ("ours", "paper_on_the_same", "paper_on_all")
-        ranks = [mean_ranks(means, report.headline.better, ties="min") for means in _means(report, printed)]
-        about = {"where": printed.where, "printed": dict(printed.printed)}
-        tables.append({**about, **dict(zip(names, ranks, strict=True))})
+    tables = [
+        {"where": printed.where, "printed": dict(printed.printed), **dict(zip(RANKED, ranks, strict=True))}
+        for printed, _, ranks in rank(report)
+    ]
     return {"mean_ranks": report.ranks, "printed_ranks": tables}
 
 
 @table("Ranks", 50, data=rank_data)
 def printed_ranks(report: Report) -> Iterator[Table]:
     """Return our mean ranks and the printed ones."""
-    for printed in report.paper.ranks if report.paper and report.is_cross_validated else ():
-        means = _means(report, printed)
-        both, every = len(means[0]), len(printed.datasets)
-        ranks = [mean_ranks(each, report.headline.better, ties="min") for each in means]
+    for printed, both, ranks in rank(report):
+        titles = f"ours ({both})", f"paper ({both})", f"paper ({len(printed.datasets)})"
         yield Table(
             f"{printed.where}: mean ranks",
             (
                 Column("algorithm", t.ALGORITHM),
-                Column(f"ours ({both})", t.number(2), name="ours"),
-                Column(f"paper ({both})", t.number(2), name="paper_on_the_same"),
-                Column(f"paper ({every})", t.number(2), name="paper_on_all"),
+                *(Column(title, t.number(2), name=name) for title, name in zip(titles, RANKED, strict=True)),
                 Column("printed", t.RIGHT),
             ),
             [(row, *(each.get(row) for each in ranks), text) for row, text in printed.printed.items()],
@@ -62,19 +72,6 @@ def printed_ranks(report: Report) -> Iterator[Table]:
             "number of data sets. Ours are those on which every row is comparable; the paper's numbers are "
             "ranked on these and on all of its own.",
         )
-
-
-def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
-    """Return our comparable numbers, the paper's on the same data sets, and the paper's on all."""
-    ours: dict[str, dict[str, float]] = {}
-    theirs: dict[str, dict[str, float]] = {}
-    for dataset in printed.datasets:
-        row = [report.by_place[dataset, name, printed.quantity] for name in printed.printed]
-        theirs[dataset] = {each.algorithm: each.reported.mean for each in row}
-        means = {e.algorithm: e.mean for e in row if e.mean is not None and e.verdict != NOT_COMPARABLE}
-        if len(means) == len(row):
-            ours[dataset] = means
-    return ours, {dataset: theirs[dataset] for dataset in ours}, theirs
 
 
 @dataclass(frozen=True)
@@ -132,9 +129,8 @@ def test_data(report: Report) -> Mapping[str, Any]:
 @table("Significance", 60, data=test_data)
 def significance(report: Report) -> Iterator[Part]:
     """Return the paper's marks of significance and ours."""
-    if report.attempt is None or not report.attempt.paper.marked:
-        return
-    if not any(trials_with(ARRAY, entry) for entry in report.results.entries):
+    stored = any(trials_with(ARRAY, entry) for entry in report.results.entries)
+    if report.attempt is None or not report.attempt.paper.marked or not stored:
         return
     paper, found = report.attempt.paper, contrasts(report.attempt)
     yield METHOD
@@ -159,8 +155,10 @@ def marks_table(report: Report, paper: Paper, marked: MarkedTable, found: Sequen
             ours = (find_mark(max(each.test.p for each in own), paper) or NONE) if own else ""
             printed = paper.of(dataset, row).get(report.headline.name) if row in marked.rows else None
             theirs = printed.marks.get(marked.where, NONE) if printed else ""
-            texts.append(mark_text(ours, theirs, not all(each.is_better for each in own)))
             same += [ours == theirs] if ours and theirs else []
+            if ours not in ("", NONE) and not all(each.is_better for each in own):
+                ours += WORSE
+            texts.append(f"{ours} / {theirs}" if ours and theirs else ours)
         rows.append((dataset, *texts))
     against = ", ".join(marked.against)
     levels = ", ".join(f"{mark} p < {level:g}" for mark, level in paper.marks.items() if level is not None)
@@ -171,11 +169,6 @@ def marks_table(report: Report, paper: Paper, marked: MarkedTable, found: Sequen
         f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. Equal in {sum(same)} of "
         f"{len(same)} places that both have.",
     )
-
-
-def mark_text(ours: str, theirs: str, is_worse: bool) -> str:
-    marked = f"{ours}{WORSE}" if is_worse and ours not in ("", NONE) else ours
-    return f"{marked} / {theirs}" if ours and theirs else marked
 
 
 def counts_table(found: Sequence[ErrorContrast]) -> Table:

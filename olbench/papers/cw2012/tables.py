@@ -10,7 +10,7 @@ import numpy as np
 
 import olbench.papers.cw2012.significance  # noqa: F401
 from olbench.analysis.results import Entry, Floats, Results
-from olbench.papers.contrasts import Pairing, accuracy, add_contrasts, split_label, tunings_of, with_tuning
+from olbench.papers.contrasts import Pairing, accuracy, add_contrasts, split_label, with_tuning
 from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import TRAINING_ERROR
@@ -159,12 +159,12 @@ def shard_figures(report: Report) -> Figures:
     from olbench.report.formats import file_names
 
     everything = families(report.results)
-    if not any(family.combined for family in everything):
+    combined = [family for family in everything if family.combined]
+    if not combined:
         return {}
     found = {}
-    names = file_names(list(dict.fromkeys(each.label for each in everything if each.combined)))
-    for label, stem in names.items():
-        own = [family for family in everything if family.label == label and family.combined]
+    for label, stem in file_names(list(dict.fromkeys(each.label for each in combined))).items():
+        own = [family for family in combined if family.label == label]
         found[f"shards-{stem}"] = partial(points_figure, own, everything, report.headline)
     series = _series(report, report.headline.name)
     if series is not None:
@@ -208,15 +208,14 @@ def epochs(report: Report) -> Iterator[Table]:
 def epoch_figures(report: Report) -> Figures:
     from olbench.papers.cw2012.figures import PANELS, epochs_figure
 
-    series = _series(report, SERIES)
-    results = report.results
+    series, results = _series(report, SERIES), report.results
     found: dict[str, Callable[[], Figure]] = {}
     if series is None:
         return {}
-    for tuning in tunings_of(results.entries):
+    for tuning in dict.fromkeys(split_label(entry.label)[1] for entry in results.entries):
         blocks = entries_by_epoch(results, tuning)
-        count = ceil(len(blocks) / PANELS)
-        pages = np.array_split(np.array(list(blocks), dtype=object), count) if blocks else []
+        names = np.array(list(blocks), dtype=object)
+        pages = np.array_split(names, ceil(len(blocks) / PANELS)) if blocks else []
         title = f" (tuning: {tuning})" if tuning else ""
         for number, page in enumerate(pages, 1):
             name = with_tuning("epochs", tuning) + (f"-{number}" if len(pages) > 1 else "")

@@ -76,19 +76,22 @@ def arow_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 
 
 @helper
-def toolbox_step(r: float, phi: float) -> float:
-    """Return a = alpha sqrt(v) of LIBOL's CW for several classes, for r = m / sqrt(v) and v = x' Sigma x.
+def toolbox_update(m: float, v: float, phi: float, most: float) -> Any:
+    """Return loss, alpha <= most and c of LIBOL's CW for several classes, with one Sigma and half of v.
 
-    It has 1 + phi^2 / 2 where the root of its problem has 1 + phi^2, so it is not the optimum.
+    Its root has 1 + phi^2 / 2 where that of its problem has 1 + phi^2, so it is not the optimum.
     """
-    return max(0.0, 0.5 * (phi * math.sqrt((0.5 * r * r + 2.0) / (1.0 + 0.5 * phi * phi)) - r))
-
-
-@helper
-def toolbox_gain(a: float, phi: float, v: float) -> float:
-    """Return c = alpha phi / sqrt(2 u), where u is half of the variance that LIBOL's step leaves."""
+    half = 0.5 * v
+    loss = excess(phi * math.sqrt(half), m)
+    if loss == 0.0 or v == 0.0:
+        return loss, 0.0, 0.0
+    deviation = math.sqrt(half)
+    r = m / deviation
+    a = max(0.0, 0.5 * (phi * math.sqrt((0.5 * r * r + 2.0) / (1.0 + 0.5 * phi * phi)) - r))
+    a = min(most * deviation, a)
+    # c = alpha phi / sqrt(2 u), where u is half of the variance that the step leaves.
     k = a * phi
-    return 0.25 * k * (k + math.sqrt(k * k + 8.0)) / v
+    return loss, a / deviation, 0.25 * k * (k + math.sqrt(k * k + 8.0)) / half
 
 
 @second_order(
@@ -105,13 +108,7 @@ def toolbox_gain(a: float, phi: float, v: float) -> float:
 )
 def cw_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Learn several classes with one Sigma and the step of the toolbox, which misses CW's constraint."""
-    phi, half = p[0], 0.5 * v
-    loss = excess(phi * math.sqrt(half), m)
-    if loss == 0.0 or v == 0.0:
-        return loss, 0.0, 0.0
-    deviation = math.sqrt(half)
-    a = toolbox_step(m / deviation, phi)
-    return loss, a / deviation, toolbox_gain(a, phi, half)
+    return toolbox_update(m, v, p[0], math.inf)
 
 
 @soft_learner(
@@ -145,10 +142,4 @@ def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 )
 def scw1_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Learn several classes with one Sigma and the step of the toolbox's CW, limited to alpha <= C."""
-    C, phi, half = p[0], p[1], 0.5 * v
-    loss = excess(phi * math.sqrt(half), m)
-    if loss == 0.0 or v == 0.0:
-        return loss, 0.0, 0.0
-    deviation = math.sqrt(half)
-    a = min(C * deviation, toolbox_step(m / deviation, phi))
-    return loss, a / deviation, toolbox_gain(a, phi, half)
+    return toolbox_update(m, v, p[1], p[0])

@@ -1,5 +1,6 @@
 """Gaussians combine as cw2012, section 7.10, says: checked against a minimiser of the paper's objective."""
 
+from functools import reduce
 from operator import add
 
 import numpy as np
@@ -27,18 +28,8 @@ def model(random, size=5, a=1.0, variances=True):
     return Sums.of(columns, means, spread if variances else None, counts, a), mu, sigma
 
 
-def combine(models):
-    return fold(models, add)
-
-
 def full(sums, way):
     return sums.weights(way, np.arange(FEATURES, dtype=np.uint32))
-
-
-@pytest.mark.parametrize("way", ["l2", "kl", "counts"])
-def test_a_combination_of_one_model_is_that_model(way, rng):
-    sums, mu, _ = model(rng, a=0.7)
-    np.testing.assert_allclose(full(combine([sums]), way), mu, rtol=1e-15)
 
 
 def divergence(mu, sigma, others):
@@ -57,37 +48,25 @@ def test_the_kl_combination_minimises_the_total_divergence(a, rng):
         lambda z: divergence(z[:FEATURES], np.exp(z[FEATURES:]), others),
         np.zeros(2 * FEATURES), method="L-BFGS-B", options={"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-9},
     )  # fmt: skip
-    sums = combine(each for each, _, _ in models)
+    sums = fold((each for each, _, _ in models), add)
     np.testing.assert_allclose(full(sums, "kl"), found.x[:FEATURES], atol=1e-5)
 
 
 def test_l2_is_the_mean_of_all_models_and_untouched_features_are_zero(rng):
     models = [model(rng) for _ in range(6)]
-    sums = combine(each for each, _, _ in models)
+    sums = fold((each for each, _, _ in models), add)
     np.testing.assert_allclose(full(sums, "l2"), np.mean([mu for _, mu, _ in models], axis=0), rtol=1e-13)
     untouched = np.setdiff1d(np.arange(FEATURES), sums.columns)
     assert (full(sums, "kl")[untouched] == 0).all()
 
 
-def test_a_feature_that_one_part_never_saw_pulls_the_mean_to_zero_with_the_prior_precision():
-    column, nothing = np.array([3], np.uint32), np.zeros(0, np.uint32)
-    seen = Sums.of(column, np.array([2.0]), np.array([0.25]), np.array([5]), a=0.5)
-    unseen = Sums.of(nothing, np.zeros(0), np.zeros(0), np.zeros(0, int), a=0.5)
-    both = combine([seen, unseen])
-    assert both.means("l2") == pytest.approx([1.0])
-    assert both.means("kl") == pytest.approx([4.0 * 2.0 / (4.0 + 2.0)])
-    assert both.means("counts") == pytest.approx([2.0])
-
-
-@given(st.integers(1, 40), st.integers(0, 2**32 - 1))
+@given(st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_the_order_of_combination_does_not_matter_beyond_rounding(count, seed):
     random = np.random.default_rng(seed)
     models = [model(random)[0] for _ in range(count)]
-    tree = combine(models)
-    chain = models[0]
-    for each in models[1:]:
-        chain = each + chain
-    shuffled = combine([models[k] for k in random.permutation(count)])
+    tree = fold(models, add)
+    chain = reduce(lambda total, each: each + total, models)
+    shuffled = fold([models[k] for k in random.permutation(count)], add)
     assert tree.n == chain.n == shuffled.n == count
     for other in (chain, shuffled):
         assert (other.columns == tree.columns).all()

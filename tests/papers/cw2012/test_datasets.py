@@ -1,6 +1,10 @@
-"""Text as examples: posts, reviews and counted features, from small archives."""
+"""Text as examples: posts, reviews and counted features, from small tar archives in any compression."""
 
+import io
+import lzma
 import re
+import tarfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,17 +12,92 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from olbench.data.catalog import TextRecipe, parse_catalog
+from olbench.data.catalog import TextRecipe, find, parse_catalog
 from olbench.data.entries import load_entry
 from olbench.data.fetch import fetch
-from olbench.papers.cw2012.documents import (
+from olbench.papers.cw2012.datasets import (
     count_terms,
     keep_headers,
     read_feature_counts,
+    read_members,
     read_posts,
     read_reviews,
 )
 from tests.refusals import find_wrong, refusal
+
+
+@pytest.fixture
+def archive(tmp_path):
+    def pack(files, name="data.tar.xz", compression="xz"):
+        path = tmp_path / name
+        with tarfile.open(path, f"w:{compression}") as tar:
+            for member, content in files.items():
+                raw = content if isinstance(content, bytes) else content.encode()
+                info = tarfile.TarInfo(member)
+                info.size = len(raw)
+                tar.addfile(info, io.BytesIO(raw))
+        return path
+
+    return pack
+
+
+def entry(*patterns, labels=None, max_bytes=0, **recipe):
+    members = labels or dict.fromkeys(patterns)
+    return replace(find("news-sci"), members=members, max_bytes=max_bytes, text=TextRecipe(**recipe))
+
+
+FILES = {"top/b/2": "two", "top/a/1": "one", "top/b/10": "ten", "top/c/3": "three"}
+
+
+def test_files_are_ordered_by_pattern_and_name_not_as_packed(archive):
+    expected = [("*/b/*", "top/b/10", b"ten"), ("*/b/*", "top/b/2", b"two"), ("*/a/*", "top/a/1", b"one")]
+    for files in (FILES, dict(reversed(FILES.items()))):
+        members = read_members(archive(files), entry("*/b/*", "*/a/*"))
+        assert [(m.pattern, m.name, m.content) for m in members] == expected
+
+
+@pytest.mark.parametrize("compression", ["", "gz", "bz2", "xz"])
+def test_the_compression_is_recognised_by_the_content(archive, compression):
+    path = archive(FILES, "data", compression)
+    assert [m.content for m in read_members(path, entry("*/a/*"))] == [b"one"]
+
+
+def test_folders_and_hidden_files_do_not_match_and_links_and_devices_are_refused(tmp_path):
+    def read(*files, pattern="top/a*"):
+        with tarfile.open(tmp_path / "data.tar", "w") as tar:
+            for name, kind in files:
+                info = tarfile.TarInfo(name)
+                info.type, info.linkname = kind, "top/a/2"
+                tar.addfile(info, io.BytesIO())
+        return [member.name for member in read_members(tmp_path / "data.tar", entry(pattern))]
+
+    hidden = ("top/a/.DS_Store", tarfile.REGTYPE)
+    assert read(("top/a", tarfile.DIRTYPE), hidden, ("top/a/1", tarfile.REGTYPE)) == ["top/a/1"]
+    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+        assert "top/a/1 is a link or a device, not a file" in refusal(read, ("top/a/1", kind))
+
+
+def test_a_broken_archive_is_refused(archive, tmp_path):
+    whole = archive({"top/a/1": b"x" * 10_000}, "a.tar", "").read_bytes()
+    bomb = archive({"top/a/1": b"\0" * 3_000_000}).read_bytes()
+    assert len(bomb) < 10_000
+    damaged = "is not a tar archive, or it is damaged"
+    cases = [
+        *((whole[:keep], "*/a/*", damaged) for keep in (0, 100, 511, 600, 5000)),
+        (lzma.compress(whole)[:-20], "*/a/*", "its xz data is damaged or truncated"),
+        (b"+1 1:1\n" * 1000, "*", damaged),
+        (whole, "*/x/*", "no file of the archive matches '*/x/*'"),
+        (bomb, "*/a/*", "unpacks to more than"),
+        (bomb, "*/b/*", "unpacks to more than"),
+    ]
+
+    def read(content, pattern):
+        (tmp_path / "cut.tar").write_bytes(content)
+        read_members(tmp_path / "cut.tar", entry("*", pattern, max_bytes=1_000_000))
+
+    assert find_wrong(cases, read) == []
+    assert "cannot read /none: No such file" in refusal(read_members, "/none", entry("*"))
+
 
 POSTS = {
     "news/train/pc/2": "From: b\nSubject: Re: Disk\n\nThe disk\tis FULL\n",
@@ -34,8 +113,8 @@ def columns(*words):
 
 
 def test_a_post_is_a_row_and_a_folder_is_a_class(archive):
-    recipe = TextRecipe(headers=("From", "Subject"), lower=True, values="binary")
-    X, labels = read_posts(archive(POSTS), LABELS, recipe)
+    recipe = {"headers": ("From", "Subject"), "lower": True, "values": "binary"}
+    X, labels = read_posts(archive(POSTS), entry(labels=LABELS, **recipe))
     assert labels.tolist() == [1, 1, -1]
     words = columns("from:", "a", "b", "c", "subject:", "re:", "disk", "the", "is", "full", "mouse")
     expected = np.zeros((3, len(words)))
@@ -45,11 +124,11 @@ def test_a_post_is_a_row_and_a_folder_is_a_class(archive):
 
 
 def test_counts_case_and_headers_are_kept_unless_the_recipe_says_otherwise(archive):
-    X, _ = read_posts(archive(POSTS), {"*/pc/1": 1, "*/mac/*": -1}, TextRecipe())
+    X, _ = read_posts(archive(POSTS), entry(labels={"*/pc/1": 1, "*/mac/*": -1}))
     words = columns("Lines:", "3", "From:", "a", "Organization:", "x", "Disk", "disk", "c", "Mouse")
     assert X.shape == (2, len(words))
     assert X[0, words["Disk"]] == X[0, words["disk"]] == X[0, words["Lines:"]] == 1
-    lower, _ = read_posts(archive(POSTS), {"*/pc/1": 1, "*/mac/*": -1}, TextRecipe(headers=(), lower=True))
+    lower, _ = read_posts(archive(POSTS), entry(labels={"*/pc/1": 1, "*/mac/*": -1}, headers=(), lower=True))
     assert lower.toarray().tolist() == [[2, 0], [0, 1]]
 
 
@@ -70,11 +149,11 @@ PATTERNS = ["*.train", "*.test"]
 
 
 def test_a_review_is_a_line_with_words_and_pairs(archive):
-    X, labels = read_reviews(archive(REVIEWS), PATTERNS, TextRecipe(ngrams=2))
+    X, labels = read_reviews(archive(REVIEWS), entry(*PATTERNS, ngrams=2))
     assert labels.tolist() == [1, 0, 0]
     # bad, book, good, then the pairs in the order of their words
     assert X.toarray().tolist() == [[0, 1, 2, 0, 0, 1, 1], [1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0]]
-    binary, _ = read_reviews(archive(REVIEWS), PATTERNS, TextRecipe(ngrams=2, values="binary"))
+    binary, _ = read_reviews(archive(REVIEWS), entry(*PATTERNS, ngrams=2, values="binary"))
     assert (binary.toarray() == np.minimum(X.toarray(), 1)).all()
 
 
@@ -82,7 +161,7 @@ def test_the_split_into_words_does_not_depend_on_the_encoding(archive):
     lines = (
         "1\tna\u00efve caf\u00e9".encode("latin-1") + b"\n" + "0\tna\u00efve\u00a0x\u0085y".encode() + b"\n"
     )
-    X, _ = read_reviews(archive({"a": lines}), ["a"], TextRecipe())
+    X, _ = read_reviews(archive({"a": lines}), entry("a"))
     # Neither a no-break space nor a C1 control separates words.
     assert sorted(X.toarray().tolist()) == [[0, 1, 0], [1, 0, 1]]
 
@@ -115,10 +194,10 @@ SIDES = ["*/positive.review", "*/negative.review"]
 
 
 def test_counted_features_are_taken_as_they_are(archive):
-    X, labels = read_feature_counts(archive(FEATURES), SIDES, TextRecipe())
+    X, labels = read_feature_counts(archive(FEATURES), entry(*SIDES))
     assert labels.tolist() == [1, -1, -1]
     assert X.toarray().tolist() == [[1, 0, 2], [0, 1, 1], [0, 0, 0]]
-    binary, _ = read_feature_counts(archive(FEATURES), SIDES, TextRecipe(values="binary"))
+    binary, _ = read_feature_counts(archive(FEATURES), entry(*SIDES, values="binary"))
     assert binary.toarray().tolist() == [[1, 0, 1], [0, 1, 1], [0, 0, 0]]
 
 
@@ -147,7 +226,7 @@ BROKEN = [
 
 def test_a_broken_line_is_refused_with_its_place(archive):
     def read_text(read, content):
-        read(archive({"a": content}), ["a"], TextRecipe())
+        read(archive({"a": content}), entry("a"))
 
     cases = [(read, content, f"{archive({})}{words}") for read, content, words in BROKEN]
     assert find_wrong(cases, read_text) == []
@@ -158,43 +237,36 @@ datasets:
   toy:
     title: A toy
     format: reviews
-    files: toy.tar.gz
+    files: {files}
     page: https://example.org/
     members: ["*.train", "*.test"]
     text: {{ngrams: 2, values: counts}}
     preprocess: {preprocess}
-    rows: {rows}
+    rows: 3
     features: 7
-    labels: {labels}
+    labels: {{-1: 2, 1: 1}}
     source: made up
 """
 
 
-def test_an_archive_is_loaded_cached_and_checked_like_any_other_file(archive, cache_folder, monkeypatch):
-    entry = parse_catalog(TOY.format(preprocess="[]", rows=3, labels="{-1: 2, 1: 1}"), "toy.yaml")["toy"]
-    path = archive(REVIEWS, "toy.tar.xz")
-    first = load_entry(entry, [path])
+def make_toy(preprocess="[]", files="toy.tar.gz"):
+    return parse_catalog(TOY.format(preprocess=preprocess, files=files), "toy.yaml")["toy"]
+
+
+def test_an_archive_is_loaded_and_cached_and_its_duplicates_are_dropped(archive, cache_folder, monkeypatch):
+    path = archive({**REVIEWS, "data/books.test": "1\tbad\n0\tbook bad good\n1\tgood good book\n"})
+    first = load_entry(make_toy("drop-duplicates"), [path])
     monkeypatch.setattr("olbench.data.entries.read_examples", lambda *_: pytest.fail("parsed again"))
-    second = load_entry(entry, [path])
+    second = load_entry(make_toy("drop-duplicates"), [path])
     assert first.fingerprint == second.fingerprint
-    assert (first.X.toarray() == second.X.toarray()).all()
     assert second.y.tolist() == [1, -1, -1]
     assert second.test_from is None
 
 
-def test_duplicates_are_dropped_whatever_their_label(archive, cache_folder):
-    files = {**REVIEWS, "data/books.test": "1\tbad\n0\tbook bad good\n1\tgood good book\n"}
-    text = TOY.format(preprocess="drop-duplicates", rows=3, labels="{-1: 2, 1: 1}")
-    data = load_entry(parse_catalog(text, "toy.yaml")["toy"], [archive(files)])
-    assert data.y.tolist() == [1, -1, -1]
-
-
 def test_a_mirror_has_an_archive_in_any_compression(archive, tmp_path, cache_folder):
-    text = TOY.format(preprocess="[]", rows=3, labels="{-1: 2, 1: 1}")
-    entry = parse_catalog(text.replace("toy.tar.gz", "text/toy.tar.gz"), "toy.yaml")["toy"]
-    mirror = tmp_path / "mirror" / "text"
+    toy, mirror = make_toy(files="text/toy.tar.gz"), tmp_path / "mirror" / "text"
     mirror.mkdir(parents=True)
     archive({**REVIEWS, "data/books.test": "1\tnew\n"}, "toy.tar.xz").rename(mirror / "toy.tar.xz")
-    assert "differs from the catalogue: " in refusal(fetch, entry, str(mirror.parent))
+    assert "differs from the catalogue: " in refusal(fetch, toy, str(mirror.parent))
     archive(REVIEWS, "toy.tar.xz").rename(mirror / "toy.tar.xz")
-    assert fetch(entry, str(mirror.parent)) == [cache_folder / "downloads" / "text" / "toy.tar.xz"]
+    assert fetch(toy, str(mirror.parent)) == [cache_folder / "downloads" / "text" / "toy.tar.xz"]
