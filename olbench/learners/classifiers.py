@@ -19,7 +19,6 @@ from olbench.errors import UserError
 from olbench.learners.classes import predict_classes
 from olbench.learners.examples import Ints, as_examples
 from olbench.learners.start import start, start_classes
-from olbench.learners.state import Learner
 
 Floats = NDArray[np.float64]
 Estimator = TypeVar("Estimator", bound=type)
@@ -106,7 +105,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = self._validate_rows(X)
         rows, order = as_examples(X).rows(), np.arange(X.shape[0])
         if self._native:
-            return self.learners_[0].class_scores(rows, order)
+            return np.asarray(self.learners_[0].class_scores(rows, order))
         pairs = zip(self.learners_, self._shifts(), strict=True)
         return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
 
@@ -169,7 +168,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _native(self) -> bool:
-        return self.learners_[0].classes > 1
+        return bool(self.learners_[0].classes > 1)
 
     def _settings(self) -> dict[str, Any]:
         params = self.get_params()
@@ -203,7 +202,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         count = 1 if self._binary else classes.size
         d = self.n_features_in_ + bool(self.fit_intercept)
         if not self._binary and algorithm.multiclass == "native":
-            self.learners_: list[Learner] = [start_classes(algorithm, d, count)]
+            self.learners_: list[Any] = [start_classes(algorithm, d, count)]
         else:
             self.learners_ = [start(algorithm, d) for _ in range(count)]
 
@@ -295,7 +294,7 @@ class SecondOrderClassifier(OnlineClassifier):
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
         X = self._validate_rows(X)
         if self._native:
-            return self.learners_[0].class_variances(X)
+            return np.asarray(self.learners_[0].class_variances(X))
         pairs = zip(self.learners_, self._shifts(), strict=True)
         variances = np.column_stack(
             [np.ldexp(learner.margin_variance(X), 2 * shift) for learner, shift in pairs]

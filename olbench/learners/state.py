@@ -93,6 +93,10 @@ class Array:
 Arrays = dict[str, Array]
 
 
+def _counter(place: int, doc: str) -> Any:
+    return property(lambda learner: int(learner.counters[place]), doc=doc)
+
+
 class Learner(ABC):
     """The state that a pass carries from slice to slice, and its counters."""
 
@@ -112,8 +116,8 @@ class Learner(ABC):
             """Return an array that is declared."""
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
-        refuse_beyond_memory(self.plan_bytes(algorithm, d, classes) or 0, algorithm, d, classes)
         self.algorithm, self.d, self.classes = algorithm, d, classes
+        refuse_beyond_memory(self.plan_bytes(algorithm, d, classes) or 0, algorithm, d, classes)
         self.arrays = self.declare(algorithm, d, classes)
         for name, array in self.arrays.items():
             setattr(self, name, array.make())
@@ -226,22 +230,19 @@ class Learner(ABC):
     def run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         """Run, and return CURVE_COUNTS and the elapsed seconds after each of `ends` examples."""
         self._own_arrays()
-        counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
         definition = self.algorithm.definition
         with raise_errors(definition) if definition.is_own else nullcontext():
-            self._run_curve(rows, y, order, ends, counts, seconds)
-        return counts, seconds
+            return self._run_curve(rows, y, order, ends)
 
-    def _run_curve(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
-        started = time.perf_counter()
-        begin = 0
+    def _run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
+        counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
+        started, begin = time.perf_counter(), 0
         for k, end in enumerate(ends.tolist()):
             self._learn(rows, y, order[begin:end])
             begin = end
             seconds[k] = time.perf_counter() - started
             counts[k] = self.counters[list(CURVE_COUNTS.values())]
+        return counts, seconds
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         raise NotImplementedError
@@ -265,18 +266,6 @@ class Learner(ABC):
         """Return the weights of some features and their variances, None without any."""
         return self.weights[columns], None
 
-    def margin_variance(self, X: Any) -> Floats:
-        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        raise NotImplementedError
-
-    def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the score of each class, one column per class, for each row of `order`."""
-        raise NotImplementedError
-
-    def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x, one column per class, for each row of X, times 4 ** scale_exponent."""
-        raise UserError(f"{self.algorithm.id} has no variances")
-
     def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
         """Return the probability of the positive class from what a pass has kept; None if it has none."""
         return None
@@ -297,12 +286,6 @@ class Learner(ABC):
     def warm_up(self) -> None:
         """Compile what `run` needs, or load it from the cache."""
 
-    @property
-    def untraceable(self) -> str:
-        """Why a trace makes no sense; empty if it does."""
-        words = "does not update a weight vector round by round, so there is nothing to trace"
-        return "" if self.question else f"{self.algorithm.id} {words}"
-
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
         """Return a function of m, s or v, and the mistake that writes what the rule answers in this round."""
         raise NotImplementedError
@@ -311,44 +294,17 @@ class Learner(ABC):
         """Return the weights and the covariance, if any, in the units of the problem."""
         return self.last_weights, None
 
-    def explain_margin(self, rows: tuple[Any, ...], row: int, x: Any) -> str:
-        """Return why the next round, on this row, cannot be learnt, if due to its margin or variance."""
-        if not np.isfinite(self.scores(rows, np.array([row]))).all():
-            return "the margin is not finite: the weights are too large for the values of this row"
-        return ""
-
-    def explain_step(self, x: Any, label: float) -> str:
-        """Return why the step of the next round, on the row x, is a breakdown."""
-        return f"the step is not finite at the margin {label * float((x @ self.weights)[0]):.3g}"
-
-    @property
-    def rounds(self) -> int:
-        """Examples predicted."""
-        return int(self.counters[ROUNDS])
+    rounds = _counter(ROUNDS, "Examples predicted.")
+    mistakes = _counter(MISTAKES, "Examples whose prediction, made before learning them, was wrong.")
+    updates = _counter(UPDATES, "Rounds with a loss above zero.")
+    effective_updates = _counter(EFFECTIVE, "Rounds that changed the state.")
+    breakdowns = _counter(
+        BREAKDOWNS, "Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."
+    )
 
     @property
     def learnt(self) -> int:
         return int(self.counters[ROUNDS] - self.counters[UNLEARNED])
-
-    @property
-    def mistakes(self) -> int:
-        """Examples whose prediction, made before learning them, was wrong."""
-        return int(self.counters[MISTAKES])
-
-    @property
-    def updates(self) -> int:
-        """Rounds with a loss above zero."""
-        return int(self.counters[UPDATES])
-
-    @property
-    def effective_updates(self) -> int:
-        """Rounds that changed the state."""
-        return int(self.counters[EFFECTIVE])
-
-    @property
-    def breakdowns(self) -> int:
-        """Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."""
-        return int(self.counters[BREAKDOWNS])
 
 
 class KernelLearner(Learner):
@@ -362,14 +318,14 @@ class KernelLearner(Learner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         """Return the kernel and its arguments after the order: the state, then options; not the margins."""
 
-    def _run_curve(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
+    def _run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         from olbench.kernels.calls import compile_pass
 
+        counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
         kernel, state = self.kernel_state()
         arguments = (self.p, rows, y, order, state, ends, self.counters, counts, seconds)
         compile_pass(kernel)(self._point_to_rule(), *arguments)
+        return counts, seconds
 
     def _point_to_rule(self) -> Any:
         """Return the first argument of its kernel."""
@@ -409,12 +365,6 @@ class ClassLearner(Learner):
 
     def score(self, x: Any) -> float:
         return self.step(x, 1.0)
-
-    def explain_margin(self, rows: tuple[Any, ...], row: int, x: Any) -> str:
-        return ""
-
-    def explain_step(self, x: Any, label: float) -> str:
-        return "the variance or the step of a class is not finite or not positive"
 
 
 def refuse_beyond_memory(state: int, algorithm: Algorithm, d: int, classes: int) -> None:

@@ -200,8 +200,8 @@ def trace(
     examples = as_examples(X)
     labels = as_labels(y, examples.n)
     learner = start(find_algorithm(algorithm, settings), examples.d)
-    if learner.untraceable:
-        raise UserError(learner.untraceable)
+    if reason := _explain_untraceable(learner):
+        raise UserError(f"{learner.algorithm.id} {reason}")
     if rounds is not None and rounds < 1:
         raise UserError(f"rounds must be at least 1, not {rounds}")
     if skip < 0:
@@ -217,6 +217,20 @@ def trace(
     rows = examples.rows()
     learner.run(rows, labels, entries[:skip])
     return _Tracer(learner, rows, labels).run(examples, traced, states)
+
+
+def _explain_untraceable(learner: Learner) -> str:
+    algorithm = learner.algorithm
+    if not learner.question:
+        return "does not update a weight vector round by round, so there is nothing to trace"
+    if algorithm.kernel is not None:
+        return "with a kernel keeps support examples and no weights to trace; leave out the kernel"
+    if algorithm.covariance == "diag" and algorithm.definition.product:
+        words = "with a diagonal covariance predicts with no fixed weights that could be traced"
+        return f"{words}; use covariance='full'"
+    if algorithm.projection == "exact" and algorithm.forgetting < 1.0:
+        return "with projection='exact' and forgetting cannot be traced; leave out one of them"
+    return ""
 
 
 def _refuse_large_states(learner: Learner, rounds: int) -> None:
