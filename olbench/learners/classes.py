@@ -184,11 +184,6 @@ def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
 class NativeLearner(ClassLearner, KernelLearner):
     """A learner of all classes at once, with a mean for each in one array that a row of x streams through."""
 
-    def __init__(self, algorithm: Algorithm, d: int, classes: int):
-        if classes < 2:
-            raise UserError(f"{algorithm.id} needs at least two classes, and there is {classes}")
-        super().__init__(algorithm, d, classes)
-
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # Each mean is a sum over the updates of its class, with the error of one.

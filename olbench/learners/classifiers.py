@@ -30,6 +30,14 @@ LARGE_SCORE = 1e100
 LARGE_FEATURE = 1e100
 
 
+def _each(name: str, doc: str) -> Any:
+    def read(model: Any) -> NDArray[np.int64]:
+        check_is_fitted(model, "learners_")
+        return np.array([getattr(learner, name) for learner in model.learners_])
+
+    return property(read, doc=doc)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The base of all estimators: binary, or one-vs-rest or native for more than two classes.
@@ -139,20 +147,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The bias of each learner; zero unless fit_intercept."""
         return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
 
-    @property
-    def mistakes_(self) -> NDArray[np.int64]:
-        """Mistakes of each learner, counted before each example was learnt."""
-        return self._count("mistakes")
-
-    @property
-    def updates_(self) -> NDArray[np.int64]:
-        """Rounds of each learner with a loss above zero."""
-        return self._count("updates")
-
-    @property
-    def breakdowns_(self) -> NDArray[np.int64]:
-        """Numerical breakdowns of each learner; if there are any, rescale the data or change the form."""
-        return self._count("breakdowns")
+    mistakes_ = _each("mistakes", "Mistakes of each learner, counted before each example was learnt.")
+    updates_ = _each("updates", "Rounds of each learner with a loss above zero.")
+    breakdowns_ = _each(
+        "breakdowns", "Numerical breakdowns of each learner: if any, rescale the data or change the form."
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -215,10 +214,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for learner, positive in zip(self.learners_, positives, strict=True):
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
         return self
-
-    def _count(self, name: str) -> NDArray[np.int64]:
-        check_is_fitted(self, "learners_")
-        return np.array([getattr(learner, name) for learner in self.learners_])
 
     def _shifts(self) -> list[int]:
         """Return the exponents that bring all learners to the scale of the one rescaled least."""
@@ -313,14 +308,13 @@ class SecondOrderClassifier(OnlineClassifier):
     def _confidences(self, X: Any) -> Floats:
         """Return m / sqrt(v), one column per learner; v is the mean of all, so that only m ranks classes."""
         X = self._validate_rows(X)
-        scaled, exponents = X, np.zeros(X.shape[0], int)
-        if self.kernel in (None, "linear"):
-            scaled, exponents = _scale_large_rows(X)
-        rows, order = as_examples(scaled).rows(), np.arange(X.shape[0])
+        scaled, exponents = _scale_large_rows(X) if self.kernel in (None, "linear") else (X, 0)
+        scored = scaled
         if get_definition(self.algorithm_id).product and self.covariance == "diag":
-            rows = as_examples(X).rows()  # the margin is not a multiple of that of a scaled row
+            scored = X  # the margin is not a multiple of that of a scaled row
         else:
-            exponents = np.zeros(X.shape[0], int)
+            exponents = 0
+        rows, order = as_examples(scored).rows(), np.arange(X.shape[0])
         pairs = [*zip(self.learners_, self._shifts(), strict=True)]
         scores = [np.ldexp(learner.scores(rows, order), shift - exponents) for learner, shift in pairs]
         variances = [np.ldexp(learner.margin_variance(scaled), 2 * shift) for learner, shift in pairs]
@@ -366,13 +360,11 @@ def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
 
     This does not change m / sqrt(v) if m is linear in the row, and v does not overflow.
     """
-    largest = np.asarray(abs(X).max(axis=1).todense() if sp.issparse(X) else abs(X).max(axis=1)).ravel()
-    if not (largest > LARGE_FEATURE).any():
-        return X, np.zeros(X.shape[0], int)
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if sp.issparse(X) else largest
     exponents = np.where(largest > LARGE_FEATURE, np.frexp(largest)[1], 0)
-    scales = np.ldexp(1.0, -exponents)
-    scaled = (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
-    return scaled, exponents
+    scales = sp.diags_array(np.ldexp(1.0, -exponents))
+    return scales @ X if exponents.any() else X, exponents
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -382,12 +374,10 @@ def estimator(id: str) -> Callable[[Estimator], Estimator]:
     def decorate(cls: Estimator) -> Estimator:
         lines = []
         for each in get_definition(id).parameters:
-            kind = (
-                f"{{{', '.join(map(repr, each.choices))}}}" if each.choices else f"float in {each.interval}"
-            )
-            default = getattr(cls, each.name)
-            note = f"; instead of {each.instead_of}" if each.instead_of else ""
-            note = note or (f"; None for {each.default}" if default is None else "")
+            words, default = ", ".join(map(repr, each.choices)), getattr(cls, each.name)
+            kind = f"{{{words}}}" if words else f"float in {each.interval}"
+            note = f"; None for {each.default}" if default is None else ""
+            note = f"; instead of {each.instead_of}" if each.instead_of else note
             lines += [f"{each.name} : {kind}, default={default!r}", f"    {each.doc}{note}"]
         heading = ["", "Parameters", "----------"] if lines else []
         cls.__doc__ = "\n".join([str(cls.__doc__), *heading, *lines])

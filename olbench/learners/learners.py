@@ -2,13 +2,14 @@
 
 import time
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
+from olbench.algorithms.definition import OPTIONS
 from olbench.errors import UserError
 from olbench.kernels.counters import (
     BLOCKED_FROM,
@@ -373,14 +374,16 @@ class GramLearner(SecondOrderLearner):
     Support examples are copied, so the learner does not depend on the matrix that it was trained on.
     """
 
-    KINDS: ClassVar = ("linear", "rbf", "poly")
+    @property
+    def shape(self) -> tuple[float, float, float, float]:
+        """The kernel as its compiled code takes it."""
+        algorithm = self.algorithm
+        kind = OPTIONS["kernel"].choices.index(str(algorithm.kernel))
+        return float(kind), algorithm.gamma, float(algorithm.degree), algorithm.coef0
 
-    def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
-        super().__init__(algorithm, d, classes)
-        kernel = algorithm.kernel
-        assert kernel is not None
-        self.shape = (float(self.KINDS.index(kernel.name)), kernel.gamma, float(kernel.degree), kernel.coef0)
-        self.linear = kernel.name == "linear"
+    @property
+    def linear(self) -> bool:
+        return self.algorithm.kernel == "linear"
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:

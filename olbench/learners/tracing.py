@@ -79,6 +79,10 @@ class TracedRound:
         return self.c / (1.0 + self.c * self.variance)
 
 
+def _count_rounds(event: str, doc: str) -> Any:
+    return property(lambda trace: int(trace._columns[event].sum()), doc=doc)
+
+
 class Trace(Sequence[TracedRound]):
     """The rounds of a pass in their order: trace[0] is the first of them."""
 
@@ -97,25 +101,10 @@ class Trace(Sequence[TracedRound]):
     def algorithm(self) -> Algorithm:
         return self.learner.algorithm
 
-    @property
-    def mistakes(self) -> int:
-        """Rounds whose prediction was wrong."""
-        return int(self._columns["mistake"].sum())
-
-    @property
-    def updates(self) -> int:
-        """Rounds with a loss above zero."""
-        return int(self._columns["updated"].sum())
-
-    @property
-    def effective_updates(self) -> int:
-        """Rounds that changed the state."""
-        return int(self._columns["changed"].sum())
-
-    @property
-    def breakdowns(self) -> int:
-        """Breakdowns of the arithmetic."""
-        return int(self._columns["breakdown"].sum())
+    mistakes = _count_rounds("mistake", "Rounds whose prediction was wrong.")
+    updates = _count_rounds("updated", "Rounds with a loss above zero.")
+    effective_updates = _count_rounds("changed", "Rounds that changed the state.")
+    breakdowns = _count_rounds("breakdown", "Breakdowns of the arithmetic.")
 
     @property
     def has_states(self) -> bool:
