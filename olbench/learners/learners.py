@@ -170,7 +170,7 @@ class CovarianceLearner(SecondOrderLearner):
             # to the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
             "axis": Array((d,)),
             "bound": Array((2,), [algorithm.a * (1.0 + 1e-9), np.inf]),
-            "screening": Array((3,), dtype=np.int64, part="scratch"),
+            "screening": Array((3,), dtype=np.int64, is_state=False),
         }
         return super().declare(algorithm, d, classes) | own
 

@@ -11,36 +11,25 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
-from olbench.kernels.counters import (
-    BREAKDOWNS,
-    COUNTERS,
-    EFFECTIVE,
-    FALSE_ALARMS,
-    LINE,
-    MISTAKES,
-    POSITIVES,
-    ROUNDS,
-    UNLEARNED,
-    UPDATES,
-)
+from olbench.kernels import counters as at
 from olbench.learners.examples import Floats, Ints, SingleRow
 from olbench.learners.own_rules import raise_errors
 from olbench.memory import USABLE, available_memory
 
 #: The counters that a curve has by its names for them, in the order of `kernels.calls`.
 CURVE_COUNTS = {
-    "mistakes": MISTAKES,
-    "updates": UPDATES,
-    "positives": POSITIVES,
-    "false_alarms": FALSE_ALARMS,
-    "unlearned": UNLEARNED,
+    "mistakes": at.MISTAKES,
+    "updates": at.UPDATES,
+    "positives": at.POSITIVES,
+    "false_alarms": at.FALSE_ALARMS,
+    "unlearned": at.UNLEARNED,
 }
 #: Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
@@ -54,8 +43,8 @@ class Array:
     #: A number or an array that fits the shape, or a function that writes into zeros.
     start: Any = 0.0
     dtype: type = np.float64
-    #: Learnt state, counts, or scratch memory that a copy does not need.
-    part: Literal["state", "counts", "scratch"] = "state"
+    #: Whether it is learnt: counts, margins and scratch memory are not part of the state.
+    is_state: bool = True
     #: Whether only the entries of features that examples had can have changed.
     by_feature: bool = False
     #: The length for a support of so many examples with so many entries; None if it does not grow.
@@ -64,7 +53,7 @@ class Array:
     def make(self) -> NDArray[Any]:
         """Return the array as it starts, at a cache line: a vector across two lines loads half as fast."""
         item = np.dtype(self.dtype).itemsize
-        size, per_line = math.prod(self.shape), 8 * LINE // item
+        size, per_line = math.prod(self.shape), 8 * at.LINE // item
         memory: NDArray[Any] = np.zeros(size + per_line, self.dtype)
         skipped = -(memory.ctypes.data // item) % per_line
         value = memory[skipped : skipped + size].reshape(self.shape)
@@ -126,14 +115,14 @@ class Learner(ABC):
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         """Return the arrays of a learner by name; a family adds its own."""
         return {
-            "counters": Array((COUNTERS,), dtype=np.int64, part="counts"),
-            "margins": Array((0, 2), part="scratch"),
+            "counters": Array((at.COUNTERS,), dtype=np.int64, is_state=False),
+            "margins": Array((0, 2), is_state=False),
         }
 
     @classmethod
     def plan_bytes(cls, algorithm: Algorithm, d: int, classes: int) -> int | None:
         """Return the `state_bytes` of a learner before it starts; None if they depend on the examples."""
-        arrays = [each for each in cls.declare(algorithm, d, classes).values() if each.part == "state"]
+        arrays = [each for each in cls.declare(algorithm, d, classes).values() if each.is_state]
         if any(each.length is not None for each in arrays):
             return None
         return sum(each.count_bytes() for each in arrays)
@@ -142,7 +131,7 @@ class Learner(ABC):
     def state_bytes(self) -> int | None:
         """The bytes of the arrays that it has learnt; None where they are not known."""
         sizes = self.support_sizes
-        return sum(each.count_bytes(*sizes) for each in self.arrays.values() if each.part == "state")
+        return sum(each.count_bytes(*sizes) for each in self.arrays.values() if each.is_state)
 
     @property
     def support_sizes(self) -> tuple[int, int]:
@@ -150,22 +139,16 @@ class Learner(ABC):
         return 0, 0
 
     def __getstate__(self) -> dict[str, Any]:
-        scratch = {name for name, array in self.arrays.items() if array.part == "scratch"}
-        skipped = {"arrays", "_single_row", *scratch}
-        return {name: value for name, value in vars(self).items() if name not in skipped}
+        return {name: value for name, value in vars(self).items() if name not in ("arrays", "_single_row")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self.arrays = self.declare(self.algorithm, self.d, self.classes)
-        for name, array in self.arrays.items():
-            if array.part == "scratch":
-                setattr(self, name, array.make())
 
     def reset(self, columns: Any = None) -> None:
         """Start from scratch; `columns`, if given, are all the features of the examples seen so far."""
         for name, array in self.arrays.items():
-            if array.part != "scratch":
-                array.reset(getattr(self, name), columns)
+            array.reset(getattr(self, name), columns)
 
     def reserve(self, examples: int, entries: int) -> None:
         """Reserve memory for a support of this size, growing by at least half."""
@@ -294,17 +277,17 @@ class Learner(ABC):
         """Return the weights and the covariance, if any, in the units of the problem."""
         return self.last_weights, None
 
-    rounds = _counter(ROUNDS, "Examples predicted.")
-    mistakes = _counter(MISTAKES, "Examples whose prediction, made before learning them, was wrong.")
-    updates = _counter(UPDATES, "Rounds with a loss above zero.")
-    effective_updates = _counter(EFFECTIVE, "Rounds that changed the state.")
+    rounds = _counter(at.ROUNDS, "Examples predicted.")
+    mistakes = _counter(at.MISTAKES, "Examples whose prediction, made before learning them, was wrong.")
+    updates = _counter(at.UPDATES, "Rounds with a loss above zero.")
+    effective_updates = _counter(at.EFFECTIVE, "Rounds that changed the state.")
     breakdowns = _counter(
-        BREAKDOWNS, "Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."
+        at.BREAKDOWNS, "Rounds whose margin or step is not finite, or with a variance <= 0 on a non-zero row."
     )
 
     @property
     def learnt(self) -> int:
-        return int(self.counters[ROUNDS] - self.counters[UNLEARNED])
+        return int(self.counters[at.ROUNDS] - self.counters[at.UNLEARNED])
 
 
 class KernelLearner(Learner):
@@ -356,7 +339,7 @@ class ClassLearner(Learner):
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
-        confusion = Array((classes, classes), dtype=np.int64, part="counts")
+        confusion = Array((classes, classes), dtype=np.int64, is_state=False)
         return super().declare(algorithm, d, classes) | {"confusion": confusion}
 
     def step(self, x: Any, y: float) -> float:
