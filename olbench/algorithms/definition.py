@@ -83,9 +83,7 @@ def choose(name: str, doc: str, *words: str) -> Parameter:
 OPTIONS = {
     each.name: each
     for each in (
-        choose(
-            "multiclass", "several classes: one learner per class, or one of all", "one-vs-rest", "native"
-        ),
+        choose("multiclass", "one learner per class, or one of all classes", "one-vs-rest", "native"),
         choose("allocation", "how the rivals of a native perceptron share a step", "max", "uniform", "prop"),
         choose(
             "covariance", "matrix or diagonal; block and shared are native", "full", "diag", "block", "shared"
@@ -193,7 +191,7 @@ class Definition:
         """The start of an error message: "file:line: "."""
         return f"{self.file}:{self._code.co_firstlineno}: " if self._code else ""
 
-    @property
+    @cached_property
     def is_own(self) -> bool:
         return bool(self.file) and not self.module.startswith("olbench.")
 
@@ -293,11 +291,11 @@ class Definition:
     @cached_property
     def has_constant_gain(self) -> bool:
         """Whether the precision c that a second-order rule adds does not depend on the variance."""
-        return self.rule is not None and self.order == "second" and probing.has_constant_gain(self)
+        return self.order == "second" and probing.has_constant_gain(self)
 
     def check(self) -> None:
         """Refuse a user's rule or compiled learner that has the wrong form, fails or breaks its promise."""
-        if self.rule is not None and not self.module.startswith("olbench."):
+        if not self.module.startswith("olbench."):
             probing.check(self)
 
     @cached_property
@@ -413,25 +411,28 @@ def restore(id: str, module: str, file: str) -> Definition:
     return get_definition(id)
 
 
+def _check_name(name: Any, what: str) -> None:
+    if not (isinstance(name, str) and name and name.isprintable() and not set(name) & set(" ,")):
+        raise UserError(f"{what} cannot be named {shorten(repr(name))}; use a word without spaces and commas")
+
+
 def register(definition: Definition) -> Definition:
     id, place, order = definition.id, definition.place, definition.order
-    names = [parameter.name for parameter in definition.parameters]
-    for what, name in (("an algorithm", id), *(("a parameter", name) for name in names)):
-        if not (isinstance(name, str) and name and name.isprintable() and not set(name) & set(" ,")):
-            raise UserError(
-                f"{place}{what} cannot be named {shorten(repr(name))}; use a word without spaces and commas"
-            )
-        if what == "a parameter" and names.count(name) > 1:
-            raise UserError(f"{place}'{id}' has two parameters named '{name}'; rename one of them")
     options = {"first": NATIVE, "second": OPTIONS.keys() - KERNEL}.get(order, frozenset())
-    if reserved := sorted(options & set(names)):
-        raise UserError(
-            f"{place}{id}: a parameter cannot be named {', '.join(reserved)}: every {order}-order algorithm "
-            "already has that setting; choose another name"
-        )
+    _check_name(id, f"{place}an algorithm")
+    names: list[str] = []
     for parameter in definition.parameters:
+        _check_name(parameter.name, f"{place}a parameter")
+        if parameter.name in names:
+            raise UserError(f"{place}'{id}' has two parameters named '{parameter.name}'; rename one of them")
+        if parameter.name in options:
+            raise UserError(
+                f"{place}{id}: a parameter cannot be named {parameter.name}: every {order}-order algorithm "
+                "already has that setting; choose another name"
+            )
         for value in (parameter.default, *parameter.grid):
             parameter.check(value, f"{id}, its default or grid")
+        names.append(parameter.name)
     REGISTRY.add(id, definition, definition.module, place)
     return definition
 

@@ -167,13 +167,11 @@ class NativeLearner(ClassLearner, KernelLearner):
     def pair_rule(self) -> tuple[Any, bool]:
         """The address of the rule for two covariances, and whether there is one."""
         from olbench.kernels.calls import Address
+        from olbench.kernels.classes import NO_PAIR
 
         definition = self.algorithm.definition
-        if definition.pair is None:
-            from olbench.kernels.classes import NO_PAIR
-
-            return Address(NO_PAIR, NO_PAIR.address), False
-        return Address(definition.compiled_pair, definition.compiled_pair.address), True
+        rule = definition.compiled_pair if definition.pair else NO_PAIR
+        return Address(rule, rule.address), definition.pair is not None
 
     @property
     def factor(self) -> float:

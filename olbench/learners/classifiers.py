@@ -231,20 +231,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AllocatingClassifier(OnlineClassifier):
-    """The base of estimators whose native step all rivals of the true class can share.
-
-    Parameters
-    ----------
-    allocation : {'max', 'uniform', 'prop'}, default='max'
-        Who loses what the true class gains, with multiclass='native': the highest rival, all that score as
-        high as the true class equally, or in proportion to their lead.
-    """
-
-    allocation: str = "max"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
 class SecondOrderClassifier(OnlineClassifier):
     """The base of second-order estimators: a Gaussian over weights gives each margin a variance.
 

@@ -80,7 +80,7 @@ def test_the_defaults_of_an_estimator_are_those_of_its_algorithm(cls):
     bases = [
         each for each in cls.__mro__ if dataclasses.is_dataclass(each) and not hasattr(each, "algorithm_id")
     ]
-    shared = {*ABOUT_RULES, *(name for base in bases for name in base.__dataclass_fields__)}
+    shared = {"allocation", *ABOUT_RULES, *(name for base in bases for name in base.__dataclass_fields__)}
     own = {field.name: field.default for field in dataclasses.fields(cls) if field.name not in shared}
     assert set(own) == {parameter.name for parameter in definition.parameters}
     given = {name: value for name, value in own.items() if value is not None}
