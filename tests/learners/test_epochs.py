@@ -92,17 +92,6 @@ def test_averaging_changes_no_count_of_the_pass(id):
     np.testing.assert_array_equal(mean.learner.last_weights, plain.weights)
 
 
-def test_averaging_helps_the_perceptron_on_noisy_data():
-    """cw2008, section 5: averaging improves the first-order methods on unseen examples."""
-    errors = {"perceptron": 0, "averaged-perceptron": 0}
-    for seed in range(10):
-        X, y = noisy(n=2000, d=20, noise=0.1, seed=seed)
-        for id in errors:
-            learner = online_pass(make_algorithm(id), X[:1000], y[:1000]).learner
-            errors[id] += np.count_nonzero(predict_signs(learner, X[1000:]) != y[1000:])
-    assert errors["averaged-perceptron"] < 0.8 * errors["perceptron"]
-
-
 def test_sgd_minimises_its_objective():
     """Many epochs come close to the minimum that a general solver finds."""
     from scipy.optimize import minimize
