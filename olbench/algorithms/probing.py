@@ -115,11 +115,8 @@ def has_constant_gain(definition: "Definition") -> bool:
     """
     gains: dict[tuple[Any, ...], set[float]] = {}
     for (m, _, *others), found in _play(definition):
-        if _is_answer(found, "second"):
-            if found[0] > 0.0:
-                gains.setdefault((m, *others), set()).add(found[2])
-        elif not isinstance(found, _UNDEFINED):
-            return False  # `check` will give the reason
+        if _is_answer(found, "second") and found[0] > 0.0:
+            gains.setdefault((m, *others), set()).add(found[2])
     return bool(gains) and all(len(found) == 1 for found in gains.values())
 
 

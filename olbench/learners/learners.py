@@ -492,17 +492,14 @@ class GramLearner(SecondOrderLearner):
         added = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
         size, entries = self.support_sizes
         if size + order.size > self.nu.size:
-            refuse_large_factor(max(size + order.size, 3 * self.nu.size // 2))
+            most, available = max(size + order.size, 3 * self.nu.size // 2), available_memory()
+            needed = 4 * most * (most + 1)
+            if needed > USABLE * available:
+                raise UserError(
+                    f"a kernel with {most:,} support examples needs {needed / 2**30:,.1f} GiB, and "
+                    f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
+                )
         self.reserve(size + order.size, entries + added)
-
-
-def refuse_large_factor(size: int) -> None:
-    needed, available = 4 * size * (size + 1), available_memory()
-    if needed > USABLE * available:
-        raise UserError(
-            f"a kernel with {size:,} support examples needs {needed / 2**30:,.1f} GiB, and "
-            f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
-        )
 
 
 def choose_second_order(algorithm: Algorithm) -> type[SecondOrderLearner]:

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
 
 from olbench import make_algorithm, online_pass, wrap
-from olbench.learners.passes import StoppedError, predict_signs, train
+from olbench.learners.passes import RING, StoppedError, predict_signs, train
 from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import built_in, noisy
@@ -42,6 +42,14 @@ def test_the_curve_of_an_epoch_starts_anew():
     assert second.curve.mistakes[-1] == second.mistakes < first.mistakes
     assert (second.curve.updates[-1], len(second.curve.t)) == (second.updates, 10)
     assert second.learner is first.learner
+
+
+def test_a_pass_longer_than_the_ring_of_its_learner_keeps_every_margin():
+    X, y = noisy(n=RING + 100, d=2)
+    kept = online_pass("perceptron", X, y, keep="margins")
+    first = online_pass("perceptron", X[:100], y[:100], keep="margins")
+    np.testing.assert_array_equal(kept.margins[:100], first.margins)
+    assert np.count_nonzero(kept.positive != (y > 0)) == kept.mistakes
 
 
 def test_training_stops_when_asked():
