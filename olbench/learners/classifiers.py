@@ -158,9 +158,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "learners_")
-
     @property
     def _binary(self) -> bool:
         return len(self.classes_) == 2

@@ -243,35 +243,31 @@ class _Tracer:
         self.answer = np.zeros(len(learner.answers))
 
     def run(self, examples: Examples, order: Ints, states: bool) -> Trace:
-        numbers = ("margin", self.learner.question, *self.learner.answers)
+        learner, algorithm = self.learner, self.learner.algorithm
+        numbers = ("margin", learner.question, *learner.answers)
         columns: dict[str, NDArray[Any]] = {
-            "t": self.learner.rounds + np.arange(1, order.size + 1),
+            "t": learner.rounds + np.arange(1, order.size + 1),
             "row": order,
             "label": self.labels[order].astype(np.int64),
             "prediction": np.empty(order.size, np.int64),
             **{name: np.empty(order.size) for name in numbers},
             **{name: np.empty(order.size, bool) for name in EVENTS},
         }
-        self.learner.keep_margins(self.ring)
-        kept = [State(*self.learner.read_moments())] if states else []
+        # A penalty moves the weights of a compiled learner also where there is no loss.
+        is_moving = algorithm.forgetting < 1.0 or algorithm.definition.order == "compiled"
+        learner.keep_margins(self.ring)
+        kept = [State(*learner.read_moments())] if states else []
         for number, row in enumerate(order.tolist()):
-            prediction, values, events = self.run_round(row)
-            columns["prediction"][number] = prediction
-            for name, value in zip((*numbers, *EVENTS), (*values, *events), strict=True):
+            for name, value in zip(("prediction", *numbers, *EVENTS), self.run_round(row), strict=True):
                 columns[name][number] = value
             if states:
                 # A round without a change shares the state of the one before.
-                is_new = self._may_have_changed(events)
-                kept.append(State(*self.learner.read_moments()) if is_new else kept[-1])
-        return Trace(self.learner, examples, columns, kept)
+                is_new = is_moving or columns["changed"][number]
+                kept.append(State(*learner.read_moments()) if is_new else kept[-1])
+        return Trace(learner, examples, columns, kept)
 
-    def _may_have_changed(self, events: list[bool]) -> bool:
-        algorithm = self.learner.algorithm
-        # A penalty moves the weights of a compiled learner also where there is no loss.
-        is_moving = algorithm.forgetting < 1.0 or algorithm.definition.order == "compiled"
-        return events[list(EVENTS).index("changed")] or is_moving
-
-    def run_round(self, row: int) -> tuple[int, list[float], list[bool]]:
+    def run_round(self, row: int) -> list[float]:
+        """Return the prediction, the numbers and the events of a round."""
         learner = self.learner
         before = learner.counters.copy()
         ask = learner.prepare_question(self.rows, row, self.answer)
@@ -290,4 +286,4 @@ class _Tracer:
             self.answer[:] = np.nan
         else:
             ask(m, size, bool(happened[0]))
-        return 1 if margin >= 0.0 else -1, [m, size, *self.answer.tolist()], happened.tolist()
+        return [1 if margin >= 0.0 else -1, m, size, *self.answer, *happened]
