@@ -47,7 +47,7 @@ def aromma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) 
     title="ALMA",
     source="Gentile, A new approximate maximal margin algorithm, JMLR 2 (2001), p = 2",
     parameters=(
-        Parameter("alpha", 0.9, "the margin is at least 1 - alpha of the largest", 0.0, 1.0, "right", TENTHS),
+        Parameter("alpha", 0.9, "accuracy: at least 1 - alpha of the best margin", 0.0, 1.0, "right", TENTHS),
         Parameter("C", math.sqrt(2.0), "length of the first step"),
     ),
     traits=TRAITS,
