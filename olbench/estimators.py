@@ -14,7 +14,6 @@ import math
 from contextlib import suppress
 
 from olbench.learners.classifiers import (
-    AllocatingClassifier,
     EllipsoidClassifier,
     OnlineClassifier,
     SecondOrderClassifier,
@@ -31,8 +30,17 @@ with suppress(ModuleNotFoundError):
 
 
 @estimator("perceptron")
-class Perceptron(AllocatingClassifier):
-    """The perceptron: add y x on every mistake (Rosenblatt, 1958)."""
+class Perceptron(OnlineClassifier):
+    """The perceptron: add y x on every mistake (Rosenblatt, 1958).
+
+    Parameters
+    ----------
+    allocation : {'max', 'uniform', 'prop'}, default='max'
+        Who loses what the true class gains, with multiclass='native': the highest rival, all that score as
+        high as the true class equally, or in proportion to their lead.
+    """
+
+    allocation: str = "max"
 
 
 @estimator("margin-perceptron")

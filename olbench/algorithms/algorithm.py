@@ -1,6 +1,7 @@
 """make_algorithm: an algorithm with its parameters and options, ready to start a learner."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,22 +10,6 @@ from olbench.errors import UserError
 
 #: The covariances of a native learner of several classes.
 COVARIANCES = ("block", "shared", "diag")
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A Mercer kernel: x.z, exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree."""
-
-    name: str
-    gamma: float = 1.0
-    degree: int = 3
-    coef0: float = 0.0
-
-    @property
-    def settings(self) -> dict[str, float]:
-        """The settings that its formula has."""
-        used = {"linear": (), "rbf": ("gamma",), "poly": KERNEL}[self.name]
-        return {name: getattr(self, name) for name in used}
 
 
 @dataclass(frozen=True)
@@ -38,7 +23,11 @@ class Algorithm:
     form: str = "covariance"
     a: float = 1.0
     forgetting: float = 1.0
-    kernel: Kernel | None = None
+    #: A Mercer kernel: x.z, exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
+    kernel: str | None = None
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
     #: The settings that the definition `takes`.
     extras: Mapping[str, Any] = field(default_factory=dict)
     #: How several classes are learnt; two classes are always learnt by one binary learner.
@@ -60,8 +49,9 @@ class Algorithm:
             detail = "projection" if self.covariance == "diag" else "form"
             named = {"covariance": self.covariance, detail: getattr(self, detail), "a": float(self.a)}
         if self.kernel is not None:
+            used = {"linear": (), "rbf": ("gamma",), "poly": KERNEL}[self.kernel]
             del named["form"]
-            named |= {"kernel": self.kernel.name, **self.kernel.settings}
+            named |= {"kernel": self.kernel, **{name: getattr(self, name) for name in used}}
         if self.forgetting < 1.0:
             named["forgetting"] = float(self.forgetting)
         if self.multiclass == "native":
@@ -92,14 +82,29 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     {'C': 0.5, 'eta': 0.75}
     """
     definition = get_definition(id)
-    options, params = split_options(definition, settings)
-    extras = {name: params.pop(name) for name in definition.takes if name in params}
-    return Algorithm(
-        definition,
-        extras={name: value for name, value in extras.items() if value is not None},
-        **read_options(definition, options),
-        params=definition.resolve(params),
-    )
+    # A parameter may have the name of an option that its algorithm does not have.
+    own = {parameter.name for parameter in definition.parameters}
+    known = (OPTIONS.keys() if definition.order == "second" else NATIVE) - own
+    options: dict[str, Any] = {}
+    params: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in {*known, *definition.takes}:
+            params[name] = value
+        elif value is not None:
+            (options if name in known else extras)[name] = value
+    options = {name: OPTIONS[name].check(value, definition.id) for name, value in options.items()}
+    is_native = options.get("multiclass", "native" if definition.only_native else "") == "native"
+    for sentence in find_conflicts(definition, options, is_native):
+        raise UserError(f"{definition.id}{sentence}")
+    if is_native:
+        options["multiclass"] = "native"
+    if definition.order == "second":
+        options.setdefault("form", "root" if options.get("forgetting", 1.0) < 1.0 else definition.form)
+        options.setdefault("covariance", default_covariance(definition) if is_native else "full")
+    if "degree" in options:
+        options["degree"] = int(options["degree"])
+    return Algorithm(definition, definition.resolve(params), extras=extras, **options)
 
 
 def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> Algorithm:
@@ -111,37 +116,6 @@ def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> A
             "its id here"
         )
     return algorithm
-
-
-def split_options(
-    definition: Definition, settings: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options that are not None, and the other settings.
-
-    A parameter may have the name of an option that its algorithm does not have.
-    """
-    own = {parameter.name for parameter in definition.parameters}
-    names = (OPTIONS.keys() if definition.order == "second" else NATIVE) - own
-    options = {name: value for name, value in settings.items() if name in names and value is not None}
-    return options, {name: value for name, value in settings.items() if name not in names}
-
-
-def read_options(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options as fields of an Algorithm, after checking each and all together."""
-    options: dict[str, Any] = {name: OPTIONS[name].check(given[name], definition.id) for name in given}
-    is_native = options.get("multiclass", "native" if definition.only_native else "") == "native"
-    for sentence in find_conflicts(definition, options, is_native):
-        raise UserError(f"{definition.id}{sentence}")
-    if is_native:
-        options["multiclass"] = "native"
-    if definition.order == "second":
-        options.setdefault("form", "root" if options.get("forgetting", 1.0) < 1.0 else definition.form)
-        options.setdefault("covariance", default_covariance(definition) if is_native else "full")
-    kernel = {name: options.pop(name) for name in KERNEL if name in options}
-    if "kernel" in options:
-        whole = {"degree": int(kernel.get("degree", Kernel.degree))}
-        options["kernel"] = Kernel(options["kernel"], **{**kernel, **whole})
-    return options
 
 
 def find_conflicts(definition: Definition, options: Mapping[str, Any], is_native: bool) -> Iterator[str]:
@@ -248,8 +222,6 @@ def list_ways(definition: Definition) -> list[dict[str, tuple[str, ...]]]:
 
 
 def _is_allowed(definition: Definition, settings: dict[str, Any]) -> bool:
-    options, unknown = split_options(definition, settings)
-    try:
-        return not unknown and bool(read_options(definition, options))
-    except UserError:
-        return False
+    with suppress(UserError):
+        return bool(make_algorithm(definition.id, **settings))
+    return False

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from olbench.algorithms.definition import Parameter, baseline, batch_contestant
 
 SOURCE = "Bifet, de Francisci Morales, Read, Holmes & Pfahringer, KDD 2015, section 3"
@@ -73,27 +71,17 @@ def svm(C: float, iterations: float) -> Any:
     return LinearSVC(C=C, loss="hinge", max_iter=int(iterations), random_state=0)
 
 
-class ConstantClassifier:
-    """Predicts one label for everything: the given one, or the more frequent of the training examples."""
-
-    def __init__(self, label: float | None = None):
-        self.label = label
-
-    def fit(self, X: Any, y: Any) -> "ConstantClassifier":
-        self.label_ = self.label if self.label is not None else (1.0 if np.sum(y) > 0 else -1.0)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        return np.full(X.shape[0], self.label_)
-
-
 @batch_contestant("majority", title="Majority", source="the more frequent class of the training examples")
 def majority() -> Any:
     """Return a classifier that predicts the more frequent class, whatever the features."""
-    return ConstantClassifier()
+    from sklearn.dummy import DummyClassifier
+
+    return DummyClassifier(strategy="most_frequent")
 
 
 @batch_contestant("always-no", title="Always no", source="the negative class, whatever the examples")
 def always_no() -> Any:
     """Return a classifier that predicts -1."""
-    return ConstantClassifier(-1.0)
+    from sklearn.dummy import DummyRegressor
+
+    return DummyRegressor(strategy="constant", constant=-1.0)

@@ -23,14 +23,12 @@ from olbench.errors import UserError, shorten, show_name, suggest
 from olbench.plugins import PREFIX, Registry, digest_syntax, load_file, read_source
 
 #: Our rules read p[0], p[1]: to unpack p tests its length, which takes about 10 ns in every round.
-Rule = Callable[..., tuple[float, float, float]]
+Rule = Callable[..., Any]
 Value = float | str
-PairRule = Callable[..., tuple[float, float]]
-ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
-Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
+TENTHS = tuple(k / 10 for k in range(1, 11))
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Parameter:
     doc: str
     low: float = 0.0
     high: float = math.inf
-    closed: Closed = "neither"
+    closed: Literal["neither", "left", "right", "both"] = "neither"
     grid: tuple[float, ...] = ()
     choices: tuple[str, ...] = ()
     instead_of: str = ""
@@ -51,9 +49,8 @@ class Parameter:
         """Return the value as a float or a word, or raise a UserError that names `owner`."""
         if self.choices:
             if value not in self.choices:
-                raise UserError(
-                    f"{owner}: {self.name} must be one of {', '.join(self.choices)}, not {value!r}"
-                )
+                words = ", ".join(self.choices)
+                raise UserError(f"{owner}: {self.name} must be one of {words}, not {value!r}")
             return str(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise UserError(f"{owner}: {self.name} must be a number in {self.interval}, not {value!r}")
@@ -86,9 +83,7 @@ def choose(name: str, doc: str, *words: str) -> Parameter:
 OPTIONS = {
     each.name: each
     for each in (
-        choose(
-            "multiclass", "several classes: one learner per class, or one of all", "one-vs-rest", "native"
-        ),
+        choose("multiclass", "one learner per class, or one of all classes", "one-vs-rest", "native"),
         choose("allocation", "how the rivals of a native perceptron share a step", "max", "uniform", "prop"),
         choose(
             "covariance", "matrix or diagonal; block and shared are native", "full", "diag", "block", "shared"
@@ -126,9 +121,10 @@ class Traits:
 
 
 #: The traits in words, by field, in the order of scw2012, Table 1.
-TRAITS = {each.name: each.name.replace("_", " ") for each in fields(Traits) if each.name != "source"} | {
-    "non_separable": "non-separable"
-}
+TRAITS = {
+    "large_margin": "large margin", "confidence": "confidence",
+    "non_separable": "non-separable", "adaptive_margin": "adaptive margin",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,8 +139,8 @@ class Definition:
     parameters: tuple[Parameter, ...] = ()
     traits: Traits | None = None
     rule: Rule | None = None
-    exact: ExactRule | None = None
-    pair: PairRule | None = None
+    exact: Rule | None = None
+    pair: Rule | None = None
     constants: Callable[..., tuple[float, ...]] | None = None
     form: Literal["covariance", "root"] = "covariance"
     no_diagonal: str = ""
@@ -175,24 +171,27 @@ class Definition:
     @property
     def functions(self) -> tuple[Any, ...]:
         """What its author wrote: a rule or a factory."""
-        return tuple(each for each in (self.rule, self.factory) if each is not None)
+        return (self.rule or self.factory,)
 
     @property
     def module(self) -> str:
-        return getattr(self.rule or self.factory, "__module__", "")
+        return getattr(self.functions[-1], "__module__", "")
+
+    @property
+    def _code(self) -> Any:
+        """The bytecode of what its author wrote; None for an object that can be called."""
+        return getattr(self.functions[-1], "__code__", None)
 
     @property
     def file(self) -> str:
-        code = getattr(self.rule or self.factory, "__code__", None)
-        return code.co_filename if code else ""
+        return getattr(self._code, "co_filename", "")
 
     @property
     def place(self) -> str:
         """The start of an error message: "file:line: "."""
-        code = getattr(self.rule or self.factory, "__code__", None)
-        return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
+        return f"{self.file}:{self._code.co_firstlineno}: " if self._code else ""
 
-    @property
+    @cached_property
     def is_own(self) -> bool:
         return bool(self.file) and not self.module.startswith("olbench.")
 
@@ -224,11 +223,9 @@ class Definition:
 
     @property
     def projections(self) -> tuple[str, ...]:
-        if self.order != "second" or not self.diagonal:
+        if self.order != "second" or self.no_diagonal:
             return ()
-        if self.product:
-            return ("kl",)
-        return ("kl", "l2") if self.exact is None else ("kl", "l2", "exact")
+        return ("kl",) if self.product else ("kl", "l2", "exact") if self.exact else ("kl", "l2")
 
     @property
     def grid(self) -> dict[str, tuple[float, ...]]:
@@ -255,23 +252,18 @@ class Definition:
         ({'eta': 0.7}, {'phi': 10.0})
         """
         named = [*given, *searched]
-        names = [parameter.name for parameter in self.parameters]
+        known = {parameter.name: parameter for parameter in self.parameters}
         for name in named:
-            if name not in names:
-                known = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
-                raise UserError(
-                    f"{self.id}: unknown parameter {show_name(name)}{suggest(name, names)}; {known}"
-                )
-        absent = set()
-        for name, replaced in ((each.name, each.instead_of) for each in self.parameters if each.instead_of):
+            if name not in known:
+                names = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
+                hint = suggest(name, list(known))
+                raise UserError(f"{self.id}: unknown parameter {show_name(name)}{hint}; {names}")
+        for parameter in [each for each in self.parameters if each.instead_of]:
+            name, replaced = parameter.name, parameter.instead_of
             if name in named and replaced in named:
                 raise UserError(f"{self.id}: give {replaced} or {name}, not both")
-            absent.add(replaced if name in named else name)
-        return {
-            parameter.name: parameter.check(given.get(parameter.name, parameter.default), self.id)
-            for parameter in self.parameters
-            if parameter.name not in absent
-        }
+            del known[replaced if name in named else name]
+        return {name: each.check(given.get(name, each.default), self.id) for name, each in known.items()}
 
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
         values = self.constants(**params) if self.constants else tuple(params.values())
@@ -290,23 +282,20 @@ class Definition:
 
         The bytecode of the rule shows it, so no rule can forget to declare it.
         """
-        if self.rule is None or self.order != "first":
+        if self.order != "first":
             return False
-        code = getattr(self.rule, "__code__", None)
-        if code is None or code.co_argcount < 4:
-            return True
-        q = code.co_varnames[3]
-        operands = [instruction.argval for instruction in dis.get_instructions(self.rule)]
-        return any(operand == q or (isinstance(operand, tuple) and q in operand) for operand in operands)
+        q = self._code.co_varnames[3:4]
+        operands = [instruction.argval for instruction in dis.get_instructions(self._code)]
+        return any(q and q[0] in (each if isinstance(each, tuple) else (each,)) for each in operands)
 
     @cached_property
     def has_constant_gain(self) -> bool:
         """Whether the precision c that a second-order rule adds does not depend on the variance."""
-        return self.rule is not None and self.order == "second" and probing.has_constant_gain(self)
+        return self.order == "second" and probing.has_constant_gain(self)
 
     def check(self) -> None:
         """Refuse a user's rule or compiled learner that has the wrong form, fails or breaks its promise."""
-        if self.rule is not None and not self.module.startswith("olbench."):
+        if not self.module.startswith("olbench."):
             probing.check(self)
 
     @cached_property
@@ -314,9 +303,8 @@ class Definition:
         from olbench.kernels.compile import RULES
 
         self.check()
-        return self._compile(
-            resolve_name(self.signature) if self.signature else RULES.get(self.order), self.rule
-        )
+        signature = resolve_name(self.signature) if self.signature else RULES.get(self.order)
+        return self._compile(signature, self.rule)
 
     @cached_property
     def compiled_exact(self) -> Any:
@@ -330,11 +318,10 @@ class Definition:
 
         return self._compile(PAIR_RULE, self.pair)
 
-    def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
+    def _compile(self, signature: Any, rule: Rule | None) -> Any:
         from olbench.kernels import compile
 
-        if rule is None:
-            raise TypeError(f"{self.id} is an object, not a rule")
+        assert rule is not None
         # Without bounds checks, a wrong index would read stray memory and give a plausible rate.
         how = {"boundscheck": True} if self.is_own else {}
         with self.explain_errors():
@@ -392,11 +379,11 @@ def get_definition(name: str) -> Definition:
     REGISTRY.load()
     if name in REGISTRY:
         return REGISTRY[name]
-    known = definitions()
-    for definition in known:
-        if name.casefold() in (definition.title.casefold(), definition.id.casefold()):
+    names = {known: each for each in definitions() for known in (each.id, each.title)}
+    for known, definition in names.items():
+        if name.casefold() == known.casefold():
             return definition
-    hint = suggest(name, [each for definition in known for each in (definition.id, definition.title)])
+    hint = suggest(name, list(names))
     raise UserError(f"unknown algorithm {show_name(name)}{hint}; `olbench algorithms` lists all of them")
 
 
@@ -424,25 +411,28 @@ def restore(id: str, module: str, file: str) -> Definition:
     return get_definition(id)
 
 
+def _check_name(name: Any, what: str) -> None:
+    if not (isinstance(name, str) and name and name.isprintable() and not set(name) & set(" ,")):
+        raise UserError(f"{what} cannot be named {shorten(repr(name))}; use a word without spaces and commas")
+
+
 def register(definition: Definition) -> Definition:
     id, place, order = definition.id, definition.place, definition.order
-    names = [parameter.name for parameter in definition.parameters]
-    for what, name in (("an algorithm", id), *(("a parameter", name) for name in names)):
-        if not (isinstance(name, str) and name and name.isprintable() and not set(name) & set(" ,")):
-            raise UserError(
-                f"{place}{what} cannot be named {shorten(repr(name))}; use a word without spaces and commas"
-            )
-        if what == "a parameter" and names.count(name) > 1:
-            raise UserError(f"{place}'{id}' has two parameters named '{name}'; rename one of them")
     options = {"first": NATIVE, "second": OPTIONS.keys() - KERNEL}.get(order, frozenset())
-    if reserved := sorted(options & set(names)):
-        raise UserError(
-            f"{place}{id}: a parameter cannot be named {', '.join(reserved)}: every {order}-order algorithm "
-            "already has that setting; choose another name"
-        )
+    _check_name(id, f"{place}an algorithm")
+    names: list[str] = []
     for parameter in definition.parameters:
+        _check_name(parameter.name, f"{place}a parameter")
+        if parameter.name in names:
+            raise UserError(f"{place}'{id}' has two parameters named '{parameter.name}'; rename one of them")
+        if parameter.name in options:
+            raise UserError(
+                f"{place}{id}: a parameter cannot be named {parameter.name}: every {order}-order algorithm "
+                "already has that setting; choose another name"
+            )
         for value in (parameter.default, *parameter.grid):
             parameter.check(value, f"{id}, its default or grid")
+        names.append(parameter.name)
     REGISTRY.add(id, definition, definition.module, place)
     return definition
 

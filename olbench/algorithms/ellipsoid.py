@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
+from olbench.algorithms.definition import POWERS_OF_TWO, TENTHS, Parameter, Traits, second_order
 from olbench.algorithms.perceptron import OWN
 from olbench.kernels.losses import logistic_slope
 
@@ -34,17 +34,10 @@ def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     title="IELLIP",
     source="Yang, Jin & Ye, Online learning by ellipsoid method, ICML 2009",
     parameters=(
-        Parameter(
-            "b",
-            0.9,
-            "decay of the shrinkage, round by round",
-            high=1.0,
-            closed="right",
-            grid=tuple(k / 10 for k in range(1, 10)),
-        ),
+        Parameter("b", 0.9, "decay of the shrinkage, round by round", 0.0, 1.0, "right", TENTHS[:-1]),
         Parameter("c", 0.1, "shrinkage of the ellipsoid in the first round", high=1.0),
     ),
-    traits=Traits(False, True, True, False),
+    traits=TRAITS,
     no_diagonal="its step is scaled by the whole ellipsoid, which a projection would change",
     monotone=True,
     passive_above=lambda b, c: 0.0,

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import Parameter, Traits, first_order
+from olbench.algorithms.definition import TENTHS, Parameter, Traits, first_order
 from olbench.algorithms.perceptron import OWN
 from olbench.kernels.helpers import helper
 from olbench.kernels.losses import TOLERANCE, excess
@@ -47,17 +47,10 @@ def aromma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) 
     title="ALMA",
     source="Gentile, A new approximate maximal margin algorithm, JMLR 2 (2001), p = 2",
     parameters=(
-        Parameter(
-            "alpha",
-            0.9,
-            "accuracy: the margin found is at least 1 - alpha of the largest one",
-            high=1.0,
-            closed="right",
-            grid=tuple(k / 10 for k in range(1, 11)),
-        ),
+        Parameter("alpha", 0.9, "accuracy: at least 1 - alpha of the best margin", 0.0, 1.0, "right", TENTHS),
         Parameter("C", math.sqrt(2.0), "length of the first step"),
     ),
-    traits=Traits(True, False, False, False, source=OWN),
+    traits=TRAITS,
 )
 def alma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Learn x / ||x|| below a margin that falls as 1 / sqrt(k), and project w onto the unit ball."""

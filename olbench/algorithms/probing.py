@@ -6,9 +6,8 @@ What these rounds do not reach fails during a pass: compiled rules have bounds c
 
 import inspect
 import itertools
-import re
 from collections import namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -31,8 +30,9 @@ GIVES = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
 PASSIVE = {"first": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 0.0)}
 #: Rounds that reach the branches of most rules: margins, norms or variances, mistakes, early and late.
 _MARGINS, _SIZES, _ROUNDS = (-2.0, -0.1, 0.0, 0.3, 1.0, 5.0), (0.01, 1.0, 40.0), (1, 100)
-#: How Python's `math` complains about a number outside the domain of a function, in any version.
-_DOMAIN = re.compile("math domain error|expected a (nonnegative|positive|finite|noninteger|number)")
+#: Errors of a number that is not defined, such as a root of -1; compiled code gives infinity or NaN, which a
+#: pass counts as a breakdown.
+_UNDEFINED = (ArithmeticError, ValueError)
 
 
 def check(definition: Any) -> None:
@@ -46,36 +46,33 @@ def check(definition: Any) -> None:
 def _check_rule(definition: "Definition") -> None:
     order, place, what = definition.order, definition.place, f"the rule of '{definition.id}'"
     form = f"be ({', '.join(TAKES[order])}) -> ({', '.join(GIVES[order])})"
-    _check_arguments(definition.rule, TAKES[order], f"{place}{what}", form)
+    _check_arguments(definition.rule, order, f"{place}{what}", form)
     passive_above = definition.find_passive_margin(definition.resolve({}))
-    undefined, rounds, plain = [], list(_rounds(order)), interpret(definition.rule)
-    p = _read_only(definition)
-    for call in rounds:
-        try:
-            with np.errstate(all="ignore"):
-                found = _as_plain(plain(*call, p))
-        except Exception as error:
-            if _is_undefined(error):
-                undefined.append(error)  # compiled code gives infinity or NaN, which a pass counts
-                continue
-            raise UserError(f"{_locate(error, definition)}{what} fails: {describe_error(error)}") from None
-        numbers = isinstance(found, tuple) and all(isinstance(each, int | float) for each in found)
-        if not numbers or len(found) != len(GIVES[order]):
+    is_defined = False
+    for call, found in _play(definition):
+        m, size, mistake = call[:3]
+        if isinstance(found, _UNDEFINED):
+            undefined = found
+            continue
+        is_defined = True
+        if isinstance(found, Exception):
+            raise UserError(f"{_locate(found, definition)}{what} fails: {describe_error(found)}") from None
+        if not _is_answer(found, order):
             raise UserError(f"{place}{what} returns {_describe(found)}; it must {form}")
         if order == "second" and found[2] < 0.0:
             raise UserError(
-                f"{place}{what} returns c = {found[2]:g} at m = {call[0]:g}, v = {call[1]:g}; c must not "
-                "be negative, because the inverse of Sigma grows by c x x'"
+                f"{place}{what} returns c = {found[2]:g} at m = {m:g}, v = {size:g}; c must not be negative, "
+                "because the inverse of Sigma grows by c x x'"
             )
-        if passive_above < call[0] and not call[2] and found != PASSIVE[order]:
+        if passive_above < m and not mistake and found != PASSIVE[order]:
             raise UserError(
-                f"{place}{what} is declared passive above a margin of {passive_above:g}, but at "
-                f"{call[0]:g} it returns {found}; passive is {PASSIVE[order]}"
+                f"{place}{what} is declared passive above a margin of {passive_above:g}, but at {m:g} it "
+                f"returns {found}; passive is {PASSIVE[order]}"
             )
-    if len(undefined) == len(rounds):
+    if not is_defined:
         raise UserError(
-            f"{_locate(undefined[0], definition)}{what} fails in every round that was tried, whatever the "
-            f"margin: {describe_error(undefined[0])}"
+            f"{_locate(undefined, definition)}{what} fails in every round that was tried, whatever the "
+            f"margin: {describe_error(undefined)}"
         )
 
 
@@ -83,8 +80,7 @@ def _check_learner(definition: "CompiledDefinition") -> None:
     """Run a compiled learner over a few examples in plain Python, where every index is checked."""
     place, id = definition.place, definition.id
     for name, function in zip(("score", "learn"), definition.functions, strict=True):
-        form = f"take ({', '.join(TAKES[name])})"
-        _check_arguments(function, TAKES[name], f"{place}{name} of '{id}'", form)
+        _check_arguments(function, name, f"{place}{name} of '{id}'", f"take ({', '.join(TAKES[name])})")
     score, learn = map(interpret, definition.functions)
     arrays, p = name_arrays(definition.make_arrays(4)), _read_only(definition)
     for t, (columns, values, y) in enumerate(_list_rows(), start=1):
@@ -118,17 +114,9 @@ def has_constant_gain(definition: "Definition") -> bool:
     Rounds without loss do not count. The rule runs in plain Python: no compiler is needed to list algorithms.
     """
     gains: dict[tuple[Any, ...], set[float]] = {}
-    plain, p = interpret(definition.rule), _read_only(definition)
-    for m, v, mistake, t in _rounds("second"):
-        try:
-            with np.errstate(all="ignore"):
-                loss, _, c = plain(m, v, mistake, t, p)
-        except Exception as error:
-            if not _is_undefined(error):
-                return False  # `check` will give the reason
-            continue
-        if loss > 0.0:
-            gains.setdefault((m, mistake, t), set()).add(float(c))
+    for (m, _, *others), found in _play(definition):
+        if _is_answer(found, "second") and found[0] > 0.0:
+            gains.setdefault((m, *others), set()).add(found[2])
     return bool(gains) and all(len(found) == 1 for found in gains.values())
 
 
@@ -146,9 +134,34 @@ def interpret(function: Any) -> Any:
     return copy
 
 
-def _check_arguments(function: Any, wanted: Sequence[str], what: str, form: str) -> None:
+def _play(definition: "Definition") -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the arguments of each round, and what the rule returns in plain Python, or its error."""
+    plain, p = interpret(definition.rule), _read_only(definition)
+    for margin, size, mistake, t in itertools.product(_MARGINS, _SIZES, (False, True), _ROUNDS):
+        # Numbers of NumPy may be divided by zero.
+        state = (t,) if definition.order == "second" else (np.float64(1.0), t, t - 1)
+        call = (np.float64(margin), np.float64(size), mistake, *state)
+        try:
+            with np.errstate(all="ignore"):
+                found = plain(*call, p)
+        except Exception as error:
+            found = error
+        is_tuple = isinstance(found, tuple)
+        yield call, tuple(map(_as_plain, found)) if is_tuple else _as_plain(found)
+
+
+def _as_plain(found: Any) -> Any:
+    return found.item() if isinstance(found, np.generic) else found
+
+
+def _is_answer(found: Any, order: str) -> bool:
+    numbers = isinstance(found, tuple) and all(isinstance(each, int | float) for each in found)
+    return numbers and len(found) == len(GIVES[order])
+
+
+def _check_arguments(function: Any, kind: str, what: str, form: str) -> None:
     given = list(inspect.signature(function, follow_wrapped=False).parameters)
-    if len(given) != len(wanted):
+    if len(given) != len(TAKES[kind]):
         raise UserError(f"{what} takes ({', '.join(given)}); it must {form}")
 
 
@@ -163,13 +176,6 @@ def _locate(error: Exception, definition: "Definition") -> str:
     return f"{definition.file}:{line}: " if line else definition.place
 
 
-def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the arguments of the rounds, without the parameters; NumPy's numbers may be divided by zero."""
-    for margin, size, mistake, t in itertools.product(_MARGINS, _SIZES, (False, True), _ROUNDS):
-        m, s = np.float64(margin), np.float64(size)
-        yield (m, s, mistake, t) if order == "second" else (m, s, mistake, np.float64(1.0), t, t - 1)
-
-
 def _list_rows() -> Iterator[tuple[Any, Any, float]]:
     """Yield full, sparse and empty rows of four features, which are read-only, with their labels."""
     rng = np.random.default_rng(0)
@@ -178,18 +184,6 @@ def _list_rows() -> Iterator[tuple[Any, Any, float]]:
         values = rng.standard_normal(columns.size)
         columns.flags.writeable = values.flags.writeable = False
         yield columns, values, rng.choice((-1.0, 1.0))
-
-
-def _is_undefined(error: Exception) -> bool:
-    """Return whether an error stands for a number that is not defined, such as a root of -1."""
-    domain = isinstance(error, ValueError) and _DOMAIN.match(str(error)) is not None
-    return domain or isinstance(error, ArithmeticError)
-
-
-def _as_plain(found: Any) -> Any:
-    if isinstance(found, tuple):
-        return tuple(_as_plain(each) for each in found)
-    return found.item() if isinstance(found, np.generic) else found
 
 
 def _describe(found: Any) -> str:

@@ -61,7 +61,38 @@ def explain(learner: Learner, rows: tuple[Any, ...], label: float, row: int) -> 
             return reason
         if not np.isfinite(learner.weights).all():
             return "the weights are not finite"
-        return learner.explain_margin(rows, row, x) or learner.explain_step(x, label)
+        if learner.classes > 1:
+            return "the variance or the step of a class is not finite or not positive"
+        f = float(learner.scores(rows, np.array([row]))[0])
+        if not np.isfinite(f):
+            return "the margin is not finite: the weights are too large for the values of this row"
+        if learner.algorithm.definition.order == "second":
+            return _explain_step(learner, x, f, label)
+        return f"the step is not finite at the margin {label * f:.3g}"
+
+
+def _explain_step(learner: Any, x: Any, f: float, label: float) -> str:
+    """Return why the step of a Gaussian from the score f is a breakdown."""
+    algorithm, exponent = learner.algorithm, -learner.scale_exponent
+    m = float(np.ldexp(label * f, exponent))
+    v = float(np.ldexp(learner.margin_variance(x)[0], 2 * exponent))
+    if learner.has_variances and not np.isfinite(v):
+        return f"the variance v = x' Sigma x is {v}"
+    if learner.has_variances and v <= 0.0:
+        lost = "which is not positive: Sigma is lost in rounding errors"
+        return f"the variance v = x' Sigma x is {v:.3g}, {lost}"
+    at = f"at m = {m:.3g}, v = {v:.3g}"
+    if algorithm.projection == "exact":
+        return f"the exact step is not finite {at}"
+    mistake = (1.0 if f >= 0.0 else -1.0) != label
+    _, alpha, c = algorithm.definition.rule(
+        np.float64(m), np.float64(v), mistake, learner.learnt + 1, learner.p
+    )
+    if not (np.isfinite(alpha) and np.isfinite(c)):
+        return f"the rule returns alpha = {alpha:.3g} and c = {c:.3g} {at}"
+    if c < 0.0:
+        return f"the rule returns c = {c:.3g} {at}; c must not be negative"
+    return f"the variance v = x' Sigma x is {v:.3g}, which is not above its rounding error"
 
 
 def _explain_row(values: Floats) -> str:

@@ -22,27 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError, count
-from olbench.kernels.counters import (
-    AHEAD_FROM,
-    BREAKDOWNS,
-    BROKEN_ENTRY,
-    BROKEN_ROUND,
-    EFFECTIVE,
-    EXTRA,
-    MISTAKES,
-    ROUNDS,
-    ROW,
-    TILE,
-    UNLEARNED,
-    UPDATES,
-    choose_depth,
-    count_blocks,
-    count_columns,
-    spread_rows,
-)
+from olbench.kernels import counters as at
+from olbench.kernels.counters import AHEAD_FROM, TILE, choose_depth, count_blocks, count_columns, spread_rows
 from olbench.learners.examples import Floats, Ints
 from olbench.learners.learners import choose_screening, quadratic_forms, write_diagonal
-from olbench.learners.schedules import is_predicted, predicted_rows
+from olbench.learners.schedules import count_predictions, predicted_rows
 from olbench.learners.state import Array, Arrays, ClassLearner, KernelLearner, Learner, find_family
 
 #: Rounds that each learner runs before the predictions of all of them are compared, a power of two.
@@ -52,31 +36,17 @@ OFFSET = 2**40
 
 
 class OneVsRest(ClassLearner):
-    signs: Floats
-
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
         super().__init__(algorithm, d, classes)
         kind = find_family(algorithm)
-        self.learners = [kind(algorithm, d) for _ in range(classes)]
-        self._share_ring()
-
-    @classmethod
-    def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
-        return super().declare(algorithm, d, classes) | {"signs": Array((0,), part="scratch")}
+        self.learners, ring = [kind(algorithm, d) for _ in range(classes)], np.zeros((RING, 2))
+        for learner in self.learners:
+            learner.keep_margins(ring)
 
     @classmethod
     def plan_bytes(cls, algorithm: Algorithm, d: int, classes: int) -> int | None:
         single = find_family(algorithm).plan_bytes(algorithm, d, 1)
         return None if single is None else classes * single
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._share_ring()
-
-    def _share_ring(self) -> None:
-        ring = np.zeros((RING, 2))
-        for learner in self.learners:
-            learner.keep_margins(ring)
 
     def reset(self, columns: Any = None) -> None:
         super().reset(columns)
@@ -87,16 +57,15 @@ class OneVsRest(ClassLearner):
         self.learners[0].warm_up()
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        signs = np.empty(y.size)
         for begin in range(0, order.size, RING):
-            self._run_slice(rows, y, order[begin : begin + RING])
+            self._run_slice(rows, y, order[begin : begin + RING], signs)
 
-    def _run_slice(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        if self.signs.size != y.size:
-            self.signs = np.empty(y.size)
-        signs, own = self.signs, order & ROW
-        truth, predicts = y[own], is_predicted(order)
-        places = (self.rounds + np.arange(np.count_nonzero(predicts))) & (RING - 1)
-        margins = np.empty((len(self.learners), places.size, 2))
+    def _run_slice(self, rows: tuple[Any, ...], y: Floats, order: Ints, signs: Floats) -> None:
+        own = order & at.ROW
+        truth, predictions = y[own], count_predictions(order)
+        places = (self.rounds + np.arange(predictions)) & (RING - 1)
+        margins = np.empty((len(self.learners), predictions, 2))
         for k, learner in enumerate(self.learners):
             # Only the rows of the slice are relabelled, for one learner after the other.
             signs[own] = np.where(truth == k, 1.0, -1.0)
@@ -110,15 +79,15 @@ class OneVsRest(ClassLearner):
         truth = y[predicted_rows(order)].astype(np.int64)
         if ring := self.margins.shape[0]:
             self.margins[(self.rounds + np.arange(predicted.size)) & (ring - 1), 0] = predicted
-        self.counters[ROUNDS] += predicted.size
-        self.counters[MISTAKES] += np.count_nonzero(predicted != truth)
+        self.counters[at.ROUNDS] += predicted.size
+        self.counters[at.MISTAKES] += np.count_nonzero(predicted != truth)
         np.add.at(self.confusion, (truth, predicted), 1)
-        self.counters[UNLEARNED] = self.learners[0].counters[UNLEARNED]
-        for k in (UPDATES, EFFECTIVE, BREAKDOWNS):
+        self.counters[at.UNLEARNED] = self.learners[0].counters[at.UNLEARNED]
+        for k in (at.UPDATES, at.EFFECTIVE, at.BREAKDOWNS):
             self.counters[k] = sum(learner.counters[k] for learner in self.learners)
         if broken := [learner.counters for learner in self.learners if learner.breakdowns]:
-            first = min(broken, key=lambda counters: counters[BROKEN_ROUND])
-            self.counters[[BROKEN_ROUND, BROKEN_ENTRY]] = first[[BROKEN_ROUND, BROKEN_ENTRY]]
+            first = min(broken, key=lambda counters: counters[at.BROKEN_ROUND])
+            self.counters[[at.BROKEN_ROUND, at.BROKEN_ENTRY]] = first[[at.BROKEN_ROUND, at.BROKEN_ENTRY]]
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         return predict_classes(self.learners, rows, order).astype(np.float64)
@@ -184,11 +153,6 @@ def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
 class NativeLearner(ClassLearner, KernelLearner):
     """A learner of all classes at once, with a mean for each in one array that a row of x streams through."""
 
-    def __init__(self, algorithm: Algorithm, d: int, classes: int):
-        if classes < 2:
-            raise UserError(f"{algorithm.id} needs at least two classes, and there is {classes}")
-        super().__init__(algorithm, d, classes)
-
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # Each mean is a sum over the updates of its class, with the error of one.
@@ -203,13 +167,11 @@ class NativeLearner(ClassLearner, KernelLearner):
     def pair_rule(self) -> tuple[Any, bool]:
         """The address of the rule for two covariances, and whether there is one."""
         from olbench.kernels.calls import Address
+        from olbench.kernels.classes import NO_PAIR
 
         definition = self.algorithm.definition
-        if definition.pair is None:
-            from olbench.kernels.classes import NO_PAIR
-
-            return Address(NO_PAIR, NO_PAIR.address), False
-        return Address(definition.compiled_pair, definition.compiled_pair.address), True
+        rule = definition.compiled_pair if definition.pair else NO_PAIR
+        return Address(rule, rule.address), definition.pair is not None
 
     @property
     def factor(self) -> float:
@@ -319,7 +281,7 @@ class RootClasses(NativeLearner):
     @property
     def scale_exponent(self) -> int:
         """The exponent of the power of two that multiplies all means and roots to prevent underflow."""
-        return int(self.counters[EXTRA])
+        return int(self.counters[at.EXTRA])
 
     @property
     def covariance(self) -> Floats:

@@ -19,7 +19,6 @@ from olbench.errors import UserError
 from olbench.learners.classes import predict_classes
 from olbench.learners.examples import Ints, as_examples
 from olbench.learners.start import start, start_classes
-from olbench.learners.state import Learner
 
 Floats = NDArray[np.float64]
 Estimator = TypeVar("Estimator", bound=type)
@@ -29,6 +28,14 @@ TINY = np.finfo(np.float64).tiny
 LARGE_SCORE = 1e100
 #: Rows with larger features are scaled down before they are scored.
 LARGE_FEATURE = 1e100
+
+
+def _each(name: str, doc: str) -> Any:
+    def read(model: Any) -> NDArray[np.int64]:
+        check_is_fitted(model, "learners_")
+        return np.array([getattr(learner, name) for learner in model.learners_])
+
+    return property(read, doc=doc)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -106,7 +113,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = self._validate_rows(X)
         rows, order = as_examples(X).rows(), np.arange(X.shape[0])
         if self._native:
-            return self.learners_[0].class_scores(rows, order)
+            return np.asarray(self.learners_[0].class_scores(rows, order))
         pairs = zip(self.learners_, self._shifts(), strict=True)
         return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
 
@@ -140,28 +147,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The bias of each learner; zero unless fit_intercept."""
         return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
 
-    @property
-    def mistakes_(self) -> NDArray[np.int64]:
-        """Mistakes of each learner, counted before each example was learnt."""
-        return self._count("mistakes")
-
-    @property
-    def updates_(self) -> NDArray[np.int64]:
-        """Rounds of each learner with a loss above zero."""
-        return self._count("updates")
-
-    @property
-    def breakdowns_(self) -> NDArray[np.int64]:
-        """Numerical breakdowns of each learner; if there are any, rescale the data or change the form."""
-        return self._count("breakdowns")
+    mistakes_ = _each("mistakes", "Mistakes of each learner, counted before each example was learnt.")
+    updates_ = _each("updates", "Rounds of each learner with a loss above zero.")
+    breakdowns_ = _each(
+        "breakdowns", "Numerical breakdowns of each learner: if any, rescale the data or change the form."
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "learners_")
 
     @property
     def _binary(self) -> bool:
@@ -169,7 +164,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _native(self) -> bool:
-        return self.learners_[0].classes > 1
+        return bool(self.learners_[0].classes > 1)
 
     def _settings(self) -> dict[str, Any]:
         params = self.get_params()
@@ -203,7 +198,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         count = 1 if self._binary else classes.size
         d = self.n_features_in_ + bool(self.fit_intercept)
         if not self._binary and algorithm.multiclass == "native":
-            self.learners_: list[Learner] = [start_classes(algorithm, d, count)]
+            self.learners_: list[Any] = [start_classes(algorithm, d, count)]
         else:
             self.learners_ = [start(algorithm, d) for _ in range(count)]
 
@@ -216,10 +211,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for learner, positive in zip(self.learners_, positives, strict=True):
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
         return self
-
-    def _count(self, name: str) -> NDArray[np.int64]:
-        check_is_fitted(self, "learners_")
-        return np.array([getattr(learner, name) for learner in self.learners_])
 
     def _shifts(self) -> list[int]:
         """Return the exponents that bring all learners to the scale of the one rescaled least."""
@@ -234,20 +225,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return list(self.learners_[0].weights)
         pairs = zip(self.learners_, self._shifts(), strict=True)
         return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AllocatingClassifier(OnlineClassifier):
-    """The base of estimators whose native step all rivals of the true class can share.
-
-    Parameters
-    ----------
-    allocation : {'max', 'uniform', 'prop'}, default='max'
-        Who loses what the true class gains, with multiclass='native': the highest rival, all that score as
-        high as the true class equally, or in proportion to their lead.
-    """
-
-    allocation: str = "max"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -295,7 +272,7 @@ class SecondOrderClassifier(OnlineClassifier):
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
         X = self._validate_rows(X)
         if self._native:
-            return self.learners_[0].class_variances(X)
+            return np.asarray(self.learners_[0].class_variances(X))
         pairs = zip(self.learners_, self._shifts(), strict=True)
         variances = np.column_stack(
             [np.ldexp(learner.margin_variance(X), 2 * shift) for learner, shift in pairs]
@@ -314,14 +291,13 @@ class SecondOrderClassifier(OnlineClassifier):
     def _confidences(self, X: Any) -> Floats:
         """Return m / sqrt(v), one column per learner; v is the mean of all, so that only m ranks classes."""
         X = self._validate_rows(X)
-        scaled, exponents = X, np.zeros(X.shape[0], int)
-        if self.kernel in (None, "linear"):
-            scaled, exponents = _scale_large_rows(X)
-        rows, order = as_examples(scaled).rows(), np.arange(X.shape[0])
+        scaled, exponents = _scale_large_rows(X) if self.kernel in (None, "linear") else (X, 0)
+        scored = scaled
         if get_definition(self.algorithm_id).product and self.covariance == "diag":
-            rows = as_examples(X).rows()  # the margin is not a multiple of that of a scaled row
+            scored = X  # the margin is not a multiple of that of a scaled row
         else:
-            exponents = np.zeros(X.shape[0], int)
+            exponents = 0
+        rows, order = as_examples(scored).rows(), np.arange(X.shape[0])
         pairs = [*zip(self.learners_, self._shifts(), strict=True)]
         scores = [np.ldexp(learner.scores(rows, order), shift - exponents) for learner, shift in pairs]
         variances = [np.ldexp(learner.margin_variance(scaled), 2 * shift) for learner, shift in pairs]
@@ -367,13 +343,11 @@ def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
 
     This does not change m / sqrt(v) if m is linear in the row, and v does not overflow.
     """
-    largest = np.asarray(abs(X).max(axis=1).todense() if sp.issparse(X) else abs(X).max(axis=1)).ravel()
-    if not (largest > LARGE_FEATURE).any():
-        return X, np.zeros(X.shape[0], int)
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if sp.issparse(X) else largest
     exponents = np.where(largest > LARGE_FEATURE, np.frexp(largest)[1], 0)
-    scales = np.ldexp(1.0, -exponents)
-    scaled = (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
-    return scaled, exponents
+    scales = sp.diags_array(np.ldexp(1.0, -exponents))
+    return scales @ X if exponents.any() else X, exponents
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -383,12 +357,10 @@ def estimator(id: str) -> Callable[[Estimator], Estimator]:
     def decorate(cls: Estimator) -> Estimator:
         lines = []
         for each in get_definition(id).parameters:
-            kind = (
-                f"{{{', '.join(map(repr, each.choices))}}}" if each.choices else f"float in {each.interval}"
-            )
-            default = getattr(cls, each.name)
-            note = f"; instead of {each.instead_of}" if each.instead_of else ""
-            note = note or (f"; None for {each.default}" if default is None else "")
+            words, default = ", ".join(map(repr, each.choices)), getattr(cls, each.name)
+            kind = f"{{{words}}}" if words else f"float in {each.interval}"
+            note = f"; None for {each.default}" if default is None else ""
+            note = f"; instead of {each.instead_of}" if each.instead_of else note
             lines += [f"{each.name} : {kind}, default={default!r}", f"    {each.doc}{note}"]
         heading = ["", "Parameters", "----------"] if lines else []
         cls.__doc__ = "\n".join([str(cls.__doc__), *heading, *lines])

@@ -7,6 +7,7 @@ batch learners objects with fit and predict (scikit-learn).
 import warnings
 from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from inspect import signature
 from typing import Any, Self
 
@@ -47,9 +48,7 @@ class ObjectLearner(Learner):
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
         super().__init__(algorithm, d, classes)
-        factory = algorithm.definition.factory
-        if factory is None:
-            raise UserError(f"{algorithm.id} has no factory function that builds it")
+        factory: Any = algorithm.definition.factory
         self.model = factory(**algorithm.params, **algorithm.extras)
         self.style = find_style(self.model, algorithm.id)
         if self.style == "one" and algorithm.definition.sparse is None and d > MOST_COLUMNS:
@@ -172,8 +171,8 @@ class BatchLearner:
     state_bytes: int | None = None
 
     def __init__(self, algorithm: Algorithm):
-        factory = algorithm.definition.factory
-        if algorithm.definition.online or factory is None:
+        factory: Any = algorithm.definition.factory
+        if algorithm.definition.online:
             raise UserError(f"{algorithm.id} learns online; call start(algorithm, d)")
         self.algorithm = algorithm
         self.model = factory(**algorithm.params, **algorithm.extras)
@@ -216,15 +215,5 @@ def wrap(learner: Any, id: str = "") -> Algorithm:
     """Return an algorithm that runs an unfitted learner object; every pass starts from a deep copy of it."""
     name = id or type(learner).__name__
     find_style(learner, name)
-    factory, source = Copies(learner), type(learner).__module__
+    factory, source = partial(deepcopy, learner), type(learner).__module__
     return Algorithm(Definition(id=name, title=name, order="object", source=source, factory=factory), {})
-
-
-class Copies:
-    """A function that returns a new copy of an object, and that can be pickled."""
-
-    def __init__(self, original: Any):
-        self.original = original
-
-    def __call__(self) -> Any:
-        return deepcopy(self.original)

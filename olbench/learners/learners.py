@@ -2,13 +2,14 @@
 
 import time
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
+from olbench.algorithms.definition import OPTIONS
 from olbench.errors import UserError
 from olbench.kernels.counters import (
     BLOCKED_FROM,
@@ -51,7 +52,7 @@ class BaselineLearner(KernelLearner):
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         rule = self.algorithm.definition.rule
         assert rule is not None
-        return np.full(order.size, float(rule(*self.seen.tolist(), self.last[0], self.p)))  # type: ignore[arg-type]
+        return np.full(order.size, float(rule(*self.seen.tolist(), self.last[0], self.p)))
 
 
 @family("first")
@@ -141,31 +142,9 @@ class SecondOrderLearner(KernelLearner):
         rule, p, t = self.compiled_rule, self.p, self.learnt + 1
         return lambda m, v, mistake: ask_second_order(rule, m, v, mistake, t, p, answer)
 
-    def explain_margin(self, rows: tuple[Any, ...], row: int, x: Any) -> str:
-        if (reason := super().explain_margin(rows, row, x)) or not self.has_variances:
-            return reason
-        v = self._measure_row(x)
-        if not np.isfinite(v):
-            return f"the variance v = x' Sigma x is {v}"
-        lost = "which is not positive: Sigma is lost in rounding errors"
-        return f"the variance v = x' Sigma x is {v:.3g}, {lost}" if v <= 0.0 else ""
-
-    def _measure_row(self, x: Any) -> float:
-        return float(np.ldexp(self.margin_variance(x)[0], -2 * self.scale_exponent))
-
-    def explain_step(self, x: Any, label: float) -> str:
-        f = float((x @ self.weights)[0])
-        m, v = float(np.ldexp(label * f, -self.scale_exponent)), self._measure_row(x)
-        return self._explain_answer(m, v, (1.0 if f >= 0.0 else -1.0) != label)
-
-    def _explain_answer(self, m: float, v: float, mistake: bool) -> str:
-        rule: Any = self.algorithm.definition.rule
-        _, alpha, c = rule(np.float64(m), np.float64(v), mistake, self.learnt + 1, self.p)
-        if not (np.isfinite(alpha) and np.isfinite(c)):
-            return f"the rule returns alpha = {alpha:.3g} and c = {c:.3g} at m = {m:.3g}, v = {v:.3g}"
-        if c < 0.0:
-            return f"the rule returns c = {c:.3g} at m = {m:.3g}, v = {v:.3g}; c must not be negative"
-        return f"the variance v = x' Sigma x is {v:.3g}, which is not above its rounding error"
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
+        raise NotImplementedError
 
 
 def write_diagonal(number: float, d: int, matrices: NDArray[np.float64]) -> None:
@@ -191,7 +170,7 @@ class CovarianceLearner(SecondOrderLearner):
             # to the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
             "axis": Array((d,)),
             "bound": Array((2,), [algorithm.a * (1.0 + 1e-9), np.inf]),
-            "screening": Array((3,), dtype=np.int64, part="scratch"),
+            "screening": Array((3,), dtype=np.int64, is_state=False),
         }
         return super().declare(algorithm, d, classes) | own
 
@@ -354,21 +333,11 @@ class ExactLearner(DiagonalLearner):
     def compiled_rule(self) -> Any:
         return self.algorithm.definition.compiled_exact
 
-    @property
-    def untraceable(self) -> str:
-        if self.algorithm.forgetting == 1.0:
-            return ""
-        words = "with projection='exact' and forgetting cannot be traced; leave out one of them"
-        return f"{self.algorithm.id} {words}"
-
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
         from olbench.kernels.calls import ask_exact
 
         rule, p, moments = self.compiled_rule, self.p, self.moments.copy()
         return lambda m, v, mistake: ask_exact(rule, m, v, p, rows, row, moments, answer)
-
-    def _explain_answer(self, m: float, v: float, mistake: bool) -> str:
-        return f"the exact step is not finite at m = {m:.3g}, v = {v:.3g}"
 
 
 class ProductLearner(DiagonalLearner):
@@ -398,13 +367,6 @@ class ProductLearner(DiagonalLearner):
         """The mean Sigma w. Predictions also count the row itself: see `scores`."""
         return np.asarray(self.moments[:, 1] * self.moments[:, 0])
 
-    @property
-    def untraceable(self) -> str:
-        return (
-            f"{self.algorithm.id} with a diagonal covariance predicts with no fixed weights that could be "
-            "traced; use covariance='full'"
-        )
-
 
 class GramLearner(SecondOrderLearner):
     """A Gaussian in the feature space of a kernel, by its support: the examples that changed the state.
@@ -412,14 +374,16 @@ class GramLearner(SecondOrderLearner):
     Support examples are copied, so the learner does not depend on the matrix that it was trained on.
     """
 
-    KINDS: ClassVar = ("linear", "rbf", "poly")
+    @property
+    def shape(self) -> tuple[float, float, float, float]:
+        """The kernel as its compiled code takes it."""
+        algorithm = self.algorithm
+        kind = OPTIONS["kernel"].choices.index(str(algorithm.kernel))
+        return float(kind), algorithm.gamma, float(algorithm.degree), algorithm.coef0
 
-    def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
-        super().__init__(algorithm, d, classes)
-        kernel = algorithm.kernel
-        assert kernel is not None
-        self.shape = (float(self.KINDS.index(kernel.name)), kernel.gamma, float(kernel.degree), kernel.coef0)
-        self.linear = kernel.name == "linear"
+    @property
+    def linear(self) -> bool:
+        return self.algorithm.kernel == "linear"
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
@@ -506,25 +470,21 @@ class GramLearner(SecondOrderLearner):
         state = (self.nu, self.factor, *support, self.counters)
         return run, (self.shape, float(self.algorithm.a), *state, self.algorithm.definition.monotone)
 
-    def _run_curve(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
+    def _run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         """Run in chunks, reserving memory before each: compiled code cannot."""
-        elapsed = 0.0
+        elapsed, counts, seconds = 0.0, [], []
         for begin in range(0, max(1, order.size), CHUNK):
             started = time.perf_counter()
             chunk = order[begin : begin + CHUNK]
             self._reserve_rows(rows, chunk)
             elapsed += time.perf_counter() - started
             first, last = np.searchsorted(ends, (begin, begin + chunk.size), side="right")
-            first = first if begin else 0
-            inside = np.append(ends[first:last] - begin, chunk.size)
-            chunk_counts = np.empty((inside.size, counts.shape[1]), np.int64)
-            chunk_seconds = np.empty(inside.size)
-            super()._run_curve(rows, y, chunk, inside, chunk_counts, chunk_seconds)
-            counts[first:last] = chunk_counts[:-1]
-            seconds[first:last] = elapsed + chunk_seconds[:-1]
+            inside = np.append(ends[first if begin else 0 : last] - begin, chunk.size)
+            chunk_counts, chunk_seconds = super()._run_curve(rows, y, chunk, inside)
+            counts.append(chunk_counts[:-1])
+            seconds.append(elapsed + chunk_seconds[:-1])
             elapsed += float(chunk_seconds[-1])
+        return np.concatenate(counts), np.concatenate(seconds)
 
     def _reserve_rows(self, rows: tuple[Any, ...], order: Ints) -> None:
         """Reserve memory for all rows of `order` as support examples."""
@@ -532,22 +492,14 @@ class GramLearner(SecondOrderLearner):
         added = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
         size, entries = self.support_sizes
         if size + order.size > self.nu.size:
-            refuse_large_factor(max(size + order.size, 3 * self.nu.size // 2))
+            most, available = max(size + order.size, 3 * self.nu.size // 2), available_memory()
+            needed = 4 * most * (most + 1)
+            if needed > USABLE * available:
+                raise UserError(
+                    f"a kernel with {most:,} support examples needs {needed / 2**30:,.1f} GiB, and "
+                    f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
+                )
         self.reserve(size + order.size, entries + added)
-
-    @property
-    def untraceable(self) -> str:
-        words = "with a kernel keeps support examples and no weights to trace; leave out the kernel"
-        return f"{self.algorithm.id} {words}"
-
-
-def refuse_large_factor(size: int) -> None:
-    needed, available = 4 * size * (size + 1), available_memory()
-    if needed > USABLE * available:
-        raise UserError(
-            f"a kernel with {size:,} support examples needs {needed / 2**30:,.1f} GiB, and "
-            f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
-        )
 
 
 def choose_second_order(algorithm: Algorithm) -> type[SecondOrderLearner]:

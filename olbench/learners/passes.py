@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, Protocol
 
 import numpy as np
@@ -217,14 +218,13 @@ def windowed_pass(
     """
     learner = start_classes(algorithm, d, classes) if classes else start(algorithm, d)
     learner.warm_up()
-    checked = (_check_window(*window, is_classes=bool(classes)) for window in windows)
-    return _run_windows(learner, checked, n, curve, stopped, keep)
 
+    def check(X: Any, y: ArrayLike, order: ArrayLike) -> _Window:
+        examples = as_examples(X)
+        targets = np.asarray(y, np.float64) if classes else as_labels(y, examples.n)
+        return examples.rows(), targets, as_order(order, examples.n)
 
-def _check_window(X: Any, y: ArrayLike, order: ArrayLike, is_classes: bool) -> "_Window":
-    examples = as_examples(X)
-    targets = np.asarray(y, np.float64) if is_classes else as_labels(y, examples.n)
-    return examples.rows(), targets, as_order(order, examples.n)
+    return _run_windows(learner, starmap(check, windows), n, curve, stopped, keep)
 
 
 def predict_signs(learner: "Predictor", X: Any, order: ArrayLike | None = None) -> Floats:
@@ -257,31 +257,44 @@ def _run_windows(
     n: int,
     curve: int | Ints,
     stopped: Callable[[], bool] | None,
-    keep: str = "",
+    keep: str,
 ) -> PassResult:
     """Run a learner once over the windows, with n predictions in all, and return what it adds to its counts.
 
-    `keep` is empty, "margins" or "variances": what is kept of each prediction.
+    It runs in slices of about SLICE_SECONDS if it may be stopped, and of at most RING rows if margins are
+    kept.
     """
     before = learner.counters.copy()
     kept = _Kept(learner, n, keep) if keep else None
     points = curve_points(n, curve) if isinstance(curve, int) else curve
     counts, times = np.zeros((points.size, len(CURVE_COUNTS)), np.int64), np.zeros(points.size)
+    labels: list[Floats] = []
     seen, seconds, cpu_seconds = 0, 0.0, 0.0
-    for rows, labels, order in windows:
+    for rows, y, order in windows:
+        cpu_started, begin, window_seconds = time.thread_time(), 0, 0.0
         predictions = count_predictions(order)
         first, last = np.searchsorted(points, (seen, seen + predictions), side="right")
-        slices = _Slices(learner, rows, labels, order, _find_places(order, points[first:last] - seen), kept)
-        cpu_started = time.thread_time()
-        if stopped is None:
-            slices.run(order.size)
-        else:
-            slices.run_until(stopped)
+        places = _find_places(order, points[first:last] - seen)
+        size = order.size if stopped is None else FIRST_ROWS
+        while begin < order.size:
+            if stopped is not None and stopped():
+                raise StoppedError
+            end = min(begin + (min(size, RING) if kept else size), order.size)
+            inside = slice(*np.searchsorted(places, (begin, end), side="right"))
+            ends = np.append(places[inside], end) - begin
+            now, taken = learner.run_curve(rows, y, order[begin:end], ends)
+            counts[first:last][inside] = now[:-1]
+            times[first:last][inside] = seconds + window_seconds + taken[:-1]
+            window_seconds += float(taken[-1])
+            begin = end
+            if kept:
+                kept.copy()
+            if stopped is not None:
+                size = int(min(max(1, SLICE_SECONDS * begin / max(1e-9, window_seconds)), SLICE_ROWS))
         cpu_seconds += time.thread_time() - cpu_started
-        counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
         if kept:
-            kept.add_labels(labels[predicted_rows(order)])
-        seen, seconds = seen + predictions, seconds + slices.seconds
+            labels.append(y[predicted_rows(order)])
+        seen, seconds = seen + predictions, seconds + window_seconds
     added = learner.counters - before
     counts -= before[list(CURVE_COUNTS.values())]
     return PassResult(
@@ -298,7 +311,7 @@ def _run_windows(
         margins=kept.margins if kept else None,
         variances=kept.variances if kept else None,
         positive=kept.positive if kept else None,
-        labels=kept.labels if kept else None,
+        labels=np.concatenate([np.empty(0), *labels]) if kept else None,
     )
 
 
@@ -322,16 +335,10 @@ class _Kept:
     """Copies margins and variances from the ring of a learner, slice after slice."""
 
     def __init__(self, learner: Learner, n: int, keep: str):
-        self.learner, self.first = learner, learner.rounds
-        self.margins = np.empty(n)
+        self.learner, self.first, self.seen = learner, learner.rounds, 0
+        self.margins, self.positive = np.empty(n), np.empty(n, bool)
         self.variances = np.empty(n) if keep == "variances" else None
-        self.positive = np.empty(n, bool)
-        self.labels = np.empty(0)
         learner.keep_margins(np.zeros((RING, 2 if self.variances is None else 3)))
-        self.seen = 0
-
-    def add_labels(self, labels: Floats) -> None:
-        self.labels = np.concatenate([self.labels, labels]) if self.labels.size else labels
 
     def copy(self) -> None:
         """Copy the rounds since the last call, at most RING."""
@@ -346,53 +353,6 @@ class _Kept:
             # A round that breaks down writes none.
             self.learner.margins[:, 2] = 0.0
         self.seen = last
-
-
-class _Slices:
-    """Runs a learner along an order, slice after slice, and records its curve."""
-
-    def __init__(
-        self,
-        learner: Learner,
-        rows: tuple[Any, ...],
-        labels: Floats,
-        order: Ints,
-        points: Ints,
-        kept: _Kept | None,
-    ):
-        self.learner, self.rows, self.labels, self.order, self.points = learner, rows, labels, order, points
-        self.kept = kept
-        self.counts: Ints = np.zeros((points.size, len(CURVE_COUNTS)), np.int64)
-        self.curve_seconds: Floats = np.zeros(points.size)
-        self.seconds = 0.0
-        self.seen = 0
-
-    def run_until(self, stopped: Callable[[], bool]) -> None:
-        """Run the remaining rounds in slices of about SLICE_SECONDS, and ask before each whether to stop."""
-        size = FIRST_ROWS
-        while self.seen < self.order.size:
-            if stopped():
-                raise StoppedError
-            self.run(size)
-            size = int(min(max(1, SLICE_SECONDS * self.seen / max(1e-9, self.seconds)), SLICE_ROWS))
-
-    def run(self, size: int) -> None:
-        if self.kept is None:
-            self._run(size)
-            return
-        for begin in range(0, size, RING):
-            self._run(min(RING, size - begin))
-            self.kept.copy()
-
-    def _run(self, size: int) -> None:
-        begin, end = self.seen, min(self.seen + size, self.order.size)
-        first, last = np.searchsorted(self.points, (begin, end), side="right")
-        ends = np.append(self.points[first:last], end) - begin
-        counts, seconds = self.learner.run_curve(self.rows, self.labels, self.order[begin:end], ends)
-        self.counts[first:last] = counts[:-1]
-        self.curve_seconds[first:last] = self.seconds + seconds[:-1]
-        self.seconds += float(seconds[-1])
-        self.seen = end
 
 
 def curve_points(n: int, count: int) -> Ints:

@@ -11,36 +11,25 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
-from olbench.kernels.counters import (
-    BREAKDOWNS,
-    COUNTERS,
-    EFFECTIVE,
-    FALSE_ALARMS,
-    LINE,
-    MISTAKES,
-    POSITIVES,
-    ROUNDS,
-    UNLEARNED,
-    UPDATES,
-)
+from olbench.kernels import counters as at
 from olbench.learners.examples import Floats, Ints, SingleRow
 from olbench.learners.own_rules import raise_errors
 from olbench.memory import USABLE, available_memory
 
 #: The counters that a curve has by its names for them, in the order of `kernels.calls`.
 CURVE_COUNTS = {
-    "mistakes": MISTAKES,
-    "updates": UPDATES,
-    "positives": POSITIVES,
-    "false_alarms": FALSE_ALARMS,
-    "unlearned": UNLEARNED,
+    "mistakes": at.MISTAKES,
+    "updates": at.UPDATES,
+    "positives": at.POSITIVES,
+    "false_alarms": at.FALSE_ALARMS,
+    "unlearned": at.UNLEARNED,
 }
 #: Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
@@ -54,8 +43,8 @@ class Array:
     #: A number or an array that fits the shape, or a function that writes into zeros.
     start: Any = 0.0
     dtype: type = np.float64
-    #: Learnt state, counts, or scratch memory that a copy does not need.
-    part: Literal["state", "counts", "scratch"] = "state"
+    #: Whether it is learnt: counts, margins and scratch memory are not part of the state.
+    is_state: bool = True
     #: Whether only the entries of features that examples had can have changed.
     by_feature: bool = False
     #: The length for a support of so many examples with so many entries; None if it does not grow.
@@ -64,7 +53,7 @@ class Array:
     def make(self) -> NDArray[Any]:
         """Return the array as it starts, at a cache line: a vector across two lines loads half as fast."""
         item = np.dtype(self.dtype).itemsize
-        size, per_line = math.prod(self.shape), 8 * LINE // item
+        size, per_line = math.prod(self.shape), 8 * at.LINE // item
         memory: NDArray[Any] = np.zeros(size + per_line, self.dtype)
         skipped = -(memory.ctypes.data // item) % per_line
         value = memory[skipped : skipped + size].reshape(self.shape)
@@ -93,6 +82,10 @@ class Array:
 Arrays = dict[str, Array]
 
 
+def _counter(place: int, doc: str) -> Any:
+    return property(lambda learner: int(learner.counters[place]), doc=doc)
+
+
 class Learner(ABC):
     """The state that a pass carries from slice to slice, and its counters."""
 
@@ -112,8 +105,8 @@ class Learner(ABC):
             """Return an array that is declared."""
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int = 1):
-        refuse_beyond_memory(self.plan_bytes(algorithm, d, classes) or 0, algorithm, d, classes)
         self.algorithm, self.d, self.classes = algorithm, d, classes
+        refuse_beyond_memory(self.plan_bytes(algorithm, d, classes) or 0, algorithm, d, classes)
         self.arrays = self.declare(algorithm, d, classes)
         for name, array in self.arrays.items():
             setattr(self, name, array.make())
@@ -122,14 +115,14 @@ class Learner(ABC):
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         """Return the arrays of a learner by name; a family adds its own."""
         return {
-            "counters": Array((COUNTERS,), dtype=np.int64, part="counts"),
-            "margins": Array((0, 2), part="scratch"),
+            "counters": Array((at.COUNTERS,), dtype=np.int64, is_state=False),
+            "margins": Array((0, 2), is_state=False),
         }
 
     @classmethod
     def plan_bytes(cls, algorithm: Algorithm, d: int, classes: int) -> int | None:
         """Return the `state_bytes` of a learner before it starts; None if they depend on the examples."""
-        arrays = [each for each in cls.declare(algorithm, d, classes).values() if each.part == "state"]
+        arrays = [each for each in cls.declare(algorithm, d, classes).values() if each.is_state]
         if any(each.length is not None for each in arrays):
             return None
         return sum(each.count_bytes() for each in arrays)
@@ -138,7 +131,7 @@ class Learner(ABC):
     def state_bytes(self) -> int | None:
         """The bytes of the arrays that it has learnt; None where they are not known."""
         sizes = self.support_sizes
-        return sum(each.count_bytes(*sizes) for each in self.arrays.values() if each.part == "state")
+        return sum(each.count_bytes(*sizes) for each in self.arrays.values() if each.is_state)
 
     @property
     def support_sizes(self) -> tuple[int, int]:
@@ -146,22 +139,16 @@ class Learner(ABC):
         return 0, 0
 
     def __getstate__(self) -> dict[str, Any]:
-        scratch = {name for name, array in self.arrays.items() if array.part == "scratch"}
-        skipped = {"arrays", "_single_row", *scratch}
-        return {name: value for name, value in vars(self).items() if name not in skipped}
+        return {name: value for name, value in vars(self).items() if name not in ("arrays", "_single_row")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self.arrays = self.declare(self.algorithm, self.d, self.classes)
-        for name, array in self.arrays.items():
-            if array.part == "scratch":
-                setattr(self, name, array.make())
 
     def reset(self, columns: Any = None) -> None:
         """Start from scratch; `columns`, if given, are all the features of the examples seen so far."""
         for name, array in self.arrays.items():
-            if array.part != "scratch":
-                array.reset(getattr(self, name), columns)
+            array.reset(getattr(self, name), columns)
 
     def reserve(self, examples: int, entries: int) -> None:
         """Reserve memory for a support of this size, growing by at least half."""
@@ -226,22 +213,19 @@ class Learner(ABC):
     def run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         """Run, and return CURVE_COUNTS and the elapsed seconds after each of `ends` examples."""
         self._own_arrays()
-        counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
         definition = self.algorithm.definition
         with raise_errors(definition) if definition.is_own else nullcontext():
-            self._run_curve(rows, y, order, ends, counts, seconds)
-        return counts, seconds
+            return self._run_curve(rows, y, order, ends)
 
-    def _run_curve(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
-        started = time.perf_counter()
-        begin = 0
+    def _run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
+        counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
+        started, begin = time.perf_counter(), 0
         for k, end in enumerate(ends.tolist()):
             self._learn(rows, y, order[begin:end])
             begin = end
             seconds[k] = time.perf_counter() - started
             counts[k] = self.counters[list(CURVE_COUNTS.values())]
+        return counts, seconds
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         raise NotImplementedError
@@ -265,18 +249,6 @@ class Learner(ABC):
         """Return the weights of some features and their variances, None without any."""
         return self.weights[columns], None
 
-    def margin_variance(self, X: Any) -> Floats:
-        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        raise NotImplementedError
-
-    def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return the score of each class, one column per class, for each row of `order`."""
-        raise NotImplementedError
-
-    def class_variances(self, X: Any) -> Floats:
-        """Return x' Sigma_k x, one column per class, for each row of X, times 4 ** scale_exponent."""
-        raise UserError(f"{self.algorithm.id} has no variances")
-
     def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
         """Return the probability of the positive class from what a pass has kept; None if it has none."""
         return None
@@ -297,12 +269,6 @@ class Learner(ABC):
     def warm_up(self) -> None:
         """Compile what `run` needs, or load it from the cache."""
 
-    @property
-    def untraceable(self) -> str:
-        """Why a trace makes no sense; empty if it does."""
-        words = "does not update a weight vector round by round, so there is nothing to trace"
-        return "" if self.question else f"{self.algorithm.id} {words}"
-
     def prepare_question(self, rows: tuple[Any, ...], row: int, answer: Floats) -> Any:
         """Return a function of m, s or v, and the mistake that writes what the rule answers in this round."""
         raise NotImplementedError
@@ -311,44 +277,17 @@ class Learner(ABC):
         """Return the weights and the covariance, if any, in the units of the problem."""
         return self.last_weights, None
 
-    def explain_margin(self, rows: tuple[Any, ...], row: int, x: Any) -> str:
-        """Return why the next round, on this row, cannot be learnt, if due to its margin or variance."""
-        if not np.isfinite(self.scores(rows, np.array([row]))).all():
-            return "the margin is not finite: the weights are too large for the values of this row"
-        return ""
-
-    def explain_step(self, x: Any, label: float) -> str:
-        """Return why the step of the next round, on the row x, is a breakdown."""
-        return f"the step is not finite at the margin {label * float((x @ self.weights)[0]):.3g}"
-
-    @property
-    def rounds(self) -> int:
-        """Examples predicted."""
-        return int(self.counters[ROUNDS])
+    rounds = _counter(at.ROUNDS, "Examples predicted.")
+    mistakes = _counter(at.MISTAKES, "Examples whose prediction, made before learning them, was wrong.")
+    updates = _counter(at.UPDATES, "Rounds with a loss above zero.")
+    effective_updates = _counter(at.EFFECTIVE, "Rounds that changed the state.")
+    breakdowns = _counter(
+        at.BREAKDOWNS, "Rounds whose margin or step is not finite, or with a variance <= 0 on a non-zero row."
+    )
 
     @property
     def learnt(self) -> int:
-        return int(self.counters[ROUNDS] - self.counters[UNLEARNED])
-
-    @property
-    def mistakes(self) -> int:
-        """Examples whose prediction, made before learning them, was wrong."""
-        return int(self.counters[MISTAKES])
-
-    @property
-    def updates(self) -> int:
-        """Rounds with a loss above zero."""
-        return int(self.counters[UPDATES])
-
-    @property
-    def effective_updates(self) -> int:
-        """Rounds that changed the state."""
-        return int(self.counters[EFFECTIVE])
-
-    @property
-    def breakdowns(self) -> int:
-        """Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."""
-        return int(self.counters[BREAKDOWNS])
+        return int(self.counters[at.ROUNDS] - self.counters[at.UNLEARNED])
 
 
 class KernelLearner(Learner):
@@ -362,14 +301,14 @@ class KernelLearner(Learner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         """Return the kernel and its arguments after the order: the state, then options; not the margins."""
 
-    def _run_curve(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
+    def _run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         from olbench.kernels.calls import compile_pass
 
+        counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
         kernel, state = self.kernel_state()
         arguments = (self.p, rows, y, order, state, ends, self.counters, counts, seconds)
         compile_pass(kernel)(self._point_to_rule(), *arguments)
+        return counts, seconds
 
     def _point_to_rule(self) -> Any:
         """Return the first argument of its kernel."""
@@ -400,7 +339,7 @@ class ClassLearner(Learner):
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
-        confusion = Array((classes, classes), dtype=np.int64, part="counts")
+        confusion = Array((classes, classes), dtype=np.int64, is_state=False)
         return super().declare(algorithm, d, classes) | {"confusion": confusion}
 
     def step(self, x: Any, y: float) -> float:
@@ -409,12 +348,6 @@ class ClassLearner(Learner):
 
     def score(self, x: Any) -> float:
         return self.step(x, 1.0)
-
-    def explain_margin(self, rows: tuple[Any, ...], row: int, x: Any) -> str:
-        return ""
-
-    def explain_step(self, x: Any, label: float) -> str:
-        return "the variance or the step of a class is not finite or not positive"
 
 
 def refuse_beyond_memory(state: int, algorithm: Algorithm, d: int, classes: int) -> None:

@@ -79,6 +79,10 @@ class TracedRound:
         return self.c / (1.0 + self.c * self.variance)
 
 
+def _count_rounds(event: str, doc: str) -> Any:
+    return property(lambda trace: int(trace._columns[event].sum()), doc=doc)
+
+
 class Trace(Sequence[TracedRound]):
     """The rounds of a pass in their order: trace[0] is the first of them."""
 
@@ -97,25 +101,10 @@ class Trace(Sequence[TracedRound]):
     def algorithm(self) -> Algorithm:
         return self.learner.algorithm
 
-    @property
-    def mistakes(self) -> int:
-        """Rounds whose prediction was wrong."""
-        return int(self._columns["mistake"].sum())
-
-    @property
-    def updates(self) -> int:
-        """Rounds with a loss above zero."""
-        return int(self._columns["updated"].sum())
-
-    @property
-    def effective_updates(self) -> int:
-        """Rounds that changed the state."""
-        return int(self._columns["changed"].sum())
-
-    @property
-    def breakdowns(self) -> int:
-        """Breakdowns of the arithmetic."""
-        return int(self._columns["breakdown"].sum())
+    mistakes = _count_rounds("mistake", "Rounds whose prediction was wrong.")
+    updates = _count_rounds("updated", "Rounds with a loss above zero.")
+    effective_updates = _count_rounds("changed", "Rounds that changed the state.")
+    breakdowns = _count_rounds("breakdown", "Breakdowns of the arithmetic.")
 
     @property
     def has_states(self) -> bool:
@@ -200,8 +189,8 @@ def trace(
     examples = as_examples(X)
     labels = as_labels(y, examples.n)
     learner = start(find_algorithm(algorithm, settings), examples.d)
-    if learner.untraceable:
-        raise UserError(learner.untraceable)
+    if reason := _explain_untraceable(learner):
+        raise UserError(f"{learner.algorithm.id} {reason}")
     if rounds is not None and rounds < 1:
         raise UserError(f"rounds must be at least 1, not {rounds}")
     if skip < 0:
@@ -217,6 +206,20 @@ def trace(
     rows = examples.rows()
     learner.run(rows, labels, entries[:skip])
     return _Tracer(learner, rows, labels).run(examples, traced, states)
+
+
+def _explain_untraceable(learner: Learner) -> str:
+    algorithm = learner.algorithm
+    if not learner.question:
+        return "does not update a weight vector round by round, so there is nothing to trace"
+    if algorithm.kernel is not None:
+        return "with a kernel keeps support examples and no weights to trace; leave out the kernel"
+    if algorithm.covariance == "diag" and algorithm.definition.product:
+        words = "with a diagonal covariance predicts with no fixed weights that could be traced"
+        return f"{words}; use covariance='full'"
+    if algorithm.projection == "exact" and algorithm.forgetting < 1.0:
+        return "with projection='exact' and forgetting cannot be traced; leave out one of them"
+    return ""
 
 
 def _refuse_large_states(learner: Learner, rounds: int) -> None:
@@ -240,35 +243,31 @@ class _Tracer:
         self.answer = np.zeros(len(learner.answers))
 
     def run(self, examples: Examples, order: Ints, states: bool) -> Trace:
-        numbers = ("margin", self.learner.question, *self.learner.answers)
+        learner, algorithm = self.learner, self.learner.algorithm
+        numbers = ("margin", learner.question, *learner.answers)
         columns: dict[str, NDArray[Any]] = {
-            "t": self.learner.rounds + np.arange(1, order.size + 1),
+            "t": learner.rounds + np.arange(1, order.size + 1),
             "row": order,
             "label": self.labels[order].astype(np.int64),
             "prediction": np.empty(order.size, np.int64),
             **{name: np.empty(order.size) for name in numbers},
             **{name: np.empty(order.size, bool) for name in EVENTS},
         }
-        self.learner.keep_margins(self.ring)
-        kept = [State(*self.learner.read_moments())] if states else []
+        # A penalty moves the weights of a compiled learner also where there is no loss.
+        is_moving = algorithm.forgetting < 1.0 or algorithm.definition.order == "compiled"
+        learner.keep_margins(self.ring)
+        kept = [State(*learner.read_moments())] if states else []
         for number, row in enumerate(order.tolist()):
-            prediction, values, events = self.run_round(row)
-            columns["prediction"][number] = prediction
-            for name, value in zip((*numbers, *EVENTS), (*values, *events), strict=True):
+            for name, value in zip(("prediction", *numbers, *EVENTS), self.run_round(row), strict=True):
                 columns[name][number] = value
             if states:
                 # A round without a change shares the state of the one before.
-                is_new = self._may_have_changed(events)
-                kept.append(State(*self.learner.read_moments()) if is_new else kept[-1])
-        return Trace(self.learner, examples, columns, kept)
+                is_new = is_moving or columns["changed"][number]
+                kept.append(State(*learner.read_moments()) if is_new else kept[-1])
+        return Trace(learner, examples, columns, kept)
 
-    def _may_have_changed(self, events: list[bool]) -> bool:
-        algorithm = self.learner.algorithm
-        # A penalty moves the weights of a compiled learner also where there is no loss.
-        is_moving = algorithm.forgetting < 1.0 or algorithm.definition.order == "compiled"
-        return events[list(EVENTS).index("changed")] or is_moving
-
-    def run_round(self, row: int) -> tuple[int, list[float], list[bool]]:
+    def run_round(self, row: int) -> list[float]:
+        """Return the prediction, the numbers and the events of a round."""
         learner = self.learner
         before = learner.counters.copy()
         ask = learner.prepare_question(self.rows, row, self.answer)
@@ -287,4 +286,4 @@ class _Tracer:
             self.answer[:] = np.nan
         else:
             ask(m, size, bool(happened[0]))
-        return 1 if margin >= 0.0 else -1, [m, size, *self.answer.tolist()], happened.tolist()
+        return [1 if margin >= 0.0 else -1, m, size, *self.answer, *happened]

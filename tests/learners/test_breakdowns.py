@@ -41,6 +41,14 @@ def test_a_covariance_that_is_lost_in_rounding_is_named():
     assert online_pass(arow, X, y, np.arange(found.round)).breakdowns == 1
 
 
+def test_rows_that_repeat_break_down_with_a_kernel():
+    """In its feature space, where there are no weights, only rounding is left of the variance."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4, 2))[rng.integers(0, 4, 400)], np.where(rng.random(400) < 0.5, 1.0, -1.0)
+    found = find_breakdown(make_algorithm("cw", kernel="rbf", eta=0.95), X, y)
+    assert found.reason.endswith("which is not above its rounding error")
+
+
 @for_each("settings", [{}, {"covariance": "diag"}, {"covariance": "diag", "forgetting": 0.9}])
 def test_a_late_label_breaks_down_when_it_is_learnt(settings):
     X = ROWS.copy()

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -103,24 +102,6 @@ def test_a_row_too_large_to_learn_is_a_breakdown_with_its_reason(data):
     assert "is not finite; scale the data" in find_breakdown("adagrad", X, y).reason
 
 
-CACHED = """
-import json, sys, numpy as np, olbench
-olbench.load_plugin(sys.argv[1])
-loops = []
-for id in ("my-adagrad", "weighted-arow", "ftrl"):
-    olbench.online_pass(id, np.eye(3), [1, -1, 1])
-    loops.append(olbench.make_algorithm(id).definition.compiled_rule)
-print(json.dumps([(len(each.stats.cache_hits), len(each.stats.cache_misses)) for each in loops]))
-"""
-
-
-def test_a_second_process_compiles_nothing():
-    command = [sys.executable, "-c", CACHED, str(PLUGIN)]
-    for _ in range(2):
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
-    assert json.loads(done.stdout) == [[1, 0]] * 3
-
-
 TEXT = """\
 import math
 from olbench import compiled_learner, dot
@@ -159,7 +140,7 @@ def write(tmp_path):
 
 def test_an_edit_of_the_file_is_noticed(write, tmp_path, data):
     path, weights = write(), []
-    for step in ("1.0", "1.0", "2.0"):
+    for step in ("1.0", "2.0"):
         path.write_text(TEXT.format(**GOOD).replace("STEP = 1.0", f"STEP = {step}"))
         code = (
             f"import olbench, numpy as np; olbench.load_plugin({str(path)!r}); "
@@ -168,7 +149,7 @@ def test_an_edit_of_the_file_is_noticed(write, tmp_path, data):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert not done.returncode, done.stderr
         weights.append(json.loads(done.stdout))
-    assert weights == [[1, -1, 1], [1, -1, 1], [2, -2, 2]]
+    assert weights == [[1, -1, 1], [2, -2, 2]]
 
 
 BROKEN = [

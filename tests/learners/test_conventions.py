@@ -34,38 +34,19 @@ FORGETFUL = [
 PENALISED = ("tg", "fobos", "rda")
 
 
-def failing(check, cases):
-    """Return the cases (id, options) in which an assertion fails."""
-    wrong = []
-    for case in cases:
-        try:
-            check(*case)
-        except AssertionError as error:
-            wrong.append((case, str(error).strip()[:200]))
-    return wrong
-
-
-def last_weights(learner):
-    return getattr(learner, "last_weights", learner.weights)
-
-
-def test_zero_predicts_plus_one_and_a_row_of_zeros_changes_nothing():
+@for_each(("id", "options"), VARIANTS)
+def test_zero_predicts_plus_one_and_a_row_of_zeros_changes_nothing(id, options):
     X, y = noisy(n=60, d=5, seed=4)
-    with_zeros = np.vstack([X, np.zeros((4, 5))])
-    labels = np.concatenate([y, [1, -1, 1, -1]])
-
-    def check(id, options):
-        algorithm = make_algorithm(id, **options)
-        for label, mistakes in ((1.0, 0), (-1.0, 1)):
-            assert online_pass(algorithm, [[1.0, 2.0]], [label]).mistakes == mistakes
-        plain, extended = online_pass(algorithm, X, y), online_pass(algorithm, with_zeros, labels)
-        assert extended.mistakes == plain.mistakes + 2
-        assert extended.effective_updates == plain.effective_updates
-        assert extended.breakdowns == plain.breakdowns == 0
-        if id not in PENALISED:
-            np.testing.assert_array_equal(*(last_weights(result.learner) for result in (extended, plain)))
-
-    assert failing(check, VARIANTS) == []
+    algorithm = make_algorithm(id, **options)
+    for label, mistakes in ((1.0, 0), (-1.0, 1)):
+        assert online_pass(algorithm, [[1.0, 2.0]], [label]).mistakes == mistakes
+    plain = online_pass(algorithm, X, y)
+    extended = online_pass(algorithm, np.vstack([X, np.zeros((4, 5))]), [*y, 1, -1, 1, -1])
+    assert extended.mistakes == plain.mistakes + 2
+    assert extended.effective_updates == plain.effective_updates
+    assert extended.breakdowns == plain.breakdowns == 0
+    if id not in PENALISED:
+        np.testing.assert_array_equal(extended.learner.last_weights, plain.learner.last_weights)
 
 
 def test_a_zero_row_is_an_update_for_a_hinge_loss_but_not_for_an_adaptive_margin():
@@ -159,23 +140,20 @@ def test_scale_free_learners_count_the_same_at_any_scale():
             assert counts(online_pass(id, scale * X, y)) == counts(online_pass(id, X, y)), (id, scale)
 
 
-def test_no_scale_breaks_the_arithmetic():
+@for_each(("id", "options"), VARIANTS)
+def test_no_scale_breaks_the_arithmetic(id, options):
     X, y = noisy(n=100, d=5)
-
-    def check(id, options):
-        algorithm = make_algorithm(id, **options)
-        # At 1e75, Sigma has entries 150 digits apart: only a sum of squares cannot break down.
-        squares = algorithm.definition.order == "first" or (algorithm.form == "root" and id != "cw-var")
-        for scale in (1e-75, 1e75):
-            result = online_pass(algorithm, scale * X, y)
-            assert np.isfinite(result.weights).all()
-            if scale < 1 or (squares and algorithm.covariance == "full"):
-                assert result.breakdowns == 0
-        if id in ("scw1", "scw2", "arow", "pa", "perceptron") and not options:
-            for value in (1e200, 1e-170):  # the norm of these rows is not a number
-                assert online_pass(algorithm, [[value], [-value]] * 5, [1, -1] * 5).breakdowns == 10
-
-    assert failing(check, VARIANTS) == []
+    algorithm = make_algorithm(id, **options)
+    # At 1e75, Sigma has entries 150 digits apart: only a sum of squares cannot break down.
+    squares = algorithm.definition.order == "first" or (algorithm.form == "root" and id != "cw-var")
+    for scale in (1e-75, 1e75):
+        result = online_pass(algorithm, scale * X, y)
+        assert np.isfinite(result.weights).all()
+        if scale < 1 or (squares and algorithm.covariance == "full"):
+            assert result.breakdowns == 0
+    if id in ("scw1", "scw2", "arow", "pa", "perceptron") and not options:
+        for value in (1e200, 1e-170):  # the norm of these rows is not a number
+            assert online_pass(algorithm, [[value], [-value]] * 5, [1, -1] * 5).breakdowns == 10
 
 
 def test_sigma_is_symmetric_to_the_bit_and_positive_definite():
@@ -218,21 +196,20 @@ def test_cw_says_so_when_features_depend_on_each_other():
         assert online_pass(make_algorithm("cw", eta=0.9), Z, y).breakdowns > 0
 
 
-def test_dense_csr_and_slices_are_equal_to_the_bit():
-    shapes = [(140, 0.04), (140, 0.5), (140, 1.0), (54, 0.5), (54, 1.0), (9, 0.6)]
-    examples = [noisy(n=150, d=d, density=density) for d, density in shapes]
+SHAPES = [(140, 0.04), (140, 0.5), (140, 1.0), (54, 0.5), (54, 1.0), (9, 0.6)]
 
-    def check(id, options):
-        algorithm = make_algorithm(id, **options)
-        for X, y in examples:
-            dense, sparse = online_pass(algorithm, X, y, curve=1), online_pass(algorithm, sp.csr_matrix(X), y)
-            cut = online_pass(algorithm, X, y, curve=37)
-            for other in (sparse, cut):
-                assert counts(other) == counts(dense)
-                np.testing.assert_array_equal(other.weights, dense.weights)
-            assert (cut.curve.mistakes[-1], len(cut.curve.t)) == (dense.mistakes, 37)
 
-    assert failing(check, VARIANTS + FORGETFUL) == []
+@for_each(("d", "density"), SHAPES)
+@for_each(("id", "options"), VARIANTS + FORGETFUL)
+def test_dense_csr_and_slices_are_equal_to_the_bit(id, options, d, density):
+    X, y = noisy(n=150, d=d, density=density)
+    algorithm = make_algorithm(id, **options)
+    dense, sparse = online_pass(algorithm, X, y, curve=1), online_pass(algorithm, sp.csr_matrix(X), y)
+    cut = online_pass(algorithm, X, y, curve=37)
+    for other in (sparse, cut):
+        assert counts(other) == counts(dense)
+        np.testing.assert_array_equal(other.weights, dense.weights)
+    assert (cut.curve.mistakes[-1], len(cut.curve.t)) == (dense.mistakes, 37)
 
 
 def test_threads_count_what_one_thread_counts():

@@ -25,53 +25,14 @@ from tests.examples import built_in, noisy
 from tests.refusals import refusal
 
 ALL = list(estimators.ESTIMATORS.values())
-#: Accuracy after one pass over the breast cancer data.
-SCORES = {
-    "Perceptron": 0.93,
-    "MarginPerceptron": 0.91,
-    "AveragedPerceptron": 0.93,
-    "PA": 0.9,
-    "PA1": 0.9,
-    "PA2": 0.91,
-    "AveragedPA": 0.92,
-    "AveragedPA1": 0.92,
-    "ROMMA": 0.9,
-    "AggressiveROMMA": 0.92,
-    "ALMA": 0.85,
-    "OGD": 0.89,
-    "SGD": 0.73,
-    "AdaGrad": 0.91,
-    "AdaGradDA": 0.83,
-    "FTRL": 0.89,
-    "TruncatedGradient": 0.9,
-    "FOBOS": 0.67,
-    "RDA": 0.89,
-    "Adam": 0.9,
-    "SOP": 0.97,
-    "IELLIP": 0.87,
-    "ONS": 0.94,
-    "CW": 0.98,
-    "CWVar": 0.98,
-    "NHERD": 0.96,
-    "AROW": 0.97,
-    "NAROW2010": 0.93,
-    "SCW1": 0.98,
-    "SCW2": 0.98,
-    "SOPLibol": 0.95,
-    "SCW2Libol": 0.97,
-}
+#: Estimators that are not named as their algorithms.
+NAMES = {"AggressiveROMMA": "aromma", "TruncatedGradient": "tg"}
 
 
-@for_each("name", SCORES)
-def test_an_estimator_learns(name):
-    X, y = load_breast_cancer(return_X_y=True)
-    X = X / X.max(axis=0)
-    model = estimators.ESTIMATORS[name](random_state=0).fit(X, y)
-    assert round(model.score(X, y), 2) == SCORES[name]
-
-
-def test_every_built_in_algorithm_has_one_estimator():
+def test_every_built_in_algorithm_has_one_estimator_of_its_name():
     assert sorted(cls.algorithm_id for cls in ALL) == sorted(definition.id for definition in built_in())
+    for cls in ALL:
+        assert cls.algorithm_id.replace("-", "") == NAMES.get(cls.__name__, cls.__name__.lower())
 
 
 @for_each("cls", ALL)
@@ -80,7 +41,7 @@ def test_the_defaults_of_an_estimator_are_those_of_its_algorithm(cls):
     bases = [
         each for each in cls.__mro__ if dataclasses.is_dataclass(each) and not hasattr(each, "algorithm_id")
     ]
-    shared = {*ABOUT_RULES, *(name for base in bases for name in base.__dataclass_fields__)}
+    shared = {"allocation", *ABOUT_RULES, *(name for base in bases for name in base.__dataclass_fields__)}
     own = {field.name: field.default for field in dataclasses.fields(cls) if field.name not in shared}
     assert set(own) == {parameter.name for parameter in definition.parameters}
     given = {name: value for name, value in own.items() if value is not None}
@@ -108,8 +69,7 @@ def test_check_estimator_passes_for_the_other_forms():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.parametrize("cls", [AROW, CW, SCW1, SCW2])
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize(("cls", "kernel"), [(AROW, "linear"), (CW, "rbf"), (SCW1, "poly"), (SCW2, "rbf")])
 def test_check_estimator_passes_with_a_kernel(cls, kernel):
     check_estimator(cls(kernel=kernel, gamma=0.1, coef0=1.0))
 
@@ -158,9 +118,9 @@ def test_partial_fit_in_pieces_is_one_fit():
 
 def test_sparse_and_dense_fits_are_equal():
     X, y = noisy(density=0.3)
-    np.testing.assert_array_equal(
-        AROW(random_state=1).fit(X, y).coef_, AROW(random_state=1).fit(sp.csr_array(X), y).coef_
-    )
+    dense, sparse = (AROW(fit_intercept=True, random_state=1).fit(Z, y) for Z in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(dense.coef_, sparse.coef_)
+    np.testing.assert_array_equal(dense.intercept_, sparse.intercept_)
 
 
 @for_each("options", [{}, {"form": "root"}, {"covariance": "diag"}])
@@ -182,17 +142,6 @@ def test_margin_variance_and_probability_come_from_the_gaussian(options, storage
         norm.cdf(np.where(expected > 0, margin, 0) / np.sqrt(safe)),
         rtol=1e-7,
     )
-
-
-def test_a_probability_is_calibrated_where_the_model_is_right():
-    """Weights drawn from the learnt Gaussian vote as often as predict_proba says."""
-    X, y = noisy(n=500, d=4)
-    model = AROW(random_state=0).fit(X, y)
-    drawn = np.random.default_rng(0).multivariate_normal(
-        model.coef_[0], model.learners_[0].covariance, 20_000
-    )
-    votes = (X[:20] @ drawn.T >= 0).mean(axis=1)
-    np.testing.assert_allclose(votes, model.predict_proba(X[:20])[:, 1], atol=0.02)
 
 
 def test_first_order_estimators_offer_no_probabilities():
@@ -286,9 +235,7 @@ def test_misuse_is_refused():
     with pytest.raises(UserError, match="differ from those of the first call"):
         AROW().partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(NotFittedError):
-        AROW().predict(X)
-    with pytest.raises(NotFittedError):
-        _ = AROW().coef_
+        _ = fresh.coef_
 
 
 @for_each("model", [AROW(), AROW(covariance="diag"), CW(covariance="diag")])

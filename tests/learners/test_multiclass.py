@@ -58,6 +58,8 @@ def test_slices_and_windows_and_points_change_nothing(digits):
         np.testing.assert_array_equal(other.weights, whole.weights)
     assert read.curve.mistakes.tolist() == sliced.curve.mistakes.tolist()
     assert sliced.curve.mistakes[-1] == whole.mistakes
+    for other in (sliced, read):
+        assert (np.diff([0.0, *other.curve.seconds, other.seconds]) >= 0.0).all()
 
 
 def test_labels_can_be_words_and_the_learner_predicts_their_numbers(digits):

@@ -17,6 +17,7 @@ from olbench import make_algorithm
 from olbench.algorithms.cw import quantile
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start_classes
+from olbench.papers.audit.gaussians import divergence
 from tests.cases import for_each
 
 STEPS, CLASSES, D = 60, 3, 3
@@ -41,13 +42,6 @@ def step_from(learner, x, truth):
     rival = int(scores.argmax())
     learner.run(as_examples(x[None, :]).rows(), np.array([float(truth)]), np.array([0]))
     return rival
-
-
-def divergence(mean, sigma, old_mean, old_sigma):
-    inverse = np.linalg.inv(old_sigma)
-    moved = mean - old_mean
-    logarithm = np.linalg.slogdet(sigma)[1] - np.linalg.slogdet(old_sigma)[1]
-    return 0.5 * (np.trace(inverse @ sigma) - logarithm + moved @ inverse @ moved - len(mean))
 
 
 def price(id, params, m, v):

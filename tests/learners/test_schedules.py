@@ -69,7 +69,7 @@ def last_scores(learner, rows, row):
         scores = np.empty(1)
         score_rows(rows, row, learner.last_weights, scores)
         return scores
-    return np.ldexp(learner.scores(rows, row), -getattr(learner, "scale_exponent", 0))
+    return np.ldexp(learner.scores(rows, row), -learner.scale_exponent)
 
 
 @for_each("storage", [np.asarray, sp.csr_matrix])
