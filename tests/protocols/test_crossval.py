@@ -247,7 +247,7 @@ def test_a_wrong_entry_is_refused_with_its_place(here, config):
 
 
 def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, config, records):
-    here.out("run", config(SMALL), "--out", "out", "--quiet")
+    here.out("run", config(SMALL), "--out", "out", "--jobs", 1, "--quiet")
     results = load_results("out")
     done = {"stdev": 8, "perceptron": 8, "svm": 4}
     expected = [(f"{id}{way}", n) for id, n in done.items() for way in ("", " [paper]", " [oracle]")]
