@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench import load_results, make_algorithm
+from olbench import load_results
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
-from olbench.learners.passes import predict_signs, train
 from olbench.protocols.crossval import (
     CrossvalExperiment,
     CrossValidation,
@@ -22,7 +21,6 @@ from olbench.protocols.crossval import (
     thin_positives,
 )
 from olbench.protocols.tuning import pick
-from olbench.records import seeds
 from olbench.records.record import success
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -136,26 +134,6 @@ def test_nested_tuning_never_sees_a_test_row():
     assert after.choice == before.choice
     assert after.series["scores"] == before.series["scores"]
     assert after.measured["errors"] == after.measured["n"] - before.measured["errors"]
-
-
-def test_a_fold_is_what_training_by_hand_gives():
-    X, y = noise(100, 8, seed=5)
-    y = np.where(X[:, 0] + 0.5 * y >= 0, 1.0, -1.0)
-    source = make_source("made", X, y)
-    cell = cell_of(source)
-    outcome = cell.protocol.run(cell.report_trials(cell.start)[1], source, lambda: False)
-    fold = divide(source, np.arange(100), 0, 5, 1)
-    random = seeds.generator(0, "made", "report epochs", 1)
-    orders = [fold.train[random.permutation(fold.train.size)] for _ in range(3)]
-    algorithm = make_algorithm("cw", phi=outcome.choice["phi"], **DIAGONAL)
-    by_epoch = [
-        np.mean(predict_signs(epoch.learner, X, fold.test) != y[fold.test])
-        for epoch in train(algorithm, X, y, orders)
-    ]
-    assert outcome.series["by_epoch"]["test_error"] == pytest.approx(by_epoch, abs=1e-6)
-    chosen = by_epoch[outcome.choice["epochs"] - 1]
-    assert outcome.measured["errors"] / outcome.measured["n"] == pytest.approx(chosen)
-    assert np.count_nonzero(outcome.arrays["wrong"]) == outcome.measured["errors"]
 
 
 def test_of_equal_candidates_the_middle_one_wins():
