@@ -86,14 +86,14 @@ def test_decimal_commas_are_not_taken_for_categories(tmp_path):
         look_at(path, Reading())
 
 
-def test_a_first_look_runs_several_classes_and_says_what_it_leaves_out(tmp_path):
+def test_a_first_look_runs_several_classes_and_says_what_it_leaves_out(here, tmp_path, monkeypatch):
     path = tmp_path / "three.csv"
     path.write_text("a,b,y\n" + "".join(f"{k % 7},{k % 5},{'rst'[k % 3]}\n" for k in range(60)))
-    command = [sys.executable, "-m", "olbench", "run", "three.csv", "--set", "permutations=1"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "three: every label is a class (labels: all); --positive LABEL makes two" in done.stderr
-    assert "three: untuned, unscaled, no bias; `olbench init three.csv` writes" in done.stderr
+    monkeypatch.chdir(tmp_path)
+    code, _, err = here("run", "three.csv", "--set", "permutations=1")
+    assert code == 0, err
+    assert "three: every label is a class (labels: all); --positive LABEL makes two" in err
+    assert "three: untuned, unscaled, no bias; `olbench init three.csv` writes" in err
 
 
 def test_the_example_is_what_its_script_makes(tmp_path):

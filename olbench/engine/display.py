@@ -4,9 +4,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 BAR_WIDTH = 24
@@ -46,26 +44,14 @@ def wrap(text: str, stream: Any, indent: int = 0) -> str:
 
 def make_bar() -> Any:
     """Return a column of rich's progress display: a bar that can be read without colours."""
-    from rich.measure import Measurement
     from rich.progress import ProgressColumn, Task
     from rich.text import Text
 
-    @dataclass
-    class Bar:
-        share: float
-
-        def __rich_measure__(self, console: Any, options: Any) -> Measurement:
-            return Measurement(2, BAR_WIDTH + 2)
-
-        def __rich_console__(self, console: Any, options: Any) -> Iterator[Text]:
-            width = max(0, min(BAR_WIDTH, options.max_width - 2))
-            done = round(width * self.share)
-            yield Text(f"[{'#' * done}{'.' * (width - done)}]")
-
     class BarColumn(ProgressColumn):
-        def render(self, task: Task) -> Any:
+        def render(self, task: Task) -> Text:
             if task.total is None:
                 return Text("")
-            return Bar(min(1.0, task.completed / task.total) if task.total else 0.0)
+            done = round(BAR_WIDTH * min(1.0, task.completed / task.total)) if task.total else 0
+            return Text(f"[{'#' * done}{'.' * (BAR_WIDTH - done)}]", no_wrap=True)
 
     return BarColumn()

@@ -2,6 +2,8 @@
 
 import pytest
 
+collect_ignore = ["nursery.py"]
+
 
 @pytest.fixture(autouse=True)
 def work_in_own_folder(own_folder):

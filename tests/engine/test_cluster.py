@@ -29,11 +29,6 @@ curve: 20
 datasets: [synthetic]
 algorithms: [perceptron, arow, cw]
 """
-LONG = """\
-permutations: 40
-datasets: [{path: long.libsvm}]
-algorithms: [arow]
-"""
 KILLER = """\
 import os, signal
 from olbench import contestant
@@ -248,31 +243,6 @@ def test_the_death_of_the_scheduler_ends_a_run_that_resumes(shared, nursery, sta
     assert counts("cluster") == counts("here")
 
 
-def test_ctrl_c_leaves_no_task_on_the_cluster(nursery, start, config, rng):
-    import distributed
-
-    rows = rng.normal(size=(3000, 400))
-    Path("long.libsvm").write_text(
-        "".join(
-            f"{1 if row[0] > 0 else -1} " + " ".join(f"{j + 1}:{x:.3f}" for j, x in enumerate(row)) + "\n"
-            for row in rows
-        )
-    )
-    run = start("run", config(LONG), "--cluster", nursery.file, "--out", "cluster", "--quiet")
-    with distributed.Client(scheduler_file=str(nursery.file), set_as_default=False) as client:
-        wait_for(lambda: lines_of("cluster") or run.poll() is not None, "the first trial")
-        assert client.run_on_scheduler(count_tasks) > 30
-        run.send_signal(signal.SIGINT)
-        out, err = run.communicate(timeout=WAIT)
-        assert (run.returncode, out) == (130, "")
-        assert err == (
-            "olbench: stopped; finished trials are kept, and the same command resumes from there\n"
-        )
-        wait_for(lambda: client.run_on_scheduler(count_tasks) == 0, "an empty scheduler")
-        wait_for(lambda: not any(client.run(count_threads).values()), "idle workers")
-    assert lines_of("cluster") < 20
-
-
 def addresses(nursery):
     import distributed
 
@@ -288,13 +258,13 @@ def count_threads(dask_worker):
     return dask_worker.state.executing_count
 
 
-def test_a_worker_with_another_version_is_refused_or_retired_if_it_comes_late(
+def test_a_worker_with_other_sources_is_refused_or_retired_if_it_comes_late(
     nursery, shared, here, start, config, records
 ):
     other = shared / "other"
     shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
-    text = (other / "olbench/__init__.py").read_text()
-    (other / "olbench/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "0.0.'))
+    with (other / "olbench/errors.py").open("a") as file:
+        file.write("\n# another source, the same version\n")
     from olbench.engine.worker import identify
 
     config(MANY)
@@ -307,7 +277,7 @@ def test_a_worker_with_another_version_is_refused_or_retired_if_it_comes_late(
         out, err = run.communicate(timeout=WAIT)
     assert (run.returncode, out) == (130, "")
     sentences = [line for line in err.splitlines() if "is retired: " in line]
-    theirs = f"olbench 0.0.{olbench.__version__} (sources "
+    theirs = f"olbench {olbench.__version__} (sources "
     for sentence in sentences:
         assert sentence.startswith("olbench: the worker tcp://127.0.0.1:")
         assert f"it has {theirs}" in sentence
@@ -321,20 +291,6 @@ def test_a_worker_with_another_version_is_refused_or_retired_if_it_comes_late(
     assert err.startswith(f"olbench: {nursery.file} cannot be used: the worker tcp://127.0.0.1:")
     assert f" has {theirs}" in err
     assert not lines_of("mixed")
-
-
-def test_a_worker_with_other_sources_is_refused(shared, here, config):
-    other = shared / "none"
-    shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
-    path = other / "olbench/errors.py"
-    path.write_text(path.read_text() + "\n# another source, the same version\n")
-    with Nursery(shared, 1, python_path=other) as nursery:
-        wait_for(lambda: addresses(nursery), "the only worker")
-        code, _, err = here("run", config(), "--cluster", nursery.file, "--out", "out", "--quiet")
-    assert (code, err.count("\n")) == (2, 1)
-    assert " cannot be used: the worker tcp://127.0.0.1:" in err
-    assert f" has olbench {olbench.__version__} (sources " in err
-    assert not lines_of("out")
 
 
 def run_cells(folder, nursery, cells, say):
@@ -533,7 +489,7 @@ def test_shards_survive_the_deaths_of_workers(nursery, start, here, config, reco
     assert len(records("here")) == 2 * 6 * 3
 
 
-def test_ctrl_c_leaves_no_part_of_a_trial_on_the_cluster(nursery, start, config):
+def test_ctrl_c_leaves_no_trial_and_no_part_of_one_on_the_cluster(nursery, start, config):
     import distributed
 
     run = start(
@@ -541,7 +497,12 @@ def test_ctrl_c_leaves_no_part_of_a_trial_on_the_cluster(nursery, start, config)
     )
     with distributed.Client(scheduler_file=str(nursery.file), set_as_default=False) as client:
         wait_for(lambda: lines_of("cluster") > 80 or run.poll() is not None, "trials in parts")
+        assert client.run_on_scheduler(count_tasks) > 30
         run.send_signal(signal.SIGINT)
-        assert run.wait(timeout=WAIT) == 130
+        out, err = run.communicate(timeout=WAIT)
+        assert (run.returncode, out) == (130, "")
+        assert err == (
+            "olbench: stopped; finished trials are kept, and the same command resumes from there\n"
+        )
         wait_for(lambda: client.run_on_scheduler(count_tasks) == 0, "an empty scheduler")
         wait_for(lambda: not any(client.run(count_threads).values()), "idle workers")

@@ -6,10 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench import make_algorithm, online_pass
 from olbench.data.source import find_source, make_source
 from olbench.data.spec import DatasetSpec
-from olbench.learners.passes import windowed_pass
 from olbench.memory import limit_memory
 from olbench.records import seeds
 from tests.cases import for_each
@@ -53,32 +51,6 @@ def test_the_halves_of_a_holdout_share_no_row_and_no_order_changes_sides():
     assert [len(half) for half in halves] == [1, 1]
     [tuning], [reported] = halves
     assert sorted(tuning + reported) == list(range(1000))
-
-
-def examples(sparse):
-    from scipy.sparse import csr_matrix
-
-    random = np.random.default_rng(5)
-    X = random.standard_normal((600, 15)) * (random.random((600, 15)) < 0.4)
-    y = np.where(X @ random.standard_normal(15) + 0.3 * random.standard_normal(600) > 0, 1.0, -1.0)
-    return (csr_matrix(X) if sparse else X), y
-
-
-@for_each("sparse", [True, False])
-@for_each("id", ["perceptron", "averaged-perceptron", "arow", "cw"])
-def test_a_pass_in_windows_is_the_pass_over_the_same_order(sparse, id):
-    X, y = examples(sparse)
-    source = make_source("data", X, y)
-    windows = list(seeds.windows(3, "data", "report", 0, seeds.ALL, 600, 13, 100))
-    taken = ((source.take(places).examples, source.take(places).labels, order) for places, order in windows)
-    algorithm = make_algorithm(id)
-    found = windowed_pass(algorithm, taken, 15, 600, curve=7)
-    expected = online_pass(algorithm, X, y, np.concatenate(rows_of_windows(600, 13, 100)), curve=7)
-    np.testing.assert_array_equal(found.weights, expected.weights)
-    assert (found.n, found.mistakes, found.updates) == (600, expected.mistakes, expected.updates)
-    for column in ("t", "mistakes", "updates"):
-        np.testing.assert_array_equal(getattr(found.curve, column), getattr(expected.curve, column))
-    assert (np.diff(found.curve.seconds) >= 0).all()
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench import load_results, make_algorithm
+from olbench import load_results
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
-from olbench.learners.passes import predict_signs, train
 from olbench.protocols.crossval import (
     CrossvalExperiment,
     CrossValidation,
@@ -22,7 +21,6 @@ from olbench.protocols.crossval import (
     thin_positives,
 )
 from olbench.protocols.tuning import pick
-from olbench.records import seeds
 from olbench.records.record import success
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -138,26 +136,6 @@ def test_nested_tuning_never_sees_a_test_row():
     assert after.measured["errors"] == after.measured["n"] - before.measured["errors"]
 
 
-def test_a_fold_is_what_training_by_hand_gives():
-    X, y = noise(100, 8, seed=5)
-    y = np.where(X[:, 0] + 0.5 * y >= 0, 1.0, -1.0)
-    source = make_source("made", X, y)
-    cell = cell_of(source)
-    outcome = cell.protocol.run(cell.report_trials(cell.start)[1], source, lambda: False)
-    fold = divide(source, np.arange(100), 0, 5, 1)
-    random = seeds.generator(0, "made", "report epochs", 1)
-    orders = [fold.train[random.permutation(fold.train.size)] for _ in range(3)]
-    algorithm = make_algorithm("cw", phi=outcome.choice["phi"], **DIAGONAL)
-    by_epoch = [
-        np.mean(predict_signs(epoch.learner, X, fold.test) != y[fold.test])
-        for epoch in train(algorithm, X, y, orders)
-    ]
-    assert outcome.series["by_epoch"]["test_error"] == pytest.approx(by_epoch, abs=1e-6)
-    chosen = by_epoch[outcome.choice["epochs"] - 1]
-    assert outcome.measured["errors"] / outcome.measured["n"] == pytest.approx(chosen)
-    assert np.count_nonzero(outcome.arrays["wrong"]) == outcome.measured["errors"]
-
-
 def test_of_equal_candidates_the_middle_one_wins():
     table = _Table(({"phi": 0.1}, {"phi": 1.0}), np.array([[5, 3, 3], [3, 3, 4]]))
     assert table.best("first") == {"phi": 0.1, "epochs": 2}
@@ -247,7 +225,7 @@ def test_a_wrong_entry_is_refused_with_its_place(here, config):
 
 
 def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, config, records):
-    here.out("run", config(SMALL), "--out", "out", "--quiet")
+    here.out("run", config(SMALL), "--out", "out", "--jobs", 1, "--quiet")
     results = load_results("out")
     done = {"stdev": 8, "perceptron": 8, "svm": 4}
     expected = [(f"{id}{way}", n) for id, n in done.items() for way in ("", " [paper]", " [oracle]")]

@@ -19,6 +19,7 @@ import pytest
 import olbench
 from olbench import UserError, load_results
 from olbench.api import bundle as write_bundle
+from olbench.plugins import forget_file, load_file
 from olbench.records import container, ledger, run_file
 from olbench.records.bundle import digest_records
 from olbench.records.shipped import find_run
@@ -289,36 +290,30 @@ def test_a_run_file_that_points_out_of_its_bundle_is_refused(bundle):
     assert find_wrong(cases, act) == []
 
 
-def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here):
+def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, monkeypatch):
     Path("mine.py").write_text(PLUGIN)
     text = "permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [pa1, mine]\nplugins: [mine.py]\n"
     Path("small.yaml").write_text(text)
     assert here("run", "small.yaml", "--out", "out", "--quiet", "--jobs", 1)[0] == 0
     assert here("bundle", "out", "-o", "out.olb")[0] == 0
-    Path("executed").unlink()
-    elsewhere = Path("elsewhere")
+    forget_file(load_file("mine.py"))
+    elsewhere = Path("elsewhere").resolve()
     elsewhere.mkdir()
     shutil.move("out.olb", elsewhere)
     (elsewhere / "mine.py").write_text("raise SystemExit(7)")
-
-    def run(*words):
-        command = [sys.executable, "-W", "error", "-m", "olbench", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=elsewhere)
-
-    assert run("report", "out.olb", "--format", "json").returncode == 0
-    records = ledger.current(find_run(elsewhere / "out.olb")).values()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setenv("OLBENCH_JOBS", "1")
+    here.out("report", "out.olb", "--format", "json")
+    records = ledger.current(find_run("out.olb")).values()
     key = next(each["key"] for each in records if each["algorithm"] == "mine")
-    refused = run("verify", "out.olb", "--trial", key)
-    assert (refused.returncode, "plugin not trusted" in refused.stdout) == (4, True)
-    done = run("verify", "out.olb", "--trials", 4)
-    assert done.returncode == 0, done.stderr
-    assert "not run, plugin not trusted: 2 trials: mine on breast-cancer (2)" in done.stdout
-    assert "2 of the 2 trials that can run here ran again" in done.stdout
+    assert "plugin not trusted" in here.out("verify", "out.olb", "--trial", key, code=4)
+    out = here.out("verify", "out.olb", "--trials", 4)
+    assert "not run, plugin not trusted: 2 trials: mine on breast-cancer (2)" in out
+    assert "2 of the 2 trials that can run here ran again" in out
     assert {path.name for path in elsewhere.iterdir()} == {"out.olb", "mine.py"}
-    trusted = run("verify", "out.olb", "--trials", 4, "--trust-plugins")
-    assert trusted.returncode == 0, trusted.stderr
-    assert "4 of 4 trials ran again, and all matched exactly" in trusted.stdout
-    assert (elsewhere / "executed").exists()
+    out = here.out("verify", "out.olb", "--trials", 4, "--trust-plugins")
+    assert "4 of 4 trials ran again, and all matched exactly" in out
+    assert Path("executed").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

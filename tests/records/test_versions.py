@@ -3,8 +3,6 @@
 import linecache
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY, first_order
-from olbench.plugins import digest_syntax
+from olbench.plugins import digest_syntax, forget_file, load_file
 from tests import ROOT
 from tests.behaviours import find_unversioned, list_forms, list_probed, observe, read_recorded
 
@@ -84,14 +82,13 @@ def test_every_version_of_python_finds_the_same_code():
     assert digest_syntax(RULE) == "f2eb218209cd2525"
 
 
-def test_a_user_who_edits_a_docstring_reuses_every_trial(tmp_path):
+def test_a_user_who_edits_a_docstring_reuses_every_trial(here, own_folder):
     def run(text):
-        (tmp_path / "mine.py").write_text(text)
+        Path("mine.py").write_text(text)
         words = ("run", "breast-cancer", "--algorithms", "mine", "--plugin", "mine.py", "--out", "out")
-        command = [sys.executable, "-m", "olbench", *words, "--set", "permutations=2"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        out = here.out(*words, "--set", "permutations=2")
+        forget_file(load_file("mine.py"))
+        return out
 
     assert "2 trials run, 0 reused" in run(RULE)
     assert "nothing to do: all 2 trials are in out" in run(RULE.replace("Learn like", "Learn just like"))
