@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from benchmarks.compiled import river_ftrl
+from benchmarks.compiled import PEERS, river_model
 from benchmarks.floors import fetch_rows, find_floors
 from benchmarks.plain_c import IDS, SECOND_ORDER, plain_c
 from olbench import load_dataset, make_algorithm, online_pass
@@ -28,11 +28,10 @@ from olbench.learners.examples import as_examples
 from olbench.learners.start import start, start_classes
 from olbench.records.provenance import machine
 
+#: ONS has a matrix of d x d; beyond this d it is left out.
+MOST_FEATURES = 1000
 #: Contestants by name, ours without a colon. None is one that is not installed.
 Passes = dict[str, Callable[[], object] | None]
-
-
-FTRL = "--ftrl --ftrl_alpha 0.1 --ftrl_beta 1 --l1 0.1 --loss_function logistic"
 
 
 def dense(n: int, d: int, density: float = 1.0) -> tuple[Any, Any]:
@@ -106,16 +105,29 @@ def libraries(X: Any, y: Any) -> Passes:
     return {
         **diagonal(X, y),
         "pa1: scikit-learn": lambda: SGDClassifier(**pa1, fit_intercept=False).partial_fit(X, y, [-1.0, 1.0]),
-        "pa1: River": river_pa(X, y),
-        "pa1: Vowpal Wabbit": vowpal_wabbit(X, y),
-        "ftrl": kernel("ftrl", X, y),
-        "ftrl: River": river_ftrl(list(zip(_dicts(X), (y > 0).tolist(), strict=True))),
-        "ftrl: Vowpal Wabbit": vowpal_wabbit(X, y, FTRL),
+        "pa1: River": river(X, y),
+        "pa1: Vowpal Wabbit": vowpal_wabbit(X, y, "--loss_function hinge"),
     }
 
 
+def learners(n: int, d: int, density: float) -> Passes:
+    """Return the learners that are not from the papers beside those of River and Vowpal Wabbit."""
+    X, y = dense(n, d, density) if density else text_like(n, d)
+    rows = X if density == 0.0 else sp.csr_matrix(X)
+    passes: Passes = {}
+    for id, peers in PEERS.items():
+        if id == "ons" and d > MOST_FEATURES:
+            continue
+        passes[id] = kernel(id, X, y)
+        if peers.optimizer:
+            passes[f"{id}: River"] = river(rows, y, id)
+        if peers.options:
+            passes[f"{id}: Vowpal Wabbit"] = vowpal_wabbit(rows, y, peers.options)
+    return passes
+
+
 def compiled(n: int, d: int, density: float = 1.0, is_sparse: bool = False) -> Passes:
-    """Return PA-I and AROW as built-in rules and as compiled learners, in a random order, then the others."""
+    """Return PA-I and AROW as built-in rules and as compiled learners, in a random order."""
     X, y = dense(n, d, density)
     X = sp.csr_matrix(X) if is_sparse else X
     order = np.random.default_rng(1).permutation(n)
@@ -123,19 +135,20 @@ def compiled(n: int, d: int, density: float = 1.0, is_sparse: bool = False) -> P
     for id in ("pa1", "arow"):
         passes[id] = kernel(id, X, y, order)
         passes[f"{id}: compiled learner"] = kernel(f"compiled-{id}", X, y, order)
-    others = ("adagrad", "adagrad-da", "ftrl", "tg", "fobos", "rda", "adam")
-    return passes | {f"pa1: {id}": kernel(id, X, y, order) for id in others}
+    return passes
 
 
-def river_pa(X: Any, y: Any) -> Callable[[], object] | None:
+def river(X: Any, y: Any, id: str = "") -> Callable[[], object] | None:
+    """Return River's counterpart of a learner, or its PA-I."""
     if importlib.util.find_spec("river") is None:
         return None
     from river.linear_model import PAClassifier
 
+    make = river_model(PEERS[id]) if id else partial(PAClassifier, C=1.0, mode=1, learn_intercept=False)
     examples = list(zip(_dicts(X), (y > 0).tolist(), strict=True))
 
     def run() -> object:
-        model, mistakes = PAClassifier(C=1.0, mode=1, learn_intercept=False), 0
+        model, mistakes = make(), 0
         for x, label in examples:
             mistakes += model.predict_one(x) != label
             model.learn_one(x, label)
@@ -144,13 +157,13 @@ def river_pa(X: Any, y: Any) -> Callable[[], object] | None:
     return run
 
 
-def vowpal_wabbit(X: Any, y: Any, learner: str = "") -> Callable[[], object] | None:
-    """Return a learner of Vowpal Wabbit, its default or another, on examples that are parsed before."""
+def vowpal_wabbit(X: Any, y: Any, options: str) -> Callable[[], object] | None:
+    """Return a learner of Vowpal Wabbit on examples that are parsed before."""
     if importlib.util.find_spec("vowpalwabbit") is None:
         return None
     from vowpalwabbit import pyvw
 
-    workspace = pyvw.Workspace(f"--quiet --noconstant -b 18 {learner or '--loss_function hinge'}")
+    workspace = pyvw.Workspace(f"--quiet --noconstant -b 18 {options}")
     rows = (" ".join(f"{index}:{value:.6g}" for index, value in row.items()) for row in _dicts(X))
     examples = [workspace.parse(f"{int(label)} | {row}") for row, label in zip(rows, y, strict=True)]
     return lambda: [workspace.learn(example) for example in examples]
@@ -214,6 +227,8 @@ CASES: dict[str, tuple[int, int, Callable[[int, int], Passes]]] = {
     "compiled-22-csr": (140_000, 22, partial(compiled, is_sparse=True)),
     "compiled-22-zeros": (140_000, 22, partial(compiled, density=0.6)),
     "compiled-22-zeros-csr": (140_000, 22, partial(compiled, density=0.6, is_sparse=True)),
+    "learners-22": (5_000, 22, partial(learners, density=1.0)),
+    "learners-text": (500, 100_000, partial(learners, density=0.0)),
     "reader": (50_000, 54, reading),
 }
 
@@ -237,6 +252,9 @@ def show(title: str, n: int, best: dict[str, float]) -> None:
         ours = best[name.partition(":")[0]]
         ratio = f"{seconds / ours:.2f}" if ":" in name else ""
         print(f"{name:40}{1e9 * seconds / n:16,.0f}{ratio:>18}".rstrip())
+    for name in best:
+        if name in PEERS and PEERS[name].note:
+            print(f"  {name}: {PEERS[name].note}")
     print(flush=True)
 
 

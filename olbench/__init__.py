@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from olbench.errors import UserError as UserError
     from olbench.kernels.helpers import add as add
     from olbench.kernels.helpers import dot as dot
+    from olbench.kernels.helpers import project as project
     from olbench.learners.contestants import wrap as wrap
     from olbench.learners.passes import online_pass as online_pass
     from olbench.learners.start import start as start
@@ -58,7 +59,7 @@ _MODULES = {
     "data.load": "load_dataset",
     "engine.verification": "verify",
     "errors": "UserError",
-    "kernels.helpers": "add dot",
+    "kernels.helpers": "add dot project",
     "learners.contestants": "wrap",
     "learners.passes": "online_pass",
     "learners.start": "start",

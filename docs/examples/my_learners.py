@@ -2,7 +2,7 @@
 
 import math
 
-from olbench import Parameter, add, compiled_learner, dot
+from olbench import Parameter, add, compiled_learner, dot, project
 
 
 @compiled_learner(
@@ -49,8 +49,7 @@ class WeightedArow:
         if loss <= 0.0:
             return 0
         mu, sigma, z = arrays.mu, arrays.sigma, arrays.z
-        for i in range(z.size):
-            z[i] = dot(sigma[i], columns, values)
+        project(sigma, columns, values, z)
         beta = 1.0 / (dot(z, columns, values) + (p[0] / p[1] if y > 0.0 else p[0]))
         add(mu, columns, z, loss * beta * y)
         for i in range(z.size):

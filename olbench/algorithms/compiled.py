@@ -71,7 +71,7 @@ def compiled_learner(
     p has the parameters in the order of their declaration. The weights are the scores of unit vectors.
 
     numba compiles both functions into one loop. They cannot allocate arrays: declare every array they need.
-    Use `olbench.dot` and `olbench.add` for sums over a row; they are as fast as the built-in loops.
+    Use `olbench.dot`, `olbench.add` and `olbench.project` for sums; they are as fast as the built-in loops.
 
     Further keywords are the fields of Definition: parameters, constants, traits and version.
     """

@@ -1,16 +1,14 @@
 """Second-order passes with a full covariance that is larger than a near cache.
 
-With one product Sigma x and one change of Sigma per round, reading Sigma is what bounds a pass. Here several
-rounds share each sweep over it, until arithmetic is the bound: a dense round that changes the state costs d^2
-multiplications and additions for the product, and half as many for the change.
+Reading Sigma would bound a pass with one sweep per product or change. Here several rounds share each sweep,
+until arithmetic is the bound: a dense round that changes the state costs d^2 multiplications and additions
+for the product, and half as many for the change. docs/kernels.md describes how.
 
-Changes: Sigma is a base matrix minus the outer products of pending vectors. They are applied to the base
-together, tile by tile, once there are as many as `pending` has rows.
+Changes: Sigma is a base matrix minus the outer products of pending vectors, which are applied to it together.
 
-Look-ahead: the order of the rows is known, so a sweep projects up to ROWS_PER_SWEEP rows that will probably
-need it. A projection is of the base matrix. It holds until the base changes, and the round itself
-subtracts the pending changes. Each of its entries is the same sum in the same order however many rows
-share the sweep, so a pass has the same bits whatever was guessed.
+Look-ahead: a sweep projects up to ROWS_PER_SWEEP rows that will probably need it. A projection is of the base
+matrix; the round subtracts the pending changes. Each entry is the same sum in the same order however many
+rows share the sweep, so a pass has the same bits whatever was guessed.
 """
 
 import math
@@ -28,17 +26,18 @@ from olbench.kernels.covariance import (
     tighten,
 )
 from olbench.kernels.margins import (
+    VARIANCE,
     count_breakdown,
     count_round,
     is_change,
     is_lost,
     is_unlearned,
-    keep_variance,
+    keep,
     keeps_variance,
     usable_variance,
 )
-from olbench.kernels.matrix import inner_first, inner_four, inner_row, project
-from olbench.kernels.rows import dot, dot_row, locate, open_rows
+from olbench.kernels.matrix import inner, inner_four, project
+from olbench.kernels.rows import dot, locate, open_rows
 from olbench.kernels.vectors import (
     WIDEST,
     add_products,
@@ -66,8 +65,8 @@ WORTH_SHARING = 3
 def apply_pending(sigma, pending):
     """Subtract the outer products of all pending vectors from Sigma in one sweep over its tiles.
 
-    Tiles below the diagonal are copies of those above it: that halves the arithmetic, and Sigma is symmetric
-    to the bit. A tile on the diagonal is so by itself, as (i, j) and (j, i) sum the same products.
+    Tiles below the diagonal are copies of those above it. A tile on the diagonal is symmetric to the bit by
+    itself, because (i, j) and (j, i) sum the same products.
     """
     depth, d = pending.shape[0], sigma.shape[0]
     for i in range(0, d, TILE):
@@ -103,13 +102,10 @@ def weigh_pending(pending, count, d, columns, c, values, o, n, w):
     k = 0
     if n == d:
         while k + 4 <= count:
-            w[k], w[k + 1], w[k + 2], w[k + 3] = inner_four(pending, k, values, o, d)
+            w[k], w[k + 1], w[k + 2], w[k + 3] = inner_four(pending, k, values[o : o + d])
             k += 4
-        while k < count:
-            w[k] = inner_first(pending, k, values, o, d)
-            k += 1
     while k < count:
-        w[k] = dot_row(pending, k, columns, c, values, o, n)
+        w[k] = dot(pending[k, :d], columns, c, values, o, n)
         k += 1
 
 
@@ -140,7 +136,7 @@ def measure(sigma, pending, held, d, columns, c, values, o, n, z, w, known):
     if GATHER_COST * n > d:
         if not known:
             project(sigma, columns, c, values, o, n, z[0])
-        v = dot_row(z, 0, columns, c, values, o, n) if n < d else inner_first(z, 0, values, o, d)
+        v = dot(z[0, :d], columns, c, values, o, n)
     else:
         v = gathered_variance(sigma, columns, c, values, o, n)
     weigh_pending(pending, held, d, columns, c, values, o, n, w)
@@ -162,7 +158,7 @@ def product(vector, rows, i):
     """Return vector . x of row i for a guess: a dense row is not packed, so its sum has another order."""
     dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
     if dense.shape[0] > 0:
-        return inner_row(dense, i, vector, 0)
+        return inner(vector, dense[i], 0)
     return dot(vector, columns, indptr[i], data, indptr[i], indptr[i + 1] - indptr[i])
 
 
@@ -234,15 +230,14 @@ def choose_rows(rule, p, rows, y, order, now, t, most, screen, slots, owners, fr
 
 
 @covariance_pass
-def run(
-    rule, p, rows, y, order, mu, sigma, pending, axis, bound, _, counters, screened, adaptive, top, margins
-):
+def run(rule, p, rows, y, order, mu, sigma, pending, bounds, _, counters, screened, adaptive, top, margins):
     """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
 
     `sigma` has d rows, padded with zeros to a multiple of TILE. Its rows and those of `pending` may be longer
     than that by more zeros, which are never changed.
     """
     d, padded, depth = mu.size, sigma.shape[0], pending.shape[0]
+    axis, bound = bounds
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     z, sums, w = np.empty((1, padded)), np.empty(padded), np.empty(depth)
@@ -280,7 +275,7 @@ def run(
                 z[0, j] = projections[slot, j]
         v = measure(sigma, pending, count, d, columns, at, values, o, n, z, w, known)
         v = usable_variance(v)
-        keep_variance(margins, entry, counters[ROUNDS], v)
+        keep(margins, entry, counters[ROUNDS], VARIANCE, v)
         if passive:
             continue
         if n > 0 and v == 0.0:

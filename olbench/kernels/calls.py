@@ -74,29 +74,26 @@ class Address:
         return self.address
 
 
-def bind_kernel(function: Any, kernel: Any, *more: Any) -> Callable[..., None]:
-    """Return a function compiled for a kernel, its first argument, and for types that follow the state.
+@cache
+def compile_pass(kernel: Any) -> Callable[..., None]:
+    """Return the compiled pass of a kernel: a function of the arguments of `_run` after the kernel.
 
     It does not check the types of its arguments, which would take longer than a short pass. Learners pass
     only arrays that they created or that olbench.learners.examples has checked.
     """
+    run: Any = _run
     [(arguments, compiled)] = kernel.overloads.items()
     rule, p, rows, y, order, *state = arguments
+    curve = (READ_INT64, WRITE_INT64, WRITE_2D_INT64, WRITE_1D)
     kind = types.FunctionType(compiled.signature)
-    arguments = (kind, rule, p, rows, y, order, types.Tuple(state), *more)
+    arguments = (kind, rule, p, rows, y, order, types.Tuple(state), *curve)
     with warnings.catch_warnings():
         # Numba warns that function types as arguments are experimental.
         warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
-        function.compile(void(*arguments))
+        run.compile(void(*arguments))
     name = compiled.fndesc.llvm_cfunc_wrapper_name
     address = Address(kernel, compiled.library.get_pointer_to_function(name))
-    return partial(function.overloads[arguments].entry_point, address)
-
-
-@cache
-def compile_pass(kernel: Any) -> Callable[..., None]:
-    """Return the compiled pass of a kernel: a function of the arguments of `_run` after the kernel."""
-    return bind_kernel(_run, kernel, READ_INT64, WRITE_INT64, WRITE_2D_INT64, WRITE_1D)
+    return partial(run.overloads[arguments].entry_point, address)
 
 
 def question(rule: Any, *more: Any) -> Callable[[Function], Function]:
@@ -131,5 +128,5 @@ def ask_exact(rule, m, v, p, rows, i, moments, answer):
     if v == 0.0 or loss <= 0.0:
         return
     shares = np.empty(moments.shape[0])
-    squares = measure_shares(moments, columns, at, values, o, n, v, shares)
-    answer[1], answer[2] = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
+    measure_shares(moments, 1, columns, at, values, o, n, v, shares, 0)
+    answer[1], answer[2] = find_step(shares, n, m, v, unit, A, b0, b1, K)

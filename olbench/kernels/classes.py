@@ -28,7 +28,7 @@ from olbench.kernels.compile import (
 )
 from olbench.kernels.counters import ROUNDS, UPDATES
 from olbench.kernels.diagonal import update_row
-from olbench.kernels.exact import find_step
+from olbench.kernels.exact import find_step, measure_shares
 from olbench.kernels.first_order import LARGEST_SCALE, SMALLEST_SCALE, multiply_out, renew_norm
 from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
@@ -40,7 +40,7 @@ from olbench.kernels.margins import (
     is_shift,
     is_unlearned,
 )
-from olbench.kernels.rows import locate, open_rows, read_round, squared_norm
+from olbench.kernels.rows import locate, open_rows, read_round
 from olbench.kernels.vectors import add, four, larger, load, multiply, spread, store, zeros
 
 
@@ -140,13 +140,12 @@ def predict_class(scores, truth, rival):
 
 
 @inlined
-def predict_round(means, factor, columns, c, values, o, n, board, truth, entry, counters, margins):
-    """Predict a round of means times a factor; return rival, margin, examples learnt, mistake.
+def predict_round(means, factor, columns, c, values, o, n, board, truth, entry):
+    """Predict and count a round of means times a factor; return rival, margin, examples learnt, mistake.
 
-    `board` has the scores, their masks and the confusion. The ring of margins has the number of the predicted
-    class.
+    The ring of margins has the number of the predicted class.
     """
-    scores, masks, confusion = board
+    scores, masks, confusion, counters, margins = board
     score_classes(means, columns, c, values, o, n, scores)
     # A factor below zero turns the order of the classes around, so the scores are multiplied themselves.
     if factor != 1.0:
@@ -159,9 +158,10 @@ def predict_round(means, factor, columns, c, values, o, n, board, truth, entry, 
 
 
 @helper
-def open_board(means, confusion):
-    """Return what `predict_round` works with."""
-    return np.empty(means.shape[1]), mask_classes(confusion.shape[0], means.shape[1]), confusion
+def open_board(means, confusion, counters, margins):
+    """Return what `predict_round` works with: the scores of a round and their masks, and what counts it."""
+    masks = mask_classes(confusion.shape[0], means.shape[1])
+    return np.empty(means.shape[1]), masks, confusion, counters, margins
 
 
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_2D))
@@ -234,13 +234,13 @@ def run_first_order(
     columns, values, storage = open_rows(rows)
     norms, flat = rows[4], means.ravel()
     width = means.shape[1]
-    board, shares = open_board(means, confusion), np.zeros(width)
+    board, shares = open_board(means, confusion, counters, margins), np.zeros(width)
     classes, scores = confusion.shape[0], board[0]
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
         rival, m, t, mistake = predict_round(
-            means, scalars[0], columns, at, values, o, n, board, truth, entry, counters, margins
+            means, scalars[0], columns, at, values, o, n, board, truth, entry
         )
         s = 2.0 * norms[i]
         if is_unlearned(entry) or is_lost(counters, entry, m, n, s) or m > top:
@@ -309,13 +309,11 @@ def run_diagonal(rule, p, rows, y, order, means, variances, confusion, counters,
     `pair` and `paired` are those of `classes_full.run_covariance`.
     """
     columns, values, storage = open_rows(rows)
-    norms, board = rows[4], open_board(means, confusion)
+    norms, board = rows[4], open_board(means, confusion, counters, margins)
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
-        rival, m, t, mistake = predict_round(
-            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
-        )
+        rival, m, t, mistake = predict_round(means, 1.0, columns, at, values, o, n, board, truth, entry)
         if is_unlearned(entry) or is_lost(counters, entry, m, n, norms[i]):
             continue
         v_y, v_s = measure_pair(variances, truth, rival, columns, at, values, o, n)
@@ -340,14 +338,12 @@ def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, ma
     Phi has the entries of x twice, for the true class and for its rival, and so has the equation.
     """
     columns, values, storage = open_rows(rows)
-    norms, board = rows[4], open_board(means, confusion)
+    norms, board = rows[4], open_board(means, confusion, counters, margins)
     shares = np.empty(2 * means.shape[0])
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth = int(y[i])
-        rival, m, _, _ = predict_round(
-            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
-        )
+        rival, m, _, _ = predict_round(means, 1.0, columns, at, values, o, n, board, truth, entry)
         if is_unlearned(entry) or is_lost(counters, entry, m, n, norms[i]):
             continue
         v_y, v_s = measure_pair(variances, truth, rival, columns, at, values, o, n)
@@ -359,13 +355,9 @@ def run_exact(rule, p, rows, y, order, means, variances, confusion, counters, ma
         counters[UPDATES] += loss > 0.0
         if v == 0.0 or loss <= 0.0:
             continue
-        scale = 1.0 / v
-        for k in range(n):
-            j, x = columns[at + k], values[o + k]
-            shares[k] = variances[j, truth] * (x * x) * scale
-            shares[n + k] = variances[j, rival] * (x * x) * scale
-        squares = squared_norm(shares, 0, 2 * n)
-        alpha, c = find_step(shares, 2 * n, squares, m, v, unit, A, b0, b1, K)
+        measure_shares(variances, truth, columns, at, values, o, n, v, shares, 0)
+        measure_shares(variances, rival, columns, at, values, o, n, v, shares, n)
+        alpha, c = find_step(shares, 2 * n, m, v, unit, A, b0, b1, K)
         if not is_effective(counters, entry, np.isfinite(alpha) and 0.0 <= c < np.inf):
             continue
         update_row(means, truth, variances, truth, columns, at, values, o, n, alpha, c, 0.0, True)

@@ -37,11 +37,11 @@ from olbench.kernels.compile import (
     pass_kernel,
 )
 from olbench.kernels.counters import AHEAD_FROM, EXTRA, ROUNDS, ROW
-from olbench.kernels.covariance import tighten
+from olbench.kernels.covariance import has_no_loss, largest_variance, tighten
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
-from olbench.kernels.matrix import inner_row, project, row_sums
-from olbench.kernels.root import SMALLEST, normalise, renew_bound, rescale, rounding
-from olbench.kernels.rows import announce, dot_row, locate, open_rows, read_round
+from olbench.kernels.matrix import project, row_sums
+from olbench.kernels.root import SMALLEST, normalise, renew_bound, rescale, rounding, shrink_root
+from olbench.kernels.rows import announce, locate, open_rows, read_round
 
 # How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
 WINDOW = 128
@@ -52,13 +52,8 @@ HELD, ALL = 0, 1
 
 @inlined
 def largest_class_variance(axis, bound, k, s, columns, c, values, o, n):
-    """Return an upper bound of v under covariance k for an x with ||x||^2 = s, as in `covariance`."""
-    limit = bound[k, 0] * s
-    if bound[k, 1] < np.inf:
-        along = dot_row(axis, k, columns, c, values, o, n)
-        closer = bound[k, 1] * s + along * along
-        limit = closer if closer < limit else limit
-    return limit
+    """Return an upper bound of v under covariance k for an x with ||x||^2 = s."""
+    return largest_variance(axis[k], bound[k], s, columns, c, values, o, n)
 
 
 @inlined
@@ -136,12 +131,12 @@ def take_projection(rows, y, order, now, role, k, is_shared, sigma, room, d, cac
 @inlined
 def guess_rival(rule, p, board, truth, s, t, bound, is_shared, screened):
     """Return the rival of a later round by the present scores; -1 if the round will need no variance."""
-    scores, masks, _ = board
+    scores, masks = board[:2]
     rival = find_rival(scores, masks, truth)
     m = scores[truth] - scores[rival]
     own, other = (0, 0) if is_shared else (truth, rival)
-    loss, alpha, c = rule(m, (bound[own, 0] + bound[other, 0]) * s, m <= 0.0, t, p)
-    return -1 if screened and loss <= 0.0 and alpha == 0.0 and c == 0.0 else rival
+    limit = (bound[own, 0] + bound[other, 0]) * s
+    return -1 if screened and has_no_loss(rule, p, m, limit, m <= 0.0, t, np.inf) else rival
 
 
 #: confusion, counters, the rule for two covariances, and promises: whether it is used, and two of the rule
@@ -167,7 +162,7 @@ def run_covariance(
     is_shared = sigma.shape[0] == 1
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    board, mean, sums = open_board(means, confusion), np.empty(d), np.empty(padded)
+    board, mean, sums = open_board(means, confusion, counters, margins), np.empty(d), np.empty(padded)
     scores = board[0]
     # The first of two is of the true class, the second of its rival; a shared covariance has only the first.
     parts = 1 if is_shared else 2
@@ -198,9 +193,7 @@ def run_covariance(
             guessed += 1
         n, at, o = locate(storage, i)
         truth, s = int(y[i]), norms[i]
-        rival, m, t, mistake = predict_round(
-            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
-        )
+        rival, m, t, mistake = predict_round(means, 1.0, columns, at, values, o, n, board, truth, entry)
         if is_unlearned(entry) or is_lost(counters, entry, m, n, s):
             continue
         own, other = (0, 0) if is_shared else (truth, rival)
@@ -209,8 +202,7 @@ def run_covariance(
             for role in range(2):
                 k = other if role else own
                 limit += largest_class_variance(axis, bound, k, s, columns, at, values, o, n)
-            loss, alpha, c = rule(m, limit, mistake, t, p)
-            if loss <= 0.0 and alpha == 0.0 and c == 0.0:
+            if has_no_loss(rule, p, m, limit, mistake, t, np.inf):
                 continue
         for role in range(parts):
             k, known = (other if role else own), False
@@ -253,32 +245,19 @@ def run_covariance(
 
 
 @inlined
-def shrink_root(root, a, gain, weight, z):
-    """Set z to weight R a for an a of length one, and change R so that a' R' x shrinks by sqrt(1 + gain).
+def find_class_deviation(root, reach, columns, c, values, o, n, a):
+    """Set a to R' x divided by its length, and return the length, or 0 if it may be nothing but rounding.
 
-    One sweep reads row j for z_j and changes it while it is in cache. Written so, g = 1 - 1 / h does not
-    cancel for a small gain.
+    A class whose mean is far off can shrink a covariance by many orders of magnitude in one round, so the
+    bounds of the rows are renewed before the answer is 0.
     """
-    h = math.sqrt(1.0 + gain)
-    g = gain / (h * (h + 1.0))
-    for j in range(z.size):
-        product = inner_row(root, j, a, 0)
-        z[j] = weight * product
-        part = g * product
-        for k in range(z.size):
-            root[j, k] -= part * a[k]
-
-
-@inlined
-def is_certain(root, reach, deviation, columns, c, values, o, n):
-    """Return whether a deviation is more than rounding; renew the bounds of the rows before saying no.
-
-    A class whose mean is far off can shrink a covariance by many orders of magnitude in one round.
-    """
-    if n == 0 or deviation > rounding(reach, columns, c, values, o, n):
-        return True
-    row_sums(root, reach)
-    return deviation > rounding(reach, columns, c, values, o, n)
+    project(root, columns, c, values, o, n, a)
+    deviation = normalise(a)
+    if n > 0 and not deviation > rounding(reach, columns, c, values, o, n):
+        row_sums(root, reach)
+        if not deviation > rounding(reach, columns, c, values, o, n):
+            return 0.0
+    return deviation
 
 
 #: roots; bound, reach; changes
@@ -299,13 +278,12 @@ def run_root(
     d, is_shared = means.shape[0], roots.shape[0] == 1
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    board, a_y, a_s, z = open_board(means, confusion), np.empty(d), np.empty(d), np.empty(d)
+    board = open_board(means, confusion, counters, margins)
+    a_y, a_s, z = np.empty(d), np.empty(d), np.empty(d)
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         truth, s = int(y[i]), norms[i]
-        rival, m, t, mistake = predict_round(
-            means, 1.0, columns, at, values, o, n, board, truth, entry, counters, margins
-        )
+        rival, m, t, mistake = predict_round(means, 1.0, columns, at, values, o, n, board, truth, entry)
         if is_unlearned(entry) or is_lost(counters, entry, m, n, s):
             continue
         own, other = (0, 0) if is_shared else (truth, rival)
@@ -315,16 +293,11 @@ def run_root(
             loss, alpha, c = rule(m / unit, (limit / unit) * (limit / unit), mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0 and limit * limit < np.inf:
                 continue
-        project(roots[own], columns, at, values, o, n, a_y)
-        d_y = normalise(a_y)
-        is_known = is_certain(roots[own], reach[own], d_y, columns, at, values, o, n)
-        d_s = d_y
+        d_s = d_y = find_class_deviation(roots[own], reach[own], columns, at, values, o, n, a_y)
         if not is_shared:
-            project(roots[other], columns, at, values, o, n, a_s)
-            d_s = normalise(a_s)
-            is_known = is_known and is_certain(roots[other], reach[other], d_s, columns, at, values, o, n)
+            d_s = find_class_deviation(roots[other], reach[other], columns, at, values, o, n, a_s)
         deviation = math.hypot(d_y, d_s)
-        if not (is_known and deviation < np.inf):
+        if n > 0 and not (d_y > 0.0 and d_s > 0.0 and deviation < np.inf):
             count_breakdown(counters, entry, counters[ROUNDS])
             deviation = 0.0
         unit = deviation if scale_free and deviation > 0.0 else 1.0
@@ -336,13 +309,13 @@ def run_root(
             alpha, c = pair(m / unit, u_y * u_y, u_s * u_s, p)
         if not is_change(counters, entry, deviation, loss, alpha, c):
             continue
-        shrink_root(roots[own], a_y, c * u_y * u_y, alpha * u_y, z)
+        shrink_root(roots[own], a_y, c * u_y * u_y, z)
         for j in range(d):
-            means[j, truth] += z[j]
+            means[j, truth] += alpha * u_y * z[j]
         if not is_shared:
-            shrink_root(roots[other], a_s, c * u_s * u_s, alpha * u_s, z)
+            shrink_root(roots[other], a_s, c * u_s * u_s, z)
         for j in range(d):
-            means[j, rival] -= z[j]
+            means[j, rival] -= alpha * u_s * z[j]
         for role in range(1 if is_shared else 2):
             k = own if role == 0 else other
             changes[k] += 1

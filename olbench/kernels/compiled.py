@@ -1,8 +1,8 @@
 """One loop for learners that are more than a rule: two functions over named arrays of their own.
 
 The functions become part of the loop, which is compiled once for each learner and kept on disk under a name
-that has a hash of its source. What users write is as fast as what ships if they leave sums to `dot` and
-`add`: the compiler may not reorder a sum by itself.
+that has a hash of its source. What users write is as fast as what ships if they leave sums to `dot`, `add`
+and `project`: the compiler may not reorder a sum by itself.
 """
 
 from collections import namedtuple
@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from numba import int64, types, void
 
+from olbench.kernels import matrix as matrix_kernels
 from olbench.kernels import rows as row_kernels
 from olbench.kernels.compile import (
     READ_1D,
@@ -26,7 +27,7 @@ from olbench.kernels.compile import (
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.first_order import add_row
 from olbench.kernels.helpers import Helper
-from olbench.kernels.margins import count_breakdown, is_usable, judge, keep_margin, read_counts, write_counts
+from olbench.kernels.margins import MARGIN, count_breakdown, is_usable, judge, keep, read_counts, write_counts
 from olbench.kernels.rows import open_rows, read_round
 
 #: The types of arrays by their declared shapes.
@@ -41,6 +42,11 @@ def dot(vector, columns, values):
 @inlined
 def add(vector, columns, values, step):
     add_row(vector, step, columns, 0, values, 0, values.size)
+
+
+@inlined
+def project(matrix, columns, values, target):
+    matrix_kernels.project(matrix, columns, 0, values, 0, values.size, target)
 
 
 # What a learner brings; `bind` puts it into copies of the functions below.
@@ -72,7 +78,7 @@ def run(_, p, rows, y, order, arrays, counters, margins):
         f = predict_row(arrays, columns, at, values, o, n, t, p)
         if entry < ONLY_LEARN:
             rounds += 1
-            keep_margin(margins, rounds, f)
+            keep(margins, entry, rounds, MARGIN, f)
             mistake, false_alarm = judge(f, y[i])
             mistakes += mistake
             positives += y[i] > 0.0

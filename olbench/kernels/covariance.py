@@ -10,24 +10,25 @@ kernel for larger matrices.
 import math
 
 import numpy as np
-from numba import boolean, float64
+from numba import boolean, float64, types
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import EXTRA, ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
+    MARGIN,
+    VARIANCE,
     count_breakdown,
     is_unlearned,
     is_usable,
     judge,
-    keep_margin,
-    keep_variance,
+    keep,
     keeps_variance,
     read_counts,
     usable_variance,
     write_counts,
 )
-from olbench.kernels.matrix import inner, inner_first, project, residual_sums, row_sums, sum_panels, sum_rows
+from olbench.kernels.matrix import inner, project, residual_sums, row_sums, sum_panels
 from olbench.kernels.rows import dot, dot_row, open_rows, read_round
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
 
@@ -67,10 +68,8 @@ def tighten(sigma, mu, axis, bound, sums):
     small. Sigma only shrinks, so both bounds hold until they are next computed.
     """
     for j in range(mu.size):
-        axis[j] = inner_first(sigma, j, mu, 0, mu.size)
-    length = math.sqrt(inner(axis, mu, 0))
-    for j in range(mu.size):
-        axis[j] /= length
+        axis[j] = inner(mu, sigma[j], 0)
+    axis /= math.sqrt(inner(axis, mu, 0))
     row_sums(sigma, sums)
     largest = sums.max()
     bound[0] = min(bound[0], (1.0 + SLACK) * largest)
@@ -96,18 +95,14 @@ def largest_variance(axis, bound, s, columns, c, values, o, n):
 @inlined
 def is_due(renewals):
     """Return whether the bounds are renewed after renewals * d changes: ever less often, as Sigma shrinks."""
-    step = 1
-    while 64 * step < renewals:
-        step *= 2
-    return renewals % step == 0
+    return renewals % (1 + renewals // 64) == 0
 
 
 @inlined
 def pays_off(hits, n, d):
     """Return whether screening saves time if `hits` of TRIED rounds end with it.
 
-    Measured: it costs some 20 ns, another call of the rule and the product with the axis. It saves the call
-    that would follow, and a product with n rows of Sigma at about 1 / 16 ns per entry.
+    Measured: it costs some 20 ns, and saves a product with n rows of Sigma at about 1 / 16 ns per entry.
     """
     return hits * (n * d + 300) > TRIED * 320
 
@@ -116,8 +111,7 @@ def pays_off(hits, n, d):
 def has_no_loss(rule, p, m, limit, mistake, t, top):
     """Return whether a rule does nothing at the margin m, whatever the variance is up to `limit`.
 
-    A rule that promises to do nothing above some margin, `top`, is not called: its loss does not
-    depend on the variance, so below that margin the limit adds nothing.
+    A rule that promises to do nothing above a margin `top` is not called: its loss does not depend on v.
     """
     if top < np.inf:
         return m > top
@@ -134,9 +128,8 @@ DEPTH = 2
 def apply_two(sigma, pending):
     """Subtract two pending outer products from Sigma, in panels of columns.
 
-    A panel keeps its part of the two vectors in registers while it walks down the rows. Unlike the panels of
-    `matrix.sum_panels` these may not overlap, because a column would be changed twice; hence the cascade of
-    widths for the remainder.
+    A panel keeps its part of the two vectors in registers while it walks down the rows. Panels may not
+    overlap here, because a column would be changed twice: hence the cascade of widths.
     Entries (i, j) and (j, i) sum the same products in the same order, so Sigma stays symmetric to the bit.
     """
     d = sigma.shape[0]
@@ -172,9 +165,8 @@ def subtract_panel(sigma, pending, j, like):
 def change_state(mu, pending, held, z, w, step, root):
     """Subtract w times a pending vector, if one is held, from z; add step z to mu; write root z after it.
 
-    All in one sweep, in the runs of four that the next margin loads: a load that spans several smaller stores
-    has to wait for them. Written as loops over arrays, each would first test whether two of them overlap,
-    which takes as long as eight features.
+    All in one sweep, in the runs of four that the next margin loads, as in `first_order.add_full`. A loop
+    over each array would first test whether two of them overlap, which takes as long as eight features.
     """
     whole = mu.size - mu.size % 4
     for j in range(0, whole, 4):
@@ -189,44 +181,28 @@ def change_state(mu, pending, held, z, w, step, root):
         pending[held, j] = root * entry
 
 
-#: A pass with the arguments mu, sigma, pending, axis, bound, screening, counters, screened, adaptive, top.
+#: A pass with the arguments mu, sigma, pending, (axis, bound), screening, counters, screened, adaptive, top.
 covariance_pass = pass_kernel(
     SECOND_ORDER_RULE,
-    *(WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, WRITE_INT64),
+    *(WRITE_1D, WRITE_2D, WRITE_2D, types.UniTuple(WRITE_1D, 2), WRITE_INT64, WRITE_INT64),
     *(boolean, boolean, float64),
 )
 
 
 @covariance_pass
 def run(
-    rule,
-    p,
-    rows,
-    y,
-    order,
-    mu,
-    sigma,
-    pending,
-    axis,
-    bound,
-    screening,
-    counters,
-    screened,
-    adaptive,
-    top,
-    margins,
+    rule, p, rows, y, order, mu, sigma, pending, bounds, screening, counters, screened, adaptive, top, margins
 ):
     """Run the examples of `order`.
 
     Sigma is `sigma` minus the outer products of the first counters[EXTRA] rows of `pending`. bound[0] is an
     upper bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the
     outer product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a
-    round without loss at the largest possible v needs no v. How close that bound is only matters if the
-    margin is `adaptive`, that is if the loss depends on v. At a margin above `top`, if that is
-    finite, the rule does nothing. `screening` has what `pays_off`
-    decides by: rounds tried, hits, and rounds left to rest.
+    round without loss at the largest possible v needs no v. The bounds are renewed if the loss depends on v:
+    if the margin is `adaptive`. At a margin above `top`, if that is finite, the rule does nothing.
+    `screening` has the rounds tried, the hits among them, and the rounds left to rest.
     """
-    d = mu.size
+    d, (axis, bound) = mu.size, bounds
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     z, sums = np.empty(d), np.empty(d)
@@ -244,7 +220,7 @@ def run(
         mistake, false_alarm = judge(f, label)
         if entry < ONLY_LEARN:
             unlearned += entry >= ONLY_PREDICT
-            keep_margin(margins, before + now + 1 - unpredicted, f)
+            keep(margins, entry, before + now + 1 - unpredicted, MARGIN, f)
             mistakes += mistake
             positives += label > 0.0
             false_alarms += false_alarm
@@ -275,7 +251,7 @@ def run(
         streamed = GATHER_COST * n > d
         # Few entries: gather nnz^2 / 2 of Sigma. Many: stream nnz whole rows, which gives z as well.
         if streamed:
-            if n == d >= 8:
+            if n == d:
                 sum_panels(sigma, None, 0, values, o, n, z)
             else:
                 project(sigma, columns, at, values, o, n, z)
@@ -287,7 +263,7 @@ def run(
             w = dot_row(pending, 0, columns, at, values, o, n)
             v -= w * w
         v = usable_variance(v)
-        keep_variance(margins, entry, rounds, v)
+        keep(margins, entry, rounds, VARIANCE, v)
         if passive:
             continue
         if n > 0 and v == 0.0:
@@ -306,9 +282,8 @@ def run(
             changes_left = d
             if adaptive and is_due(effective // d):
                 tighten(sigma, mu, axis, bound, sums)
-        # Few rows of Sigma. Panels for them as well would make the kernel a quarter longer to compile.
         if not streamed:
-            sum_rows(sigma, columns, at, values, o, n, z)
+            project(sigma, columns, at, values, o, n, z)
         # beta z z' = (sqrt(beta) z) (sqrt(beta) z)': one vector describes the change.
         change_state(mu, pending, held, z, w, alpha * label, math.sqrt(c / (1.0 + c * v)))
         held += c > 0.0

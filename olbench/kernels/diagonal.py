@@ -1,8 +1,7 @@
 """Second-order passes with a diagonal covariance: a round costs nnz, whatever d is.
 
 The mean and the variance of a feature are stored side by side, so that a round touches one cache line per
-feature. docs/kernels.md has the shares: with large d, fetching these lines and summing; for short rows over
-few features, the sums, the rule and the change of the state alike.
+feature. With large d, fetching these lines bounds a round.
 """
 
 import numpy as np
@@ -23,11 +22,12 @@ from olbench.kernels.compile import (
 from olbench.kernels.counters import EFFECTIVE, ROUNDS, UNLEARNED, UPDATES
 from olbench.kernels.forgetting import GROWTH, advance, grown_variance, refresh
 from olbench.kernels.margins import (
+    VARIANCE,
     count_breakdown,
     count_round,
     is_change,
     is_unlearned,
-    keep_variance,
+    keep,
     usable_variance,
 )
 from olbench.kernels.rows import locate, open_rows, read_round
@@ -60,9 +60,8 @@ def margin_and_variance(moments, columns, c, values, o, n):
 def update_row(means, e, variances, g, columns, a, values, o, n, step, c, beta, kl):
     """Update the moments of all features of a row: columns e and g of the two arrays.
 
-    By c with `kl`, otherwise by beta. The division decides the cost, and one of four
-    lanes takes little longer than one of a single number. Its products are formed in the same order as for
-    the remaining features, so a feature has the same bits wherever it is in the row.
+    By c with `kl`, otherwise by beta. A division of four lanes takes little longer than one of a single
+    number. A feature has the same bits wherever it is in the row.
     """
     # Columns within a row are distinct, so four at a time cannot write the same feature twice.
     whole = n - n % 4
@@ -112,7 +111,7 @@ def predict_round(moments, marks, clock, columns, c, values, o, n, label, entry,
     t, mistake = count_round(counters, margins, entry, f, label)
     v = usable_variance(v)
     if np.isfinite(f):
-        keep_variance(margins, entry, counters[ROUNDS], v)
+        keep(margins, entry, counters[ROUNDS], VARIANCE, v)
     if not np.isfinite(f) or (n > 0 and v == 0.0):
         count_breakdown(counters, entry, counters[ROUNDS])
     return f, v, t, mistake, np.isfinite(f) and not lone
@@ -140,9 +139,14 @@ def run(rule, p, rows, y, order, moments, marks, clock, counters, kl, margins):
 
 
 # Below, a perceptron vector w and a diagonal Sigma are kept apart, and predict with their product. The
-# prediction for x already counts x: it uses S = (Sigma^-1 + diag(x_j^2))^-1, which differs from row to row,
-# so no weight vector stands for it. With a full Sigma the product S w . x is mu . x up to a positive factor,
-# which is why that form needs no kernel of its own. One division per entry bounds a round.
+# prediction for x already counts x: it uses S = (Sigma^-1 + diag(x_j^2))^-1, so no weight vector stands for
+# it. (With a full Sigma, S w . x is mu . x up to a positive factor.) One division per entry bounds a round.
+
+
+@inlined
+def share(moments, j, x):
+    """Return S_j x_j."""
+    return moments[j, 1] * x / (1.0 + moments[j, 1] * (x * x))
 
 
 @inlined
@@ -153,16 +157,14 @@ def score_product(moments, columns, c, values, o, n):
     for k in range(0, whole, 2):
         i, j = columns[c + k], columns[c + k + 1]
         x, z = values[o + k], values[o + k + 1]
-        # S_j x_j: one division per feature, which decides the cost of a round.
-        px = moments[i, 1] * x / (1.0 + moments[i, 1] * (x * x))
-        pz = moments[j, 1] * z / (1.0 + moments[j, 1] * (z * z))
+        px, pz = share(moments, i, x), share(moments, j, z)
         f0 += moments[i, 0] * px
         f1 += moments[j, 0] * pz
         v0 += x * px
         v1 += z * pz
     if whole < n:
         i, x = columns[c + whole], values[o + whole]
-        px = moments[i, 1] * x / (1.0 + moments[i, 1] * (x * x))
+        px = share(moments, i, x)
         f0 += moments[i, 0] * px
         v0 += x * px
     return f0 + f1, v0 + v1

@@ -33,16 +33,15 @@ MOST_STEPS = 60
 
 
 @inlined
-def measure_shares(moments, columns, c, values, o, n, v, shares):
-    """Set shares[k] to w_k and return the sum of their squares.
+def measure_shares(variances, k, columns, c, values, o, n, v, shares, first):
+    """Set shares[first + j] to w_j of a row by column k of the variances.
 
     The shares are read once in every step of the solver; here they become neighbours in memory.
     """
     scale = 1.0 / v
-    for k in range(n):
-        x = values[o + k]
-        shares[k] = moments[columns[c + k], 1] * (x * x) * scale
-    return squared_norm(shares, 0, n)
+    for j in range(n):
+        x = values[o + j]
+        shares[first + j] = variances[columns[c + j], k] * (x * x) * scale
 
 
 @inlined
@@ -87,7 +86,7 @@ def solve_linear(r, A, x, R, slope):
 
 
 @inlined
-def solve_gain(shares, n, squares, r, A, b0, b1, K):
+def solve_gain(shares, n, r, A, b0, b1, K):
     """Return (g, s), the gain in margin and the margin that solve the equation of this module.
 
     With R the harmonic mean, the equation is s R(g) = A, and R is concave and increasing in g. Newton's
@@ -95,7 +94,7 @@ def solve_gain(shares, n, squares, r, A, b0, b1, K):
     and the iterates increase: they need no further safeguard. The first line above R is the arithmetic mean b
     + g K sum w^2, which is R itself if all shares are equal, as they are for binary features at the start.
     """
-    x = solve_linear(r, A, min(r, 0.0), b0 + b1 * r, b1 + K * squares)
+    x = solve_linear(r, A, min(r, 0.0), b0 + b1 * r, b1 + K * squared_norm(shares, 0, n))
     for _ in range(MOST_STEPS):
         s, g = (x, x - r) if r < 0.0 else (r + x, x)
         R, slope = harmonic_mean(shares, n, b0 + b1 * s, g * K, b1, K)
@@ -108,8 +107,8 @@ def solve_gain(shares, n, squares, r, A, b0, b1, K):
 
 
 @inlined
-def find_step(shares, n, squares, m, v, unit, A, b0, b1, K):
-    g, s = solve_gain(shares, n, squares, m / unit, A, b0, b1, K)
+def find_step(shares, n, m, v, unit, A, b0, b1, K):
+    g, s = solve_gain(shares, n, m / unit, A, b0, b1, K)
     return g * unit / v, g * K / ((b0 + b1 * s) * v)
 
 
@@ -130,7 +129,7 @@ def run(rule, p, rows, y, order, moments, marks, clock, counters, margins):
         counters[UPDATES] += loss > 0.0
         if v == 0.0 or loss <= 0.0:
             continue
-        squares = measure_shares(moments, columns, at, values, o, n, v, shares)
-        alpha, c = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
+        measure_shares(moments, 1, columns, at, values, o, n, v, shares, 0)
+        alpha, c = find_step(shares, n, m, v, unit, A, b0, b1, K)
         if is_effective(counters, entry, np.isfinite(alpha) and 0.0 <= c < np.inf):
             update_row(moments, 0, moments, 1, columns, at, values, o, n, alpha * y[i], c, 0.0, True)

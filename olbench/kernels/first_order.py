@@ -1,10 +1,9 @@
 """First-order passes: w = shrink w + tau y x, at a cost of nnz per round.
 
-Most rounds change nothing. Such a round is bound only by w.x if the rule has promised it: it ends after the
-margin, without a call. A round that changes w is bound by the chain from one margin to the next: the branch
-that was predicted wrongly, the rule, w itself. Long rows and a random order are bound by reading the rows,
-which are prefetched. The weights are a common factor times an array, so shrinking all of them is one
-multiplication.
+Most rounds change nothing. If the rule has promised it, such a round ends after the margin, without a call. A
+round that changes w is bound by the chain from one margin to the next: the branch that was predicted wrongly,
+the rule, w itself. Long rows and a random order are bound by reading the rows, which are prefetched. The
+weights are a common factor times an array, so shrinking all of them is one multiplication.
 """
 
 from typing import Any
@@ -23,12 +22,13 @@ from olbench.kernels.compile import (
 from olbench.kernels.counters import BLOCK, EFFECTIVE, ONLY_LEARN, ONLY_PREDICT, ROW
 from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
+    MARGIN,
     count_breakdown,
     count_round,
     is_unlearned,
     is_usable,
     judge,
-    keep_margin,
+    keep,
     read_counts,
     write_counts,
 )
@@ -65,10 +65,9 @@ def sum_block(w, squares, block, width):
 def renew_norm(w, squares, columns, c, n, width=1):
     """Return the sum of the squares of w after a row of n entries was added; 0 where no sums are kept.
 
-    A rule such as ROMMA's multiplies every error of ||w||^2, so the error must not accumulate: carried from
-    round to round by a formula, the norm was off by fifteen orders of magnitude after 140,000 rounds. Every
-    sum is therefore computed from the present weights. All terms are positive, so (BLOCK + d / BLOCK) 2^-54
-    bounds the relative error, however long the pass.
+    A rule such as ROMMA's multiplies every error of ||w||^2: carried from round to round by a formula, the
+    norm was off by fifteen orders of magnitude after 140,000 rounds. Every sum is therefore computed from the
+    present weights, and (BLOCK + d / BLOCK) 2^-54 bounds its relative error, however long the pass.
     """
     if squares.size == 0:
         return 0.0
@@ -93,19 +92,24 @@ def renew_norm(w, squares, columns, c, n, width=1):
 
 
 @inlined
-def add_row(w, step, columns, c, values, o, n):
-    """Add step times a row to w.
+def add_full(w, step, values, o):
+    """Add step times as many values to w, in the runs of four that the next margin loads.
 
-    A full row is added in the runs of four that the next margin loads: a load that spans several stores has
-    to wait until they have reached the cache.
+    A load that spans several smaller stores has to wait until they have reached the cache.
     """
+    whole = w.size - w.size % 4
+    for j in range(0, whole, 4):
+        x = load(zeros(4), values, (o + j,))
+        store(add(load(x, w, (j,)), multiply(spread(x, step), x)), w, (j,))
+    for j in range(whole, w.size):
+        w[j] += step * values[o + j]
+
+
+@inlined
+def add_row(w, step, columns, c, values, o, n):
+    """Add step times a row to w."""
     if n == w.size:
-        whole = n - n % 4
-        for j in range(0, whole, 4):
-            x = load(zeros(4), values, (o + j,))
-            store(add(load(x, w, (j,)), multiply(spread(x, step), x)), w, (j,))
-        for j in range(whole, n):
-            w[j] += step * values[o + j]
+        add_full(w, step, values, o)
         return
     for k in range(n):
         w[columns[c + k]] += step * values[o + k]
@@ -160,8 +164,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
         is_predicted = entry < ONLY_LEARN
         rounds += is_predicted
         positives += is_predicted & (label > 0.0)
-        if is_predicted:
-            keep_margin(margins, rounds, f)
+        keep(margins, entry, rounds, MARGIN, f)
         if entry >= ONLY_PREDICT:
             unlearned += 1 if is_predicted else -1
         # A positive margin is no mistake: nothing is left to do. Compared with infinity, LLVM would take

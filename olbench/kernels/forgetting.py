@@ -1,9 +1,8 @@
 """Forgetting: between two examples that are learnt, every variance grows by 1 / f, up to where it started.
 
-A Gaussian raised to the power f < 1 has the covariance Sigma / f: older examples count less. Without a limit,
-a direction that no example touches would grow without bound. Here every variance stops at its start a,
-and a full Sigma keeps its correlations: entry (i, j) grows by the roots of both growths. Rows and columns of
-Sigma are scaled, so Sigma stays positive semi-definite.
+A Gaussian raised to the power f < 1 has the covariance Sigma / f: older examples count less. A direction that
+no example touches would grow without bound, so every variance stops at its start a. Rows and columns of a
+full Sigma are scaled: it keeps its correlations and stays positive semi-definite.
 
 Neither form sweeps Sigma for it. A diagonal variance is brought up to date when an example touches it. A full
 Sigma is D R R' D, where D is a diagonal that grows in d steps a round; an example is multiplied by D first.
@@ -14,7 +13,7 @@ import math
 
 from olbench.kernels.compile import inlined
 from olbench.kernels.helpers import helper
-from olbench.kernels.matrix import inner_row
+from olbench.kernels.matrix import inner
 
 # A clock, or a scale of D, beyond this is multiplied out. A power of two changes no digit of a clock.
 LARGEST_CLOCK, LARGEST_SCALE = 2.0**500, 2.0**100
@@ -86,5 +85,5 @@ def find_caps(root, start, caps):
     A row of R that has underflowed may not grow without bound.
     """
     for j in range(caps.size):
-        length = math.sqrt(inner_row(root, j, root[j], 0))
+        length = math.sqrt(inner(root[j], root[j], 0))
         caps[j] = min(start / length, LARGEST_SCALE) if length > 0.0 else 1.0

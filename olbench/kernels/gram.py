@@ -4,8 +4,8 @@ Mean and covariance are combinations of the support examples x_1, ..., x_n, thos
 
     mu = sum_j nu_j x_j,    Sigma^-1 = I / a + sum_j c_j x_j x_j',
 
-so Sigma = a I - a^2 X' M^-1 X with M = diag(1 / c_j) + a K and K the kernel matrix of the support. Instead of
-the matrix of coefficients of Sigma, whose updates cancel, the Cholesky factor L of M is kept. With k the
+so Sigma = a I - a^2 X' M^-1 X with M = diag(1 / c_j) + a K and K the kernel matrix of the support. The
+matrix of coefficients of Sigma would lose digits in updates; the Cholesky factor L of M is kept. With k the
 kernel values of x and the support, and u = L^-1 (a k):
 
     v = a K(x, x) - u.u,    Sigma x = a x - a sum_j b_j x_j,  b = L^-T u,
@@ -34,16 +34,19 @@ from olbench.kernels.compile import (
     pass_kernel,
 )
 from olbench.kernels.counters import EXTRA, ROUNDS, ROW
+from olbench.kernels.covariance import has_no_loss
+from olbench.kernels.first_order import add_full
 from olbench.kernels.margins import (
+    VARIANCE,
     count_breakdown,
     count_round,
     is_change,
     is_unlearned,
-    keep_variance,
+    keep,
     keeps_variance,
 )
 from olbench.kernels.rows import dot, locate, open_rows, squared_norm
-from olbench.kernels.vectors import add, four, load, multiply, spread, store, subtract, zeros
+from olbench.kernels.vectors import add, four, load, multiply, zeros
 
 LINEAR, RBF, POLY = 0.0, 1.0, 2.0
 EPSILON = 2.0**-52
@@ -94,7 +97,7 @@ def evaluate_row(shape, support, size, columns, c, values, o, n, s, scattered, k
 def inner_from(left, o, right, n):
     """Return the inner product of left[o : o + n] with right[:n].
 
-    Rows of L are long, so sixteen lanes hide the latency of the additions, where four do for a short row.
+    Rows of L are long: sixteen lanes hide the latency of the additions.
     """
     long, whole = n - n % 16, n - n % 4
     t0 = t1 = t2 = t3 = zeros(4)
@@ -121,23 +124,6 @@ def solve_forward(factor, size, a, k, u):
 
 
 @inlined
-def subtract_row(factor, o, weight, b, n):
-    """Subtract factor[o : o + n] times a weight from b[:n].
-
-    Written with runs, because the compiler cannot know that the two arrays do not overlap.
-    """
-    long, whole = n - n % 16, n - n % 4
-    wide = spread(zeros(16), weight)
-    for e in range(0, long, 16):
-        store(subtract(load(wide, b, (e,)), multiply(wide, load(wide, factor, (o + e,)))), b, (e,))
-    narrow = spread(zeros(4), weight)
-    for e in range(long, whole, 4):
-        store(subtract(load(narrow, b, (e,)), multiply(narrow, load(narrow, factor, (o + e,)))), b, (e,))
-    for e in range(whole, n):
-        b[e] -= weight * factor[o + e]
-
-
-@inlined
 def solve_backward(factor, size, b):
     """Replace b by L^-T b.
 
@@ -149,7 +135,7 @@ def solve_backward(factor, size, b):
         j = size - 1 - step
         o -= j + 1
         b[j] /= factor[o + j]
-        subtract_row(factor, o, b[j], b, j)
+        add_full(b[:j], -b[j], factor, o)
 
 
 @pass_kernel(SECOND_ORDER_RULE, SHAPE, float64, WRITE_1D, WRITE_1D, *GROWING, WRITE_INT64, boolean)
@@ -182,8 +168,7 @@ def run(
             continue
         passive = is_unlearned(entry)
         if screened and not passive:
-            loss, alpha, c = rule(m, top, mistake, t, p)
-            passive = loss <= 0.0 and alpha == 0.0 and c == 0.0
+            passive = has_no_loss(rule, p, m, top, mistake, t, np.inf)
         if passive and not keeps_variance(margins):
             continue
         solve_forward(factor, size, a, k, u)
@@ -191,7 +176,7 @@ def run(
         # Rounding in u.u grows with the number of its terms, which are at most `top` in sum.
         if not v > EPSILON * (size + 1) * top:
             v = 0.0
-        keep_variance(margins, entry, counters[ROUNDS], v)
+        keep(margins, entry, counters[ROUNDS], VARIANCE, v)
         if passive:
             continue
         if v == 0.0 and top > 0.0:

@@ -90,3 +90,9 @@ def dot(vector: Any, columns: Any, values: Any) -> float:
 def add(vector: Any, columns: Any, values: Any, step: float) -> None:
     """Add step * values[k] to vector[columns[k]]; a full row, with as many values, needs no columns."""
     vector[columns if values.size < vector.size else slice(None)] += step * values
+
+
+@deferred("olbench.kernels.compiled:project")
+def project(matrix: Any, columns: Any, values: Any, target: Any) -> None:
+    """Set target to the sum of values[k] * matrix[columns[k]]: to Sigma x for a symmetric Sigma."""
+    target[:] = values @ matrix[columns]

@@ -22,26 +22,19 @@ from olbench.kernels.counters import (
     UPDATES,
 )
 
-# The columns of a ring of margins: f, its exponent and, if there is a third, the variance.
+# The columns of a ring of margins: f, the exponent of its scale and, if there is a third, the variance.
 MARGIN, EXPONENT, VARIANCE = 0, 1, 2
 
 
 @inlined
-def keep_margin(margins, t, f):
-    """Write f as the margin of the t-th round of a learner.
+def keep(margins, entry, t, column, value):
+    """Write what belongs to the margin of the t-th prediction of a learner, if round and ring are for it.
 
-    `margins` is a ring of a power of two of rounds, so that a slice of a pass needs no offset of its own.
-    Its exponents are zeros, unless a kernel that scales its margins writes them.
+    `margins` is a ring of a power of two of rounds, so that a slice of a pass needs no offset of its own. An
+    exponent e says that the margin is 2 ** e times that of the problem; it is zero unless a kernel writes it.
     """
-    if margins.shape[0] > 0:
-        margins[(t - 1) & (margins.shape[0] - 1), MARGIN] = f
-
-
-@inlined
-def keep_exponent(margins, entry, t, exponent):
-    """Write that the margin of the t-th round is 2 ** exponent times that of the problem, if it predicts."""
-    if margins.shape[0] > 0 and entry < ONLY_LEARN:
-        margins[(t - 1) & (margins.shape[0] - 1), EXPONENT] = exponent
+    if margins.shape[0] > 0 and margins.shape[1] > column and entry < ONLY_LEARN:
+        margins[(t - 1) & (margins.shape[0] - 1), column] = value
 
 
 @inlined
@@ -55,13 +48,6 @@ def judge(f, label):
 def keeps_variance(margins):
     """Return whether the variance of every prediction is asked for, so that none may be skipped."""
     return margins.shape[1] > VARIANCE
-
-
-@inlined
-def keep_variance(margins, entry, t, v):
-    """Write v, in the units of the learner, as the variance of its t-th round, if that is a prediction."""
-    if keeps_variance(margins) and entry < ONLY_LEARN:
-        margins[(t - 1) & (margins.shape[0] - 1), VARIANCE] = v
 
 
 @inlined
@@ -91,7 +77,7 @@ def count_class(counters, margins, confusion, entry, predicted, truth):
 def count_prediction(counters, margins, entry, f):
     if entry < ONLY_LEARN:
         counters[ROUNDS] += 1
-        keep_margin(margins, counters[ROUNDS], f)
+        keep(margins, entry, counters[ROUNDS], MARGIN, f)
         counters[UNLEARNED] += entry >= ONLY_PREDICT
     else:
         counters[UNLEARNED] -= 1

@@ -1,46 +1,11 @@
 """Sums over the rows of a square matrix, written so that the compiler can vectorise them.
 
 Each entry of the result has a sum of its own with a fixed order, so vectorising over entries changes no bits.
-Entries are always written as matrix[i, j], never through a view of a row: numba counts references for views.
 """
 
 from olbench.kernels.compile import inlined
 from olbench.kernels.helpers import helper
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
-
-# Up to this many entries (128 KiB, within a second-level cache) rows are summed in panels of columns. A panel
-# reads a stretch of every row, which a larger matrix would have to fetch from memory once for each panel.
-PANELS_UP_TO = 2**14
-
-
-@inlined
-def add_eight(target, matrix, rows, weights):
-    """Add eight weighted rows of a matrix in one sweep over the target, one after another.
-
-    Eight rows share one load and one store of the target. Neighbouring entries hide the latency of the chain
-    of additions.
-    """
-    i0, i1, i2, i3, i4, i5, i6, i7 = rows
-    w0, w1, w2, w3, w4, w5, w6, w7 = weights
-    for j in range(target.size):
-        low = (target[j] + w0 * matrix[i0, j]) + w1 * matrix[i1, j]
-        low = (low + w2 * matrix[i2, j]) + w3 * matrix[i3, j]
-        high = (low + w4 * matrix[i4, j]) + w5 * matrix[i5, j]
-        target[j] = (high + w6 * matrix[i6, j]) + w7 * matrix[i7, j]
-
-
-@inlined
-def eight(array, o):
-    low = array[o], array[o + 1], array[o + 2], array[o + 3]
-    return *low, array[o + 4], array[o + 5], array[o + 6], array[o + 7]
-
-
-@inlined
-def entry(columns, c, values, o, n, k):
-    """Return the k-th (index, value) of a row of n entries, or (any index, 0) beyond its end."""
-    if k < n:
-        return columns[c + k], values[o + k]
-    return columns[c], 0.0
 
 
 @inlined
@@ -49,10 +14,7 @@ def project(matrix, columns, c, values, o, n, target):
 
     Every entry is one sum in the order of x, whichever way it is computed, here or in `blocked`.
     """
-    if target.size >= 8 and n * target.size <= PANELS_UP_TO:
-        sum_panels(matrix, columns, c, values, o, n, target)
-    else:
-        sum_rows(matrix, columns, c, values, o, n, target)
+    sum_panels(matrix, columns, c, values, o, n, target)
 
 
 @inlined
@@ -63,6 +25,12 @@ def sum_panels(matrix, columns, c, values, o, n, target):
     result, instead of leaving columns to a scalar loop.
     """
     d, rest = target.size, target.size % 32
+    if d < 8:
+        target[:] = 0.0
+        for k in range(n):
+            for j in range(d):
+                target[j] += values[o + k] * matrix[k if columns is None else columns[c + k], j]
+        return
     if d < 16:
         sum_panel(matrix, columns, c, values, o, n, target, 0, zeros(8))
         if d > 8:
@@ -99,78 +67,36 @@ def sum_panel(matrix, columns, c, values, o, n, target, j, total):
 
 
 @inlined
-def sum_rows(matrix, columns, c, values, o, n, target):
-    target[:] = 0.0
-    whole = n - n % 8
-    for k in range(0, whole, 8):
-        add_eight(target, matrix, eight(columns, c + k), eight(values, o + k))
-    # Fewer than eight rows are left: those beyond the end have weight zero and add nothing.
-    if whole < n:
-        i0, w0 = entry(columns, c, values, o, n, whole)
-        i1, w1 = entry(columns, c, values, o, n, whole + 1)
-        i2, w2 = entry(columns, c, values, o, n, whole + 2)
-        i3, w3 = entry(columns, c, values, o, n, whole + 3)
-        i4, w4 = entry(columns, c, values, o, n, whole + 4)
-        i5, w5 = entry(columns, c, values, o, n, whole + 5)
-        i6, w6 = entry(columns, c, values, o, n, whole + 6)
-        i7, w7 = entry(columns, c, values, o, n, whole + 7)
-        add_eight(target, matrix, (i0, i1, i2, i3, i4, i5, i6, i7), (w0, w1, w2, w3, w4, w5, w6, w7))
-
-
-@inlined
 def inner(vector, values, o):
     """Return the inner product of a vector with the values from offset o on, in the order of `rows.dot`."""
     whole = vector.size - vector.size % 4
     total = zeros(4)
     for j in range(0, whole, 4):
         total = add(total, multiply(load(total, vector, (j,)), load(total, values, (o + j,))))
-    s0, s1, s2, s3 = four(total)
-    for j in range(whole, vector.size):
-        s0 += vector[j] * values[o + j]
-    return (s0 + s1) + (s2 + s3)
+    return finish(vector, values, o, whole, total)
 
 
 @inlined
-def inner_row(matrix, i, values, o):
-    """Return the inner product of matrix[i] with the values from offset o on, in the order of `inner`."""
-    return inner_first(matrix, i, values, o, matrix.shape[1])
-
-
-@inlined
-def inner_first(matrix, i, values, o, n):
-    """Return the inner product of the first n entries of matrix[i] with the values from offset o on."""
-    whole = n - n % 4
-    total = zeros(4)
+def inner_four(matrix, i, vector):
+    """Return `inner` of a vector with rows i to i + 3: four chains of additions, one load of it."""
+    whole = vector.size - vector.size % 4
+    t0 = t1 = t2 = t3 = zeros(4)
     for j in range(0, whole, 4):
-        total = add(total, multiply(load(total, matrix, (i, j)), load(total, values, (o + j,))))
-    return finish(matrix, i, values, o, whole, n, total)
-
-
-@inlined
-def inner_four(matrix, i, values, o, n):
-    """Return `inner_first` of rows i to i + 3: four chains of additions at a time, and one load of x."""
-    whole = n - n % 4
-    t0, t1, t2, t3 = zeros(4), zeros(4), zeros(4), zeros(4)
-    for j in range(0, whole, 4):
-        x = load(t0, values, (o + j,))
+        x = load(t0, vector, (j,))
         t0 = add(t0, multiply(load(x, matrix, (i, j)), x))
         t1 = add(t1, multiply(load(x, matrix, (i + 1, j)), x))
         t2 = add(t2, multiply(load(x, matrix, (i + 2, j)), x))
         t3 = add(t3, multiply(load(x, matrix, (i + 3, j)), x))
-    return (
-        finish(matrix, i, values, o, whole, n, t0),
-        finish(matrix, i + 1, values, o, whole, n, t1),
-        finish(matrix, i + 2, values, o, whole, n, t2),
-        finish(matrix, i + 3, values, o, whole, n, t3),
-    )
+    low = finish(vector, matrix[i], 0, whole, t0), finish(vector, matrix[i + 1], 0, whole, t1)
+    return *low, finish(vector, matrix[i + 2], 0, whole, t2), finish(vector, matrix[i + 3], 0, whole, t3)
 
 
 @inlined
-def finish(matrix, i, values, o, whole, n, total):
+def finish(vector, values, o, whole, total):
     """Return the inner product whose first `whole` products are summed in the lanes of `total`."""
     s0, s1, s2, s3 = four(total)
-    for j in range(whole, n):
-        s0 += matrix[i, j] * values[o + j]
+    for j in range(whole, vector.size):
+        s0 += vector[j] * values[o + j]
     return (s0 + s1) + (s2 + s3)
 
 

@@ -15,16 +15,17 @@ from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW
 from olbench.kernels.forgetting import LARGEST_SCALE, RATE, START, find_caps, grow, multiply_out
 from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
+    EXPONENT,
+    VARIANCE,
     count_breakdown,
     count_round,
     is_change,
     is_lost,
     is_unlearned,
-    keep_exponent,
-    keep_variance,
+    keep,
     keeps_variance,
 )
-from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
+from olbench.kernels.matrix import inner, largest_column_sum, project, row_sums
 from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 
 # When ||R' x|| / ||x|| falls below SMALLEST, a scale-free learner is multiplied by 2^STEP. Squares of numbers
@@ -45,31 +46,23 @@ def rescale(roots, means):
     two changes no digit. A row that no mean has used yet does not prevent it: beyond LARGEST its variance is
     as good as infinite, so it stays behind.
     """
-    factor = 2.0**STEP
+    factor, d = 2.0**STEP, means.shape[0]
     for k in range(roots.shape[0]):
-        for i in range(means.shape[0]):
-            if is_used(means, i, k, roots.shape[0]) and largest_entry(roots[k], i) > LARGEST / factor:
+        for i in range(d):
+            used = False
+            for j in range(means.shape[1]):
+                used = used or (means[i, j] != 0.0 and (roots.shape[0] == 1 or j == k))
+            if used and largest_entry(roots[k], i) > LARGEST / factor:
                 return 0
     for k in range(roots.shape[0]):
-        for i in range(means.shape[0]):
+        for i in range(d):
             if largest_entry(roots[k], i) <= LARGEST / factor:
-                for j in range(means.shape[0]):
+                for j in range(d):
                     roots[k, i, j] *= factor
-    for i in range(means.shape[0]):
+    for i in range(d):
         for k in range(means.shape[1]):
             means[i, k] *= factor
     return STEP
-
-
-@inlined
-def is_used(means, i, k, count):
-    """Return whether feature i has a mean other than zero in class k, or in any class if all share a root."""
-    if count > 1:
-        return means[i, k] != 0.0
-    used = False
-    for j in range(means.shape[1]):
-        used = used or means[i, j] != 0.0
-    return used
 
 
 @helper
@@ -122,20 +115,19 @@ def find_deviation(root, reach, columns, c, x, n, a):
 
 
 @inlined
-def change_root(root, mu, scales, a, step, gain):
-    """Move mu by step D R a, and let R be a root of the covariance whose precision along a grows by `gain`.
+def shrink_root(root, a, gain, z):
+    """Set z to R a, and let R be a root of the covariance whose precision along R a grows by `gain`.
 
     R (I - g a a')(I - g a a')' R' is the new Sigma if (1 - g)^2 = 1 / h^2, for a of length one. Written so,
     g = 1 - 1 / h does not cancel for a small gain.
     """
     h = math.sqrt(1.0 + gain)
     g = gain / (h * (h + 1.0))
-    # One sweep reads row j for z_j and changes it while it is in cache; mu needs nothing but z_j.
-    for j in range(mu.size):
-        z = inner_row(root, j, a, 0)
-        mu[j] += step * (scales[j] * z)
-        weight = g * z
-        for k in range(mu.size):
+    # One sweep reads row j for z_j and changes it while it is in cache.
+    for j in range(z.size):
+        z[j] = inner(root[j], a, 0)
+        weight = g * z[j]
+        for k in range(z.size):
             root[j, k] -= weight * a[k]
 
 
@@ -166,7 +158,7 @@ def run(
     d = mu.size
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    a, x = np.empty(d), np.empty(d)
+    a, x, z = np.empty(d), np.empty(d), np.empty(d)
     rate, start = math.sqrt(clock[RATE]), math.sqrt(clock[START])
     forgets = rate > 1.0
     for entry in order:
@@ -174,7 +166,7 @@ def run(
         n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, entry, f, y[i])
-        keep_exponent(margins, entry, counters[ROUNDS], counters[EXTRA])
+        keep(margins, entry, counters[ROUNDS], EXPONENT, counters[EXTRA])
         m = y[i] * f
         if forgets and not is_unlearned(entry) and t > 1 and grow(scales, caps, rate) > LARGEST_SCALE / 2.0:
             multiply_out(scales, R, reach, bound)
@@ -196,7 +188,7 @@ def run(
         if passive and not keeps_variance(margins):
             continue
         deviation = find_deviation(R, reach, columns, at, x, n, a)
-        keep_variance(margins, entry, counters[ROUNDS], deviation * deviation)
+        keep(margins, entry, counters[ROUNDS], VARIANCE, deviation * deviation)
         if passive:
             continue
         if n > 0 and deviation == 0.0:
@@ -208,7 +200,9 @@ def run(
             step, gain = alpha * deviation, c * deviation * deviation
         if not is_change(counters, entry, deviation, loss, step, gain):
             continue
-        change_root(R, mu, scales, a, step * y[i], gain)
+        shrink_root(R, a, gain, z)
+        for j in range(d):
+            mu[j] += step * y[i] * (scales[j] * z[j])
         # It costs d^2, so it is renewed once in d changes.
         if counters[EFFECTIVE] % d == 0:
             bound[0] = renew_bound(R, reach, a, bound[0])

@@ -1,9 +1,8 @@
 """One example as a list of (index, value) pairs, whatever the storage.
 
-A row is `n` entries of two arrays, each starting at its own offset. CSR rows and dense rows without zeros are
-read in place; a dense row with zeros is packed first. Dense and CSR storage therefore give the same list, the
-same order of sums and the same bits. Offsets replace views because numba counts references when it makes a
-view, which costs more than a short sum.
+A row is `n` entries of two arrays, each starting at its own offset: a kernel would count references to views,
+which costs more than a short sum. CSR rows and dense rows without zeros are read in place; a dense row with
+zeros is packed first. Dense and CSR storage therefore give the same order of sums and the same bits.
 """
 
 import numpy as np
@@ -12,8 +11,8 @@ from numba import void
 from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, inlined, kernel
 from olbench.kernels.counters import LINE, ROW
 from olbench.kernels.helpers import helper
-from olbench.kernels.matrix import inner, inner_row
-from olbench.kernels.vectors import add, four, load, multiply, prefetch, zeros
+from olbench.kernels.matrix import inner
+from olbench.kernels.vectors import add, four, load, multiply, pack_four, prefetch, zeros
 
 # Rows are prefetched this many rounds before they are read: a cache miss takes as long as several short
 # rounds.
@@ -24,9 +23,8 @@ AHEAD = 8
 def open_rows(rows):
     """Return the arrays of all indices and of all values, and what `locate` needs to find a row in them.
 
-    A dense row with zeros is packed into two arrays of its own. The indices start as 0, 1, ..., d - 1, which
-    is what a dense row without zeros needs. CSR rows need no such arrays: sparse data may have billions of
-    features.
+    A dense row with zeros is packed into two arrays of its own; the indices start as those of a dense row
+    without zeros. CSR rows need no such arrays: sparse data may have billions of features.
     """
     dense, has_zeros = rows[0], rows[5]
     d = dense.shape[1] if dense.shape[0] > 0 else 0
@@ -112,18 +110,19 @@ def pack(dense, i, packed_columns, packed_values):
 def dot(vector, columns, c, values, o, n):
     """Return vector . x, summed in four lanes by position.
 
-    Entry k of the row always goes to lane k % 4, so a full row read without gathering has the same bits. Four
-    lanes hide the latency of an addition; the remainder of the row goes to lane 0.
+    Entry k of the row goes to lane k % 4 and the remainder to lane 0, with or without gathering. Four lanes
+    hide the latency of an addition.
     """
     if n == vector.size:
         return inner(vector, values, o)
     whole = n - n % 4
-    s0 = s1 = s2 = s3 = 0.0
+    total = zeros(4)
     for k in range(0, whole, 4):
-        s0 += vector[columns[c + k]] * values[o + k]
-        s1 += vector[columns[c + k + 1]] * values[o + k + 1]
-        s2 += vector[columns[c + k + 2]] * values[o + k + 2]
-        s3 += vector[columns[c + k + 3]] * values[o + k + 3]
+        b = c + k
+        j0, j1, j2, j3 = columns[b], columns[b + 1], columns[b + 2], columns[b + 3]
+        w = pack_four(vector[j0], vector[j1], vector[j2], vector[j3])
+        total = add(total, multiply(w, load(total, values, (o + k,))))
+    s0, s1, s2, s3 = four(total)
     for k in range(whole, n):
         s0 += vector[columns[c + k]] * values[o + k]
     return (s0 + s1) + (s2 + s3)
@@ -131,19 +130,8 @@ def dot(vector, columns, c, values, o, n):
 
 @inlined
 def dot_row(matrix, i, columns, c, values, o, n):
-    """Return matrix[i] . x, summed in the order of `dot`."""
-    if n == matrix.shape[1]:
-        return inner_row(matrix, i, values, o)
-    whole = n - n % 4
-    s0 = s1 = s2 = s3 = 0.0
-    for k in range(0, whole, 4):
-        s0 += matrix[i, columns[c + k]] * values[o + k]
-        s1 += matrix[i, columns[c + k + 1]] * values[o + k + 1]
-        s2 += matrix[i, columns[c + k + 2]] * values[o + k + 2]
-        s3 += matrix[i, columns[c + k + 3]] * values[o + k + 3]
-    for k in range(whole, n):
-        s0 += matrix[i, columns[c + k]] * values[o + k]
-    return (s0 + s1) + (s2 + s3)
+    """Return matrix[i] . x. In a kernel itself, numba would count references to the view."""
+    return dot(matrix[i], columns, c, values, o, n)
 
 
 @inlined

@@ -18,6 +18,8 @@ from numba.core.datamodel import PrimitiveModel
 from numba.extending import intrinsic, register_model
 
 INDEX = ir.IntType(32)
+# The widest vector of the machine, in doubles. It affects only speed: every lane is a separate sum.
+WIDEST = 8 if get_host_cpu_features().get("avx512f", False) else 4
 
 
 def llvm_function(prefer_literal: bool = False) -> Callable[[Callable[..., Any]], Any]:
@@ -27,18 +29,25 @@ def llvm_function(prefer_literal: bool = False) -> Callable[[Callable[..., Any]]
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    def __init__(self, width: int):
-        self.width = width
-        super().__init__(name=f"Lanes({width})")
+    """The numba type of a run of `width` doubles, or of a block of `height` such runs."""
+
+    def __init__(self, width: int, height: int = 0):
+        self.width, self.height = width, height
+        super().__init__(name=f"Lanes({width}, {height})")
 
     @property
     def pieces(self) -> list[int]:
-        """The widths of the vectors that hold the run: LLVM generates good code for powers of two only."""
+        """The widths of its vectors: LLVM generates good code for powers of two only."""
+        if self.height:
+            return [WIDEST] * (self.height * self.width // WIDEST)
         return [4] * (self.width // 4) + [piece for piece in (2, 1) if self.width & piece]
+
+    def write_zeros(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(context.get_value_type(self), None)
 
 
 @register_model(Lanes)
-class RunModel(PrimitiveModel):  # type: ignore[misc]
+class LanesModel(PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, run: Lanes):
         super().__init__(manager, run, ir.LiteralStructType([vector(width) for width in run.pieces]))
 
@@ -76,11 +85,13 @@ def addresses(
 @llvm_function(prefer_literal=True)
 def zeros(typing: Any, width: Any) -> Any:
     run = Lanes(width.literal_value)
+    return run(width), run.write_zeros
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(context.get_value_type(run), None)
 
-    return run(width), generate
+@llvm_function(prefer_literal=True)
+def empty_block(typing: Any, height: Any, width: Any) -> Any:
+    block = Lanes(width.literal_value, height.literal_value)
+    return block(height, width), block.write_zeros
 
 
 @llvm_function()
@@ -186,43 +197,9 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
     return types.none(array, index), generate
 
 
-# The widest vector of the machine, in doubles. It affects only speed: every lane is a separate sum.
-WIDEST = 8 if get_host_cpu_features().get("avx512f", False) else 4
-
-
-class Block(types.Type):  # type: ignore[misc]
-    """The numba type of `height` runs of `width` doubles, `width` being a multiple of WIDEST."""
-
-    def __init__(self, height: int, width: int):
-        self.height, self.width = height, width
-        super().__init__(name=f"Block({height}, {width})")
-
-
-@register_model(Block)
-class BlockModel(PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, block: Block):
-        count = block.height * block.width // WIDEST
-        super().__init__(manager, block, ir.LiteralStructType([vector(WIDEST)] * count))
-
-
-@llvm_function(prefer_literal=True)
-def empty_block(typing: Any, height: Any, width: Any) -> Any:
-    block = Block(height.literal_value, width.literal_value)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(context.get_value_type(block), None)
-
-    return block(height, width), generate
-
-
 def entry_address(context: Any, builder: Any, array: tuple[Any, Any], index: tuple[Any, Any]) -> Any:
     [address] = addresses(context, builder, Lanes(1), array, index)
     return builder.bitcast(address, ir.DoubleType().as_pointer())
-
-
-def wide_load(builder: Any, first: Any, offset: int) -> Any:
-    address = builder.gep(first, [INDEX(offset)])
-    return builder.load(builder.bitcast(address, vector(WIDEST).as_pointer()), align=8)
 
 
 @llvm_function()
@@ -234,7 +211,9 @@ def add_products(typing: Any, block: Any, left: Any, i: Any, right: Any, j: Any)
         value = arguments[0]
         factor = entry_address(context, builder, (left, arguments[1]), (i, arguments[2]))
         first = entry_address(context, builder, (right, arguments[3]), (j, arguments[4]))
-        runs = [wide_load(builder, first, WIDEST * k) for k in range(across)]
+        starts = [builder.gep(first, [INDEX(WIDEST * k)]) for k in range(across)]
+        wide = [builder.bitcast(start, vector(WIDEST).as_pointer()) for start in starts]
+        runs = [builder.load(address, align=8) for address in wide]
         for r in range(block.height):
             number = splat(builder, builder.load(builder.gep(factor, [INDEX(r)]), align=8), WIDEST)
             for k in range(across):

@@ -180,7 +180,8 @@ class CovarianceLearner(SecondOrderLearner):
         else:
             from olbench.kernels.covariance import run
 
-        state = (self.mu, self.base, self.pending, self.axis, self.bound, self.screening, self.counters)
+        bounds = (self.axis, self.bound)
+        state = (self.mu, self.base, self.pending, bounds, self.screening, self.counters)
         passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
         return run, (*state, *choose_screening(self.algorithm), passive_above)
 

@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import NonlinearConstraint, minimize
 
-from olbench import make_algorithm, online_pass
+from olbench import make_algorithm
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from tests.cases import for_each
@@ -138,24 +137,6 @@ def test_the_bracket_printed_for_the_deviation_form_misses_the_root():
     mu, _, _ = learn("cw", 1.0, np.zeros(1), np.ones(1), x)
     assert mu[0] / x[0] == pytest.approx(1 / (x[0] * math.sqrt(2.0)))
     assert mu[0] / x[0] > 30 * printed
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_the_exact_kernel_has_at_least_a_third_of_the_speed_of_the_approximate_one(id):
-    """Rows like those of text, nearly all of them updates. Compares the shortest of many alternating runs."""
-    rng = np.random.default_rng(0)
-    columns = rng.integers(0, 30_000, size=(2000, 150))
-    X = sp.csr_matrix((np.ones(columns.size), columns.ravel(), np.arange(0, columns.size + 1, 150)))
-    X.sum_duplicates()
-    X.data[:] = 1.0
-    y = np.where(X @ rng.normal(size=X.shape[1]) >= 0, 1.0, -1.0)
-    examples = as_examples(X)
-    seconds = {"kl": [], "exact": []}
-    for _ in range(30):
-        for projection, times in seconds.items():
-            algorithm = make_algorithm(id, eta=0.8, covariance="diag", projection=projection)
-            times.append(online_pass(algorithm, examples, y).seconds)
-    assert min(seconds["exact"]) <= 3.0 * min(seconds["kl"])
 
 
 def test_where_there_is_no_exact_step_it_is_refused():

@@ -10,9 +10,8 @@ from olbench import make_algorithm, online_pass
 from olbench.kernels.blocked import ROWS_PER_SWEEP, apply_pending, project_rows
 from olbench.kernels.counters import LINE
 from olbench.kernels.covariance import apply_two, gathered_variance
-from olbench.kernels.exact import measure_shares, solve_linear
-from olbench.kernels.matrix import inner, inner_row, project
-from olbench.kernels.root import largest_entry
+from olbench.kernels.exact import solve_linear
+from olbench.kernels.matrix import inner, project
 from olbench.kernels.rows import dot, dot_row
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
@@ -56,33 +55,22 @@ def test_sigma_x_is_right_for_every_d(share):
         assert untouched(around)
 
 
-def test_two_collected_changes_leave_sigma_right_and_symmetric_to_the_bit():
+@pytest.mark.parametrize(
+    ("apply", "depth", "sizes", "digit"),
+    [(apply_two, 2, SIZES, 2.0**-51), (apply_pending, 16, [8, 128, 136], 2.0**-48)],
+)
+def test_collected_changes_leave_sigma_right_and_symmetric_to_the_bit(apply, depth, sizes, digit):
     rng = np.random.default_rng(1)
-    for d in SIZES:
+    for d in sizes:
         sigma, around = guarded(d, d)
         sigma[:] = symmetric(rng, d)
-        pending = rng.normal(size=(8, d))
-        u, v = pending[:2].astype(np.longdouble)
-        exact = sigma - np.outer(u, u) - np.outer(v, v)
-        scale = np.abs(sigma) + np.outer(np.abs(u), np.abs(u)) + np.outer(np.abs(v), np.abs(v))
-        apply_two(sigma, pending)
-        assert (np.abs(sigma - exact) <= 2.0**-51 * scale).all()
+        pending = rng.normal(size=(depth, d))
+        exact = sigma - pending.T.astype(np.longdouble) @ pending.astype(np.longdouble)
+        scale = np.abs(sigma) + np.abs(pending).T @ np.abs(pending)
+        apply(sigma, pending)
+        assert (np.abs(sigma - exact) <= digit * scale).all()
         np.testing.assert_array_equal(sigma, sigma.T)
         assert untouched(around)
-
-
-@pytest.mark.parametrize("d", [8, 128, 136])
-def test_a_sweep_of_changes_leaves_sigma_right_and_symmetric_to_the_bit(d):
-    rng = np.random.default_rng(4)
-    sigma, around = guarded(d, d)
-    sigma[:] = symmetric(rng, d)
-    pending = rng.normal(size=(16, d))
-    exact = sigma - pending.T.astype(np.longdouble) @ pending.astype(np.longdouble)
-    scale = np.abs(sigma) + np.abs(pending).T @ np.abs(pending)
-    apply_pending(sigma, pending)
-    assert (np.abs(sigma - exact) <= 2.0**-48 * scale).all()
-    np.testing.assert_array_equal(sigma, sigma.T)
-    assert untouched(around)
 
 
 @pytest.mark.parametrize("d", [130, 200])
@@ -170,7 +158,7 @@ def test_margins_have_the_same_bits_whether_a_row_is_read_straight_or_gathered()
         expected = four_lanes(vector, values[3:])
         assert inner(vector, values, 3) == dot(vector, every, 0, values, 3, d) == expected
         matrix = np.vstack([values[3:], vector])
-        assert inner_row(matrix, 1, values, 3) == dot_row(matrix, 1, every, 0, values, 3, d) == expected
+        assert dot_row(matrix, 1, every, 0, values, 3, d) == expected
         longer = np.append(vector, 1.0)
         assert dot(longer, every, 0, values, 3, d) == expected
 
@@ -200,16 +188,6 @@ def test_the_gathered_variance_is_that_of_sigma():
         assert abs(gathered_variance(sigma, columns, 0, values, 0, values.size) - exact) <= 1e-14 * scale
 
 
-def test_the_shares_of_an_exact_step_and_their_squares_are_right_for_every_length():
-    rng = np.random.default_rng(3)
-    for n in range(1, 20):
-        moments, (columns, values) = rng.random((30, 2)) + 0.1, sparse_row(rng, 30, n)
-        v, shares = float(moments[columns, 1] @ values**2), np.empty(n)
-        squares = measure_shares(moments, columns, 0, values, 0, n, v, shares)
-        assert shares == pytest.approx(moments[columns, 1] * values**2 / v, rel=1e-14)
-        assert squares == pytest.approx(float(shares @ shares), rel=1e-14)
-
-
 def test_the_line_of_an_exact_step_is_solved_whatever_its_signs():
     """s (R + slope (g - g_now)) = A with s = r + g, in s for r < 0 and in g otherwise."""
     rng = np.random.default_rng(4)
@@ -222,8 +200,3 @@ def test_the_line_of_an_exact_step_is_solved_whatever_its_signs():
             assert s * (R + slope * (found - x)) == pytest.approx(A, rel=1e-9)
         signs.add((r < 0, R - slope * x + (slope * r if r >= 0 else 0) > 0))
     assert len(signs) == 4
-
-
-def test_the_largest_entry_of_a_row_counts_both_signs():
-    root = np.array([[0.5, -3.0, 1.0], [0.0, 0.25, -0.125]])
-    assert [largest_entry(root, i) for i in range(2)] == [3.0, 0.25]
