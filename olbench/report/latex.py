@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from olbench.report.table import TIME
 from olbench.report.text import stack
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def _paragraph(text: str) -> str:
 
 def latex_table(table: "Table") -> str:
     """Return longtables: as many as the columns need to fit the width of a page."""
-    table = table.printed(TIME)  # the other columns do not fit a paper
+    table = table.on_paper()
     least = [min(width, LEAST) if wraps else width for width, wraps in _measure(table)]
     shown = table.shown()
     pieces = stack(table, PAGE, lambda places: sum(least[x] + GAP for x in places if x in shown))

@@ -247,6 +247,10 @@ class Table:
         """Return the table with the columns whose `drop` is at most `most`."""
         return self.keep([x for x, column in enumerate(self.columns) if column.drop <= most])
 
+    def on_paper(self) -> "Table":
+        """Return the table with the columns that fit a paper."""
+        return self.printed(TIME)
+
     def is_highlighted(self, row: int) -> bool:
         return any(isinstance(cell, str) and cell in self.highlighted for cell in self.rows[row])
 
