@@ -187,25 +187,20 @@ def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
     """Cached, since a tuning starts many learners with the same advice and mu; kernels only read it."""
     from olbench.papers.adviceptron2010.kernels.step import prepare
 
-    sizes = [each.d.size for each in advice]
+    sizes = np.array([each.d.size for each in advice], dtype=np.int64)
     D = sp.csr_matrix(np.vstack([np.empty((0, advice.n)), *(each.D for each in advice)]))
-    inverses = [np.empty((size, size)) for size in sizes]
-    directions = [np.empty(size) for size in sizes]
-    factors = [
-        prepare(each.D, each.d, mu, inverse, direction)
-        for each, inverse, direction in zip(advice, inverses, directions, strict=True)
-    ]
-    norms: Floats = np.asarray(D.multiply(D).sum(axis=1), dtype=np.float64).ravel()
-    return (
-        np.ascontiguousarray(D.data, dtype=np.float64),
-        np.ascontiguousarray(D.indices, dtype=np.int32).view(np.uint32),
-        np.ascontiguousarray(D.indptr, dtype=np.int64),
+    sets = (
+        D.data,
+        D.indices.astype(np.uint32),
+        D.indptr.astype(np.int64),
         np.concatenate([[], *(each.d for each in advice)]),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.append(0, np.cumsum(sizes)),
         np.array([each.z for each in advice], dtype=np.float64),
-        np.concatenate([[], *(inverse.T.ravel() for inverse in inverses)]),
-        np.cumsum([0, *(size * size for size in sizes)])[:-1].astype(np.int64),
-        np.concatenate([[], *directions]),
-        np.array(factors, dtype=np.float64),
-        norms,
+        np.empty(np.sum(sizes**2)),
+        np.append(0, np.cumsum(sizes**2)),
+        np.empty(np.sum(sizes)),
+        np.empty(len(advice)),
+        np.asarray(D.multiply(D).sum(axis=1), dtype=np.float64).ravel(),
     )
+    prepare(sets, mu, advice.n, sets[6], sets[8], sets[9])
+    return sets

@@ -8,10 +8,10 @@ from olbench.data.formats import reader
 
 
 @reader("clusters", files=0)
-def draw_clusters(entry: CatalogEntry) -> Any:
-    from olbench.papers.adviceptron2010.samples import Clusters
+def draw_synthetic(entry: CatalogEntry) -> Any:
+    from olbench.papers.adviceptron2010.samples import draw_clusters
 
-    return Clusters(rows=entry.rows, **entry.generator).draw()  # type: ignore[arg-type]
+    return draw_clusters(entry.rows, **entry.generator)  # type: ignore[arg-type]
 
 
 @reader("spoligotypes", version=1)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -25,44 +25,6 @@ from olbench.structs import Node
 Plain = Mapping[str, Any]
 
 
-def compile_texts(
-    texts: Iterable[str], names: Names, missing: str = "refuse", domain: bool = False
-) -> Advice:
-    """Compile rules given as text, without a file.
-
-    >>> names = Names(("glucose", "bmi"), {"diabetes": 1})
-    >>> [each] = compile_texts(["bmi >= 30 and glucose >= 126 => diabetes"], names)
-    >>> each.D.tolist(), each.d.tolist(), each.z
-    ([[0.0, -1.0], [-1.0, 0.0]], [-30.0, -126.0], 1)
-    """
-    rules = [parse_rule(RuleText(str(text), f"rule {k}")) for k, text in enumerate(texts, start=1)]
-    return compile_rules(rules, names, missing, domain)
-
-
-def compile_rules(
-    rules: Sequence[Rule], names: Names, missing: str, domain: bool, sources: Sequence[str] = ()
-) -> Advice:
-    """Compile rules; with missing="drop", leave out conditions on features that are not in the data.
-
-    `domain` adds 0 <= x <= 1 for 0/1 features to every set. A rule that no example can satisfy is refused.
-    """
-    sets = []
-    for rule, source in zip(rules, sources or [""] * len(rules), strict=True):
-        compiled = _Compiler(rule, names, missing).compile(source)
-        if compiled is not None:
-            sets.append((rule, compiled))
-    advice = Advice(tuple(each for _, each in sets), len(names.features))
-    if domain:
-        advice = advice.with_domain(names.binary)
-    for (rule, _), each in zip(sets, advice, strict=True):
-        if is_empty(each.D, each.d):
-            within = " with features between 0 and 1" if domain else ""
-            raise rule.source.fail(
-                0, f"no example can satisfy all conditions of this rule{within}; correct or remove one"
-            )
-    return advice
-
-
 def list_missing(names: Names, condition: Condition) -> list[Feature]:
     return [feature for feature in condition.features if names.column(feature.spellings) is None]
 
@@ -74,6 +36,7 @@ class _Compiler:
     missing: str
 
     def compile(self, source: str) -> AdviceSet | None:
+        """Return the set of a rule; None if its class says nothing here, or no condition is left."""
         z = self.sign()
         kept = [condition for condition in self.rule.conditions if self._is_kept(condition)]
         if z is None or not kept:
@@ -173,7 +136,12 @@ RULE_KEYS = structs.make_keys({"rule": structs.text}, source=structs.line, note=
 
 @dataclass(frozen=True)
 class RuleFile:
-    """`missing` is "refuse" or "drop"; `features` and `classes` are names that the data does not have."""
+    """Rules with their settings.
+
+    With `missing` "drop", conditions on features that are not in the data are left out; with "refuse" they
+    are refused. `domain` adds 0 <= x <= 1 for 0/1 features to every rule. `features` and `classes` are names
+    that the data does not have.
+    """
 
     rules: tuple[Rule, ...]
     sources: tuple[str, ...]
@@ -193,31 +161,57 @@ class RuleFile:
         )
 
     def compile(self, known: Names) -> Advice:
-        return compile_rules(self.rules, self.names(known), self.missing, self.domain, self.sources)
+        """Compile the rules for data with these names; a rule that no example can satisfy is refused."""
+        names = self.names(known)
+        pairs = [
+            (rule, compiled)
+            for rule, source in zip(self.rules, self.sources, strict=True)
+            if (compiled := _Compiler(rule, names, self.missing).compile(source)) is not None
+        ]
+        advice = Advice(tuple(compiled for _, compiled in pairs), len(names.features))
+        if self.domain:
+            advice = advice.with_domain(names.binary)
+        for (rule, _), each in zip(pairs, advice, strict=True):
+            if is_empty(each.D, each.d):
+                within = " with features between 0 and 1" if self.domain else ""
+                raise rule.source.fail(
+                    0, f"no example can satisfy all conditions of this rule{within}; correct or remove one"
+                )
+        return advice
 
     def plain(self) -> dict[str, Any]:
         return {
+            **vars(self),
             "rules": [rule.source.text for rule in self.rules],
             "places": [rule.source.place for rule in self.rules],
             "sources": list(self.sources),
-            "missing": self.missing,
-            "domain": self.domain,
             "features": list(self.features),
             "classes": dict(self.classes),
         }
 
-    @classmethod
-    def from_plain(cls, content: Plain) -> "RuleFile":
-        texts = content["rules"]
-        places = content.get("places") or [f"rule {k + 1}" for k in range(len(texts))]
-        return cls(
-            rules=tuple(parse_rule(RuleText(text, place)) for text, place in zip(texts, places, strict=True)),
-            sources=tuple(content.get("sources") or [""] * len(texts)),
-            missing=content["missing"],
-            domain=content["domain"],
-            features=tuple(content["features"]),
-            classes=dict(content["classes"]),
-        )
+
+def from_plain(content: Plain) -> RuleFile:
+    """Return the rules of a config or of a trial, which has neither places nor sources."""
+    texts = content["rules"]
+    places = content.get("places") or [f"rule {k}" for k in range(1, len(texts) + 1)]
+    rules = [parse_rule(RuleText(text, place)) for text, place in zip(texts, places, strict=True)]
+    sources = content.get("sources") or [""] * len(rules)
+    own = {name: content[name] for name in ("missing", "domain", "classes")}
+    return RuleFile(tuple(rules), tuple(sources), features=tuple(content["features"]), **own)
+
+
+def compile_texts(
+    texts: Iterable[str], names: Names, missing: str = "refuse", domain: bool = False
+) -> Advice:
+    """Compile rules given as text, without a file.
+
+    >>> names = Names(("glucose", "bmi"), {"diabetes": 1})
+    >>> [each] = compile_texts(["bmi >= 30 and glucose >= 126 => diabetes"], names)
+    >>> each.D.tolist(), each.d.tolist(), each.z
+    ([[0.0, -1.0], [-1.0, 0.0]], [-30.0, -126.0], 1)
+    """
+    content = {"rules": list(texts), "missing": missing, "domain": domain, "features": (), "classes": {}}
+    return from_plain(content).compile(names)
 
 
 def read_rules(name_or_path: str | Path) -> RuleFile:
@@ -304,4 +298,4 @@ def compile_for(source: Source, plain: Plain) -> Advice:
 
 @cache
 def _compile(source: Source, text: str) -> Advice:
-    return RuleFile.from_plain(json.loads(text)).compile(describe(source)[0])
+    return from_plain(json.loads(text)).compile(describe(source)[0])

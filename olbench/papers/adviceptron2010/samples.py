@@ -3,14 +3,13 @@
 import csv
 import io
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from olbench.data.compressed import read_content
-from olbench.errors import UserError, count
+from olbench.errors import UserError
 from olbench.learners.examples import Floats
 
 #: The lineages of the M. tuberculosis complex, and the families of SITVIT2's list that belong to them.
@@ -28,30 +27,15 @@ SPACERS = 43
 COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2)")
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """Two small positive clusters overlap with a wide one; read off adviceptron2010, Figure 1."""
-
-    rows: int = 1000
-    seed: int = 2010
-
-    def __post_init__(self) -> None:
-        if self.rows < 4 or self.rows % 4:
-            raise UserError(f"{count(self.rows, 'row')} cannot be halved twice; ask for a multiple of four")
-
-    def draw(self) -> tuple[Floats, Floats]:
-        random = np.random.default_rng(self.seed)
-        quarter = self.rows // 4
-        X = np.concatenate(
-            [
-                np.array([-1.0, 2.0]) + 0.5 * random.standard_normal((quarter, 2)),
-                np.array([2.0, 1.0]) + 0.5 * random.standard_normal((quarter, 2)),
-                np.array([-0.5, -1.0]) + 1.5 * random.standard_normal((2 * quarter, 2)),
-            ]
-        )
-        y = np.repeat([1.0, -1.0], 2 * quarter)
-        order = random.permutation(self.rows)
-        return X[order], y[order]
+def draw_clusters(rows: int, seed: int) -> tuple[Floats, Floats]:
+    """Draw two small positive clusters that overlap with a wide one; read off adviceptron2010, Figure 1."""
+    random = np.random.default_rng(seed)
+    quarter = rows // 4
+    clusters = (([-1.0, 2.0], 0.5, quarter), ([2.0, 1.0], 0.5, quarter), ([-0.5, -1.0], 1.5, 2 * quarter))
+    X = np.concatenate([np.array(at) + width * random.standard_normal((n, 2)) for at, width, n in clusters])
+    y = np.repeat([1.0, -1.0], 2 * quarter)
+    order = random.permutation(rows)
+    return X[order], y[order]
 
 
 def read_spoligotypes(
