@@ -6,7 +6,7 @@ minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 """
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, get_args
 
 import numpy as np
@@ -130,9 +130,10 @@ class AdviceLearner(KernelLearner):
         advice = find_advice(algorithm, d)
         sizes = [each.d.size for each in advice]
         largest, total = max(sizes, default=0), sum(sizes)
-        starts: list[Any] = [0.0, 0.0, 0.0]
+        starts: tuple[Any, ...] = (0.0, 0.0, 0.0)
         if algorithm.params["start"] == "advice" and sizes:
-            starts = [partial(write_solution, advice, float(algorithm.params["mu"]), k) for k in range(3)]
+            solution = solve_advice(advice, float(algorithm.params["mu"]))
+            starts = solution.w, mean_estimate(advice, solution.u), np.concatenate(solution.u)
         own = {
             "w": Array((d,), starts[0]),
             "r": Array((d,), starts[1]),
@@ -163,17 +164,6 @@ class AdviceLearner(KernelLearner):
 def find_advice(algorithm: Algorithm, d: int) -> Advice:
     advice: Advice = algorithm.extras.get("advice") or Advice((), d)
     return advice.positive if algorithm.params["heads"] == "positive" else advice
-
-
-def write_solution(advice: Advice, mu: float, k: int, value: Floats) -> None:
-    value[:] = solve_start(advice, mu)[k]
-
-
-@lru_cache(maxsize=8)
-def solve_start(advice: Advice, mu: float) -> tuple[Floats, Floats, Floats]:
-    """Return w, r and u of the advice without examples."""
-    solution = solve_advice(advice, mu=mu)
-    return solution.w, mean_estimate(advice, solution.u), np.concatenate(solution.u)
 
 
 def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:

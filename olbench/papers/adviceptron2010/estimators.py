@@ -16,7 +16,7 @@ from olbench.papers.adviceptron2010.rules import compile_texts, read_rules
 from olbench.papers.adviceptron2010.sets import Advice, unsatisfiable
 
 #: Parameters of the estimators that the algorithms do not have.
-ABOUT_RULES = ("rules", "feature_names", "missing", "domain")
+ABOUT_RULES = ("rules", "feature_names")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -35,14 +35,10 @@ class Adviceptron(OnlineClassifier):
         Learn from all rules, or from those for the positive class only.
     rules : list of str, str, path or None, default=None
         Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file: its path or, for one that
-        ships with olbench, its name. Classes are named by their labels. A rule file has its own settings of
-        `missing` and `domain`.
+        ships with olbench, its name. Classes are named by their labels. The settings `missing` and `domain`
+        need a file.
     feature_names : list of str or None, default=None
         Names of the columns; by default those of a DataFrame, else x1, x2, ...
-    missing : {'refuse', 'drop'}, default='refuse'
-        What to do with conditions on features that are not in the data.
-    domain : bool, default=False
-        Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1.
 
     Attributes
     ----------
@@ -66,8 +62,6 @@ class Adviceptron(OnlineClassifier):
     heads: str = "all"
     rules: Any = None
     feature_names: Any = None
-    missing: str = "refuse"
-    domain: bool = False
 
     def _settings(self) -> dict[str, Any]:
         return {name: value for name, value in super()._settings().items() if name not in ABOUT_RULES}
@@ -104,10 +98,8 @@ class Adviceptron(OnlineClassifier):
     def _compile(self, names: Names) -> Advice:
         if isinstance(self.rules, str | Path):
             advice = read_rules(self.rules).compile(names)
-        elif self.missing not in ("refuse", "drop"):
-            raise UserError(f"missing must be 'refuse' or 'drop', not {self.missing!r}")
         else:
-            advice = compile_texts(map(str, self.rules), names, self.missing, self.domain)
+            advice = compile_texts(map(str, self.rules), names)
         if self.fit_intercept:
             return advice.with_constant()
         if inside := unsatisfiable(advice):

@@ -6,13 +6,12 @@
     features    = feature { "," feature }
     feature     = name | name number | name "(" range { "," range } ")"
     sum         = [ "-" ] product { ( "+" | "-" ) product }
-    product     = factor { ( "*" | "/" ) factor }
+    product     = factor { "*" factor }
     factor      = number | feature | "(" sum ")"
 
 Names are looked up later, so that a rule can be read without the data.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,11 +27,12 @@ REFUSED = {
     "not": "a condition cannot be negated; turn the comparison (bmi <= 30 for not bmi >= 30) or write "
     "'absent' for 'not present'",
     "!=": "a rule cannot say '!=': the region is not convex; write one rule for below and one for above",
+    "/": "a rule cannot divide; write 0.5*bmi for bmi/2, and add a ratio of features to the data",
     "^": "a power of a feature is not linear; add it to the data as another feature",
 }
 COMPARISONS = ("<=", ">=", "=", "<", ">")
-#: A range of more numbers than this would only fill the memory.
-LARGEST_NUMBER = 1_000_000
+#: Digits of the number of a feature: a longer range would only fill the memory.
+MOST_DIGITS = 6
 #: How deep parentheses may be nested.
 DEEPEST = 50
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -271,9 +271,8 @@ class _Parser:
         """Take a number of a feature, or of features."""
         if not self.next_is_whole():
             raise self.fail(reason)
-        text = self.token.text
-        if len(text) > 9 or int(text) > LARGEST_NUMBER:
-            raise self.fail(f"{shorten(text)} is more than {LARGEST_NUMBER:,}, the most features")
+        if len(self.token.text) > MOST_DIGITS:
+            raise self.fail(f"{shorten(self.token.text)} has more than {MOST_DIGITS} digits")
         return int(self.take().text)
 
     def _bounds(self, kind: str, k: int, n: int, start: int) -> tuple[int, int]:
@@ -350,18 +349,16 @@ class _Parser:
 
     def product(self) -> Linear:
         product = self.factor()
-        while sign := self.accept("*", "/"):
+        while self.accept("*"):
             other = self.factor()
-            if product.is_constant and sign.text == "*":
+            if product.is_constant:
                 product, other = other, product
             if not other.is_constant:
-                what, start = ("product", product.start) if sign.text == "*" else ("ratio", other.start)
                 raise self.fail(
-                    f"a {what} of features is not linear; add it to the data as another feature", start
+                    "a product of features is not linear; add it to the data as another feature",
+                    product.start,
                 )
-            if sign.text == "/" and other.constant == 0.0:
-                raise self.fail("this divides by zero", other.start)
-            product = product.times(other.constant if sign.text == "*" else 1.0 / other.constant)
+            product = product.times(other.constant)
         return product
 
     def factor(self) -> Linear:
@@ -370,10 +367,7 @@ class _Parser:
             self.take()
             if self.token.kind == "name":
                 raise self.fail(f"write {token.text}*{self.token.text} for a multiple", token.start)
-            value = float(token.text)
-            if math.isinf(value):
-                raise self.fail(f"{shorten(token.text)} is too large for a 64-bit number", token.start)
-            return Linear({}, value, token.start)
+            return Linear({}, float(token.text), token.start)
         if token.kind == "name":
             features = self.feature()
             if len(features) > 1:

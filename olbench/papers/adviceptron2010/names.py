@@ -20,7 +20,9 @@ from olbench.data.labels import Labels, number_text
 from olbench.data.load import load_dataset
 from olbench.data.spec import USUAL, Reading
 from olbench.errors import UserError, count
-from olbench.papers.adviceptron2010.grammar import LARGEST_NUMBER
+from olbench.papers.adviceptron2010.grammar import MOST_DIGITS
+
+RANGE = rf"(.*\D)\(([0-9]{{1,{MOST_DIGITS}}})-([0-9]{{1,{MOST_DIGITS}}})\)"
 
 
 def fold(name: str) -> str:
@@ -123,11 +125,9 @@ def expand_names(listed: Sequence[str]) -> tuple[str, ...]:
     """
     names: list[str] = []
     for name in listed:
-        match = re.fullmatch(r"(.*\D)\(([0-9]{1,9})-([0-9]{1,9})\)", name.strip())
+        match = re.fullmatch(RANGE, name.strip())
         if match is None:
             names.append(name.strip())
-        elif int(match[3]) - int(match[2]) >= LARGEST_NUMBER:
-            raise UserError(f"'{match[0]}' stands for more than {LARGEST_NUMBER:,} features")
         else:
             names += [f"{match[1]}{k}" for k in range(int(match[2]), int(match[3]) + 1)]
     return tuple(names)
@@ -162,11 +162,6 @@ def load_named(
         name_or_path, positive, negative, download=download, **reading.before_trials().plain()
     )
     d = data.X.shape[1]
-    if d > LARGEST_NUMBER:
-        raise UserError(
-            f"{data.name} has {d:,} features, and rules can name {LARGEST_NUMBER:,}; give features smaller "
-            "numbers, or leave out those that no rule names"
-        )
     if isinstance(entry, Path):
         known, classes = _table_names(data) if data.about.classes else _file_names(entry, d, positive)
         zeros: tuple[str, ...] = ()

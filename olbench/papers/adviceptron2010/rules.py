@@ -112,20 +112,12 @@ class _Compiler:
         return row, math.ceil(bound) - 1.0
 
 
-def _read_features(node: Node, name: str) -> tuple[str, ...]:
-    names = structs.many(structs.text)(node, name)
-    try:
-        return expand_names(names)
-    except UserError as error:
-        raise node.fail(str(error)) from None
-
-
 SIGNS = structs.signs(structs.text)
 KEYS = structs.make_keys(
     {"rules": structs.many(structs.as_node)},
     missing=structs.choice("refuse", "drop"),
     domain=structs.flag,
-    features=_read_features,
+    features=lambda node, name: expand_names(structs.many(structs.text)(node, name)),
     classes=lambda node, name: {title: sign for sign, title in SIGNS(node, name).items()},
     title=structs.line,
     source=structs.line,

@@ -7,13 +7,13 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data.catalog import find
-from olbench.papers.adviceptron2010.names import load_named
-from olbench.papers.adviceptron2010.samples import (
+from olbench.papers.adviceptron2010.datasets import (
     draw_clusters,
     lineage_of,
     read_spoligotypes,
     simulate_miru24,
 )
+from olbench.papers.adviceptron2010.names import load_named
 from tests.refusals import refusal
 
 HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Distribution (SITVIT2)\n"

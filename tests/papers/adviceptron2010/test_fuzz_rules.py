@@ -23,7 +23,6 @@ PRODUCT = st.one_of(
     FEATURE,
     NUMBER,
     st.builds("{}*{}".format, NUMBER, FEATURE),
-    st.builds("{}/{}".format, FEATURE, NUMBER),
     st.builds("{} * ({} + {})".format, NUMBER, FEATURE, FEATURE),
 )
 SUM = PRODUCT | st.builds("{}{}{}".format, PRODUCT, st.sampled_from([" + ", " - "]), PRODUCT)
