@@ -18,7 +18,7 @@ from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.dataset import Dataset
 from olbench.data.labels import Labels, number_text
 from olbench.data.load import load_dataset
-from olbench.data.spec import USUAL, Reading
+from olbench.data.spec import USUAL, DatasetSpec, Reading
 from olbench.errors import UserError, count
 from olbench.papers.adviceptron2010.grammar import MOST_DIGITS
 
@@ -175,6 +175,12 @@ def load_named(
         raise UserError(f"{data.name} has {count(d, 'feature')}, but {len(listed)} are named")
     names = Names(listed, classes).with_values(data.X)
     return NamedDataset(data, names, tuple(listed.index(name) for name in zeros if name in listed))
+
+
+def load_spec(spec: DatasetSpec, features: tuple[str, ...] = ()) -> NamedDataset:
+    """Load a data set of a config, and its names."""
+    place = spec.path or spec.name
+    return load_named(place, spec.positive, spec.negative, features, reading=spec.reading, download=False)
 
 
 def _entry_names(entry: CatalogEntry, d: int) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file, suggest
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.grammar import Condition, Feature, Inequality, Rule, RuleText, parse_rule
-from olbench.papers.adviceptron2010.names import Names, default_features, expand_names, load_named
+from olbench.papers.adviceptron2010.names import Names, default_features, expand_names, load_spec
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.protocols.specs import by_dataset
 from olbench.records.shipped import find_folder
@@ -277,8 +277,7 @@ def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
         zeros = tuple(source.facts["missing_zeros"])
         return known.with_values(source.open().examples.matrix()), zeros
     if spec.path or spec.name in catalog():
-        place, labels = spec.path or spec.name, (spec.positive, spec.negative)
-        named = load_named(place, *labels, reading=spec.reading, download=False)
+        named = load_spec(spec)
         return named.names, named.missing_zeros
     names = Names(default_features(source.d), {"1": 1, "-1": -1})
     return names.with_values(source.open().examples.matrix()), ()
