@@ -126,9 +126,9 @@ def test_pima_has_zeros_for_missing_values(mirror):
 
 def test_a_csv_header_names_features_and_the_positive_class(tmp_path):
     path = tmp_path / "mine.csv"
-    path.write_text("weight,smoker,ill\n80,1,1\n60.5,0,0\n")
+    path.write_text("weight,smoker,dose,ill\n80,1,0.5,1\n60.5,0,0,0\n")
     names = load_named(path).names
-    assert names.features == ("weight", "smoker")
+    assert names.features == ("weight", "smoker", "dose")
     assert (names.title(1), names.title(-1)) == ("ill", "not ill")
     assert (names.sign("0", False), names.sign("1", False), names.sign("ill", True)) == (-1, 1, -1)
     assert (names.binary, names.whole) == (frozenset({1}), frozenset({1}))
