@@ -162,6 +162,11 @@ def load_named(
         name_or_path, positive, negative, download=download, **reading.before_trials().plain()
     )
     d = data.X.shape[1]
+    if d > 10**MOST_DIGITS:
+        raise UserError(
+            f"{data.name} has {d:,} features, and rules can name {10**MOST_DIGITS:,}; give features smaller "
+            "numbers, or leave out those that no rule names"
+        )
     if isinstance(entry, Path):
         known, classes = _table_names(data) if data.about.classes else _file_names(entry, d, positive)
         zeros: tuple[str, ...] = ()
