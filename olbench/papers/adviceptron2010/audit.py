@@ -225,8 +225,8 @@ def no_advice(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
         lam = draw_price(rng)
-        settings = {"adviceptron": {"lam": lam}, "pa": {}, "pa2": {"C": lam / 2.0}}
-        ours, pa, pa2 = (online_pass(id, X, y, **params).weights for id, params in settings.items())
+        algorithms = make_algorithm("adviceptron", lam=lam), "pa", make_algorithm("pa2", C=lam / 2.0)
+        ours, pa, pa2 = (online_pass(each, X, y).weights for each in algorithms)
         gaps = [float(np.abs(ours - other).max()) for other in (pa, pa2)]
         yield Instance(*gaps, X=X, y=y, lam=lam)
 
