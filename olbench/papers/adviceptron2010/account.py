@@ -1,5 +1,6 @@
 """What rules say about a data set: inequalities, coverage, precision, contradictions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +58,7 @@ def _table(account: Account) -> list[str]:
         precision = f"{100 * entry.right * 100 // entry.covered / 100:.2f}%" if entry.covered else "-"
         share = f"{entry.covered / account.n:.1%}"
         cells.append((number, entry.title, f"{entry.covered:,}", share, f"{entry.right:,}", precision))
-    widths = [max(len(str(row[k])) for row in cells) for k in range(len(cells[0]))]
+    widths = [max(len(str(cell)) for cell in column) for column in zip(*cells, strict=True)]
     line = "  ".join(f"{{:{'<' if k == 1 else '>'}{width}}}" for k, width in enumerate(widths))
     return [line.format(*row).rstrip() for row in cells]
 
@@ -78,14 +79,7 @@ def describe_rules(file: RuleFile, named: NamedDataset) -> Account:
         f"{named.data.name}: {count(y.size, 'row')}, {count(len(names.features), 'feature')}; "
         f"{positives:,} {names.title(1)} ({positives / y.size:.1%}), {y.size - positives:,} {names.title(-1)}"
     )
-    kept = {each.place for each in advice}
-    warnings = [
-        f"the rule at {_short(rule.source.place)} is left out: the data has none of its features "
-        f"('{' '.join(rule.source.text.split())}')"
-        for rule in file.rules
-        if rule.source.place not in kept and any(list_missing(names, each) for each in rule.conditions)
-    ]
-    warnings += _warn(advice, names, masks)
+    warnings = [*_warn_of_missing(file, names, advice), *_warn(advice, names, masks)]
     return Account(headline, y.size, entries, _summarise(advice, masks, y), warnings)
 
 
@@ -101,11 +95,10 @@ def describe_row(row: Floats, bound: float, names: Names) -> str:
     """
     words = ""
     for column in np.flatnonzero(row):
-        value = float(row[column])
-        sign = ("-" if value < 0 else "") if not words else (" - " if value < 0 else " + ")
-        factor = "" if abs(value) == 1.0 else f"{abs(value):.10g} "
-        words += f"{sign}{factor}{names.features[column]}"
-    return f"{words} <= {bound:.10g}"
+        sign, size = ("-" if row[column] < 0 else "+"), abs(row[column])
+        words += f" {sign} " if words else sign
+        words += names.features[column] if size == 1.0 else f"{size:.10g} {names.features[column]}"
+    return f"{words.removeprefix('+')} <= {bound:.10g}"
 
 
 def _summarise(advice: Advice, masks: Any, y: Floats) -> list[str]:
@@ -123,20 +116,28 @@ def _summarise(advice: Advice, masks: Any, y: Floats) -> list[str]:
     return lines
 
 
-def _warn(advice: Advice, names: Names, masks: Any) -> list[str]:
-    found = []
+def _warn_of_missing(file: RuleFile, names: Names, advice: Advice) -> Iterator[str]:
+    kept = {each.place for each in advice}
+    for rule in file.rules:
+        if rule.source.place not in kept and any(list_missing(names, each) for each in rule.conditions):
+            yield (
+                f"the rule at {_short(rule.source.place)} is left out: the data has none of its features "
+                f"('{' '.join(rule.source.text.split())}')"
+            )
+
+
+def _warn(advice: Advice, names: Names, masks: Any) -> Iterator[str]:
     for i, j in conflicts(advice):
         both = int((masks[i] & masks[j]).sum())
         rows, verb = (count(both, "row") if both else "no row"), ("satisfy" if both > 1 else "satisfies")
-        found.append(
+        yield (
             f"rules {i + 1} and {j + 1} contradict each other: their conditions can hold together, and one "
             f"says {names.title(advice.sets[i].z)}, the other {names.title(advice.sets[j].z)}; {rows} of "
             f"the data {verb} both"
         )
     if inside := unsatisfiable(advice):
         numbers = ", ".join(str(i + 1) for i in inside)
-        found.append(
+        yield (
             f"rule{'s' if len(inside) > 1 else ''} {numbers} cannot be satisfied without a constant feature: "
             "the origin satisfies the conditions, and w.x is zero there for every w; learn with a bias"
         )
-    return found

@@ -6,7 +6,7 @@ minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 """
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, get_args
 
 import numpy as np
@@ -130,9 +130,10 @@ class AdviceLearner(KernelLearner):
         advice = find_advice(algorithm, d)
         sizes = [each.d.size for each in advice]
         largest, total = max(sizes, default=0), sum(sizes)
-        starts: list[Any] = [0.0, 0.0, 0.0]
+        starts: tuple[Any, ...] = (0.0, 0.0, 0.0)
         if algorithm.params["start"] == "advice" and sizes:
-            starts = [partial(write_solution, advice, float(algorithm.params["mu"]), k) for k in range(3)]
+            solution = solve_advice(advice, float(algorithm.params["mu"]))
+            starts = solution.w, mean_estimate(advice, solution.u), np.concatenate(solution.u)
         own = {
             "w": Array((d,), starts[0]),
             "r": Array((d,), starts[1]),
@@ -165,17 +166,6 @@ def find_advice(algorithm: Algorithm, d: int) -> Advice:
     return advice.positive if algorithm.params["heads"] == "positive" else advice
 
 
-def write_solution(advice: Advice, mu: float, k: int, value: Floats) -> None:
-    value[:] = solve_start(advice, mu)[k]
-
-
-@lru_cache(maxsize=8)
-def solve_start(advice: Advice, mu: float) -> tuple[Floats, Floats, Floats]:
-    """Return w, r and u of the advice without examples."""
-    solution = solve_advice(advice, mu=mu)
-    return solution.w, mean_estimate(advice, solution.u), np.concatenate(solution.u)
-
-
 def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:
     """Return r, the mean of -z D'u over the sets (adviceptron2010, Update Rule 1)."""
     estimates = [-each.z * (each.D.T @ part) for each, part in zip(advice, u, strict=True)]
@@ -187,25 +177,20 @@ def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
     """Cached, since a tuning starts many learners with the same advice and mu; kernels only read it."""
     from olbench.papers.adviceptron2010.kernels.step import prepare
 
-    sizes = [each.d.size for each in advice]
+    sizes = np.array([each.d.size for each in advice], dtype=np.int64)
     D = sp.csr_matrix(np.vstack([np.empty((0, advice.n)), *(each.D for each in advice)]))
-    inverses = [np.empty((size, size)) for size in sizes]
-    directions = [np.empty(size) for size in sizes]
-    factors = [
-        prepare(each.D, each.d, mu, inverse, direction)
-        for each, inverse, direction in zip(advice, inverses, directions, strict=True)
-    ]
-    norms: Floats = np.asarray(D.multiply(D).sum(axis=1), dtype=np.float64).ravel()
-    return (
-        np.ascontiguousarray(D.data, dtype=np.float64),
-        np.ascontiguousarray(D.indices, dtype=np.int32).view(np.uint32),
-        np.ascontiguousarray(D.indptr, dtype=np.int64),
+    sets = (
+        D.data,
+        D.indices.astype(np.uint32),
+        D.indptr.astype(np.int64),
         np.concatenate([[], *(each.d for each in advice)]),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.append(0, np.cumsum(sizes)),
         np.array([each.z for each in advice], dtype=np.float64),
-        np.concatenate([[], *(inverse.T.ravel() for inverse in inverses)]),
-        np.cumsum([0, *(size * size for size in sizes)])[:-1].astype(np.int64),
-        np.concatenate([[], *directions]),
-        np.array(factors, dtype=np.float64),
-        norms,
+        np.empty(np.sum(sizes**2)),
+        np.append(0, np.cumsum(sizes**2)),
+        np.empty(np.sum(sizes)),
+        np.empty(len(advice)),
+        np.asarray(D.multiply(D).sum(axis=1), dtype=np.float64).ravel(),
     )
+    prepare(sets, mu, advice.n, sets[6], sets[8], sets[9])
+    return sets

@@ -15,7 +15,9 @@ from scipy.optimize import linprog, minimize, nnls
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.analysis.published import load_paper
 from olbench.learners.examples import Floats, as_examples
+from olbench.learners.passes import online_pass
 from olbench.learners.start import start
+from olbench.papers.adviceptron2010.algorithms import mean_estimate
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.papers.audit import Instance, Instances, stated_checks
 
@@ -223,11 +225,8 @@ def no_advice(rng: np.random.Generator, trials: int) -> Instances:
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
         lam = draw_price(rng)
-        settings = {"adviceptron": {"lam": lam}, "pa": {}, "pa2": {"C": lam / 2.0}}
-        learners = [start(make_algorithm(id, **params), 3) for id, params in settings.items()]
-        for learner in learners:
-            learner.run(as_examples(X).rows(), y, np.arange(12))
-        ours, pa, pa2 = (learner.weights for learner in learners)
+        algorithms = make_algorithm("adviceptron", lam=lam), "pa", make_algorithm("pa2", C=lam / 2.0)
+        ours, pa, pa2 = (online_pass(each, X, y).weights for each in algorithms)
         gaps = [float(np.abs(ours - other).max()) for other in (pa, pa2)]
         yield Instance(*gaps, X=X, y=y, lam=lam)
 
@@ -409,11 +408,9 @@ def left_corrected(run: AdviceRun) -> float:
     X_2 = float(np.max(np.sum(run.X**2, axis=1)))
     total = 0.0
     for t in range(run.y.size):
-        pairs = list(zip(run.advice, run.u[t], strict=True))
-        r = np.mean([-each.z * each.D.T @ u for each, u in pairs], axis=0)
-        hat = run.nu * run.w[t] + (1.0 - run.nu) * r
+        hat = run.nu * run.w[t] + (1.0 - run.nu) * mean_estimate(run.advice, run.u[t])
         total += run.lam / (1.0 + run.nu * run.lam * X_2) * l_xi(hat, run.X[t], run.y[t]) ** 2
-        for each, u in pairs:
+        for each, u in zip(run.advice, run.u[t], strict=True):
             losses = l_eta(each, run.w[t + 1], u) + l_zeta(each, u) ** 2
             total += run.mu / (1.0 + run.mu * spread(each)) * losses
     return float(total)

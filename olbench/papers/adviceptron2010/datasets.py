@@ -1,23 +1,103 @@
-"""The data sets of section 5, and their formats; `samples` is imported when they are read."""
+"""The data of section 5: clusters in the plane, and isolates of tuberculosis from a list of spoligotypes."""
 
+import csv
+import io
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from olbench.data.catalog import CatalogEntry, add_datasets
+from olbench.data.compressed import read_content
 from olbench.data.formats import reader
+from olbench.errors import UserError
+from olbench.learners.examples import Floats
+
+#: The lineages of the M. tuberculosis complex, and the families of SITVIT2's list that belong to them.
+LINEAGES = {
+    1: ("East-Asian", ("Beijing",)),
+    2: ("East-African-Indian", ("CAS",)),
+    3: ("Euro-American", ("H", "LAM", "T", "X", "S", "Cameroon", "Turkey", "Ural")),
+    4: ("Indo-Oceanic", ("EAI",)),
+    5: ("M. africanum", ("AFRI",)),
+    6: ("M. bovis", ("BOV",)),
+}
+#: Lineages with more than one repeat at the locus MIRU24; the others are modern.
+ANCESTRAL = (4, 5, 6)
+SPACERS = 43
+COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2)")
+
+
+def draw_clusters(rows: int, seed: int) -> tuple[Floats, Floats]:
+    """Draw two small positive clusters that overlap with a wide one; read off adviceptron2010, Figure 1."""
+    random = np.random.default_rng(seed)
+    quarter = rows // 4
+    clusters = (([-1.0, 2.0], 0.5, quarter), ([2.0, 1.0], 0.5, quarter), ([-0.5, -1.0], 1.5, 2 * quarter))
+    X = np.concatenate([np.array(at) + width * random.standard_normal((n, 2)) for at, width, n in clusters])
+    y = np.repeat([1.0, -1.0], 2 * quarter)
+    order = random.permutation(rows)
+    return X[order], y[order]
+
+
+def read_spoligotypes(
+    path: str | Path, limit: int | None = None, country: str = "US", miru24: dict[str, Any] | None = None
+) -> tuple[Floats, Floats]:
+    """Families outside of the six lineages, and patterns with an unread spacer, are left out."""
+    patterns: list[list[float]] = []
+    labels: list[int] = []
+    content = read_content(path, limit).decode("utf-8-sig", errors="replace")
+    lines = csv.DictReader(io.StringIO(content))
+    for name in COLUMNS:
+        if name not in (lines.fieldnames or ()):
+            raise UserError(f"{path}:1: there is no column with the heading '{name}'")
+    for line in lines:
+        pattern, family, countries = (line[name] or "" for name in COLUMNS)
+        if not re.fullmatch(f"[no?]{{{SPACERS}}}", pattern):
+            raise UserError(
+                f"{path}:{lines.line_num}: '{pattern}' is not a pattern of {SPACERS} spacers, n or o"
+            )
+        lineage = lineage_of(family)
+        isolates = re.search(rf"\b{country}=(\d+)", countries)
+        if lineage is None or isolates is None or "?" in pattern:
+            continue
+        patterns += [[float(spacer == "n") for spacer in pattern]] * int(isolates[1])
+        labels += [lineage] * int(isolates[1])
+    if not labels:
+        raise UserError(f"{path} has no isolates of the country {country}")
+    X, numbers = np.array(patterns), np.array(labels, dtype=np.float64)
+    if miru24:
+        X = np.column_stack([X, simulate_miru24(numbers, **miru24)])
+    return X, numbers
+
+
+def lineage_of(family: str) -> int | None:
+    """Return the number of the lineage that a family or subfamily of the list belongs to, or None.
+
+    >>> lineage_of("LAM11-ZWE"), lineage_of("H3"), lineage_of("Manu2"), lineage_of("Unknown")
+    (3, 3, None, None)
+    """
+    stem = re.match(r"[A-Za-z]*?(?=[\d_-]|$)", family)
+    for number, (_, families) in LINEAGES.items():
+        if stem and stem[0] in families:
+            return number
+    return None
+
+
+def simulate_miru24(labels: Floats, seed: int = 2010, flips: float = 0.02) -> Floats:
+    """The list has no MIRU types: 2 for ancestral and 1 for modern lineages, some exchanged."""
+    repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
+    flipped = np.random.default_rng(seed).random(labels.size) < flips
+    return np.where(flipped, 3.0 - repeats, repeats)
 
 
 @reader("clusters", files=0)
-def draw_clusters(entry: CatalogEntry) -> Any:
-    from olbench.papers.adviceptron2010.samples import Clusters
-
-    return Clusters(rows=entry.rows, **entry.generator).draw()  # type: ignore[arg-type]
+def read_clusters(entry: CatalogEntry) -> Any:
+    return draw_clusters(entry.rows, **entry.generator)  # type: ignore[arg-type]
 
 
 @reader("spoligotypes", version=1)
 def read_isolates(path: Path, entry: CatalogEntry) -> Any:
-    from olbench.papers.adviceptron2010.samples import read_spoligotypes
-
     return read_spoligotypes(path, entry.max_bytes or None, miru24=entry.generator)
 
 

@@ -1,10 +1,9 @@
 """Scikit-learn estimators that take rules."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -13,11 +12,11 @@ from olbench.errors import UserError, count
 from olbench.learners.classifiers import OnlineClassifier, estimator
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.names import Names, default_features, expand_names
-from olbench.papers.adviceptron2010.rules import RuleFile, compile_texts, read_rules
+from olbench.papers.adviceptron2010.rules import compile_texts, read_rules
 from olbench.papers.adviceptron2010.sets import Advice, unsatisfiable
 
 #: Parameters of the estimators that the algorithms do not have.
-ABOUT_RULES = ("rules", "feature_names", "missing", "domain")
+ABOUT_RULES = ("rules", "feature_names")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -36,14 +35,10 @@ class Adviceptron(OnlineClassifier):
         Learn from all rules, or from those for the positive class only.
     rules : list of str, str, path or None, default=None
         Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file: its path or, for one that
-        ships with olbench, its name. Classes are named by their labels. A rule file has its own settings of
-        `missing` and `domain`.
+        ships with olbench, its name. Classes are named by their labels. The settings `missing` and `domain`
+        need a file.
     feature_names : list of str or None, default=None
         Names of the columns; by default those of a DataFrame, else x1, x2, ...
-    missing : {'refuse', 'drop'}, default='refuse'
-        What to do with conditions on features that are not in the data.
-    domain : bool, default=False
-        Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1.
 
     Attributes
     ----------
@@ -67,41 +62,26 @@ class Adviceptron(OnlineClassifier):
     heads: str = "all"
     rules: Any = None
     feature_names: Any = None
-    missing: str = "refuse"
-    domain: bool = False
 
     def _settings(self) -> dict[str, Any]:
         return {name: value for name, value in super()._settings().items() if name not in ABOUT_RULES}
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit from scratch, with the rules compiled for X."""
-        return self._learn_from(X, lambda: super(Adviceptron, self).fit(X, y))
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn these examples in the given order; the first call compiles the rules."""
-        return self._learn_from(X, lambda: super(Adviceptron, self).partial_fit(X, y, classes))
-
-    def _learn_from(self, X: Any, learn: Callable[[], Self]) -> Self:
-        # Whether a feature is whole or 0/1 decides what some rules mean; the first examples show it.
-        self._first_data = X
-        try:
-            return learn()
-        finally:
-            self._first_data = None
+    def _validate_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
+        X, y = super()._validate_examples(X, y, reset)
+        if reset and self.rules is not None:
+            # Whether a feature is whole or 0/1 decides what some rules mean; the first examples show it.
+            self._names = Names(self._feature_names()).with_values(X[:, : self.n_features_in_])
+        return X, y
 
     def _start(self, classes: NDArray[Any]) -> None:
         super()._start(classes)
         self.advice_: list[Advice] = []
         if self.rules is None:
             return
-        names = Names(self._feature_names()).with_values(self._first_data)
         algorithm = make_algorithm(self.algorithm_id, **self._settings())
-        two = classes.size == 2
-        is_file = isinstance(self.rules, str | Path)
-        rules = read_rules(self.rules) if is_file else list(map(str, self.rules))
-        for positive in classes[1:] if two else classes:
+        for positive in classes[1:] if self._binary else classes:
             signs = {str(label): 1 if label == positive else -1 for label in classes.tolist()}
-            self.advice_.append(self._compile(rules, replace(names, classes=signs, two_classes=two)))
+            self.advice_.append(self._compile(replace(self._names, classes=signs, two_classes=self._binary)))
         self.learners_ = [
             start(replace(algorithm, extras={"advice": advice}), advice.n) for advice in self.advice_
         ]
@@ -115,20 +95,18 @@ class Adviceptron(OnlineClassifier):
             raise UserError(f"feature_names has {count(len(names), 'name')}, but X has {count(d, 'feature')}")
         return names
 
-    def _compile(self, rules: RuleFile | list[str], names: Names) -> Advice:
-        if isinstance(rules, RuleFile):
-            advice = rules.compile(names)
-        elif self.missing not in ("refuse", "drop"):
-            raise UserError(f"missing must be 'refuse' or 'drop', not {self.missing!r}")
+    def _compile(self, names: Names) -> Advice:
+        if isinstance(self.rules, str | Path):
+            advice = read_rules(self.rules).compile(names)
         else:
-            advice = compile_texts(rules, names, self.missing, self.domain)
+            advice = compile_texts(map(str, self.rules), names)
         if self.fit_intercept:
             return advice.with_constant()
         if inside := unsatisfiable(advice):
             warnings.warn(
                 f"no weights satisfy '{advice.sets[inside[0]].text}': the origin satisfies its conditions, "
                 "and w.x is zero there; set fit_intercept=True",
-                stacklevel=7,
+                stacklevel=4,
             )
         return advice
 

@@ -1,65 +1,47 @@
 """The grammar of a rule: conditions => class.
 
     rule        = condition { "and" condition } "=>" [ "not" ] class
-    condition   = [ quantity "of" ] features [ "is" | "are" ] ( "present" | "absent" )
-                | sum comparison sum [ comparison sum ]
+    condition   = [ quantity "of" ] features ( "present" | "absent" ) | sum comparison sum [ comparison sum ]
     quantity    = ( "at" ( "least" | "most" ) | "exactly" ) whole number
     features    = feature { "," feature }
     feature     = name | name number | name "(" range { "," range } ")"
     sum         = [ "-" ] product { ( "+" | "-" ) product }
-    product     = factor { ( "*" | "/" ) factor }
+    product     = factor { "*" factor }
     factor      = number | feature | "(" sum ")"
 
 Names are looked up later, so that a rule can be read without the data.
 """
 
-import math
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from olbench.errors import UserError, count, shorten
 
-#: Other spellings of signs, as in rules copied from a paper or a PDF.
-SPELLINGS = {
-    other: sign
-    for sign, others in (
-        *(("<=", "≤"), (">=", "≥"), ("=", ["=="]), ("!=", ["≠", "<>"]), ("=>", "⇒→"), ("-", "−–")),
-        *(("*", "·×"), ("and", ["∧", "&", "&&"]), ("or", ["∨", "|", "||"]), ("not", "¬!")),
-    )
-    for other in others
-}
+SPELLINGS = {"≤": "<=", "≥": ">=", "⇒": "=>", "∧": "and", "¬": "not"}
 #: A feature with the name of a keyword must be quoted.
 KEYWORDS = frozenset(("and", "or", "not", "at", "least", "most", "exactly", "of", "present", "absent"))
-KEYWORDS |= {"is", "are", "if", "all", "any", "none"}
-_NO_QUANTIFIER = (
-    "a rule has no '{}'; list the features for all of them, and write 'absent' for none or 'at least one of' "
-    "for any"
-)
 #: Words and signs that no rule can have, each with the remedy.
 REFUSED = {
     "or": "a rule cannot say 'or'; write two rules with the same class instead",
-    "->": "the class of a rule follows '=>', not '->'",
-    "if": "a rule has no 'if'; write 'conditions => class'",
     "not": "a condition cannot be negated; turn the comparison (bmi <= 30 for not bmi >= 30) or write "
     "'absent' for 'not present'",
     "!=": "a rule cannot say '!=': the region is not convex; write one rule for below and one for above",
-    "=<": "'=<' is written <=",
+    "/": "a rule cannot divide; write 0.5*bmi for bmi/2, and add a ratio of features to the data",
     "^": "a power of a feature is not linear; add it to the data as another feature",
-    **{word: _NO_QUANTIFIER.format(word) for word in ("all", "any", "none")},
 }
 COMPARISONS = ("<=", ">=", "=", "<", ">")
-#: The largest number of a feature, and how deep parentheses may be nested.
-LARGEST_NUMBER = 1_000_000
+#: Digits of the number of a feature: a longer range would only fill the memory.
+MOST_DIGITS = 6
+#: How deep parentheses may be nested.
 DEEPEST = 50
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       | (?P<name>[^\W\d]\w*(?:\.\w+)*)
-      | (?P<quoted>"[^"]*"|`[^`]*`|'[^']*')
-      | (?P<sign><=|>=|=>|==|!=|<>|=<|->|&&|\|\||[<>=≤≥≠⇒→∧∨¬!&|+\-−–*/·×^(),:;%])
+      | (?P<quoted>"[^"]*")
+      | (?P<sign><=|>=|=>|!=|[<>=≤≥⇒∧¬+\-*/^(),])
     )""",
     re.VERBOSE,
 )
@@ -83,33 +65,25 @@ class Token:
     kind: str
     text: str
     start: int
-    end: int
 
 
 def split(source: RuleText) -> list[Token]:
     """Return the tokens of a rule up to its arrow, then one of kind "end"; a class may have any name."""
     tokens: list[Token] = []
-    position = 0
-    text = source.text.rstrip()
+    position, text = 0, source.text.rstrip()
     while position < len(text) and not (tokens and (tokens[-1].kind, tokens[-1].text) == ("sign", "=>")):
         match = _TOKEN.match(text, position)
         if match is None:
             start = position + len(text[position:]) - len(text[position:].lstrip())
             raise source.fail(start, f"'{text[start]}' has no meaning in a rule")
-        tokens.append(_token(match))
-        position = match.end()
-    return [*tokens, Token("end", "", position, position)]
-
-
-def _token(match: re.Match[str]) -> Token:
-    kind = str(match.lastgroup)
-    text, span = match[kind], match.span(kind)
-    if kind == "quoted":
-        return Token("name", text[1:-1], *span)
-    if kind == "name" and text.lower() in KEYWORDS:
-        return Token("keyword", text.lower(), *span)
-    text = SPELLINGS.get(text, text)
-    return Token("keyword" if text in KEYWORDS else kind, text, *span)
+        kind = str(match.lastgroup)
+        word, (start, position) = SPELLINGS.get(match[kind], match[kind]), match.span(kind)
+        if kind == "quoted":
+            kind, word = "name", word[1:-1]
+        elif word.lower() in KEYWORDS:
+            kind, word = "keyword", word.lower()
+        tokens.append(Token(kind, word, start))
+    return [*tokens, Token("end", "", position)]
 
 
 @dataclass(frozen=True)
@@ -145,7 +119,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Inequality:
-    """left - right <= 0, or < 0; an equation is two of them."""
+    """difference <= 0, or < 0; an equation is two of them."""
 
     difference: Linear
     strict: bool
@@ -218,26 +192,25 @@ class _Parser:
         for token in self.tokens:
             if token.kind in ("sign", "keyword") and token.text in REFUSED:
                 raise self.fail(REFUSED[token.text], token.start)
-        *_, arrow, end = [*self.tokens[:1], *self.tokens]
-        if arrow.text != "=>":
+        *before, end = self.tokens
+        if not before or before[-1].text != "=>":
             raise self.fail("the '=>' is missing; a rule is 'conditions => class'", end.start)
         if "=>" in self.source.text[end.start :]:
-            raise self.fail("'=>' comes once, before the class; 'at least' is written >=", arrow.start)
+            raise self.fail("'=>' comes once, before the class; 'at least' is written >=", before[-1].start)
         conditions = [self.condition()]
         while self.accept("and"):
             conditions.append(self.condition())
-        if not self.next_is("=>"):
-            raise self.fail(f"'{self.token.text}' is not expected here; join conditions with 'and'")
+        self.expect("=>", f"'{self.token.text}' is not expected here; join conditions with 'and'")
         return Rule(self.source, tuple(conditions), self.head())
 
     def head(self) -> Head:
-        text = self.source.text[self.token.end :]
-        start = self.token.end + len(text) - len(text.lstrip())
+        text = self.source.text[self.token.start :]
+        start = self.token.start + len(text) - len(text.lstrip())
         name = text.strip()
-        negation = re.match("not |¬|!", name, re.IGNORECASE)
+        negation = re.match("not |¬", name, re.IGNORECASE)
         if negation:
             name = name[negation.end() :].strip()
-        if len(name) > 1 and name[0] in "\"'`" and name[-1] == name[0]:
+        if len(name) > 1 and name[0] == name[-1] == '"':
             name = name[1:-1]
         if not name:
             raise self.source.fail(start, "the class after '=>' is missing")
@@ -255,7 +228,6 @@ class _Parser:
         begin, start = self.at, self.token.start
         quantity = self.quantity()
         features = self.features() if quantity or self.token.kind == "name" else ()
-        self.accept("is", "are")
         if not (features and self.next_is("present", "absent")):
             if quantity:
                 raise self.fail(
@@ -264,9 +236,6 @@ class _Parser:
                 )
             self.at = begin
             return None
-        for feature, times in Counter(features).items():
-            if times > 1:
-                raise self.fail(f"'{feature.name}' is listed twice", feature.start)
         is_present = self.take().text == "present"
         if quantity is None:
             sign, constant = (-1.0, 1.0) if is_present else (1.0, 0.0)
@@ -287,7 +256,7 @@ class _Parser:
         elif not self.next_is("exactly"):
             return None
         kind, word = self.take().text, self.token.text.lower()
-        if self.token.kind == "name" and word in NUMBERS:
+        if word in NUMBERS:
             self.take()
             k = NUMBERS.index(word)
         else:
@@ -299,12 +268,11 @@ class _Parser:
         return self.token.kind == "number" and self.token.text.isdigit()
 
     def whole(self, reason: str) -> int:
-        """Take a number of or for features; a range of more than the largest would only fill the memory."""
+        """Take a number of a feature, or of features."""
         if not self.next_is_whole():
             raise self.fail(reason)
-        text = self.token.text
-        if len(text) > 9 or int(text) > LARGEST_NUMBER:
-            raise self.fail(f"{shorten(text)} is more than {LARGEST_NUMBER:,}, the most features")
+        if len(self.token.text) > MOST_DIGITS:
+            raise self.fail(f"{shorten(self.token.text)} has more than {MOST_DIGITS} digits")
         return int(self.take().text)
 
     def _bounds(self, kind: str, k: int, n: int, start: int) -> tuple[int, int]:
@@ -345,34 +313,22 @@ class _Parser:
         return [*range(first, last + 1)]
 
     def comparison(self) -> tuple[Inequality, ...]:
-        start = self.token.start
         sums, signs = [self.sum()], []
         while sign := self.accept(*COMPARISONS):
             signs.append(sign)
             sums.append(self.sum())
         if not signs:
             raise self.fail("a comparison is missing here, such as bmi >= 30")
-        self._check_chain(sums, signs, start)
+        directions = {sign.text[0] for sign in signs}
+        if len(signs) > 2 or (len(signs) == 2 and directions not in ({"<"}, {">"})):
+            raise self.fail(
+                "a chain is 'low <= sum <= high'; join other comparisons with 'and'", signs[1].start
+            )
         return tuple(
             inequality
             for left, sign, right in zip(sums[:-1], signs, sums[1:], strict=True)
             for inequality in self._inequalities(left, sign, right)
         )
-
-    def _check_chain(self, sums: list[Linear], signs: list[Token], start: int) -> None:
-        directions = {sign.text[0] for sign in signs}
-        if len(signs) > 2 or (len(signs) == 2 and (len(directions) > 1 or "=" in directions)):
-            raise self.fail(
-                "a chain is 'low <= sum <= high'; join other comparisons with 'and'", signs[1].start
-            )
-        if len(signs) == 2 and sums[0].is_constant and sums[2].is_constant:
-            first, last = sums[0].constant, sums[2].constant
-            if (first > last) if directions == {"<"} else (first < last):
-                raise self.fail(
-                    f"the range from {first:g} to {last:g} runs backwards, so nothing is in it; swap "
-                    f"{first:g} and {last:g}",
-                    start,
-                )
 
     def _inequalities(self, left: Linear, sign: Token, right: Linear) -> list[Inequality]:
         difference = left.plus(right.times(-1.0))
@@ -386,7 +342,6 @@ class _Parser:
 
     def sum(self) -> Linear:
         negative = self.accept("-") is not None
-        self.accept("+")
         total = self.product().times(-1.0 if negative else 1.0)
         while sign := self.accept("+", "-"):
             total = total.plus(self.product().times(1.0 if sign.text == "+" else -1.0))
@@ -394,26 +349,16 @@ class _Parser:
 
     def product(self) -> Linear:
         product = self.factor()
-        while sign := self.accept("*", "/"):
+        while self.accept("*"):
             other = self.factor()
-            if sign.text == "/":
-                if not other.is_constant:
-                    raise self.fail(
-                        "a ratio of features is not linear; multiply both sides, or add it to the data as "
-                        "another feature",
-                        other.start,
-                    )
-                if other.constant == 0.0:
-                    raise self.fail("this divides by zero", other.start)
-                product = product.times(1.0 / other.constant)
-            elif product.is_constant or other.is_constant:
-                constant, sum = (product, other) if product.is_constant else (other, product)
-                product = sum.times(constant.constant)
-            else:
+            if product.is_constant:
+                product, other = other, product
+            if not other.is_constant:
                 raise self.fail(
                     "a product of features is not linear; add it to the data as another feature",
                     product.start,
                 )
+            product = product.times(other.constant)
         return product
 
     def factor(self) -> Linear:
@@ -422,10 +367,7 @@ class _Parser:
             self.take()
             if self.token.kind == "name":
                 raise self.fail(f"write {token.text}*{self.token.text} for a multiple", token.start)
-            value = float(token.text)
-            if math.isinf(value):
-                raise self.fail(f"{shorten(token.text)} is too large for a 64-bit number", token.start)
-            return Linear({}, value, token.start)
+            return Linear({}, float(token.text), token.start)
         if token.kind == "name":
             features = self.feature()
             if len(features) > 1:
@@ -435,18 +377,16 @@ class _Parser:
                     token.start,
                 )
             return Linear({features[0]: 1.0}, 0.0, token.start)
-        if self.accept("("):
-            self.depth += 1
-            if self.depth > DEEPEST:
-                raise self.fail(f"more than {DEEPEST} parentheses are nested here", token.start)
-            inner = self.sum()
-            self.expect(")", "the ')' is missing", token.start)
-            self.depth -= 1
-            return inner
-        raise self.fail(f"'{token.text}' is not a number or a feature")
+        self.expect("(", f"'{token.text}' is not a number or a feature")
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.fail(f"more than {DEEPEST} parentheses are nested here", token.start)
+        inner = self.sum()
+        self.expect(")", "the ')' is missing", token.start)
+        self.depth -= 1
+        return inner
 
 
 def _numbered(token: Token, number: int) -> Feature:
-    stems = [token.text.removesuffix("s"), token.text] if len(token.text) > 1 else [token.text]
-    spellings = [f"{stem}{joint}{number}" for stem in dict.fromkeys(stems) for joint in ("", "_")]
-    return Feature(tuple(spellings), token.start)
+    stems = dict.fromkeys([token.text.removesuffix("s") or token.text, token.text])
+    return Feature(tuple(f"{stem}{joint}{number}" for stem in stems for joint in ("", "_")), token.start)

@@ -8,12 +8,13 @@ Mangasarian and Shavlik, NIPS 2003).
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from olbench.data.scale import as_dense
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.sets import Advice
@@ -24,10 +25,6 @@ Loss = Literal["quadratic", "linear"]
 RIDGE = 1e-7
 #: Clarabel's tolerances and the price of |u|^2 / 2; each is tried if rounding makes the one before fail.
 ATTEMPTS = ((1e-10, 0.0), (1e-8, 0.0), (1e-8, RIDGE))
-#: Cached solutions for advice without examples: more than the folds and candidates of two tunings need.
-CACHED_SOLUTIONS = 128
-#: Cached problems: more than a tuning has folds. Its candidates differ only in lam and mu.
-CACHED_PROBLEMS = 16
 
 
 @dataclass(frozen=True)
@@ -52,21 +49,16 @@ def solve_kbsvm(
     >>> solution.decide(np.array([[1.0, 5.0], [-1.0, 5.0]])).round(1).tolist()
     [1.0, -1.0]
     """
-    for name, value in (("lam", lam), ("mu", mu)):
-        if not 0.0 < value < np.inf:
-            raise UserError(f"kbsvm: {name} must lie in (0, inf), not {value!r}")
-    if loss not in get_args(Loss):
-        raise UserError(f"kbsvm: loss must be quadratic or linear, not {loss!r}")
-    rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-    labels = np.asarray(y, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape != (labels.size, advice.n):
-        raise UserError(f"X must have one row per label and {count(advice.n, 'feature')}, as the advice has")
+    rows, labels = as_dense(X), np.asarray(y, dtype=np.float64)
+    if rows.shape[1] != advice.n:
+        raise UserError(f"X must have {count(advice.n, 'feature')}, as the advice has")
     problem = _make_problem(rows.tobytes(), labels.tobytes(), advice)
     solve = {"quadratic": _solve_quadratic, "linear": _solve_linear}[loss]
     return problem.solution(*solve(problem, lam, mu))
 
 
-@lru_cache(maxsize=CACHED_SOLUTIONS)
+# More than the folds and candidates of two tunings need.
+@lru_cache(maxsize=128)
 def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
     """Solve the quadratic form for advice without examples and without b: where `start: advice` begins."""
     problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
@@ -129,7 +121,8 @@ class _Problem:
         return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
 
 
-@lru_cache(maxsize=CACHED_PROBLEMS)
+# More than a tuning has folds; its candidates differ only in lam and mu.
+@lru_cache(maxsize=16)
 def _make_problem(X: bytes, y: bytes, advice: Advice) -> _Problem:
     labels = np.frombuffer(y)
     return _Problem(np.frombuffer(X).reshape(labels.size, advice.n), labels, advice)
@@ -157,7 +150,6 @@ def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, 
     sizes = problem.equal.shape[0], problem.below.shape[0], problem.u.stop - problem.u.start
     limits = np.repeat([0.0, -1.0, 0.0], sizes)
     cones = [clarabel.ZeroConeT(sizes[0]), clarabel.NonnegativeConeT(sizes[1] + sizes[2])]
-    status = None
     for tolerance, least in ATTEMPTS:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
@@ -166,10 +158,11 @@ def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, 
         P = sp.diags(squares).tocsc()
         prices = np.zeros(problem.size)
         outcome = clarabel.DefaultSolver(P, prices, problem.rows, limits, cones, settings).solve()
-        status = outcome.status
-        if status == clarabel.SolverStatus.Solved:
+        if outcome.status == clarabel.SolverStatus.Solved:
             return np.array(outcome.x), float(outcome.obj_val)
-    raise UserError(f"the solver could not find the KBSVM ({status}); bring the features to a similar scale")
+    raise UserError(
+        f"the solver could not find the KBSVM ({outcome.status}); bring the features to a similar scale"
+    )
 
 
 def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:

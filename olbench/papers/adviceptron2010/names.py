@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.dataset import Dataset
 from olbench.data.labels import Labels, number_text
 from olbench.data.load import load_dataset
-from olbench.data.spec import USUAL, Reading
+from olbench.data.spec import USUAL, DatasetSpec, Reading
 from olbench.errors import UserError, count
+from olbench.papers.adviceptron2010.grammar import MOST_DIGITS
 
-#: More features than this fill the memory when they are written as a range.
-MOST_FEATURES = 1_000_000
+RANGE = rf"(.*\D)\(([0-9]{{1,{MOST_DIGITS}}})-([0-9]{{1,{MOST_DIGITS}}})\)"
 
 
 def fold(name: str) -> str:
@@ -42,11 +44,10 @@ class Names:
     whole: frozenset[int] | None = None
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
-        for name in self.features:
-            if fold(name) in seen:
+        places: dict[str, int] = {}
+        for place, name in enumerate(self.features):
+            if places.setdefault(fold(name), place) != place:
                 raise UserError(f"two features are called '{name}'; give one of them another name")
-            seen.add(fold(name))
 
     @cached_property
     def columns(self) -> dict[str, int]:
@@ -55,10 +56,7 @@ class Names:
         return {**numbered, **{fold(name): j for j, name in enumerate(self.features)}}
 
     def column(self, spellings: Sequence[str]) -> int | None:
-        for name in spellings:
-            if fold(name) in self.columns:
-                return self.columns[fold(name)]
-        return None
+        return next((self.columns[name] for name in map(fold, spellings) if name in self.columns), None)
 
     def sign(self, name: str, negated: bool) -> int | None:
         """None if that does not determine the sign; a name that is not a class raises a KeyError."""
@@ -84,19 +82,22 @@ class Names:
         return next((name for name, known in self.classes.items() if known == sign), f"{sign:+d}")
 
     def with_values(self, X: Any) -> "Names":
-        import scipy.sparse as sp
+        """Return the names with the columns that are whole or binary in these examples."""
+        d = X.shape[1]
+        if d != len(self.features):
+            raise UserError(f"X has {count(d, 'feature')}, but {len(self.features)} are named")
+        entries = sp.csr_matrix(X)
+        values = entries.data
 
-        columns = sp.csc_matrix(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-        if columns.shape[1] != len(self.features):
-            raise UserError(f"X has {count(columns.shape[1], 'feature')}, but {len(self.features)} are named")
-        whole, binary = set(), set()
-        for j in range(columns.shape[1]):
-            values: Any = columns[:, [j]].data if sp.issparse(columns) else columns[:, j]
-            if (values == np.rint(values)).all():
-                whole.add(j)
-                if ((values == 0.0) | (values == 1.0)).all():
-                    binary.add(j)
-        return replace(self, binary=frozenset(binary), whole=frozenset(whole))
+        def columns_without(wrong: NDArray[np.bool_]) -> frozenset[int]:
+            found = np.bincount(entries.indices[wrong], minlength=d)
+            return frozenset(np.flatnonzero(found == 0).tolist())
+
+        return replace(
+            self,
+            binary=columns_without((values != 0.0) & (values != 1.0)),
+            whole=columns_without(values != np.rint(values)),
+        )
 
 
 def _fold_class(name: str) -> str:
@@ -124,11 +125,9 @@ def expand_names(listed: Sequence[str]) -> tuple[str, ...]:
     """
     names: list[str] = []
     for name in listed:
-        match = re.fullmatch(r"(.*\D)\(([0-9]{1,9})-([0-9]{1,9})\)", name.strip())
+        match = re.fullmatch(RANGE, name.strip())
         if match is None:
             names.append(name.strip())
-        elif int(match[3]) - int(match[2]) >= MOST_FEATURES:
-            raise UserError(f"'{match[0]}' stands for more than {MOST_FEATURES:,} features")
         else:
             names += [f"{match[1]}{k}" for k in range(int(match[2]), int(match[3]) + 1)]
     return tuple(names)
@@ -163,9 +162,9 @@ def load_named(
         name_or_path, positive, negative, download=download, **reading.before_trials().plain()
     )
     d = data.X.shape[1]
-    if d > MOST_FEATURES:
+    if d > 10**MOST_DIGITS:
         raise UserError(
-            f"{data.name} has {d:,} features, and rules can name {MOST_FEATURES:,}; give features smaller "
+            f"{data.name} has {d:,} features, and rules can name {10**MOST_DIGITS:,}; give features smaller "
             "numbers, or leave out those that no rule names"
         )
     if isinstance(entry, Path):
@@ -181,6 +180,12 @@ def load_named(
         raise UserError(f"{data.name} has {count(d, 'feature')}, but {len(listed)} are named")
     names = Names(listed, classes).with_values(data.X)
     return NamedDataset(data, names, tuple(listed.index(name) for name in zeros if name in listed))
+
+
+def load_spec(spec: DatasetSpec, features: tuple[str, ...] = ()) -> NamedDataset:
+    """Load a data set of a config, and its names."""
+    place = spec.path or spec.name
+    return load_named(place, spec.positive, spec.negative, features, reading=spec.reading, download=False)
 
 
 def _entry_names(entry: CatalogEntry, d: int) -> tuple[str, ...]:

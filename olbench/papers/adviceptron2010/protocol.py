@@ -1,10 +1,10 @@
 """Learn few examples and rules, and test on the rest after every example (adviceptron2010, section 5.3)."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, reduce
-from operator import add
+from functools import cache, cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from olbench.data.scale import as_dense
 from olbench.data.source import Source
 from olbench.errors import UserError, count
 from olbench.learners.contestants import BatchLearner
-from olbench.learners.examples import Floats, Ints, as_examples
+from olbench.learners.examples import Examples, Floats, Ints, as_examples
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.learners.state import Learner
@@ -48,12 +48,10 @@ from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Trial
 from olbench.structs import flag
 
-SCALINGS = ("standardise", "none")
-SCORES = ("accuracy", "balanced_accuracy")
 #: With fewer training rows of a class, none is left to learn when one is held out.
 FEWEST = 2
 #: Examples, labels, and how often each example occurs, if equal ones were merged.
-Counted = tuple[Floats, Floats, Floats]
+Counted = tuple[Examples, Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -62,9 +60,9 @@ class AdviceTuning(Tuning):
     folds: Annotated[
         ByDataset[int], by_dataset(whole(2)), "parts of the training rows, each held out once"
     ] = 5
-    score: Annotated[ByDataset[str], by_dataset(choice(*SCORES)), "the score on the rows held out"] = (
-        "accuracy"
-    )
+    score: Annotated[
+        ByDataset[str], by_dataset(choice("accuracy", "balanced_accuracy")), "the score on the rows held out"
+    ] = "accuracy"
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class AdviceExperiment(Experiment):
         ByDataset[int], by_dataset(whole(1)), "examples after which early accuracies are measured"
     ] = 10
     scaling: Annotated[
-        ByDataset[str], by_dataset(choice(*SCALINGS)), "z-scores by the training rows, or none"
+        ByDataset[str], by_dataset(choice("standardise", "none")), "z-scores by the training rows, or none"
     ] = "standardise"
     advice: Annotated[Any, read_advice, "rules, a rule file, or either for each data set"] = None
     domain: Annotated[Any, by_dataset(flag), "whether rules include 0 <= x <= 1 for features of 0 and 1"] = (
@@ -108,11 +106,15 @@ class AdviceExperiment(Experiment):
             plain = read_rules(source.spec.name).plain()
         if plain is None:
             return None
-        domain = value_for(self.domain, source.name, plain["domain"])
-        return {**plain, "domain": domain, "missing": value_for(self.missing, source.name, plain["missing"])}
+        given = {name: value_for(getattr(self, name), source.name, None) for name in ("domain", "missing")}
+        return {**plain, **{name: value for name, value in given.items() if value is not None}}
 
     def training_rows(self, dataset: str) -> int:
-        return int(value_for(self.train, dataset, AdviceExperiment.train))
+        return int(_setting_for(self, "train", dataset))
+
+
+def _setting_for(settings: AdviceExperiment | AdviceTuning, name: str, dataset: str) -> Any:
+    return value_for(getattr(settings, name), dataset, getattr(type(settings), name))
 
 
 @dataclass(frozen=True)
@@ -123,16 +125,11 @@ class AdviceCell(Cell):
 
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
         config, dataset, grid = self.config, self.source.name, self.spec.grid
-        own: dict[str, Any] = {
-            "train": config.training_rows(dataset),
-            "early": value_for(config.early, dataset, AdviceExperiment.early),
-            "scaling": value_for(config.scaling, dataset, AdviceExperiment.scaling),
-        }
+        own = {name: _setting_for(config, name, dataset) for name in ("train", "early", "scaling")}
         if self.rules is not None:
             own["rules"] = dict(self.rules)
         if grid:
-            own["folds"] = value_for(config.tuning.folds, dataset, AdviceTuning.folds)
-            own["score"] = value_for(config.tuning.score, dataset, AdviceTuning.score)
+            own |= {name: _setting_for(config.tuning, name, dataset) for name in ("folds", "score")}
             own["grid"] = {name: list(values) for name, values in grid.items()}
             own["defaults"] = {name: self.defaults[name] for name in grid}
             own["ties"] = config.tuning.ties
@@ -190,30 +187,29 @@ class AdviceProtocol(Protocol):
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         work = _Work(trial, source, stopped)
-        chosen, tuned = work.choose()
-        return work.test(chosen, tuned)
+        return work.test(*work.choose())
 
 
 def follow(
-    algorithm: Algorithm, X: Floats, y: Floats, tested: Counted, times: Sequence[int]
+    algorithm: Algorithm, examples: Examples, y: Floats, tested: Counted, times: Sequence[int]
 ) -> tuple[Scores, Floats]:
     """Run an algorithm once over the examples and score a test set after each of these numbers of examples.
 
     Return the scores, one row per number, and the final weights.
 
     >>> from olbench import make_algorithm
-    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 3), np.array([1.0, -1.0] * 3)
-    >>> scores, weights = follow(make_algorithm("pa"), X, y, (X, y, np.ones(6)), range(7))
+    >>> examples, y = as_examples(np.array([[1.0, 0.0], [0.0, 1.0]] * 3)), np.array([1.0, -1.0] * 3)
+    >>> scores, weights = follow(make_algorithm("pa"), examples, y, (examples, y, np.ones(6)), range(7))
     >>> scores.accuracy.tolist()
     [0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     from olbench.papers.adviceptron2010.kernels.step import score
 
-    X_test, y_test, counts = map(np.ascontiguousarray, tested)
-    learner: Any = start(algorithm, X.shape[1])
+    X_test, y_test, counts = tested
+    learner: Any = start(algorithm, examples.d)
     # The weights that predict the next example score the test set, unless the algorithm predicts with a mean.
     is_plain = hasattr(learner, "w") and not algorithm.definition.averaged
-    rows, test_rows, done = as_examples(X).rows(), as_examples(X_test).rows(), 0
+    rows, test_rows, done = examples.rows(), X_test.rows(), 0
     hits = np.empty((len(times), 2))
     for place, end in enumerate(times):
         learner.run(rows, y, np.arange(done, end))
@@ -222,13 +218,17 @@ def follow(
         if is_plain:
             w, factor = learner.w, float(getattr(learner, "scalars", [1.0])[0])
         score(w, factor, test_rows, y_test, counts, hits[place])
-    positives = counts[y_test > 0].sum()
-    return Scores(hits, np.array([counts.sum() - positives, positives])), learner.weights
+    return Scores(hits, _count_classes(y_test, counts)), learner.weights
+
+
+def _count_classes(y: Floats, counts: Floats) -> Floats:
+    positives = counts[y > 0].sum()
+    return np.array([counts.sum() - positives, positives])
 
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    X: Floats
+    examples: Examples
     y: Floats
     tested: Counted
     advice: Advice | None
@@ -243,7 +243,7 @@ def _group_equal(source: Source) -> Ints:
 
 
 @cache
-def _unscaled_advice(advice: Advice) -> Advice:
+def _add_constant(advice: Advice) -> Advice:
     """Return advice with a constant feature, one object for all splits: learners cache by it."""
     return advice.with_constant()
 
@@ -267,19 +267,19 @@ class _Work:
         return self.source.open().labels
 
     def _fold(self, train: Ints, test: Ints, counts: Floats) -> _Fold:
-        standardise = self.trial.setting["scaling"] == "standardise"
-        X = self.source.open().examples.matrix()
-        zeros = describe(self.source)[1]
+        setting, X = self.trial.setting, self.source.open().examples.matrix()
+        standardise = setting["scaling"] == "standardise"
         rows = as_dense(X[train])
-        scaling = fit_scaling(rows, zeros, standardise)
+        scaling = fit_scaling(rows, describe(self.source)[1], standardise)
         advice = None
-        if "rules" in self.trial.setting:
-            natural = compile_for(self.source, self.trial.setting["rules"])
-            advice = _unscaled_advice(natural)
-            if standardise:
-                advice = natural.transform(scaling.mean, scaling.scale).with_constant()
+        if "rules" in setting:
+            natural = compile_for(self.source, setting["rules"])
+            advice = natural.transform(scaling.mean, scaling.scale).with_constant()
+            if not standardise:
+                advice = _add_constant(natural)
         learnt, tested = (
-            np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, as_dense(X[test]))
+            as_examples(np.column_stack([scaling.apply(part), np.ones(len(part))]))
+            for part in (rows, as_dense(X[test]))
         )
         return _Fold(learnt, self.labels[train], (tested, self.labels[test], counts), advice, scaling)
 
@@ -291,16 +291,16 @@ class _Work:
         """Return the scores after so many examples, one row each, and the weights after the last."""
         if self.stopped():
             raise StoppedError
-        algorithm, (X, y, counts) = self._algorithm(params, fold), fold.tested
+        algorithm, (tested, y, counts) = self._algorithm(params, fold), fold.tested
         if self.trial.definition.online:
-            return follow(algorithm, fold.X, fold.y, fold.tested, times)
-        found = []
+            return follow(algorithm, fold.examples, fold.y, fold.tested, times)
+        right = []
         for end in times:
-            learner = BatchLearner(algorithm).fit(as_examples(fold.X[:end]).rows(), fold.y[:end])
-            hits = learner.predict(as_examples(X).rows()) == y
-            found.append(Scores.count(hits, y > 0, counts))
-        weights = np.asarray(getattr(learner.model, "coef_", np.zeros(X.shape[1])), dtype=np.float64)
-        return Scores(np.array([each.right for each in found]), found[-1].total), weights
+            learner = BatchLearner(algorithm).fit(fold.examples.rows(), fold.y, np.arange(end))
+            hits = learner.predict(tested.rows()) == y
+            right.append([counts[hits & (y < 0)].sum(), counts[hits & (y > 0)].sum()])
+        weights = np.asarray(getattr(learner.model, "coef_", np.zeros(tested.d)), dtype=np.float64)
+        return Scores(np.array(right), _count_classes(y, counts)), weights
 
     def choose(self) -> tuple[Choice, bool]:
         setting = self.trial.setting
@@ -310,16 +310,35 @@ class _Work:
         if min(positives, self.train.size - positives) < FEWEST:
             return dict(setting["defaults"]), False
         folds = [self._fold(train, test, np.ones(test.size)) for train, test in self._divide()]
-        candidates = tuple(tuning.products(setting["grid"]))
-        best = tuning.best(candidates, lambda candidate: self._loss(candidate, folds), setting["ties"])
-        assert best is not None
-        return best, True
+        candidates = tuning.products(setting["grid"])
+        losses = self._losses(candidates, folds)
+        winners = [c for c, loss in zip(candidates, losses, strict=True) if loss == min(losses)]
+        return tuning.pick(winners, setting["ties"]), True
 
-    def _loss(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
-        found = [self._scores(candidate, fold, [fold.y.size])[0] for fold in folds]
-        pooled = reduce(add, (Scores(each.right[-1], each.total) for each in found))
-        wanted = pooled.accuracy if self.trial.setting["score"] == "accuracy" else pooled.balanced
-        return -round(float(wanted), 12)
+    def _losses(self, candidates: Sequence[Choice], folds: Sequence[_Fold]) -> list[float]:
+        """Return the loss of each candidate over all folds.
+
+        It is infinite if the candidate would not win even with all rows right in the folds that are left out.
+        """
+        sizes = [_count_classes(y, counts) for _, y, counts in (fold.tested for fold in folds)]
+        remaining = [Scores(size, size) for size in np.cumsum(sizes[::-1], axis=0)[::-1]]
+        losses, scores = [math.inf] * len(candidates), [self._score(each, folds[0]) for each in candidates]
+        for k in sorted(range(len(candidates)), key=lambda k: self._loss(scores[k])):
+            for fold, rest in zip(folds[1:], remaining[1:], strict=True):
+                if self._loss(scores[k] + rest) > min(losses):
+                    break
+                scores[k] += self._score(candidates[k], fold)
+            else:
+                losses[k] = self._loss(scores[k])
+        return losses
+
+    def _score(self, candidate: Choice, fold: _Fold) -> Scores:
+        scores, _ = self._scores(candidate, fold, [fold.y.size])
+        return Scores(scores.right[-1], scores.total)
+
+    def _loss(self, scores: Scores) -> float:
+        share = scores.accuracy if self.trial.setting["score"] == "accuracy" else scores.balanced
+        return -round(float(share), 12)
 
     def _divide(self) -> Iterator[tuple[Ints, Ints]]:
         rows, random = self.train, self.trial.generator("advice folds")
@@ -362,11 +381,11 @@ class _Work:
         return Outcome(numbers, {"curve": curve}, chosen, arrays, state)
 
     def _time(self, chosen: Choice, fold: _Fold) -> tuple[float, int | None]:
-        algorithm, rows = self._algorithm(chosen, fold), as_examples(fold.X).rows()
+        algorithm, rows = self._algorithm(chosen, fold), fold.examples.rows()
         started = time.perf_counter()
         learner: Learner | BatchLearner
         if self.trial.definition.online:
-            learner = start(algorithm, fold.X.shape[1])
+            learner = start(algorithm, fold.examples.d)
             learner.run(rows, fold.y, np.arange(fold.y.size))
         else:
             learner = BatchLearner(algorithm).fit(rows, fold.y)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -16,51 +16,13 @@ from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file, suggest
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.grammar import Condition, Feature, Inequality, Rule, RuleText, parse_rule
-from olbench.papers.adviceptron2010.names import Names, default_features, expand_names, load_named
+from olbench.papers.adviceptron2010.names import Names, default_features, expand_names, load_spec
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.protocols.specs import by_dataset
 from olbench.records.shipped import find_folder
 from olbench.structs import Node
 
 Plain = Mapping[str, Any]
-
-
-def compile_texts(
-    texts: Iterable[str], names: Names, missing: str = "refuse", domain: bool = False
-) -> Advice:
-    """Compile rules given as text, without a file.
-
-    >>> names = Names(("glucose", "bmi"), {"diabetes": 1})
-    >>> [each] = compile_texts(["bmi >= 30 and glucose >= 126 => diabetes"], names)
-    >>> each.D.tolist(), each.d.tolist(), each.z
-    ([[0.0, -1.0], [-1.0, 0.0]], [-30.0, -126.0], 1)
-    """
-    rules = [parse_rule(RuleText(str(text), f"rule {k}")) for k, text in enumerate(texts, start=1)]
-    return compile_rules(rules, names, missing, domain)
-
-
-def compile_rules(
-    rules: Sequence[Rule], names: Names, missing: str, domain: bool, sources: Sequence[str] = ()
-) -> Advice:
-    """Compile rules; with missing="drop", leave out conditions on features that are not in the data.
-
-    `domain` adds 0 <= x <= 1 for 0/1 features to every set. A rule that no example can satisfy is refused.
-    """
-    sets = []
-    for rule, source in zip(rules, sources or [""] * len(rules), strict=True):
-        compiled = _Compiler(rule, names, missing).compile(source)
-        if compiled is not None:
-            sets.append((rule, compiled))
-    advice = Advice(tuple(each for _, each in sets), len(names.features))
-    if domain:
-        advice = advice.with_domain(names.binary)
-    for (rule, _), each in zip(sets, advice, strict=True):
-        if is_empty(each.D, each.d):
-            within = " with features between 0 and 1" if domain else ""
-            raise rule.source.fail(
-                0, f"no example can satisfy all conditions of this rule{within}; correct or remove one"
-            )
-    return advice
 
 
 def list_missing(names: Names, condition: Condition) -> list[Feature]:
@@ -74,6 +36,7 @@ class _Compiler:
     missing: str
 
     def compile(self, source: str) -> AdviceSet | None:
+        """Return the set of a rule; None if its class says nothing here, or no condition is left."""
         z = self.sign()
         kept = [condition for condition in self.rule.conditions if self._is_kept(condition)]
         if z is None or not kept:
@@ -149,20 +112,12 @@ class _Compiler:
         return row, math.ceil(bound) - 1.0
 
 
-def _read_features(node: Node, name: str) -> tuple[str, ...]:
-    names = structs.many(structs.text)(node, name)
-    try:
-        return expand_names(names)
-    except UserError as error:
-        raise node.fail(str(error)) from None
-
-
 SIGNS = structs.signs(structs.text)
 KEYS = structs.make_keys(
     {"rules": structs.many(structs.as_node)},
     missing=structs.choice("refuse", "drop"),
     domain=structs.flag,
-    features=_read_features,
+    features=lambda node, name: expand_names(structs.many(structs.text)(node, name)),
     classes=lambda node, name: {title: sign for sign, title in SIGNS(node, name).items()},
     title=structs.line,
     source=structs.line,
@@ -173,7 +128,12 @@ RULE_KEYS = structs.make_keys({"rule": structs.text}, source=structs.line, note=
 
 @dataclass(frozen=True)
 class RuleFile:
-    """`missing` is "refuse" or "drop"; `features` and `classes` are names that the data does not have."""
+    """Rules with their settings.
+
+    With `missing` "drop", conditions on features that are not in the data are left out; with "refuse" they
+    are refused. `domain` adds 0 <= x <= 1 for 0/1 features to every rule. `features` and `classes` are names
+    that the data does not have.
+    """
 
     rules: tuple[Rule, ...]
     sources: tuple[str, ...]
@@ -193,31 +153,57 @@ class RuleFile:
         )
 
     def compile(self, known: Names) -> Advice:
-        return compile_rules(self.rules, self.names(known), self.missing, self.domain, self.sources)
+        """Compile the rules for data with these names; a rule that no example can satisfy is refused."""
+        names = self.names(known)
+        pairs = [
+            (rule, compiled)
+            for rule, source in zip(self.rules, self.sources, strict=True)
+            if (compiled := _Compiler(rule, names, self.missing).compile(source)) is not None
+        ]
+        advice = Advice(tuple(compiled for _, compiled in pairs), len(names.features))
+        if self.domain:
+            advice = advice.with_domain(names.binary)
+        for (rule, _), each in zip(pairs, advice, strict=True):
+            if is_empty(each.D, each.d):
+                within = " with features between 0 and 1" if self.domain else ""
+                raise rule.source.fail(
+                    0, f"no example can satisfy all conditions of this rule{within}; correct or remove one"
+                )
+        return advice
 
     def plain(self) -> dict[str, Any]:
         return {
+            **vars(self),
             "rules": [rule.source.text for rule in self.rules],
             "places": [rule.source.place for rule in self.rules],
             "sources": list(self.sources),
-            "missing": self.missing,
-            "domain": self.domain,
             "features": list(self.features),
             "classes": dict(self.classes),
         }
 
-    @classmethod
-    def from_plain(cls, content: Plain) -> "RuleFile":
-        texts = content["rules"]
-        places = content.get("places") or [f"rule {k + 1}" for k in range(len(texts))]
-        return cls(
-            rules=tuple(parse_rule(RuleText(text, place)) for text, place in zip(texts, places, strict=True)),
-            sources=tuple(content.get("sources") or [""] * len(texts)),
-            missing=content["missing"],
-            domain=content["domain"],
-            features=tuple(content["features"]),
-            classes=dict(content["classes"]),
-        )
+
+def from_plain(content: Plain) -> RuleFile:
+    """Return the rules of a config or of a trial, which has neither places nor sources."""
+    texts = content["rules"]
+    places = content.get("places") or [f"rule {k}" for k in range(1, len(texts) + 1)]
+    rules = [parse_rule(RuleText(text, place)) for text, place in zip(texts, places, strict=True)]
+    sources = content.get("sources") or [""] * len(rules)
+    own = {name: content[name] for name in ("missing", "domain", "classes")}
+    return RuleFile(tuple(rules), tuple(sources), features=tuple(content["features"]), **own)
+
+
+def compile_texts(
+    texts: Iterable[str], names: Names, missing: str = "refuse", domain: bool = False
+) -> Advice:
+    """Compile rules given as text, without a file.
+
+    >>> names = Names(("glucose", "bmi"), {"diabetes": 1})
+    >>> [each] = compile_texts(["bmi >= 30 and glucose >= 126 => diabetes"], names)
+    >>> each.D.tolist(), each.d.tolist(), each.z
+    ([[0.0, -1.0], [-1.0, 0.0]], [-30.0, -126.0], 1)
+    """
+    content = {"rules": list(texts), "missing": missing, "domain": domain, "features": (), "classes": {}}
+    return from_plain(content).compile(names)
 
 
 def read_rules(name_or_path: str | Path) -> RuleFile:
@@ -291,8 +277,7 @@ def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
         zeros = tuple(source.facts["missing_zeros"])
         return known.with_values(source.open().examples.matrix()), zeros
     if spec.path or spec.name in catalog():
-        place, labels = spec.path or spec.name, (spec.positive, spec.negative)
-        named = load_named(place, *labels, reading=spec.reading, download=False)
+        named = load_spec(spec)
         return named.names, named.missing_zeros
     names = Names(default_features(source.d), {"1": 1, "-1": -1})
     return names.with_values(source.open().examples.matrix()), ()
@@ -304,4 +289,4 @@ def compile_for(source: Source, plain: Plain) -> Advice:
 
 @cache
 def _compile(source: Source, text: str) -> Advice:
-    return RuleFile.from_plain(json.loads(text)).compile(describe(source)[0])
+    return from_plain(json.loads(text)).compile(describe(source)[0])

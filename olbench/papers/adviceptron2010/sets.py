@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.scale import as_dense
-from olbench.errors import UserError, count
+from olbench.errors import UserError
 from olbench.learners.examples import Floats
 
 #: Rows that miss an inequality by at most this share of its terms count as inside.
@@ -33,20 +33,10 @@ class AdviceSet:
     dropped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        D = np.ascontiguousarray(np.atleast_2d(np.asarray(self.D, dtype=np.float64)))
-        d = np.ascontiguousarray(np.atleast_1d(np.asarray(self.d, dtype=np.float64)))
-        if D.ndim != 2 or d.shape != (D.shape[0],):
-            raise UserError(
-                f"D has the shape {D.shape} and d the shape {d.shape}; one entry of d per row of D is needed"
-            )
-        if not (np.isfinite(D).all() and np.isfinite(d).all()):
-            raise UserError("advice must be finite: D or d holds NaN or infinity")
-        if self.z not in (-1, 1):
-            raise UserError(f"the sign z of advice must be -1 or +1, not {self.z!r}")
-        object.__setattr__(self, "D", D)
-        object.__setattr__(self, "d", d)
+        for name in ("D", "d"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         if self.written < 0:
-            object.__setattr__(self, "written", d.size)
+            object.__setattr__(self, "written", self.d.size)
 
     def covers(self, X: Any) -> Any:
         """Return a mask of the rows of X that satisfy every inequality, up to rounding.
@@ -66,11 +56,6 @@ class Advice:
     sets: tuple[AdviceSet, ...]
     n: int
     constant: int | None = None
-
-    def __post_init__(self) -> None:
-        for each in self.sets:
-            if each.D.shape[1] != self.n:
-                raise UserError(f"advice for {count(self.n, 'feature')} cannot be over {each.D.shape[1]}")
 
     def __len__(self) -> int:
         return len(self.sets)

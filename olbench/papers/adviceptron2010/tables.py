@@ -10,9 +10,9 @@ from olbench.analysis.results import Entry, Floats, Results
 from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.account import describe_rules
-from olbench.papers.adviceptron2010.names import NamedDataset, load_named
+from olbench.papers.adviceptron2010.names import NamedDataset, load_spec
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment
-from olbench.papers.adviceptron2010.rules import RuleFile
+from olbench.papers.adviceptron2010.rules import RuleFile, from_plain
 from olbench.report import table as t
 from olbench.report.model import Report
 from olbench.report.table import Column, Part, Table, columns
@@ -35,9 +35,8 @@ def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
             plain = config.rules_for(find_source(spec))
             if plain is None or spec.name not in report.results.datasets:
                 continue
-            file = RuleFile.from_plain(plain)
-            place, labels = spec.path or spec.name, (spec.positive, spec.negative)
-            named = load_named(place, *labels, file.features, reading=spec.reading, download=False)
+            file = from_plain(plain)
+            named = load_spec(spec, file.features)
         except UserError:
             continue
         yield spec.name, file, named

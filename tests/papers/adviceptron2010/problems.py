@@ -66,21 +66,17 @@ def solve_6(w, x, y, estimates, lam, mu):
     return solve_qp(P, q, -np.append(y * x, 1.0)[None], np.array([-1.0]))[:n]
 
 
-def solve_10(each, w, u, mu, cone):
-    """Solve problem (10) over (u, zeta), with or without u >= 0."""
+def solve_10_without_cone(each, w, u, mu):
+    """Solve problem (10) over (u, zeta), without u >= 0."""
     k = u.size
     P = np.zeros((k + 1, k + 1))
     P[:k, :k] = np.eye(k) + mu * each.D @ each.D.T
     P[k, k] = mu
     q = np.append(-u + mu * each.z * (each.D @ w), 0.0)
-    G = np.append(each.d, -1.0)[None]
-    h = np.array([-1.0])
-    if cone:
-        G, h = np.vstack([G, np.eye(k + 1)[:k] * -1.0]), np.append(h, np.zeros(k))
-    return solve_qp(P, q, G, h)[:k]
+    return solve_qp(P, q, np.append(each.d, -1.0)[None], np.array([-1.0]))[:k]
 
 
-def solve_10_by_nnls(each, w, u, mu):
+def solve_10(each, w, u, mu):
     """Solve problem (10) as non-negative least squares, with the hinge's square or without."""
     k, root = u.size, np.sqrt(mu)
     candidates = []

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from olbench import make_algorithm, online_pass
+from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.protocol import follow
 from tests.cases import for_each
@@ -21,7 +22,8 @@ def data(d=5, density=1.0):
 
 
 def follow_all(algorithm, X, y, X_test, y_test):
-    return follow(algorithm, X, y, (X_test, y_test, np.ones(y_test.size)), range(y.size + 1))
+    tested = as_examples(X_test), y_test, np.ones(y_test.size)
+    return follow(algorithm, as_examples(X), y, tested, range(y.size + 1))
 
 
 @for_each("id", LINEAR)
@@ -54,11 +56,12 @@ def test_equal_test_examples_can_be_counted_instead_of_repeated():
     X = (rng.random((400, 4)) < 0.5).astype(float)
     y = np.where(X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=400) >= 0, 1.0, -1.0)
     table, counts = np.unique(np.column_stack([X[50:], y[50:]]), axis=0, return_counts=True)
-    rows, labels = table[:, :-1], table[:, -1]
+    rows, labels = table[:, :-1], table[:, -1].copy()
     assert len(rows) < 40
     assert counts.sum() == 350
     for algorithm in (make_algorithm("pa2"), make_algorithm("arow")):
-        merged, _ = follow(algorithm, X[:50], y[:50], (rows, labels, counts.astype(float)), range(51))
+        tested = as_examples(rows), labels, counts.astype(float)
+        merged, _ = follow(algorithm, as_examples(X[:50]), y[:50], tested, range(51))
         plain, _ = follow_all(algorithm, X[:50], y[:50], X[50:], y[50:])
         np.testing.assert_allclose(merged.accuracy, plain.accuracy)
         np.testing.assert_allclose(merged.balanced, plain.balanced)

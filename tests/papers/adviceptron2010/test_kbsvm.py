@@ -10,7 +10,7 @@ from olbench.papers.adviceptron2010.rules import compile_texts
 from olbench.papers.adviceptron2010.sets import Advice
 from tests.examples import noisy
 from tests.papers.adviceptron2010.problems import random_advice
-from tests.refusals import find_wrong
+from tests.refusals import refusal
 
 
 def objective(w, b, u, X, y, advice, lam, mu):
@@ -91,12 +91,5 @@ def test_advice_alone_is_the_limit_of_examples_that_cost_nothing():
     assert alone.b == cheap.b == 0.0
 
 
-def test_what_cannot_be_solved_is_refused():
-    usual = {"X": np.eye(2), "y": [1.0, -1.0], "advice": Advice((), 2)}
-    cases = [
-        ({"lam": 0.0}, "lam must lie in"),
-        ({"mu": -1.0}, "mu must lie in"),
-        ({"loss": "cubic"}, "loss must be quadratic or linear"),
-        ({"X": np.ones((2, 3))}, "2 features, as the advice has"),
-    ]
-    assert find_wrong(cases, lambda change: solve_kbsvm(**(usual | change))) == []
+def test_examples_with_other_features_than_the_advice_are_refused():
+    assert "2 features, as the advice has" in refusal(solve_kbsvm, np.ones((2, 3)), [1, -1], Advice((), 2))

@@ -15,7 +15,7 @@ from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import compile_texts
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.examples import noisy
-from tests.papers.adviceptron2010.problems import flip, random_advice, solve_10_by_nnls
+from tests.papers.adviceptron2010.problems import flip, random_advice, solve_10
 from tests.refusals import refusal
 
 IDS = ["adviceptron", "adviceptron-printed", "adviceptron-exact"]
@@ -62,7 +62,7 @@ def test_after_many_rounds_without_examples_w_and_u_agree():
     w, u = settled.weights, settled.advice_vectors
     np.testing.assert_allclose(w, mean_estimate(advice, u), atol=1e-9)
     for each, part in zip(advice, u, strict=True):
-        np.testing.assert_allclose(part, solve_10_by_nnls(each, w, part, 1.0), atol=1e-9)
+        np.testing.assert_allclose(part, solve_10(each, w, part, 1.0), atol=1e-9)
     assert w[0] > 0.5
 
 

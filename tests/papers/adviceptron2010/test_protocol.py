@@ -14,6 +14,7 @@ from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment, AdviceProtocol, AdviceTuning, _Work
 from olbench.protocols import get_protocol
+from olbench.protocols.measuring import Scores
 from olbench.records.quantities import BALANCED_ACCURACY
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -84,8 +85,8 @@ def test_a_data_set_that_a_setting_does_not_name_has_its_default():
     assert (cell.repeats, setting["train"], setting["early"]) == (20, 200, 10)
 
 
-def test_a_run_has_every_row_and_repeats_to_the_last_digit(cli):
-    config("small.yaml", SMALL)
+def test_a_run_has_every_row_and_is_not_repeated_and_its_report_has_rules_and_claims(cli):
+    config("small.yaml", f"paper: adviceptron2010\n{SMALL}")
     assert cli("run", "small.yaml", "--quiet", "--jobs", "1").code == 0
     first = load_results("results/small")
     labels = ["adviceptron", "pa2", "kbsvm", "rules-alone", "majority", "always-no"]
@@ -95,9 +96,12 @@ def test_a_run_has_every_row_and_repeats_to_the_last_digit(cli):
     assert entry["kbsvm"].points.tolist() == [40]
     assert np.array_equal(entry["always-no"].values(BALANCED_ACCURACY), [0.5] * 3)
     assert set(entry["adviceptron"].columns["choice"][0]) == {"lam", "mu"}
-    again = cli("run", "small.yaml", "--quiet", "--jobs", "1")
-    assert again.code == 0
+    assert cli("run", "small.yaml", "--quiet", "--jobs", "1").code == 0
     assert len(Path("results/small/trials.jsonl").read_text().splitlines()) == 18
+    report = cli("report", "results/small", "--format", "md").out
+    assert "made here after adviceptron2010, Figure 1" in report
+    assert "Learning improves on the accuracy that advice alone gives." in report
+    assert "contradict each other" in report
 
 
 def test_test_rows_take_no_part_in_learning_and_tuning():
@@ -116,6 +120,26 @@ def test_test_rows_take_no_part_in_learning_and_tuning():
     assert outcomes[0].choice == outcomes[1].choice
     np.testing.assert_array_equal(*(each.arrays["plane"] for each in outcomes))
     assert outcomes[0].measured["right"] != outcomes[1].measured["right"]
+
+
+def test_a_tuning_that_leaves_out_folds_finds_every_candidate_with_the_least_loss(monkeypatch):
+    cell = cell_of(make_source("made", *examples()), lam=[1.0])
+    work = _Work(cell.report_trials(cell.start)[0], cell.source, never)
+    monkeypatch.setattr(_Work, "_score", lambda self, candidate, fold: fold.scores[candidate])
+    random, left_out = np.random.default_rng(5), 0
+    for _ in range(200):
+        totals = random.integers(1, 4, size=(4, 2))
+        right = np.minimum(random.integers(0, 5, size=(8, 4, 2)), totals)
+        labels = [np.repeat([-1.0, 1.0], total) for total in totals]
+        folds = [
+            SimpleNamespace(tested=(None, y, np.ones(y.size)), scores=[Scores(each, total) for each in own])
+            for y, own, total in zip(labels, right.swapaxes(0, 1), totals, strict=True)
+        ]
+        losses = np.array(work._losses(range(8), folds))
+        whole = -right.sum(axis=(1, 2)) / totals.sum()
+        np.testing.assert_array_equal(losses == losses.min(), whole == whole.min())
+        left_out += np.isinf(losses).sum()
+    assert 0 < left_out < 1600
 
 
 def test_a_lack_of_one_class_leaves_the_defaults():
@@ -182,17 +206,3 @@ def test_a_rule_file_is_found_beside_the_config(cli):
     assert cli("run", "small.yaml", "--quiet", "--set", "algorithms=[rules-alone]", "--jobs", "1").code == 0
     [line, *_] = Path("results/small/trials.jsonl").read_text().splitlines()
     assert json.loads(line)["setting"]["rules"]["rules"] == ["x1 + 3*x2 <= 0 => -"]
-
-
-def test_the_report_has_rules_claims_and_the_figure(cli):
-    config("small.yaml", f"paper: adviceptron2010\n{SMALL}")
-    assert cli("run", "small.yaml", "--quiet", "--jobs", "1").code == 0
-    result = cli("report", "results/small", "--format", "md", "--figures", "figures")
-    assert result.code == 0
-    assert "made here after adviceptron2010, Figure 1" in result.out
-    assert "Learning improves on the accuracy that advice alone gives." in result.out
-    assert Path("figures/rules-advice-synthetic.pdf").stat().st_size > 1000
-    assert cli("report", "results/small", "--format", "html", "--output", "page.html").code == 0
-    page = Path("page.html").read_text()
-    assert "contradict each other" in page
-    assert "advice-synthetic: examples, rules (shaded) and planes after the first training set." in page

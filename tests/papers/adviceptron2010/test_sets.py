@@ -4,9 +4,8 @@ import numpy as np
 
 from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import compile_texts
-from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, fit_scaling
+from olbench.papers.adviceptron2010.sets import fit_scaling
 from tests.papers.adviceptron2010.problems import flip
-from tests.refusals import find_wrong, refusal
 
 NAMES = Names(("glucose", "bmi", "age"), {"diabetes": 1})
 RULES = [
@@ -82,13 +81,3 @@ def test_the_fingerprint_changes_with_anything_that_a_learner_could_notice():
     ]  # fmt: skip
     assert same.fingerprint == base.fingerprint
     assert len({base.fingerprint, *(each.fingerprint for each in others)}) == 6
-
-
-def test_advice_that_is_none_is_refused():
-    cases = [
-        ([[1.0]], [1.0, 2.0], 1, "one entry of d per row of D"),
-        ([[np.nan]], [1.0], 1, "finite"),
-        ([[1.0]], [1.0], 0, "must be -1 or +1"),
-    ]
-    assert find_wrong(cases, AdviceSet) == []
-    assert "advice for 2 features cannot be over 1" in refusal(Advice, (AdviceSet([[1.0]], [1.0], 1),), 2)

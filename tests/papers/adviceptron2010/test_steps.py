@@ -17,7 +17,7 @@ from tests.papers.adviceptron2010.problems import (
     random_vectors,
     solve_6,
     solve_10,
-    solve_10_by_nnls,
+    solve_10_without_cone,
 )
 
 CLOSE = 1e-8
@@ -70,7 +70,7 @@ def test_the_untruncated_step_of_u_solves_problem_10_without_its_cone():
     for _ in range(400):
         (each, w, u), mu = problem(rng), price(rng)
         ours = intermediate(each, w, u, mu)
-        assert_close(ours, solve_10(each, w, u, mu, cone=False))
+        assert_close(ours, solve_10_without_cone(each, w, u, mu))
         seen[bool(1.0 + each.d @ ours > 0)] += 1
     assert min(seen.values()) > 50, "both with the hinge active and inactive"
 
@@ -107,8 +107,7 @@ def test_the_exact_step_solves_problem_10_with_its_cone():
         advice, x = Advice((each,), w.size), rng.normal(size=w.size)
         learner = learn_one(learner_at("adviceptron-exact", advice, w, [u], lam=1.0, mu=mu), x, 1)
         [ours] = learner.advice_vectors
-        assert_close(ours, solve_10(each, learner.weights, u, mu, cone=True))
-        assert_close(ours, solve_10_by_nnls(each, learner.weights, u, mu))
+        assert_close(ours, solve_10(each, learner.weights, u, mu))
         plain = np.maximum(0.0, intermediate(each, learner.weights, u, mu))
         values = [objective_10(each, learner.weights, u, mu, x) for x in (ours, plain)]
         assert values[0] <= values[1] * (1 + 1e-12)
@@ -130,7 +129,7 @@ def test_the_exact_step_is_right_with_many_nearly_opposite_rows(mu):
         learner = learn_one(
             learner_at("adviceptron-exact", Advice((each,), n), w, [u], lam=1.0, mu=mu), rng.normal(size=n), 1
         )
-        assert_close(learner.advice_vectors[0], solve_10_by_nnls(each, learner.weights, u, mu))
+        assert_close(learner.advice_vectors[0], solve_10(each, learner.weights, u, mu))
 
 
 def test_the_exact_step_stays_in_its_cone_where_entries_are_zero_without_being_forced_to():

@@ -227,7 +227,7 @@ def solve_face(i, sets, mu, active, w, free, scratch):
     for a in range(free.size):
         j = first + free[a]
         b[a] = scratch[d + free[a]] - mu * (sign * product(sets, j, w) + active * bounds[j])
-    solve_system(i, sets, mu, active, d, free, b)
+    substitute(factor_system(i, sets, mu, active, d, free), b)
     dual = np.zeros(d + 1)
     for a in range(free.size):
         add_row(sets, first + free[a], b[a], dual)
@@ -239,8 +239,8 @@ def solve_face(i, sets, mu, active, w, free, scratch):
 
 
 @helper
-def solve_system(i, sets, mu, active, d, free, x):
-    """Solve (I + mu E E') y = x in place, with products of sparse rows: most rows of D have few entries."""
+def factor_system(i, sets, mu, active, d, free):
+    """Return the lower Cholesky factor of I + mu E E', by sparse rows: most rows of D have few entries."""
     bounds, first = sets[3], sets[4][i]
     root = np.empty((free.size, free.size))
     row = np.zeros(d)
@@ -253,20 +253,7 @@ def solve_system(i, sets, mu, active, d, free, x):
         add_row(sets, first + free[a], -1.0, row)
         root[a, a] += 1.0
     factor(root)
-    substitute(root, x)
-
-
-@helper
-def factor_shifted(E, mu, root):
-    """Set the lower half of root to the Cholesky factor of I + mu E E', in a fixed order of sums."""
-    for a in range(E.shape[0]):
-        for b in range(a + 1):
-            total = 0.0
-            for k in range(E.shape[1]):
-                total += E[a, k] * E[b, k]
-            root[a, b] = mu * total
-        root[a, a] += 1.0
-    factor(root)
+    return root
 
 
 @helper

@@ -10,12 +10,10 @@ from numba import float64, int64, types, void
 
 from olbench.kernels.compile import (
     READ_1D,
-    READ_2D,
     READ_INT64,
     READ_UINT32,
     ROWS,
     WRITE_1D,
-    WRITE_2D,
     WRITE_INT64,
     kernel,
     pass_kernel,
@@ -25,7 +23,7 @@ from olbench.kernels.helpers import helper
 from olbench.kernels.losses import excess
 from olbench.kernels.margins import count_breakdown, count_round, is_unlearned
 from olbench.kernels.rows import dot, locate, open_rows
-from olbench.papers.adviceptron2010.kernels.cone import add_row, factor_shifted, substitute
+from olbench.papers.adviceptron2010.kernels.cone import add_row, factor_system, substitute
 
 #: Advice sets: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the
 #: last), the signs z, then per set the columns of B = (I + mu D D')^-1 from a corner on, B d and
@@ -76,25 +74,28 @@ def consult(step, p, w, r, u, sets, scratch):
     return changed
 
 
-@kernel(float64(READ_2D, READ_1D, float64, WRITE_2D, WRITE_1D))
-def prepare(D, d, mu, inverse, direction):
-    """Set `inverse` to B = (I + mu D D')^-1 and `direction` to B d; return mu / (1 + mu d'B d).
+@kernel(void(SETS, float64, int64, WRITE_1D, WRITE_1D, WRITE_1D))
+def prepare(sets, mu, d, inverse, directions, factors):
+    """Write B = (I + mu D D')^-1, B d and mu / (1 + mu d'B d) of every set, where `sets` has them.
 
     Compiled for its fixed order of sums: the bits of a pass must not depend on a BLAS.
     """
-    root = np.empty((d.size, d.size))
-    factor_shifted(D, mu, root)
-    for j in range(d.size):
-        direction[:] = 0.0
-        direction[j] = 1.0
-        substitute(root, direction)
-        inverse[:, j] = direction
-    direction[:] = d
-    substitute(root, direction)
-    total = 0.0
-    for j in range(d.size):
-        total += d[j] * direction[j]
-    return mu / (1.0 + mu * total)
+    bounds, starts, corners = sets[3], sets[4], sets[7]
+    for i in range(factors.size):
+        first, end = starts[i], starts[i + 1]
+        size = end - first
+        root = factor_system(i, sets, mu, 0.0, d, np.arange(size))
+        for j in range(size):
+            column = inverse[corners[i] + j * size : corners[i] + (j + 1) * size]
+            column[:] = 0.0
+            column[j] = 1.0
+            substitute(root, column)
+        directions[first:end] = bounds[first:end]
+        substitute(root, directions[first:end])
+        total = 0.0
+        for j in range(first, end):
+            total += bounds[j] * directions[j]
+        factors[i] = mu / (1.0 + mu * total)
 
 
 @pass_kernel(ADVICE_STEP, WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64)
