@@ -95,7 +95,7 @@ def prepare_table(
 
 def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tuple[Any, ...]]:
     """Return X, the labels, their description, and the times of the rows and of the labels if given."""
-    label = table.find_label("last" if reading.label == "" else reading.label)
+    label = table.find_label(reading.label)
     timed, times = read_times(table, reading, label)
     taken = {column: key for key, column in timed.items()}
     specs = match_columns(table, reading.columns, {**taken, label: "label"})

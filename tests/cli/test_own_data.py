@@ -53,6 +53,16 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
     assert "nothing to do: all 4 trials are in" in here.out(*words, "--set", "tuning.search=none")
 
 
+def test_a_wide_table_runs_with_a_diagonal_covariance(here):
+    rows = [",".join([str(k)] * 501 + ["ab"[k % 2]]) for k in range(4)]
+    Path("wide.csv").write_text("\n".join(rows))
+    assert "wide: covariance: diag, for 501 features; or --covariance full" in here.err(
+        "run", "wide.csv", "--dry-run", code=0
+    )
+    for choice in (("--covariance", "full"), ("--set", "covariance=full")):
+        assert "covariance: diag" not in here.err("run", "wide.csv", "--dry-run", *choice, code=0)
+
+
 def test_init_replaces_nothing_and_refuses_a_missing_file(here, shop):
     assert "has 57 different numbers in 57 rows: that is a regression target" in here.err("init", shop)
     assert here("init", shop, "--label", 2)[0] == 0
