@@ -28,7 +28,7 @@ MOST_DIGITS = 20
 #: A number with a plus sign and spaces around it, which pandas rounds carelessly.
 _SPACED_PLUS = re.compile(rb"[ \t\v\f]\+|\+[\d.eE+-]*+[ \t\v\f]")
 #: Later versions always round correctly, and warn if they are asked to.
-_ROUNDING = "round_trip" if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else None
+_ROUNDING: Any = "round_trip" if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else None
 
 
 @dataclass(frozen=True)
