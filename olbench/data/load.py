@@ -124,9 +124,7 @@ def load_dataset(
 
 
 def load_spec(spec: DatasetSpec) -> Dataset:
-    positive, negative = _as_tuple(spec.positive), _as_tuple(spec.negative)
-    spec = replace(spec, positive=positive, negative=negative, reading=spec.reading.before_trials())
-    return _load(spec.path or spec.name, spec, download=False)
+    return _load(spec.path or spec.name, replace(spec, reading=spec.reading.before_trials()), download=False)
 
 
 def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: str | None = None) -> Dataset:
