@@ -189,6 +189,8 @@ def test_frames_pairs_and_bunches(table):
         load_dataset(3)
     truths = load_dataset((np.eye(2), [True, False]))
     assert truths.y.tolist() == [1, -1]
+    gap = load_dataset((sp.csr_matrix([[1.0], [2.0], [3.0]]), ["no", None, "yes"]), missing="drop")
+    assert (gap.X.tolist(), gap.y.tolist()) == ([[1], [3]], [-1, 1])
 
 
 def test_the_examples_of_the_page_on_data_hold():
