@@ -96,8 +96,8 @@ def fetch(
 ) -> list[Path]:
     if (files := _find_here(entry, anew=force)) is not None:
         return files
-    downloads, reasons = downloads_folder(), []
-    for source in filter(None, (mirror_place(mirror), *entry.upstream)):
+    downloads, reasons, place = downloads_folder(), [], mirror_place(mirror)
+    for source in (place, *entry.upstream) if place else entry.upstream:
         try:
             return _fetch_from(source, entry, progress)
         except FailedError as error:

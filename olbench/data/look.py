@@ -120,7 +120,6 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
     texts = [column for column in list_texts(table.frame) if column in columns]
     numeric = [column for column in columns if column not in texts]
     single, ids = _choose_columns(table, texts)
-    onehot = [len(table.frame[k].cat.categories) for k in texts if k not in single]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
     days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
     deviations = _find_deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
@@ -129,7 +128,7 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         time=_name_column(table, time) if is_sorted and time is not None else "",
         # Rows without a label can only be left out. The mean would be taken over all rows.
         missing="drop" if gaps[:, label].any() else "zero" if gaps.any() else "",
-        categorical="onehot" if onehot else "",
+        categorical="onehot" if len(texts) > len(single) else "",
         scale=_choose_scale(deviations),
         bias=True,
         columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
@@ -158,8 +157,7 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         _describe_scale(deviations),
         *_describe_oddities(oddities, dropped),
     )
-    features = len(numeric) + sum(onehot) + len(dates) + 1
-    return FileSummary(features, labels, chosen, reading, notes, time_name, is_sorted)
+    return FileSummary(X.shape[1] + 1, labels, chosen, reading, notes, time_name, is_sorted)
 
 
 def _describe_labels(

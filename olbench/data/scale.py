@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.data.dataset import About, choose_storage, first_rows
+from olbench.data.dataset import About, choose_storage
 from olbench.data.spec import RUNNING, TRAINING_ROWS, Reading
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
@@ -250,8 +250,3 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "normgrey": normgrey,
     "pixel-products": pixel_products,
 }
-
-WIDENING_STEPS = frozenset({"pixel-products"})
-
-#: Steps that remove rows: each returns the numbers of the rows to keep.
-ROW_STEPS: dict[str, Callable[[Any], Any]] = {"drop-duplicates": first_rows}
