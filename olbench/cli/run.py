@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,18 +198,20 @@ def read(
     if is_pipe(what):
         path = str(keep_pipe(what, Reading(**reading)))
         what = Path(show_path(what)).name
-    make = partial(data_config, what, algorithms, positive, overrides, plugins, path)
-    config = make(reading)
+    make = partial(data_config, what, algorithms, positive, plugins=plugins, path=path)
+    config = make(overrides, reading=reading)
     if not (positive or "protocol=stream" in overrides) and config.datasets[0].path:
         try:
             find_source(config.datasets[0])
         except SeveralLabelsError as error:  # then each label is a class
             refuse_regression(error.labels, what)
-            config = make({**reading, "labels": "all"})
-    (spec,) = config.datasets
+            reading["labels"] = "all"
+            config = make(overrides, reading=reading)
+    spec = config.datasets[0]
     has_choice = not any(each.startswith("covariance=") for each in overrides)
     if has_choice and (spec.path or is_present(spec.name)):
-        config = replace(config, covariance=choose_covariance(find_source(spec).d))
+        suited = f"covariance={choose_covariance(find_source(spec).d)}"
+        config = make((suited, *overrides), reading=reading)
     return config
 
 

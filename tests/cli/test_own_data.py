@@ -9,6 +9,7 @@ import yaml
 from sklearn.preprocessing import StandardScaler
 
 from olbench import load_dataset, make_algorithm, online_pass
+from olbench.cli.run import read
 from olbench.records import seeds
 from tests.test_schema import is_valid
 
@@ -59,6 +60,8 @@ def test_a_wide_table_runs_with_a_diagonal_covariance(here):
     assert "wide: covariance: diag, for 501 features; or --covariance full" in here.err(
         "run", "wide.csv", "--dry-run", code=0
     )
+    (arow,) = read("wide.csv", (), algorithms="arow").algorithms
+    assert arow.options["covariance"] == "diag"
     for choice in (("--covariance", "full"), ("--set", "covariance=full")):
         assert "covariance: diag" not in here.err("run", "wide.csv", "--dry-run", *choice, code=0)
 
