@@ -58,7 +58,11 @@ def experiment(command: Decorator) -> Decorator:
 
 
 READING = (
-    click.option("--label", metavar="NAME", help="Label column: its heading or number; by default the last."),
+    click.option(
+        "--label",
+        metavar="NAME",
+        help="Label column: its heading or number; by default one called label, else the last.",
+    ),
     click.option(
         "--positive", multiple=True, metavar="LABEL", help="Label of class +1, by default the larger of two."
     ),

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 )
 @plugin_flag("With DATA: a Python file with your own algorithms. A config has the key plugins.")
 @choice_flag(
-    "--covariance", ("full", "diag"), "With DATA: covariance of second-order algorithms, by default full."
+    "--covariance",
+    ("full", "diag"),
+    "With DATA: covariance of second-order algorithms, by default full up to 500 features.",
 )
 @own_data
 @click.option("--stream", is_flag=True, help="With DATA: run its rows once, in order (protocol: stream).")
@@ -119,6 +121,9 @@ def command(
                 say(f"{source.name}: {step}", err=True)
             if source.spec.path and not is_config(what):
                 say_first_look(source)
+            if not is_config(what) and config.covariance != "full" and "covariance" not in look:
+                features = count(source.d, "feature")
+                say(f"{source.name}: covariance: diag, for {features}; or --covariance full", err=True)
         if dry_run:
             from olbench.cli.plan import show_plan
 
@@ -169,9 +174,10 @@ def read(
 ) -> "Experiment":
     from olbench.data.catalog import catalog
     from olbench.data.compressed import STDIN, is_pipe, show_path
+    from olbench.data.fetch import is_present
     from olbench.data.labels import SeveralLabelsError, refuse_regression
     from olbench.data.load import keep_pipe
-    from olbench.data.source import find_source
+    from olbench.data.source import choose_covariance, find_source
     from olbench.data.spec import Reading
     from olbench.protocols.reading import data_config, read_config
     from olbench.records.shipped import configs, find_config
@@ -192,15 +198,20 @@ def read(
     if is_pipe(what):
         path = str(keep_pipe(what, Reading(**reading)))
         what = Path(show_path(what)).name
-    make = partial(data_config, what, algorithms, positive, overrides, plugins, path)
-    config = make(reading)
-    if positive or "protocol=stream" in overrides or not config.datasets[0].path:
-        return config
-    try:
-        find_source(config.datasets[0])
-    except SeveralLabelsError as error:  # then each label is a class
-        refuse_regression(error.labels, what)
-        return make({**reading, "labels": "all"})
+    make = partial(data_config, what, algorithms, positive, plugins=plugins, path=path)
+    config = make(overrides, reading=reading)
+    if not (positive or "protocol=stream" in overrides) and config.datasets[0].path:
+        try:
+            find_source(config.datasets[0])
+        except SeveralLabelsError as error:  # then each label is a class
+            refuse_regression(error.labels, what)
+            reading["labels"] = "all"
+            config = make(overrides, reading=reading)
+    spec = config.datasets[0]
+    has_choice = not any(each.startswith("covariance=") for each in overrides)
+    if has_choice and (spec.path or is_present(spec.name)):
+        suited = f"covariance={choose_covariance(find_source(spec).d)}"
+        config = make((suited, *overrides), reading=reading)
     return config
 
 

@@ -20,9 +20,8 @@ from olbench.files import cache_folder
 SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
 STDIN = "-"
-READ_AT_ONCE = 1 << 20
+READ_AT_ONCE = 1 << 26
 LONGEST_LINE = 1 << 16
-LONGEST_MAGIC = 6
 
 _KINDS = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
 _FOREIGN = (
@@ -58,13 +57,14 @@ def open_content(path: str | Path) -> Iterator[IO[bytes]]:
     kind, name = "plain", show_path(path)
     try:
         place = 0 if _is_stdin(path) else path
-        with open(place, "rb", buffering=0, closefd=place != 0) as file:
-            raw = _Replayed(file)
+        with _Watched(place, closefd=place != 0) as file:
+            raw = io.BufferedReader(file, BUFFER)
+            head = raw.peek()
             for magic, archive in _FOREIGN:
-                if raw.head.startswith(magic):
+                if head.startswith(magic):
                     raise UserError(f"{name} is {archive}; unpack it, or compress it with gzip, bzip2 or xz")
-            kind = next((kind for magic, kind in _KINDS if raw.head.startswith(magic)), "plain")
-            yield raw if kind == "plain" else io.BufferedReader(Decompressed(raw, kind), BUFFER)  # type: ignore[misc]
+            kind = next((kind for magic, kind in _KINDS if head.startswith(magic)), "plain")
+            yield raw if kind == "plain" else io.BufferedReader(Decompressed(raw, kind), BUFFER)
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         if isinstance(error, OSError) and (kind == "plain" or error.errno is not None):
             raise UserError(f"cannot read {name}: {error.strerror or error}") from None
@@ -123,30 +123,16 @@ def _is_stdin(path: str | Path) -> bool:
     return str(path) in (STDIN, "/dev/stdin")
 
 
-class _Replayed(io.RawIOBase):
-    """A raw file that can be read again after a look at its first bytes."""
+class _Watched(io.FileIO):
+    """A file that tells the listeners how far it has been read."""
 
-    def __init__(self, file: Any):
-        self.file = file
-        self.head = b""
-        while len(self.head) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(self.head))):
-            self.head += more
-        self.replayed, self.position = 0, len(self.head)
-        self.size = os.fstat(file.fileno()).st_size
-
-    def readable(self) -> bool:
-        return True
+    position = 0
 
     def readinto(self, buffer: Any) -> int:
-        if self.replayed < len(self.head):
-            piece = self.head[self.replayed : self.replayed + len(buffer)]
-            buffer[: len(piece)] = piece
-            self.replayed += len(piece)
-            return len(piece)
-        got = int(self.file.readinto(buffer) or 0)
+        got = super().readinto(buffer) or 0
         self.position += got
         for listener in _listeners:
-            listener(self.position, self.size)
+            listener(self.position, os.fstat(self.fileno()).st_size)
         return got
 
 

@@ -16,8 +16,6 @@ VALUES_AT_ONCE = 1 << 20
 #: With fewer rows, all cells of a column may differ by chance; larger data is not searched for odd columns.
 FEW_ROWS, MOST_VALUES = 20, 1 << 26
 CONSTANT, ID, LEAK = "constant", "different in every row, as an id", "gives the label away"
-#: Bytes of dense rows that are compared at once.
-BLOCK = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -102,9 +100,8 @@ class Dataset:
 def fingerprint(X: Any, y: Any, arrivals: Any = None) -> str:
     """32 hex digits of the shape, the labels, the arrivals if there are any, and the non-zero values of X."""
     digests = [hashlib.sha256() for _ in range(3)]
-    step = max(1, min(4096, VALUES_AT_ONCE // max(1, X.shape[1]))) if isinstance(X, np.ndarray) else 4096
-    for begin in range(0, X.shape[0], step):
-        for digest, part in zip(digests, _nonzeros(X, begin, begin + step), strict=True):
+    for parts in _nonzeros(X):
+        for digest, part in zip(digests, parts, strict=True):
             digest.update(part.tobytes())
     whole = hashlib.sha256(f"olbench {X.shape[0]} {X.shape[1]} ".encode())
     blocks = [y[begin : begin + VALUES_AT_ONCE] for begin in range(0, X.shape[0], VALUES_AT_ONCE)]
@@ -120,19 +117,20 @@ def fingerprint(X: Any, y: Any, arrivals: Any = None) -> str:
     return whole.hexdigest()[:32]
 
 
-def _nonzeros(X: Any, begin: int, end: int) -> tuple[Any, Any, Any]:
-    if isinstance(X, np.ndarray):
-        block = X[begin:end]
-        rows, columns = np.nonzero(block)
-        lengths = np.bincount(rows, minlength=block.shape[0])
-        return lengths.astype("<i8"), columns.astype("<i4"), block[rows, columns].astype("<f8", copy=False)
-    indptr = X.indptr[begin : end + 1]
-    span = slice(int(indptr[0]), int(indptr[-1]))
-    return (
-        np.diff(indptr).astype("<i8"),
-        X.indices[span].astype("<i4", copy=False),
-        X.data[span].astype("<f8", copy=False),
-    )
+def _nonzeros(X: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the lengths of the rows, the columns and the values without zeros, block by block of rows."""
+    step = max(1, min(4096, VALUES_AT_ONCE // max(1, X.shape[1]))) if isinstance(X, np.ndarray) else 4096
+    for begin in range(0, X.shape[0], step):
+        if isinstance(X, np.ndarray):
+            block = X[begin : begin + step]
+            rows, columns = np.nonzero(block)
+            lengths, values = np.bincount(rows, minlength=block.shape[0]), block[rows, columns]
+        else:
+            indptr = X.indptr[begin : begin + step + 1]
+            span = slice(int(indptr[0]), int(indptr[-1]))
+            lengths, columns, values = np.diff(indptr), X.indices[span], X.data[span]
+        kinds = zip((lengths, columns, values), ("<i8", "<i4", "<f8"), strict=True)
+        yield tuple(part.astype(kind, copy=False) for part, kind in kinds)  # type: ignore[misc]
 
 
 def dense_is_smaller(n: int, d: int, entries: int) -> bool:
@@ -168,10 +166,6 @@ def choose_storage(X: Any) -> Any:
         # Adding zero turns -0.0 into 0.0, as in sparse storage.
         dense += 0.0
         return dense
-    if not sp.issparse(X):
-        rows, columns = np.nonzero(X)
-        indptr = np.searchsorted(rows, np.arange(n + 1))
-        return csr(X[rows, columns], columns.astype(np.int32), narrow(indptr), d)
     sparse = sp.csr_matrix(X, dtype=np.float64)
     sparse.eliminate_zeros()
     sparse.sum_duplicates()
@@ -194,38 +188,23 @@ def duplicate_groups(X: Any) -> Ints:
     >>> duplicate_groups(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 0.0], [1.0, 0.0]])).tolist()
     [0, 1, 0, 0]
     """
+    if not isinstance(X, np.ndarray):
+        X = sp.csr_matrix(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
     firsts: dict[bytes, int] = {}
-    digests = _digest_dense(X) if isinstance(X, np.ndarray) else _digest_sparse(X)
-    rows = (firsts.setdefault(digest, row) for row, digest in enumerate(digests))
-    return np.fromiter(rows, dtype=np.int64, count=X.shape[0])
+    groups: list[int] = []
+    for lengths, columns, values in _nonzeros(X):
+        ends = np.cumsum(lengths)
+        for begin, end in zip((ends - lengths).tolist(), ends.tolist(), strict=True):
+            digest = hashlib.blake2b(columns[begin:end].tobytes(), digest_size=16)
+            digest.update(values[begin:end].tobytes())
+            groups.append(firsts.setdefault(digest.digest(), len(groups)))
+    return np.array(groups, dtype=np.int64)
 
 
 def first_rows(X: Any) -> Ints:
     return np.flatnonzero(duplicate_groups(X) == np.arange(X.shape[0]))
-
-
-def _digest_dense(X: Any) -> Iterator[bytes]:
-    step = max(1, BLOCK // max(1, 8 * X.shape[1]))
-    for begin in range(0, X.shape[0], step):
-        # Adding zero turns -0.0 into 0.0, which has the same value but other bits.
-        block = np.ascontiguousarray(X[begin : begin + step], dtype=np.float64) + 0.0
-        yield from (hashlib.blake2b(row, digest_size=16).digest() for row in block)
-
-
-def _digest_sparse(X: Any) -> Iterator[bytes]:
-    rows = X.tocsr()
-    if not rows.has_canonical_format or np.count_nonzero(rows.data) < rows.data.size:
-        rows = rows.copy()
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-    columns: Any = np.ascontiguousarray(rows.indices, dtype=np.int64).view(np.uint8)
-    values: Any = np.ascontiguousarray(rows.data, dtype=np.float64).view(np.uint8)
-    begin = 0
-    for end in (8 * rows.indptr[1:].astype(np.int64)).tolist():
-        digest = hashlib.blake2b(columns[begin:end], digest_size=16)
-        digest.update(values[begin:end])
-        yield digest.digest()
-        begin = end
 
 
 def find_oddities(X: Any, y: Any, names: Sequence[str] = ()) -> dict[str, list[str]]:

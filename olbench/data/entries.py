@@ -8,17 +8,17 @@ import numpy as np
 
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry
-from olbench.data.dataset import UNKNOWN, About, Dataset, choose_storage, csr, join_blocks, narrow
+from olbench.data.dataset import UNKNOWN, About, Dataset, choose_storage, csr, first_rows, join_blocks, narrow
 from olbench.data.formats import Format, find_format
 from olbench.data.labels import as_targets
-from olbench.data.scale import ROW_STEPS, STEPS, WIDENING_STEPS, scale_as_read
+from olbench.data.scale import STEPS, scale_as_read
 from olbench.data.spec import USUAL, DatasetSpec, Reading
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.memory import memory_limit, show_size
 
 #: Increase it whenever the same table gives other examples; it is in the keys of the cache.
-TABLES_VERSION = 3
+TABLES_VERSION = 4
 
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
@@ -62,8 +62,8 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
     ):  # what follows rounds by the storage, and the matrix of a file is always sparse
         X = choose_storage(X)
     for step in entry.preprocess:
-        if step in ROW_STEPS:
-            kept = ROW_STEPS[step](X)
+        if step == "drop-duplicates":
+            kept = first_rows(X)
             X, y, boundary = X[kept], y[kept], int(np.searchsorted(kept, boundary))
         else:
             X = STEPS[step](X)
@@ -77,7 +77,7 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any, i
     if format.id == "libsvm":
         X, labels, last_file, first = format.read(*paths, entry)
         # A file need not mention its last features; the catalogue has their number, unless a step changes it.
-        if not WIDENING_STEPS.intersection(entry.preprocess):
+        if "pixel-products" not in entry.preprocess:
             X.resize(X.shape[0], max(X.shape[1], entry.features))
         return X, labels, last_file, About(steps=entry.check_base(first))
     if format.comes_in_blocks or not format.files:

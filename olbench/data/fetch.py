@@ -11,22 +11,19 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
+from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.compressed import SUFFIXES, base_name, read_content
 from olbench.errors import UserError, expand_home
 from olbench.files import cache_folder
-
-if TYPE_CHECKING:
-    from olbench.data.catalog import CatalogEntry
 
 ATTEMPTS, PAUSE = 3, 0.5
 #: Seconds without a byte after which a server is considered dead.
 TIMEOUT = 30.0
 #: A download must bring this many bytes in as many seconds, on average.
 PIECE, PATIENCE = 1 << 14, 60.0
-_WEB_ADDRESS = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^/?#\[\]])")
 
 #: Called with the file name, the bytes received so far and the bytes expected (0 if unknown).
 Progress = Callable[[str, int, int], None]
@@ -41,8 +38,6 @@ def downloads_folder() -> Path:
 
 
 def is_present(name: str) -> bool:
-    from olbench.data.catalog import resolve
-
     entry = resolve(name)
     return isinstance(entry, Path) or local_files(entry) is not None
 
@@ -51,15 +46,19 @@ def fetch_command(names: Sequence[str]) -> str:
     return f"olbench data fetch {' '.join(names)}"
 
 
-def local_files(entry: "CatalogEntry", mirror: str | None = None) -> list[Path] | None:
-    for folder in (Path(entry.folder) if entry.folder else None, downloads_folder()):
-        if folder and (files := _find_all(folder, entry)) is not None:
-            return files
-    place = mirror_place(mirror)
-    return _find_all(place, entry) if isinstance(place, Path) else None
+def local_files(entry: CatalogEntry, mirror: str | None = None) -> list[Path] | None:
+    files = _find_here(entry)
+    if files is None and isinstance(place := mirror_place(mirror), Path):
+        return _find_all(place, entry)
+    return files
 
 
-def _find_all(folder: Path, entry: "CatalogEntry") -> list[Path] | None:
+def _find_here(entry: CatalogEntry, anew: bool = False) -> list[Path] | None:
+    files = _find_all(Path(entry.folder), entry) if entry.folder else None
+    return _find_all(downloads_folder(), entry) if files is None and not anew else files
+
+
+def _find_all(folder: Path, entry: CatalogEntry) -> list[Path] | None:
     paths = [path for file in entry.files if (path := _find_file(folder, file))]
     return paths if len(paths) == len(entry.files) else None
 
@@ -78,7 +77,7 @@ def mirror_place(given: str | None = None) -> Path | str | None:
     mirror = given or os.environ.get("OLBENCH_MIRROR", "")
     if not mirror:
         return None
-    if _WEB_ADDRESS.match(mirror):
+    if re.match(r"https?://(\[[0-9A-Fa-f:.]+\]|[^/?#\[\]])", mirror):
         return mirror if mirror.endswith("/") else f"{mirror}/"
     folder = expand_home(mirror)
     if "://" in mirror or not folder.is_dir():
@@ -93,20 +92,17 @@ def hide_password(address: str) -> str:
 
 
 def fetch(
-    entry: "CatalogEntry", mirror: str | None = None, force: bool = False, progress: Progress | None = None
+    entry: CatalogEntry, mirror: str | None = None, force: bool = False, progress: Progress | None = None
 ) -> list[Path]:
-    if entry.folder and (files := _find_all(Path(entry.folder), entry)):
+    if (files := _find_here(entry, anew=force)) is not None:
         return files
-    downloads = downloads_folder()
-    if not force and (files := _find_all(downloads, entry)) is not None:
-        return files
-    place, reasons = mirror_place(mirror), []
-    for source in (*([] if place is None else [place]), *entry.upstream):
-        try:  # a mirror may use another compression; upstream has one name
-            return _fetch_from(source, source == place, entry, progress)
+    downloads, reasons, place = downloads_folder(), [], mirror_place(mirror)
+    for source in (place, *entry.upstream) if place else entry.upstream:
+        try:
+            return _fetch_from(source, entry, progress)
         except FailedError as error:
             reasons.append(f"{hide_password(str(source))}: {error}")
-    missing = [file for file in entry.files if not _find_file(downloads, file)] or list(entry.files)
+    missing = [file for file in entry.files if not _find_file(downloads, file)] or entry.files
     tried = "; ".join(reasons) or "no mirror is set and the catalogue has no download address"
     address = entry.page or f"{entry.upstream[0].rstrip('/')}/{PurePosixPath(missing[0]).name}"
     raise UserError(
@@ -115,9 +111,7 @@ def fetch(
     )
 
 
-def _fetch_from(
-    source: Path | str, is_mirror: bool, entry: "CatalogEntry", progress: Progress | None
-) -> list[Path]:
+def _fetch_from(source: Path | str, entry: CatalogEntry, progress: Progress | None) -> list[Path]:
     folder = downloads_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -126,12 +120,11 @@ def _fetch_from(
             for file in entry.files:
                 target = Path(staging, file).parent
                 target.mkdir(parents=True, exist_ok=True)
-                names = _list_names(file) if is_mirror else [PurePosixPath(file).name]
+                # A mirror may use another compression; upstream has one name.
+                names = [PurePosixPath(file).name] if source in entry.upstream else _list_names(file)
                 staged.append(_get(source, names, target, entry.max_bytes, progress))
             _check(entry, staged)
-            return [
-                _install(path, Path(staging), file) for file, path in zip(entry.files, staged, strict=True)
-            ]
+            return [_install(path, staging, file) for file, path in zip(entry.files, staged, strict=True)]
     except OSError as error:
         reason = f"cannot write to {folder}: {error.strerror or error}"
         raise UserError(f"{reason}; set OLBENCH_CACHE to a folder with free space") from None
@@ -142,17 +135,17 @@ def _get(
 ) -> Path:
     for name in names:
         path = target / PurePosixPath(name).name
-        if isinstance(source, str):
-            if download(f"{source.rstrip('/')}/{quote(name)}", path, limit, progress):
-                return path
-        elif (source / name).is_file():
+        if isinstance(source, Path) and (source / name).is_file():
             if (source / name).stat().st_size > limit:
                 raise FailedError(f"{name} has more than {limit:,} bytes, its limit")
             return Path(shutil.copyfile(source / name, path))
+        address = f"{str(source).rstrip('/')}/{quote(name)}"
+        if isinstance(source, str) and download(address, path, limit, progress):
+            return path
     raise FailedError(f"there is no {names[0]}")
 
 
-def _check(entry: "CatalogEntry", paths: Sequence[Path]) -> None:
+def _check(entry: CatalogEntry, paths: Sequence[Path]) -> None:
     from olbench.data.entries import load_entry  # it takes SciPy, which finding a file does not
 
     try:
@@ -168,7 +161,7 @@ def _check(entry: "CatalogEntry", paths: Sequence[Path]) -> None:
         raise FailedError(text) from None
 
 
-def _install(path: Path, staging: Path, file: str) -> Path:
+def _install(path: Path, staging: str, file: str) -> Path:
     final = downloads_folder() / path.relative_to(staging)
     final.parent.mkdir(parents=True, exist_ok=True)
     path.replace(final)
@@ -186,34 +179,28 @@ def download(address: str, path: Path, limit: int, progress: Progress | None = N
     # Without a content encoding, the bytes received match the size that the server announces.
     headers = {"Accept-Encoding": "identity"}
     for attempt in range(ATTEMPTS):
-        time.sleep(PAUSE * 2**attempt if attempt else 0)
-        is_transient = True
+        time.sleep(PAUSE * 2**attempt * (attempt > 0))
         try:
             with requests.get(address, stream=True, timeout=TIMEOUT, headers=headers) as response:
                 if response.ok:
-                    _write_body(response, path, limit, progress)
-                    return True
-                code = response.status_code
-                if code in (404, 410):
+                    return _write_body(response, path, limit, progress)
+                if (code := response.status_code) in (404, 410):
                     return False
-                reason, is_transient = (
-                    f"the server answered {code} for {path.name}",
-                    code >= 500 or code == 429,
-                )
+                reason = f"the server answered {code} for {path.name}"
+                if code < 500 and code != 429:
+                    raise FailedError(reason)
         except (requests.Timeout, ReadTimeoutError):
             reason = f"no answer for {TIMEOUT:g} seconds"
         except (HTTPError, requests.exceptions.InvalidHeader):
             reason = f"the connection broke during the download of {path.name}"
         except (requests.exceptions.InvalidSchema, requests.TooManyRedirects, ValueError):
-            reason, is_transient = f"{path.name} is redirected to an address that cannot be fetched", False
+            raise FailedError(f"{path.name} is redirected to an address that cannot be fetched") from None
         except requests.RequestException:
             reason = "the server cannot be reached"
-        if not is_transient:
-            break
     raise FailedError(reason)
 
 
-def _write_body(response: Any, path: Path, limit: int, progress: Progress | None) -> None:
+def _write_body(response: Any, path: Path, limit: int, progress: Progress | None) -> bool:
     announced = response.headers.get("Content-Length", "")
     # Other digits, and thousands of them, are possible in a header as well.
     total = int(announced) if re.fullmatch("[0-9]{1,18}", announced) else 0
@@ -230,3 +217,4 @@ def _write_body(response: Any, path: Path, limit: int, progress: Progress | None
             file.write(piece)
             if progress is not None:
                 progress(path.name, size, total)
+    return True

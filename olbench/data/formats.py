@@ -36,8 +36,9 @@ def reader(
 
     It is called with the paths of `files` files (0: it generates examples) and the catalogue entry, and
     returns a pandas frame or (X, labels). An own file whose name ends in one of `suffixes` is in this format;
-    the last column of a frame is its label unless the config says otherwise. A generator yields blocks (X, y)
-    of sparse rows with the labels -1 and +1, for data larger than memory.
+    the label of a frame is the column called label or similar, else the last, unless the config says
+    otherwise. A generator yields blocks (X, y) of sparse rows with the labels -1 and +1, for data larger than
+    memory.
 
     With a `version`, the examples are cached; raise it when the same file gives other examples.
 

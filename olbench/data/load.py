@@ -82,12 +82,12 @@ def load_dataset(
     `download` is False.
 
     For your own tables: `label` is the heading or the number (from 1) of the label column, by default the
-    last. `time` and `arrival` are the columns with the time of each row and the time when its label becomes
-    known; they are not features. `delimiter` separates the columns of a text file. `missing` handles missing
-    values (drop, zero, mean), `categorical` columns of text (onehot, drop). `columns` lists the only columns
-    to use, or maps columns to number, onehot, ordinal, date or drop, as in a config. For all of your own
-    data, `scale` scales every row (unit) or every feature (minmax, standard, by all rows), and `bias` adds a
-    feature that is always 1.
+    one called label, class, target or similar, else the last. `time` and `arrival` are the columns with the
+    time of each row and the time when its label becomes known; they are not features. `delimiter` separates
+    the columns of a text file. `missing` handles missing values (drop, zero, mean), `categorical` columns of
+    text (onehot, drop). `columns` lists the only columns to use, or maps columns to number, onehot, ordinal,
+    date or drop, as in a config. For all of your own data, `scale` scales every row (unit) or every feature
+    (minmax, standard, by all rows), and `bias` adds a feature that is always 1.
 
     >>> data = load_dataset("breast-cancer")
     >>> data.X.shape, data.fingerprint[:8]
@@ -124,9 +124,7 @@ def load_dataset(
 
 
 def load_spec(spec: DatasetSpec) -> Dataset:
-    positive, negative = _as_tuple(spec.positive), _as_tuple(spec.negative)
-    spec = replace(spec, positive=positive, negative=negative, reading=spec.reading.before_trials())
-    return _load(spec.path or spec.name, spec, download=False)
+    return _load(spec.path or spec.name, replace(spec, reading=spec.reading.before_trials()), download=False)
 
 
 def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: str | None = None) -> Dataset:

@@ -24,18 +24,16 @@ from olbench.data.prepare import (
     read_times,
     refuse_text,
 )
+from olbench.data.source import choose_covariance
 from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
 from olbench.data.tables import TypedFrame, as_table, list_texts
 from olbench.errors import UserError, count, escape_controls, list_some
 from olbench.learners.examples import Floats
 
-LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
 #: Features whose standard deviations differ by more than this factor are better scaled.
 UNEVEN = 5.0
 MOST_SHOWN = 10
-#: With more features, a full covariance takes too long.
-MOST_FULL = 500
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class FileSummary:
 
     @property
     def covariance(self) -> str:
-        return "full" if self.features <= MOST_FULL else "diag"
+        return choose_covariance(self.features)
 
     @property
     def rarest(self) -> float:
@@ -108,7 +106,7 @@ def _look_at_matrix(
 
 
 def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSummary:
-    label = table.find_label(_guess_label(table) if reading.label == "" else reading.label)
+    label = table.find_label(reading.label)
     timed, _ = read_times(table, reading, label)
     time, is_sorted = (timed["time"], True) if timed else _guess_time(table, label)
     others = {label, *(timed.values() if timed else [time] if is_sorted else [])}
@@ -122,7 +120,6 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
     texts = [column for column in list_texts(table.frame) if column in columns]
     numeric = [column for column in columns if column not in texts]
     single, ids = _choose_columns(table, texts)
-    onehot = [len(table.frame[k].cat.categories) for k in texts if k not in single]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
     days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
     deviations = _find_deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
@@ -131,7 +128,7 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         time=_name_column(table, time) if is_sorted and time is not None else "",
         # Rows without a label can only be left out. The mean would be taken over all rows.
         missing="drop" if gaps[:, label].any() else "zero" if gaps.any() else "",
-        categorical="onehot" if onehot else "",
+        categorical="onehot" if len(texts) > len(single) else "",
         scale=_choose_scale(deviations),
         bias=True,
         columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
@@ -160,8 +157,7 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
         _describe_scale(deviations),
         *_describe_oddities(oddities, dropped),
     )
-    features = len(numeric) + sum(onehot) + len(dates) + 1
-    return FileSummary(features, labels, chosen, reading, notes, time_name, is_sorted)
+    return FileSummary(X.shape[1] + 1, labels, chosen, reading, notes, time_name, is_sorted)
 
 
 def _describe_labels(
@@ -218,12 +214,6 @@ def _name_column(table: TypedFrame, column: int) -> str | int:
     name = table.names[column]
     has_name = table.has_heading and name.strip() and table.names.count(name) == 1
     return name if has_name else column + 1
-
-
-def _guess_label(table: TypedFrame) -> str | int:
-    names = [name.lower() for name in table.names]
-    found = [names.index(word) for word in LABEL_NAMES if names.count(word) == 1]
-    return found[0] + 1 if found and table.has_heading else len(names)
 
 
 def _guess_time(table: TypedFrame, label: int) -> tuple[int | None, bool]:

@@ -68,16 +68,17 @@ def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     reading = spec.reading
     if reading.time != "" or reading.arrival != "" or reading.columns:
         raise UserError("a sparse X has no named columns; leave out time, arrival and columns")
-    _, labels, about, _ = encode(as_table((np.zeros((X.shape[0], 1)), y), "the data"), reading)
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
-    about = replace(about, features=(), label="label")
-    matrix, signs, about, _ = encode_targets(
-        matrix, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
-    )
-    matrix, about = scale_as_read(matrix, about, reading)
-    return Dataset.make(spec.name, matrix, signs, about=about)
+    table = as_table((np.zeros((matrix.shape[0], 1)), y), "the data")
+    gaps, dropped = _find_gaps(table, [1], reading.missing)
+    about = About(steps=("label: column 'label'", *dropped), label="label")
+    matrix, labels = matrix[~gaps] if dropped else matrix, read_labels(table.keep(~gaps), 1)
+    multiclass = spec.labels == "all"
+    targets = encode_targets(matrix, labels, about, spec.positive, spec.negative, table.where, multiclass)
+    X, about = scale_as_read(targets[0], targets[2], reading)
+    return Dataset.make(spec.name, X, targets[1], about=about)
 
 
 def prepare_table(
@@ -95,7 +96,7 @@ def prepare_table(
 
 def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tuple[Any, ...]]:
     """Return X, the labels, their description, and the times of the rows and of the labels if given."""
-    label = table.find_label("last" if reading.label == "" else reading.label)
+    label = table.find_label(reading.label)
     timed, times = read_times(table, reading, label)
     taken = {column: key for key, column in timed.items()}
     specs = match_columns(table, reading.columns, {**taken, label: "label"})
@@ -356,13 +357,11 @@ def _fill(X: Floats, missing: str) -> list[str]:
 
 
 def _column_means(X: Floats) -> Floats:
-    gaps = np.isnan(X)
-    X = np.where(gaps, 0.0, X)
-    counts = np.maximum(1, len(X) - np.count_nonzero(gaps, axis=0))
+    counts = np.maximum(1, np.count_nonzero(~np.isnan(X), axis=0))
     with np.errstate(over="ignore", invalid="ignore"):
-        means: Floats = X.sum(axis=0) / counts
+        means: Floats = np.nansum(X, axis=0) / counts
     if not np.isfinite(means).all():  # the sum of large numbers overflows, and their mean does not
-        means = (X / counts).sum(axis=0)
+        means = np.nansum(X / counts, axis=0)
     return means
 
 

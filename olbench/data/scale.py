@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.data.dataset import About, choose_storage, first_rows
+from olbench.data.dataset import About, choose_storage
 from olbench.data.spec import RUNNING, TRAINING_ROWS, Reading
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
@@ -37,7 +37,8 @@ def fit_scale(X: Any, scale: str) -> tuple[Floats, Floats]:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if scale == "minmax":
-            _refuse_wide(X)
+            d = X.shape[1]
+            _refuse_size(ARRAYS * 8 * d, f"scaling {d:,} features takes", "give features smaller numbers")
             low, high = as_dense(X.min(axis=0)).ravel(), as_dense(X.max(axis=0)).ravel()
             shift, factor = low, _invert(high - low)
         else:
@@ -81,20 +82,16 @@ def _invert(spread: Floats) -> Floats:
 
 
 def _refuse_large(X: Any) -> None:
-    size, limit = 8 * X.shape[0] * X.shape[1], memory_limit()
-    if sp.issparse(X) and size > limit:
-        raise UserError(
-            f"scaled this way, sparse data becomes dense: {X.shape[0]:,} x {X.shape[1]:,} numbers take "
-            f"{show_size(size)}, more than the {show_size(limit)} of memory that may be used; use unit"
-        )
+    if sp.issparse(X):
+        n, d = X.shape
+        what = f"scaled this way, sparse data becomes dense: {n:,} x {d:,} numbers take"
+        _refuse_size(8 * n * d, what, "use unit")
 
 
-def _refuse_wide(X: Any) -> None:
-    size, limit = ARRAYS * 8 * X.shape[1], memory_limit()
-    if size > limit:
+def _refuse_size(size: int, what: str, remedy: str) -> None:
+    if size > (limit := memory_limit()):
         raise UserError(
-            f"scaling {X.shape[1]:,} features takes {show_size(size)}, more than the {show_size(limit)} of "
-            "memory that may be used; give features smaller numbers"
+            f"{what} {show_size(size)}, more than the {show_size(limit)} of memory that may be used; {remedy}"
         )
 
 
@@ -253,8 +250,3 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "normgrey": normgrey,
     "pixel-products": pixel_products,
 }
-
-WIDENING_STEPS = frozenset({"pixel-products"})
-
-#: Steps that remove rows: each returns the numbers of the rows to keep.
-ROW_STEPS: dict[str, Callable[[Any], Any]] = {"drop-duplicates": first_rows}

@@ -26,6 +26,12 @@ from olbench.errors import UserError
 from olbench.learners.examples import Ints, as_labels
 
 LABELS_AT_ONCE = 1 << 20
+#: With more features, a full covariance takes too long.
+MOST_FULL = 500
+
+
+def choose_covariance(features: int) -> str:
+    return "full" if features <= MOST_FULL else "diag"
 
 
 class Source:

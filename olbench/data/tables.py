@@ -6,7 +6,6 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,14 +21,14 @@ from olbench.learners.examples import Floats
 
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 FIRST_BYTES = 1 << 16
-#: The first rows decide which columns have text; a column whose text comes later is read again.
-FIRST_ROWS = 1000
+#: What a label column is often called, in any case.
+LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 #: Longer texts are not numbers of columns.
 MOST_DIGITS = 20
 #: A number with a plus sign and spaces around it, which pandas rounds carelessly.
 _SPACED_PLUS = re.compile(rb"[ \t\v\f]\+|\+[\d.eE+-]*+[ \t\v\f]")
 #: Later versions always round correctly, and warn if they are asked to.
-_ROUNDING = "round_trip" if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else None
+_ROUNDING: Any = "round_trip" if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else None
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,8 @@ class TypedFrame:
     has_heading: bool = True
     #: The line of a row in the file, if it is a text.
     find_line: Callable[[int], int] | None = None
+    #: Whether the last column is the y of a pair (X, y).
+    is_pair: bool = False
 
     def fail(self, reason: str, row: int | None = None) -> UserError:
         place = self.where
@@ -76,12 +77,17 @@ class TypedFrame:
         return replace(self, frame=frame)
 
     def find_label(self, label: str | int) -> int:
+        """Find the given column, by default the one that is called like a label, else the last."""
         if len(self.names) < 2:
             raise self.fail(
                 "there is only one column, and a label and a feature are needed; if another character "
                 "separates the columns, give it with --delimiter"
             )
-        return self.find_column(label, "label")
+        if label != "":
+            return self.find_column(label, "label")
+        names = [name.lower() for name in self.names] if self.has_heading and not self.is_pair else []
+        found = [names.index(word) for word in LABEL_NAMES if names.count(word) == 1]
+        return found[0] if found else len(self.names) - 1
 
     def find_column(self, name: str | int, key: str, option: str = "") -> int:
         """Find a column by its heading, its number from 1 (or from the end, -1), or as first or last."""
@@ -224,7 +230,7 @@ def _join_pair(X: Any, y: Any) -> TypedFrame:
     while label in frame.columns:
         label += "_"
     last = pd.Series(list(labels), frame.index, name=label).infer_objects()
-    return type_frame(pd.concat([frame, last], axis=1), "the data")
+    return replace(type_frame(pd.concat([frame, last], axis=1), "the data"), is_pair=True)
 
 
 def read_parquet(path: Path) -> TypedFrame:
@@ -260,7 +266,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     begin = 0
     for _ in range(line):
         begin = content.find(b"\n", begin) + 1 or len(content)
-    frame = _parse(content[begin:], separator)
+    frame = _parse(content, begin, separator)
     # pandas fills short rows up, and forgives characters after a quote.
     is_suspicious = frame is None or frame.shape[1] != len(names) or frame.iloc[:, -1].isna().any()
     if is_suspicious or b'"' in content or b"\0" in content:
@@ -286,42 +292,45 @@ def _read_lines(path: str | Path, limit: int | None) -> bytes:
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if has_old_ends else content
 
 
-def _parse(rows: bytes, separator: str) -> Any:
-    """Return a frame, in which columns with any text have unchanged cells; None if nothing can be read."""
-    read: Any = partial(
-        pd.read_csv,
-        sep=separator,
-        header=None,
-        na_values=list(GAPS),
-        keep_default_na=False,
-        low_memory=False,
-        float_precision=_ROUNDING,
-    )
-    if rows.startswith(codecs.BOM_UTF8):
-        rows = codecs.BOM_UTF8 + rows  # pandas leaves out one mark at the beginning
-    is_careless = b"+" in rows and _SPACED_PLUS.search(rows.replace(separator.encode(), b","))
+def _parse(content: bytes, begin: int, separator: str) -> Any:
+    """Return a frame, in which columns with any text have unchanged cells; None if it cannot be read."""
+    if content.startswith(codecs.BOM_UTF8, begin):
+        content = content[:begin] + codecs.BOM_UTF8 + content[begin:]  # pandas leaves out one mark
+
+    def read(**options: Any) -> Any:
+        rows = io.BytesIO(content)
+        rows.seek(begin)
+        return pd.read_csv(
+            rows,
+            sep=separator,
+            header=None,
+            na_values=list(GAPS),
+            keep_default_na=False,
+            low_memory=False,
+            float_precision=_ROUNDING,
+            **options,
+        )
+
     try:
-        frame = read(io.BytesIO(rows), nrows=FIRST_ROWS)
-        texts = _find_texts(frame)
-        if len(frame) < FIRST_ROWS and not texts and not is_careless:
-            return frame
-        frame = read(io.BytesIO(rows), dtype=object if is_careless else dict.fromkeys(texts, object))
-        late = [column for column in _find_texts(frame) if column not in texts]
-        if late and not is_careless:
-            frame[late] = read(io.BytesIO(rows), usecols=late, dtype=object)
+        if b"+" in content and _SPACED_PLUS.search(content.replace(separator.encode(), b",")):
+            return read(dtype=object)
+        frame = read()
+        if words := _find_words(frame):
+            frame[words] = read(usecols=words, dtype=object)
     except OverflowError:  # at a whole number of hundreds of digits
-        return read(io.BytesIO(rows), dtype=object)
+        return read(dtype=object)
     except (pd.errors.ParserError, pd.errors.EmptyDataError):
         return None
     return frame
 
 
-def _find_texts(frame: Any) -> list[int]:
-    """Return the columns that do not have only numbers; the word "inf" is text."""
+def _find_words(frame: Any) -> list[int]:
+    """Return the columns whose words pandas has replaced: truth values and infinite numbers."""
     numeric = [column for column, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
     is_infinite: Any = np.isinf(_as_numbers(frame, numeric)).any(axis=0)
-    plain = {column for column, infinite in zip(numeric, is_infinite, strict=True) if not infinite}
-    return [column for column in frame.columns if column not in plain]
+    others = frame.columns.difference(numeric)
+    truths = [column for column in others if pd.api.types.infer_dtype(frame[column]) == "boolean"]
+    return sorted([*truths, *np.array(numeric, int)[is_infinite].tolist()])
 
 
 def _read_records(where: str, content: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:

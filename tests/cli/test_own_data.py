@@ -9,6 +9,7 @@ import yaml
 from sklearn.preprocessing import StandardScaler
 
 from olbench import load_dataset, make_algorithm, online_pass
+from olbench.cli.run import read
 from olbench.records import seeds
 from tests.test_schema import is_valid
 
@@ -51,6 +52,18 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
     prepared = json.loads(Path("results/shop/run.json").read_text())["data"]["shop"]["prepared"]
     assert "3 missing values replaced by 0" in prepared
     assert "nothing to do: all 4 trials are in" in here.out(*words, "--set", "tuning.search=none")
+
+
+def test_a_wide_table_runs_with_a_diagonal_covariance(here):
+    rows = [",".join([str(k)] * 501 + ["ab"[k % 2]]) for k in range(4)]
+    Path("wide.csv").write_text("\n".join(rows))
+    assert "wide: covariance: diag, for 501 features; or --covariance full" in here.err(
+        "run", "wide.csv", "--dry-run", code=0
+    )
+    (arow,) = read("wide.csv", (), algorithms="arow").algorithms
+    assert arow.options["covariance"] == "diag"
+    for choice in (("--covariance", "full"), ("--set", "covariance=full")):
+        assert "covariance: diag" not in here.err("run", "wide.csv", "--dry-run", *choice, code=0)
 
 
 def test_init_replaces_nothing_and_refuses_a_missing_file(here, shop):

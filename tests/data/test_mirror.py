@@ -1,5 +1,7 @@
 """The real data, where OLBENCH_MIRROR has it."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
@@ -23,6 +25,7 @@ def test_the_real_files_are_as_the_catalogue_says(real_mirror, name):
     compare(real(name, real_mirror), find(name))
 
 
+@cache
 def real(name, mirror):
     if local_files(find(name), mirror) is None:
         pytest.skip(f"the mirror does not have {name}")
@@ -62,7 +65,7 @@ def test_real_files_are_read_as_scikit_learn_reads_them(real_mirror, name):
     entry = catalog()[name]
     (path,) = local_files(entry, real_mirror)
     theirs, labels = load_svmlight_file(str(path), n_features=entry.features)
-    data = load_dataset(name, mirror=real_mirror)
+    data = real(name, real_mirror)
     mine = data.X if data.storage == "dense" else data.X.toarray()
     assert (mine == theirs.toarray()).all()
     assert (data.y == np.where(labels == labels.max(), 1, -1)).all()

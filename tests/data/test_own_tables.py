@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from olbench import UserError, load_dataset
 from olbench.data import scale as scaling
-from olbench.data.look import look_at
+from olbench.data.look import look_at, look_at_data
 from olbench.data.prepare import MOST_CATEGORIES
 from olbench.data.scale import scale_features, scale_running
 from olbench.data.spec import Reading
@@ -48,6 +48,17 @@ def test_a_table_with_text_and_gaps_becomes_numbers(table):
     )
     again = load_dataset(table(SHOP), **HOW)
     assert (again.about, again.fingerprint) == (data.about, data.fingerprint)
+
+
+def test_the_label_is_a_column_called_like_one_or_else_the_last(table):
+    for heading, place in (("a,Class,b", 1), ("a,y,label", 2), ("label,b,label", 2), ("a,b,c", 2)):
+        path = table(f"{heading}\n0,1,2\n1,2,3\n")
+        assert load_dataset(path).about.classes == load_dataset(path, label=place + 1).about.classes, heading
+        assert look_at(path, Reading()).labels == ((place, 1), (place + 1, 1)), heading
+    # The y of a pair is the label, whatever the columns of X are called.
+    pair = pd.DataFrame({"class": [7, 8], "label": [9, 9]}), [0, 1]
+    assert load_dataset(pair).about.classes == (("0", -1), ("1", 1))
+    assert look_at_data(pair, Reading()).labels == ((0, 1), (1, 1))
 
 
 def test_separators_are_detected_or_given(table):
@@ -178,6 +189,8 @@ def test_frames_pairs_and_bunches(table):
         load_dataset(3)
     truths = load_dataset((np.eye(2), [True, False]))
     assert truths.y.tolist() == [1, -1]
+    gap = load_dataset((sp.csr_matrix([[1.0], [2.0], [3.0]]), ["no", None, "yes"]), missing="drop")
+    assert (gap.X.tolist(), gap.y.tolist()) == ([[1], [3]], [-1, 1])
 
 
 def test_the_examples_of_the_page_on_data_hold():

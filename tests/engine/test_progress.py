@@ -122,10 +122,9 @@ def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
         assert capsys.readouterr().err == ""
         activity.say("loading big, 2 of 3")
         path = tmp_path / "big.libsvm"
-        path.write_bytes(b"+1 1:1\n" * 1000)
+        path.write_bytes(b"+1 1:1 \n" * (1 << 17))
         with listen_to_reading(activity.follow_reading), open_content(path) as stream:
-            stream.read(6)  # the first bytes, which tell the format, come alone
-            stream.read(3494)
+            stream.read(1 << 19)
             activity.speak()
     finally:
         activity.close()
