@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.errors import UserError
+from olbench.errors import UserError, show_name
 from olbench.learners.examples import Floats
 
 Labels = float | str | Sequence[float | str] | None
@@ -37,21 +37,6 @@ def refuse_regression(labels: Any, where: str) -> None:
             "target, and olbench learns classes; cut the numbers into classes in a new column, or name "
             "another column with --label"
         )
-
-
-def quote(token: str) -> str:
-    """Return a token in quotes, shortened and with unprintable characters escaped.
-
-    >>> quote("one\\x00")
-    "'one\\\\x00'"
-    """
-    shown = token if len(token) <= 40 else token[:37] + "..."
-    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown) + "'"
-
-
-def quote_bytes(token: bytes) -> str:
-    """Return bytes as `quote` shows text; bytes that are not UTF-8 are escaped."""
-    return quote(token.decode("utf-8", "backslashreplace"))
 
 
 def is_number(text: str) -> bool:
@@ -169,7 +154,7 @@ def read_label(label: float | str) -> float | str:
 
 
 def show_label(label: Any) -> str:
-    return quote(str(label)) if isinstance(label, str) else number_text(label)
+    return show_name(str(label)) if isinstance(label, str) else number_text(label)
 
 
 def describe(labels: Any) -> str:

@@ -16,8 +16,8 @@ from olbench.data.cache import CHUNK, Draft
 from olbench.data.catalog import CatalogEntry
 from olbench.data.compressed import open_content, show_path
 from olbench.data.dataset import About, Dataset, csr, dense_is_smaller, narrow
-from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, quote
-from olbench.errors import UserError
+from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number
+from olbench.errors import UserError, show_name
 from olbench.learners.examples import Floats
 
 BLOCK = 2 << 20
@@ -85,7 +85,7 @@ class BlockReader:
             indices[:], data[:] = indices[order], data[order]
             if position := _find_duplicate(block[:fault]):
                 token = _read_token(block, position)
-                reason = f"{quote(token)} gives feature {int(token.partition(':')[0])} a second time"
+                reason = f"{show_name(token)} gives feature {int(token.partition(':')[0])} a second time"
                 raise _refuse(name, lines, block, position, reason)
         if stopped:
             explain = {kernel.BAD_LABEL: _explain_label, kernel.BAD_ENTRY: _explain_entry}
@@ -107,7 +107,7 @@ class BlockReader:
                 labels[row] = number + 0.0
             elif not np.isfinite(number) and begin < fault:
                 place = begin - len(block[:begin].rsplit(None, 1)[-1])
-                shown = f"value {quote(_read_token(block, begin))} of feature {indices[entry]}"
+                shown = f"value {show_name(_read_token(block, begin))} of feature {indices[entry]}"
                 raise _refuse(name, lines, block, place, f"{shown} is too large for a 64-bit number")
             else:
                 data[entry] = number
@@ -173,7 +173,7 @@ def _refuse(name: str, lines: int, block: bytearray, position: int, reason: str)
 
 
 def _explain_label(token: str) -> str:
-    label = quote(token)
+    label = show_name(token)
     if re.match(r"\d+:", token):
         return f"the line starts with {label}, where a label such as +1 or -1 belongs"
     if "," in token:
@@ -186,28 +186,28 @@ def _explain_label(token: str) -> str:
 
 
 def _explain_query(token: str) -> str:
-    return f"query id {quote(token[4:])} is not a whole number"
+    return f"query id {show_name(token[4:])} is not a whole number"
 
 
 def _explain_entry(token: str) -> str:
     index, colon, value = token.partition(":")
     if not colon:
-        return f"{quote(token)} is not an index:value pair"
+        return f"{show_name(token)} is not an index:value pair"
     if index == "qid":
-        return f"{quote(token)} must come right after the label"
+        return f"{show_name(token)} must come right after the label"
     if not index:
-        return f"{quote(token)} has no index before its colon"
+        return f"{show_name(token)} has no index before its colon"
     if re.fullmatch(r"-\d+", index, re.ASCII):
-        return f"index {quote(index)} is negative"
+        return f"index {show_name(index)} is negative"
     if not re.fullmatch(r"\d+", index, re.ASCII):
-        return f"index {quote(index)} is not a whole number"
+        return f"index {show_name(index)} is not a whole number"
     if len(index.lstrip("0")) > 10 or int(index) > kernel.LARGEST_INDEX:
-        return f"index {quote(index)} is larger than {kernel.LARGEST_INDEX}"
+        return f"index {show_name(index)} is larger than {kernel.LARGEST_INDEX}"
     if not value:
-        return f"{quote(token)} has no value after its colon"
+        return f"{show_name(token)} has no value after its colon"
     if _NOT_FINITE.fullmatch(value):
-        return f"value {quote(value)} of feature {int(index)} is not finite"
-    return f"value {quote(value)} of feature {int(index)} is not a number"
+        return f"value {show_name(value)} of feature {int(index)} is not finite"
+    return f"value {show_name(value)} of feature {int(index)} is not a number"
 
 
 def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft) -> Dataset:

@@ -16,14 +16,13 @@ from olbench.data.labels import (
     as_targets,
     is_number,
     label_text,
-    quote,
     refuse_regression,
     show_label,
 )
 from olbench.data.scale import scale_as_read
 from olbench.data.spec import DATE_PARTS, OTHERS, ColumnSpec, DatasetSpec, Reading
 from olbench.data.tables import TypedFrame, as_pair, as_table, is_frame, list_texts
-from olbench.errors import UserError, count
+from olbench.errors import UserError, count, show_name
 from olbench.learners.examples import Floats, Ints
 
 #: A column with more distinct texts is a name or a number rather than a category.
@@ -189,7 +188,7 @@ def read_labels(table: TypedFrame, column: int) -> Any:
         words, codes = cells.cat.categories, cells.cat.codes.to_numpy()
         for code, word in enumerate(words):
             if len(word) > LONGEST_LABEL:
-                shown = f"label {quote(word)} has {len(word):,} characters, and a label names a class"
+                shown = f"label {show_name(word)} has {len(word):,} characters, and a label names a class"
                 raise table.fail(f"{shown}; {other}", int(np.argmax(codes == code)))
         return np.array(words, dtype=str)[codes]
     numbers = cells.to_numpy(copy=True)
@@ -197,7 +196,7 @@ def read_labels(table: TypedFrame, column: int) -> Any:
     if odd.any():
         refuse_regression(numbers, f"{table.where}: {table.column_name(column)}")
         row = int(np.argmax(odd))
-        shown = f"label {quote(f'{numbers[row]:g}')} is not a whole number, and a label names a class"
+        shown = f"label {show_name(f'{numbers[row]:g}')} is not a whole number, and a label names a class"
         raise table.fail(f"{shown}; cut a numeric target into classes, or {other}", row)
     return numbers
 
@@ -214,7 +213,7 @@ def _refuse_large(table: TypedFrame, column: int, is_label: bool = False) -> Non
         return
     row = int(np.argmax(large))
     if is_label:
-        shown = quote(f"{float(cells.iloc[row]):.0f}")
+        shown = show_name(f"{float(cells.iloc[row]):.0f}")
         raise table.fail(f"label {shown} is too large to represent exactly; renumber the classes", row)
     shown = f"{table.column_name(column)} has a number of 2^53 or more, too large to represent exactly"
     raise table.fail(f"{shown}; put a letter before such numbers, or drop the column", row)
@@ -283,13 +282,14 @@ def _as_category(table: TypedFrame, place: int) -> Any:
 def _encode_order(table: TypedFrame, place: int, order: tuple[str, ...]) -> Encoded:
     cells = _as_category(table, place)
     codes = cells.cat.set_categories(order).cat.codes.to_numpy()
+    listed = ", ".join(map(show_name, order))
     gaps = cells.isna().to_numpy()
     unknown = (codes < 0) & ~gaps
     if unknown.any():
         row = int(np.argmax(unknown))
-        shown = f"{table.column_name(place)} has {quote(cells.iloc[row])}, which is not in its order"
-        raise table.fail(f"{shown} ({', '.join(map(quote, order))}); add it there, or correct the cell", row)
-    words = f"0 to {len(order) - 1}, in the order {', '.join(map(quote, order))}"
+        shown = f"{table.column_name(place)} has {show_name(cells.iloc[row])}, which is not in its order"
+        raise table.fail(f"{shown} ({listed}); add it there, or correct the cell", row)
+    words = f"0 to {len(order) - 1}, in the order {listed}"
     return [feature_name(table, place)], np.where(gaps, np.nan, codes)[:, None], words
 
 
@@ -321,10 +321,10 @@ def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: st
     is_text = np.array([not is_number(word) for word in cells.cat.categories] + [False])[cells.cat.codes]
     row = int(np.argmax(is_text))
     first = cells.iloc[row]
-    shown = f"the text {quote(first)}, where a number is expected"
+    shown = f"the text {show_name(first)}, where a number is expected"
     is_mixed = any(map(is_number, cells.cat.categories))
     if is_mixed:
-        shown = f"numbers and the text {quote(first)}"
+        shown = f"numbers and the text {show_name(first)}"
     elif categorical and not spec.encode:
         return
     if is_number(first.replace(",", ".", 1)):
@@ -423,7 +423,7 @@ def read_times(
     if early.any():
         row = int(np.argmax(early)) + 1
         now, before = table.show_cell(row, time), table.show_cell(row - 1, time)
-        name = quote(table.names[time]) if table.has_heading else shown
+        name = show_name(table.names[time]) if table.has_heading else shown
         reason = f"the time {now} is before that of the row above ({before}); sort the file by {name}"
         raise table.fail(reason, row)
     if reading.arrival == "":

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from olbench.data.compressed import read_utf8, show_path
-from olbench.data.labels import is_number, label_text, quote
+from olbench.data.labels import is_number, label_text
 from olbench.data.spec import detect_delimiter, read_delimiter
-from olbench.errors import UserError, count, shorten, suggest
+from olbench.errors import UserError, count, shorten, show_name, suggest
 from olbench.learners.examples import Floats
 
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
@@ -59,14 +59,14 @@ class TypedFrame:
         name = self.names[column]
         if not self.has_heading:
             return f"column {column + 1}"
-        return f"column {quote(name)}" + (f" ({column + 1})" if self.names.count(name) > 1 else "")
+        return f"column {show_name(name)}" + (f" ({column + 1})" if self.names.count(name) > 1 else "")
 
     def has_text(self, column: int) -> bool:
         return isinstance(self.frame[column].dtype, pd.CategoricalDtype)
 
     def show_cell(self, row: int, column: int) -> str:
         cell = self.frame[column].iloc[row]
-        return quote(cell if isinstance(cell, str) else label_text(float(cell)))
+        return show_name(cell if isinstance(cell, str) else label_text(float(cell)))
 
     def keep(self, mask: Any) -> "TypedFrame":
         """Return the rows of a mask; a column that loses all its texts is one of numbers."""
@@ -94,7 +94,7 @@ class TypedFrame:
         option, width, text = option or f"--{key}", len(self.names), str(name)
         same = self.names.count(text) if self.has_heading else 0
         if same > 1:
-            shown = f"{same} columns have the heading {quote(text)}"
+            shown = f"{same} columns have the heading {show_name(text)}"
             raise self.fail(f"{shown}; give the number of the {key} column with {option}")
         if same:
             return self.names.index(text)
@@ -110,11 +110,11 @@ class TypedFrame:
             )
         known, hint = f"it has no headings, and {width} columns", ""
         if self.has_heading:
-            shown = ", ".join(map(quote, self.names[:10])) + (", ..." if width > 10 else "")
+            shown = ", ".join(map(show_name, self.names[:10])) + (", ..." if width > 10 else "")
             known = f"the headings are {shown}"
             hint = suggest(text, [name for name in self.names if name.isprintable()])
         raise self.fail(
-            f"there is no column with the heading {quote(text)}; {known}; name one of them, or give its "
+            f"there is no column with the heading {show_name(text)}; {known}; name one of them, or give its "
             f"number, with {option}{hint}"
         )
 
@@ -280,7 +280,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
 
     def refuse(row: int, column: int, cell: str) -> UserError:
         place = f"{where}:{find_line(row)}: field {column + 1}"
-        return UserError(f"{place}, {quote(cell)}, is not a finite number; correct it")
+        return UserError(f"{place}, {show_name(cell)}, is not a finite number; correct it")
 
     table = TypedFrame(where, frame, names, has_heading, find_line)
     return replace(table, frame=_type_columns(table, refuse))

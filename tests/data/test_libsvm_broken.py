@@ -39,7 +39,7 @@ BROKEN = [
     (b"\x00\x00\x00\x00", "FILE:1:1: label '\\x00\\x00\\x00\\x00' is not a number"),
     ("\u0661 1:1\n".encode(), "FILE:1:1: label '\u0661' is not a number"),
     (b"\xef\xbb\xbfx 1:1\n", "FILE:1:4: label 'x' is not a number"),
-    (b"x" * 100 + b" 1:1\n", f"FILE:1:1: label '{'x' * 37}...' is not a number"),
+    (b"x" * 100 + b" 1:1\n", f"FILE:1:1: label '{'x' * 60}... (100 characters)' is not a number"),
     # query ids
     (b"1 qid:x 1:1\n", "FILE:1:3: query id 'x' is not a whole number"),
     (b"1 qid: 1:1\n", "FILE:1:3: query id '' is not a whole number"),
@@ -62,8 +62,14 @@ BROKEN = [
     (b"1 -1:5\n", "FILE:1:3: index '-1' is negative"),
     (b"1 2147483647:5\n", "FILE:1:3: index '2147483647' is larger than 2147483646"),
     (b"1 99999999999999999999:5\n", "FILE:1:3: index '99999999999999999999' is larger than 2147483646"),
-    (b"1 " + LONG + b":5\n", f"FILE:1:3: index '{'9' * 37}...' is larger than 2147483646"),
-    (b"1 1" + b"0" * 5000 + b":5\n", f"FILE:1:3: index '1{'0' * 36}...' is larger than 2147483646"),
+    (
+        b"1 " + LONG + b":5\n",
+        f"FILE:1:3: index '{'9' * 60}... ({len(LONG):,} characters)' is larger than 2147483646",
+    ),
+    (
+        b"1 1" + b"0" * 5000 + b":5\n",
+        f"FILE:1:3: index '1{'0' * 59}... (5,001 characters)' is larger than 2147483646",
+    ),
     # values
     *[
         (f"1 1:{value}\n".encode(), f"FILE:1:3: value '{value}' of feature 1 is not a number")
@@ -84,7 +90,7 @@ BROKEN = [
     (b"1 1:1\n2 1:1\n3 4:2e308\n", "FILE:3:3: value '2e308' of feature 4 is too large for a 64-bit number"),
     (
         b"1 1:" + b"9" * 400 + b"\n",
-        f"FILE:1:3: value '{'9' * 37}...' of feature 1 is too large for a 64-bit number",
+        f"FILE:1:3: value '{'9' * 60}... (400 characters)' of feature 1 is too large for a 64-bit number",
     ),
     # features given twice
     (b"1 1:1 1:2\n", "FILE:1:7: '1:2' gives feature 1 a second time"),

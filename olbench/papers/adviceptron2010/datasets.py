@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from olbench.data.catalog import CatalogEntry, add_datasets
 from olbench.data.compressed import read_content
 from olbench.data.formats import reader
 from olbench.errors import UserError
-from olbench.learners.examples import Floats
+
+if TYPE_CHECKING:
+    from olbench.learners.examples import Floats
 
 #: The lineages of the M. tuberculosis complex, and the families of SITVIT2's list that belong to them.
 LINEAGES = {
@@ -29,7 +31,7 @@ SPACERS = 43
 COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2)")
 
 
-def draw_clusters(rows: int, seed: int) -> tuple[Floats, Floats]:
+def draw_clusters(rows: int, seed: int) -> "tuple[Floats, Floats]":
     """Draw two small positive clusters that overlap with a wide one; read off adviceptron2010, Figure 1."""
     random = np.random.default_rng(seed)
     quarter = rows // 4
@@ -42,7 +44,7 @@ def draw_clusters(rows: int, seed: int) -> tuple[Floats, Floats]:
 
 def read_spoligotypes(
     path: str | Path, limit: int | None = None, country: str = "US", miru24: dict[str, Any] | None = None
-) -> tuple[Floats, Floats]:
+) -> "tuple[Floats, Floats]":
     """Families outside of the six lineages, and patterns with an unread spacer, are left out."""
     patterns: list[list[float]] = []
     labels: list[int] = []
@@ -84,7 +86,7 @@ def lineage_of(family: str) -> int | None:
     return None
 
 
-def simulate_miru24(labels: Floats, seed: int = 2010, flips: float = 0.02) -> Floats:
+def simulate_miru24(labels: "Floats", seed: int = 2010, flips: float = 0.02) -> "Floats":
     """The list has no MIRU types: 2 for ancestral and 1 for modern lineages, some exchanged."""
     repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
     flipped = np.random.default_rng(seed).random(labels.size) < flips

@@ -15,8 +15,7 @@ import numpy as np
 from olbench.data.catalog import CatalogEntry, TextRecipe, add_datasets
 from olbench.data.compressed import read_content
 from olbench.data.formats import reader
-from olbench.data.labels import quote_bytes
-from olbench.errors import UserError
+from olbench.errors import UserError, show_name
 
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _WHOLE_NUMBER = re.compile(rb"[+-]?[0-9]{1,15}")
@@ -24,6 +23,10 @@ _COUNT = re.compile(rb"0*[1-9][0-9]{0,14}")
 _LABELS = {b"#label#:negative": -1.0, b"#label#:positive": 1.0}
 #: (place, line, recipe) -> its label and its terms, or the count of each.
 Parse = Callable[[str, bytes, TextRecipe], tuple[float, Sequence[bytes] | Mapping[bytes, float]]]
+
+
+def _show(token: bytes) -> str:
+    return show_name(token.decode("utf-8", "backslashreplace"))
 
 
 @reader("corpus", files=0, version=1)
@@ -158,7 +161,7 @@ def _parse_review(place: str, line: bytes, recipe: TextRecipe) -> tuple[float, l
     if not tab:
         raise UserError(f"{place}: there is no tab after the label")
     if not _WHOLE_NUMBER.fullmatch(label):
-        raise UserError(f"{place}: label {quote_bytes(label)} is not a whole number")
+        raise UserError(f"{place}: label {_show(label)} is not a whole number")
     return float(label), split_words(text, recipe)
 
 
@@ -166,14 +169,14 @@ def _parse_counts(place: str, line: bytes, recipe: TextRecipe) -> tuple[float, d
     *entries, label = line.split()
     if label not in _LABELS:
         known = " or ".join(each.decode() for each in _LABELS)
-        raise UserError(f"{place}: the line ends with {quote_bytes(label)} instead of {known}")
+        raise UserError(f"{place}: the line ends with {_show(label)} instead of {known}")
     features: dict[bytes, float] = {}
     for entry in entries:
         feature, colon, number = entry.rpartition(b":")
         if not colon or not feature or not _COUNT.fullmatch(number):
-            raise UserError(f"{place}: {quote_bytes(entry)} is not a feature:count pair")
+            raise UserError(f"{place}: {_show(entry)} is not a feature:count pair")
         if feature in features:
-            raise UserError(f"{place}: {quote_bytes(entry)} gives a feature a second time")
+            raise UserError(f"{place}: {_show(entry)} gives a feature a second time")
         features[feature] = float(number)
     return _LABELS[label], features
 
