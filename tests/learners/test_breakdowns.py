@@ -88,17 +88,6 @@ def test_a_step_of_the_rule_is_named(covariance):
     assert found.reason.startswith("the rule returns c = -0.25 at m = ")
 
 
-def test_a_rule_whose_c_is_negative_is_refused_with_its_line(tmp_path, monkeypatch, here):
-    monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(
-        "from olbench import second_order\n\n\n@second_order('negative-c')\ndef mine(m, v, mistake, t, p):\n"
-        "    '''Add precision in the wrong direction.'''\n    return max(0.0, 1.0 - m), 0.1, -0.5\n"
-    )
-    err = here.err("run", "breast-cancer", "--algorithms", "negative-c", "--plugin", "mine.py")
-    assert "mine.py:4: the rule of 'negative-c' returns c = -0.5 at m = " in err
-    assert "c must not be negative" in err
-
-
 BROKEN = """\
 permutations: 2
 curve: 2

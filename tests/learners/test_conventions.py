@@ -126,13 +126,6 @@ def test_cw_does_not_depend_on_the_initial_scale(options, a):
     np.testing.assert_allclose(weights[1], math.sqrt(a) * weights[0], rtol=1e-6)
 
 
-@for_each("id", ["cw", "perceptron"])
-@for_each("scale", [2.0**-400, 2.0**400])
-def test_scale_free_learners_count_the_same_at_any_scale(id, scale):
-    X, y = noisy()
-    assert counts(online_pass(id, scale * X, y)) == counts(online_pass(id, X, y))
-
-
 @for_each(("id", "options"), VARIANTS)
 def test_no_scale_breaks_the_arithmetic(id, options):
     X, y = noisy(n=100, d=5)
@@ -144,9 +137,6 @@ def test_no_scale_breaks_the_arithmetic(id, options):
         assert np.isfinite(result.weights).all()
         if scale < 1 or (squares and algorithm.covariance == "full"):
             assert result.breakdowns == 0
-    if id in ("scw1", "scw2", "arow", "pa", "perceptron") and not options:
-        for value in (1e200, 1e-170):  # the norm of these rows is not a number
-            assert online_pass(algorithm, [[value], [-value]] * 5, [1, -1] * 5).breakdowns == 10
 
 
 def test_the_root_form_survives_where_the_covariance_form_breaks():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass
-from olbench.learners.schedules import make_schedule
 from tests.cases import for_each
 from tests.reference import learners
 from tests.refusals import find_wrong
@@ -49,17 +48,6 @@ def test_a_factor_of_one_is_no_forgetting(data, id, params, options):
     plain = online_pass(make_algorithm(id, **options, **params), X, y)
     same = online_pass(make_algorithm(id, forgetting=1.0, **options, **params), X, y)
     np.testing.assert_array_equal(plain.weights, same.weights)
-
-
-def test_only_examples_that_are_learnt_make_a_learner_forget(data):
-    """A learner that is taught some of the examples is one that never saw the others."""
-    X, y = data
-    taught = np.arange(N) % 3 == 0
-    schedule = make_schedule(np.where(taught, np.arange(N) + 1, N + 1))
-    for options in ({}, DIAGONAL):
-        algorithm = make_algorithm("scw1", forgetting=0.98, **options)
-        thinned = online_pass(algorithm, X[taught], y[taught])
-        np.testing.assert_array_equal(online_pass(algorithm, X, y, order=schedule).weights, thinned.weights)
 
 
 @for_each("options", [{}, DIAGONAL])

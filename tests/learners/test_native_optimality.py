@@ -58,58 +58,43 @@ def solve(id, params, m, v, copies):
     """Return the least objective over moves e_k and shrinkages exp(2 l_k) of the variances v.
 
     `copies` says how often the shrinkage of each variance counts: twice for a shared covariance.
-    The margin becomes m + sum sqrt(v_k) e_k.
+    The margin becomes m + sum sqrt(v_k) e_k. Slack is a variable in units of the deviation: z[-1] >= 0.
     """
     v, phi = np.asarray(v), quantile(params.get("eta", 0.5))
-    size, roots, scale = v.size, np.sqrt(v), math.sqrt(v.sum())
-    moves = np.repeat(roots, copies)
-
-    def unpack(z):
-        return z[: moves.size], z[moves.size : moves.size + size]
+    size, scale, has_slack = v.size, math.sqrt(v.sum()), id.startswith("scw")
+    moves = np.repeat(np.sqrt(v), copies)
 
     def close(z):
-        e, logs = unpack(z)
-        shrunk = copies * (0.5 * np.expm1(2 * logs) - logs)
-        return shrunk.sum() + 0.5 * e @ e
+        e, logs = z[: moves.size], z[moves.size : moves.size + size]
+        return (copies * (0.5 * np.expm1(2 * logs) - logs)).sum() + 0.5 * e @ e
 
     def margin_and_variance(z):
-        e, logs = unpack(z)
+        e, logs = z[: moves.size], z[moves.size : moves.size + size]
         return m + moves @ e, float((copies * v) @ np.exp(2 * logs))
 
-    def short(z):
+    def spare(z):
         margin, variance = margin_and_variance(z)
-        return (margin - phi * math.sqrt(variance)) / scale
+        return (margin - phi * math.sqrt(variance)) / scale + (z[-1] if has_slack else 0.0)
 
-    if id == "arow":
-
-        def objective(z):
+    def objective(z):
+        if id == "arow":
             return close(z) + price(id, params, *margin_and_variance(z))[0]
+        lost = scale * z[-1] if has_slack else 0.0
+        return close(z) + params.get("C", 0.0) * (lost**2 if id == "scw2" else lost)
 
-        constraints, slack = [], 0
-    else:
-        # The slack is a variable in units of the deviation: z[-1] >= 0.
-        slack = 0 if id == "cw" else 1
-
-        def objective(z):
-            lost = scale * z[-1] if slack else 0.0
-            cost = {"cw": 0.0, "scw1": params.get("C", 0.0) * lost, "scw2": params.get("C", 0.0) * lost**2}
-            return close(z) + cost[id]
-
-        constraints = [{"type": "ineq", "fun": lambda z: short(z) + (z[-1] if slack else 0.0)}]
     best = math.inf
-    dimension = moves.size + size + slack
-    bounds = [(None, None)] * moves.size + [(-40.0, 0.0)] * size + [(0.0, None)] * slack
+    bounds = [(None, None)] * moves.size + [(-40.0, 0.0)] * size + [(0.0, None)] * has_slack
     for start in (0.1, 1.0, max(1.0, -m / scale)):
-        first = np.zeros(dimension)
+        first = np.zeros(len(bounds))
         first[: moves.size] = start * moves / np.linalg.norm(moves)
         first[moves.size : moves.size + size] = -0.5 * math.log1p(start)
-        if slack:
-            first[-1] = max(0.0, -short(first))
+        if has_slack:
+            first[-1] = max(0.0, -spare(first))
         found = minimize(
-            objective, first, method="SLSQP", bounds=bounds, constraints=constraints,
-            options={"ftol": 1e-15, "maxiter": 500},
+            objective, first, method="SLSQP", bounds=bounds, options={"ftol": 1e-15, "maxiter": 500},
+            constraints=[] if id == "arow" else [{"type": "ineq", "fun": spare}],
         )  # fmt: skip
-        if not constraints or short(found.x) + (found.x[-1] if slack else 0.0) > -1e-9:
+        if id == "arow" or spare(found.x) > -1e-9:
             best = min(best, float(found.fun))
     return best
 
