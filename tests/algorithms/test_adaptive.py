@@ -137,16 +137,18 @@ def test_a_penalty_leaves_the_features_that_matter(id, name, penalty):
     assert bound[:3].all()
 
 
+FTRL = {"alpha": 0.3, "beta": 0.7, "l1": 0.4, "l2": 0.2}
+
+
 def test_ftrl_is_vowpal_wabbits(data):
     """Vowpal Wabbit computes in single precision; without its constant feature it agrees to that."""
     pyvw = pytest.importorskip("vowpalwabbit.pyvw", reason="Vowpal Wabbit is not installed")
-    workspace = pyvw.Workspace(
-        "--ftrl --ftrl_alpha 0.3 --ftrl_beta 0.7 --l1 0.4 --l2 0.2 --loss_function logistic --noconstant "
-        "--quiet -b 10"
+    options = (
+        "--ftrl --ftrl_alpha 0.3 --ftrl_beta 0.7 --l1 0.4 --l2 0.2 --loss_function logistic --noconstant"
     )
-    X, y = data
-    found = online_pass("ftrl", X, y, alpha=0.3, beta=0.7, l1=0.4, l2=0.2, keep="margins")
-    for x, label, margin in zip(X, y, found.margins, strict=True):
+    workspace = pyvw.Workspace(f"{options} --quiet -b 10")
+    found = online_pass("ftrl", *data, **FTRL, keep="margins")
+    for x, label, margin in zip(*data, found.margins, strict=True):
         entries = " ".join(f"{j}:{float(x[j])!r}" for j in np.flatnonzero(x))
         example = workspace.example(f"{int(label)} | {entries}")
         workspace.learn(example)
@@ -155,3 +157,23 @@ def test_ftrl_is_vowpal_wabbits(data):
     weights = [workspace.get_weight(j) for j in range(D)]
     np.testing.assert_allclose(weights, found.weights, rtol=1e-4, atol=1e-5)
     assert [each == 0.0 for each in weights] == (found.weights == 0.0).tolist()
+
+
+def test_ftrl_and_adam_are_rivers_but_for_weights_that_lag_and_for_epsilon(data):
+    """FTRL is up to date after a step with a gradient of zero; Adam's epsilon is next to nothing here."""
+    optim = pytest.importorskip("river.optim", reason="River is not installed")
+    from river.linear_model import LogisticRegression
+
+    adam = LogisticRegression(optim.Adam(0.05, 0.8, 0.95, 1e-300), intercept_lr=0.0)
+    ftrl, margins = optim.FTRLProximal(**FTRL), []
+    for x, label in zip(*data, strict=True):
+        row = {int(j): float(x[j]) for j in np.flatnonzero(x)}
+        adam.learn_one(row, bool(label > 0))
+        w = ftrl.step(dict.fromkeys(row, 0.0), dict.fromkeys(row, 0.0))
+        margins.append(sum(w[j] * row[j] for j in row))
+        slope = -label * logistic(label * margins[-1])
+        ftrl.step(w, {j: slope * row[j] for j in row})
+    found = online_pass("ftrl", *data, **FTRL, keep="margins")
+    np.testing.assert_allclose(found.margins, margins, rtol=1e-9, atol=1e-12)
+    ours = online_pass("adam", *data, alpha=0.05, beta1=0.8, beta2=0.95, epsilon=1e-300).weights
+    np.testing.assert_allclose([adam.weights[j] for j in range(D)], ours, rtol=1e-9)

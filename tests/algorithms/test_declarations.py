@@ -84,6 +84,15 @@ def test_the_traits_are_what_the_rule_does(definition):
         assert traits.large_margin == (loss_of(definition, 0.01) > 0.0)
 
 
+@for_each("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol", "iellip"])
+@for_each("m", [-3.0, -1e-300, 0.0, 2.0])
+def test_without_variance_a_step_in_units_of_the_deviation_is_none(id, m):
+    """A row of zeros, or one whose variance broke down, has no direction to move in."""
+    definition = get_definition(id)
+    p = definition.rule_constants(definition.resolve({}))
+    assert definition.rule(m, 0.0, m < 0.0, 1, p) == (max(0.0, -m) if id != "iellip" else m < 0.0, 0.0, 0.0)
+
+
 PROMISES = [definition for definition in ONLINE if definition.passive_above is not None]
 
 

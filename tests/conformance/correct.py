@@ -38,12 +38,30 @@ class MisnamedRoot(rooted(book.AROW)):
         return self.A
 
 
+class Precision(book.AROW):
+    """Keeps the inverse of Sigma."""
+
+    def __init__(self, d, **params):
+        super().__init__(d, **params)
+        self.P = self.__dict__.pop("S")
+
+    def learn(self, x, y):
+        z = np.linalg.solve(self.P, x)
+        m, v = y * (self.w @ x), x @ z
+        if m < 1:
+            self.w = self.w + (1 - m) / (v + self.r) * y * z
+            self.P = self.P + np.outer(x, x) / self.r
+
+
 class Single:
     """All arithmetic in single precision."""
 
     def __init__(self, learner, d, **params):
         self.inner = learner(d, **params)
-        self.inner.w, self.inner.S = self.inner.w.astype(np.float32), np.eye(d, dtype=np.float32)
+        self.round()
+
+    def round(self):
+        self.inner.w, self.inner.S = self.inner.w.astype(np.float32), self.inner.S.astype(np.float32)
         self.coef_ = self.inner.w
 
     def predict(self, X):
@@ -53,9 +71,7 @@ class Single:
         for x, label in zip(X.astype(np.float32), y, strict=True):
             self.inner.t += 1
             self.inner.learn(x, np.float32(label))
-            self.inner.w = self.inner.w.astype(np.float32)
-            self.inner.S = self.inner.S.astype(np.float32)
-        self.coef_ = self.inner.w
+            self.round()
 
 
 class SparseArow:
@@ -219,7 +235,7 @@ R, C, ETA, SOFT = {"r": 0.7}, {"C": 0.4}, {"eta": 0.8}, {"C": 0.3, "eta": 0.8}
 CORRECT = [
     (id, params, subject)
     for id, params, subjects in (
-        ("arow", R, [book.AROW, MisnamedRoot, SparseArow, tuple_step]),
+        ("arow", R, [book.AROW, MisnamedRoot, Precision, SparseArow, tuple_step]),
         ("arow", R, [lambda d: Single(book.AROW, d, **R), lambda d: book.Fits(book.AROW, d, **R)]),
         ("arow", R, [lambda d: Hidden(book.AROW(d, **R))]),
         ("pa1", C, [dict_step, Dual, book.PA1]),

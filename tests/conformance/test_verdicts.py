@@ -11,7 +11,7 @@ from tests.algorithms.test_adaptive import SOLVERS, params_of
 from tests.cases import for_each
 from tests.conformance.correct import CORRECT
 from tests.conformance.planted import PLANTED, SOFT, UNKNOWN, diagonal_variance, learn_twice, retype
-from tests.conformance.textbook import AROW, PA1, SCW1, Learner, Perceptron
+from tests.conformance.textbook import AROW, PA1, SCW1, Learner
 from tests.refusals import refusal
 
 
@@ -105,14 +105,6 @@ def test_another_algorithm_is_recognised_but_never_one_of_several_classes():
     assert (verdict.outcome, verdict.deviations) == ("variant", ("scw1",))
     assert "it is scw1 (scw2012, eq. (4) and Proposition 1)" in str(verdict)
     assert not any(each.definition.only_native for each in find_others(get_definition("arow"), {"r": 1.0}))
-
-
-def test_a_perceptron_that_counts_zero_as_a_mistake_has_another_convention():
-    def learn(self, x, y):
-        if y * (self.w @ x) <= 0:
-            self.w = self.w + y * x
-
-    assert conform(retype(Perceptron, learn=learn), "perceptron").deviations == ("zero-is-mistake",)
 
 
 def test_the_smallest_example_is_shown_with_both_values_and_the_formula():

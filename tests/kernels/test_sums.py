@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from olbench import make_algorithm, online_pass
 from olbench.kernels.blocked import ROWS_PER_SWEEP, apply_pending, project_rows
-from olbench.kernels.covariance import apply_two, gathered_variance
+from olbench.kernels.covariance import apply_two
 from olbench.kernels.matrix import inner, project
 from olbench.kernels.rows import dot, dot_row
 from olbench.learners.examples import as_examples
@@ -130,14 +130,3 @@ def test_margins_have_the_same_bits_whether_a_row_is_read_straight_or_gathered()
         assert dot_row(matrix, 1, every, 0, values, 3, d) == expected
         longer = np.append(vector, 1.0)
         assert dot(longer, every, 0, values, 3, d) == expected
-
-
-def test_the_gathered_variance_is_that_of_sigma():
-    """Rows with few entries read only the entries of Sigma that they touch, on and below the diagonal."""
-    rng = np.random.default_rng(2)
-    for d in SIZES:
-        sigma, (columns, values) = symmetric(rng, d), sparse_row(rng, d, max(1, d // 3))
-        touched = sigma[np.ix_(columns, columns)].astype(np.longdouble)
-        exact = values @ touched @ values
-        scale = np.abs(values) @ np.abs(touched) @ np.abs(values)
-        assert abs(gathered_variance(sigma, columns, 0, values, 0, values.size) - exact) <= 1e-14 * scale

@@ -199,15 +199,6 @@ PASSIVE = [
 ]
 
 
-def test_every_rule_that_can_be_passive_promises_it():
-    """ALMA's margin depends on ||x||; SGD, ONS and LIBOL's SOP learn in every round."""
-    rules = {each.id for each in built_in() if each.order == "first" and not each.averaged}
-    rules |= {each.id for each in built_in() if each.order == "second" and not each.traits.adaptive_margin}
-    promising = {each.id for each in built_in() if each.passive_above is not None}
-    assert rules - promising == {"alma", "sgd", "ons", "sop-libol"}
-    assert promising == {id for id, _ in PASSIVE}
-
-
 @for_each(("id", "params"), [*PASSIVE, ("scw1", {}), ("scw2", {}), ("cw", {})])
 def test_promises_of_a_rule_only_save_work(id, params):
     """Without them, rounds are neither screened by a bound of the variance nor skipped by their margin.

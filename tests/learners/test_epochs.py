@@ -11,7 +11,6 @@ from olbench.learners.passes import RING, StoppedError, predict_signs, train
 from olbench.learners.start import start
 from tests.cases import for_each
 from tests.examples import built_in, noisy
-from tests.refusals import refusal
 
 ALL = [definition.id for definition in built_in()]
 AVERAGED = ["averaged-perceptron", "averaged-pa", "averaged-pa1"]
@@ -52,12 +51,6 @@ def test_training_stops_when_asked():
     with pytest.raises(StoppedError):
         list(epochs)
     assert not list(asked)
-
-
-def test_bad_input_is_refused_before_the_first_epoch():
-    X, y = noisy()
-    assert "X has 300 rows but y has 299 labels" in refusal(train, make_algorithm("arow"), X, y[1:], [None])
-    assert "order names row 300" in refusal(list, train(make_algorithm("arow"), X, y, [[300]]))
 
 
 @for_each("storage", [np.asarray, sp.csr_matrix])

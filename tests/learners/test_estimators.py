@@ -94,6 +94,9 @@ def test_one_epoch_in_order_and_a_fit_in_pieces_are_an_online_pass(storage):
     result = online_pass(make_algorithm("scw1", C=0.5), X, y)
     assert (model.mistakes_[0], model.updates_[0]) == (result.mistakes, result.updates)
     np.testing.assert_array_equal(model.coef_[0], result.weights)
+    biased = SCW1(shuffle=False, fit_intercept=True).fit(storage(X), y)
+    wanted = online_pass("scw1", np.column_stack([X, np.ones(len(y))]), y).weights
+    np.testing.assert_array_equal([*biased.coef_[0], *biased.intercept_], wanted)
     pieces = SCW1(C=0.5).partial_fit(storage(X[:100]), y[:100], classes=[-1, 1])
     np.testing.assert_array_equal(pieces.partial_fit(storage(X[100:]), y[100:]).coef_, model.coef_)
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from olbench import make_algorithm, online_pass
+from olbench import make_algorithm, online_pass, second_order
 from tests.cases import for_each
+from tests.kernels.test_rounds import defined
 from tests.reference import learners
 from tests.refusals import find_wrong
 
@@ -41,13 +42,19 @@ def test_a_learner_forgets_as_defined(data, id, params, f, diag):
     np.testing.assert_allclose(sigma, reference.sigma.astype(float), rtol=1e-6, atol=1e-9)
 
 
-@for_each("options", [{"form": "root"}, DIAGONAL])
-@for_each(("id", "params"), RULES)
-def test_a_factor_of_one_is_no_forgetting(data, id, params, options):
-    X, y = data
-    plain = online_pass(make_algorithm(id, **options, **params), X, y)
-    same = online_pass(make_algorithm(id, forgetting=1.0, **options, **params), X, y)
-    np.testing.assert_array_equal(plain.weights, same.weights)
+def squared(m, v, mistake, t, p):
+    return 1.0, (1.0 - m) / (v + 1.0), 1.0
+
+
+def test_a_squared_loss_gives_least_squares_with_weights_that_decay(rng):
+    """Recursive least squares with a forgetting factor: while no variance is back at its start."""
+    X, f = rng.standard_normal((200, 3)), 0.95
+    y = np.where(X @ [1.0, -2.0, 0.5] + rng.standard_normal(200) >= 0, 1.0, -1.0)
+    with defined(second_order("squared"), squared) as id:
+        mu = online_pass(id, X, y, forgetting=f, a=1e6).weights
+    weighted = X.T * f ** np.arange(199, -1, -1)
+    precision = np.eye(3) * 1e-6 * f**199 + weighted @ X
+    np.testing.assert_allclose(mu, np.linalg.solve(precision, weighted @ y), rtol=1e-6)
 
 
 @for_each("options", [{}, DIAGONAL])
@@ -78,13 +85,3 @@ NO_FORGETTING = [
 
 def test_an_algorithm_that_cannot_forget_says_why():
     assert find_wrong(NO_FORGETTING, lambda id, settings: make_algorithm(id, **settings)) == []
-
-
-def test_the_moments_of_some_features_have_grown_too(data):
-    X, y = data
-    lacking = np.flatnonzero(X[:, 0] == 0.0)[-1]
-    learner = online_pass("arow", X[: lacking + 1], y[: lacking + 1], forgetting=0.9, **DIAGONAL).learner
-    some = np.array([4, 0, 2])
-    means, variances = learner.moments_at(some)
-    np.testing.assert_array_equal(means, learner.weights[some])
-    np.testing.assert_array_equal(variances, learner.covariance[some])

@@ -10,7 +10,6 @@ from sklearn.datasets import load_digits
 from olbench import make_algorithm, online_pass, run
 from olbench.learners.classes import RING, choose_class
 from olbench.learners.passes import predict_signs, windowed_pass
-from tests.reference import learners
 from tests.refusals import find_wrong
 
 ROWS = 300
@@ -20,29 +19,6 @@ ROWS = 300
 def digits():
     X, y = load_digits(return_X_y=True)
     return X[:ROWS], y[:ROWS], np.random.default_rng(7).permutation(ROWS)
-
-
-def play(id, params, X, y, order, classes):
-    """Return the mistakes of the reference after each round, and the reference."""
-    learner, mistakes = learners.start(id, X.shape[1], params, {}, classes), []
-    for i in order:
-        mistakes.append(learner.look(X[i].astype(learners.L))[0] != y[i])
-        learner.learn(X[i].astype(learners.L), y[i])
-    return np.cumsum(mistakes).tolist(), learner
-
-
-def test_a_pass_counts_what_a_plain_loop_over_learners_counts(digits, rng):
-    """With 140 features, AROW takes the kernel of large matrices."""
-    wide = rng.standard_normal((60, 140)), rng.integers(0, 3, 60), np.arange(60)
-    for id, params, (X, y, order), classes in (
-        ("perceptron", {}, digits, 10), ("arow", {"r": 1.0}, digits, 10), ("arow", {"r": 1.0}, wide, 3),
-    ):  # fmt: skip
-        mistakes, reference = play(id, params, X, y, order, classes)
-        result = online_pass(id, X, y, order, curve=order.size, labels="all")
-        assert result.curve.mistakes.tolist() == mistakes
-        assert result.updates == reference.updates
-        weights = [each.w if id == "perceptron" else each.mu for each in reference.learners]
-        np.testing.assert_allclose(result.weights, np.array(weights, float), rtol=1e-6, atol=1e-9)
 
 
 def test_slices_and_windows_and_points_change_nothing(digits):

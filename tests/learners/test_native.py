@@ -16,6 +16,7 @@ from olbench.kernels.losses import excess
 from olbench.learners.passes import windowed_pass
 from olbench.learners.start import start_classes
 from tests.cases import for_each
+from tests.examples import noisy
 from tests.reference import learners
 from tests.refusals import find_wrong, refusal
 
@@ -105,6 +106,19 @@ def test_counts_and_weights_are_those_of_the_reference(digits, id, params, optio
 def test_wide_rows_that_share_sweeps_count_the_same(id, params, options):
     """From d = 128 on, later rows are projected ahead with guessed rivals."""
     compare_with_reference(id, params, options, *noisy_classes(250, 136, 5, density=0.9), range(250), 5)
+
+
+@for_each(
+    ("id", "settings", "params"),
+    [*(("perceptron", {"allocation": how}, {}) for how in ("max", "uniform", "prop")), ("pa", {}, {}),
+     *((id, {"C": C}, {"C": 2 * C}) for id, C in (("pa1", 0.05), ("pa2", 0.05), ("ogd", 0.25)))],
+)  # fmt: skip
+def test_two_classes_are_a_binary_learner(id, settings, params):
+    """The first class is positive: it is predicted where scores are equal."""
+    X, y = noisy(n=600, d=10, noise=0.2)
+    result, expected = native(id, X, (y < 0).astype(int), **settings), online_pass(id, X, y, **params)
+    assert counts(result) == counts(expected)
+    assert result.curve.mistakes.tolist() == expected.curve.mistakes.tolist()
 
 
 @pytest.mark.parametrize("covariance", ["block", "shared"])

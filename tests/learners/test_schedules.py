@@ -142,13 +142,15 @@ def test_an_order_with_a_role_that_does_not_exist_is_refused():
         assert "order names row" in refusal(online_pass, "pa", X, y, order=[0, bad])
 
 
-def test_one_learner_per_class_follows_a_schedule():
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:300] / 16, y[:300]
-    late = online_pass("arow", X, y, order=make_schedule(np.arange(y.size) + 6), labels="all", keep="margins")
-    learners = [start(make_algorithm("arow"), X.shape[1]) for _ in range(10)]
+@for_each("name", ["digits", "wide"])
+def test_one_learner_per_class_follows_a_schedule(name):
+    X, y = load_digits(return_X_y=True) if name == "digits" else (data("wide")[0], np.arange(N) % 3)
+    X, y = X[:N] / 16, y[:N]
+    order = make_schedule(np.arange(N) + 6)
+    late = online_pass("arow", X, y, order=order, labels="all", keep="margins")
+    learners = [start(make_algorithm("arow"), X.shape[1]) for _ in range(y.max() + 1)]
     rows, predicted = as_examples(X).rows(), []
-    for t in range(y.size):
+    for t in range(N):
         predicted.append(int(np.argmax([each.scores(rows, np.array([t]))[0] for each in learners])))
         for k, each in enumerate(learners if t >= 5 else ()):
             each.run(rows, np.where(y == k, 1.0, -1.0), np.array([t - 5]))
