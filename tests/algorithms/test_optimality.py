@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from olbench import make_algorithm, online_pass
+from olbench import online_pass
 from olbench.algorithms import get_definition
 from olbench.algorithms.cw import quantile
 from olbench.papers.audit.gaussians import Problem
@@ -147,19 +147,14 @@ def test_every_second_order_step_keeps_sigma_positive_definite(id, m, v):
 
 #: How the problem of each differs from that of CW.
 PROBLEMS = {
-    "cw": {},
-    "cw-var": {"constraint": "variance"},
-    "scw1": {"price": "linear"},
-    "scw2": {"price": "squared"},
-}
+    "cw": {}, "cw-var": {"constraint": "variance"}, "scw1": {"price": "linear"}, "scw2": {"price": "squared"},
+}  # fmt: skip
 
 
-def first_two_rounds(id, x, y, old_x, old_y, **params):
-    """Return our Gaussian before and after the example x, having learnt another one first."""
-    algorithm = make_algorithm(id, **params)
-    before = online_pass(algorithm, [old_x], [old_y]).learner
-    both = online_pass(algorithm, [old_x, x], [old_y, y]).learner
-    return (before.weights, before.covariance), (both.weights, both.covariance)
+def first_two_rounds(id, X, y, **params):
+    """Return our Gaussian before and after the second example, having learnt the first."""
+    learners = [online_pass(id, X[:n], y[:n], **params).learner for n in (1, 2)]
+    return [(each.weights, each.covariance) for each in learners]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -167,10 +162,10 @@ def first_two_rounds(id, x, y, old_x, old_y, **params):
 def test_updates_agree_with_a_numerical_solver(id, seed):
     rng = np.random.default_rng(seed)
     d = 2 + seed % 2
-    x, old_x = rng.normal(size=d), rng.normal(size=d)
+    x, old_x = rng.normal(size=(2, d))
     eta, C = [0.6, 0.75, 0.9, 0.95][seed], [0.2, 0.5, 1.0, 3.0][seed]
     params = {"eta": eta, "C": C} if "price" in PROBLEMS[id] else {"eta": eta}
-    old, ours = first_two_rounds(id, x, -1.0, old_x, 1.0, **params)
+    old, ours = first_two_rounds(id, [old_x, x], [1.0, -1.0], **params)
     problem = Problem(*old, x, -1.0, quantile(eta), **PROBLEMS[id], C=C)
     theirs = problem.solve()
     np.testing.assert_allclose(ours[0], theirs[0], atol=1e-5)

@@ -26,16 +26,11 @@ class Rooted(book.SecondOrder):
             self.A = self.A - (1 - math.sqrt(max(0.0, 1 - beta * v))) / v * np.outer(a, z)
 
 
-class Root(Rooted, book.AROW): ...
+def rooted(base):
+    return type("Rooted", (Rooted, base), {})
 
 
-class RootScw(Rooted, book.SCW1): ...
-
-
-class RootCw(Rooted, book.CW): ...
-
-
-class MisnamedRoot(Root):
+class MisnamedRoot(rooted(book.AROW)):
     """Its attribute sigma is no covariance, but the root of one."""
 
     @property
@@ -63,7 +58,10 @@ class Single:
 
     def __init__(self, learner, d, **params):
         self.inner = learner(d, **params)
-        self.inner.w, self.inner.S = self.inner.w.astype(np.float32), np.eye(d, dtype=np.float32)
+        self.round()
+
+    def round(self):
+        self.inner.w, self.inner.S = self.inner.w.astype(np.float32), self.inner.S.astype(np.float32)
         self.coef_ = self.inner.w
 
     def predict(self, X):
@@ -73,9 +71,7 @@ class Single:
         for x, label in zip(X.astype(np.float32), y, strict=True):
             self.inner.t += 1
             self.inner.learn(x, np.float32(label))
-            self.inner.w = self.inner.w.astype(np.float32)
-            self.inner.S = self.inner.S.astype(np.float32)
-        self.coef_ = self.inner.w
+            self.round()
 
 
 class SparseArow:
@@ -239,7 +235,7 @@ R, C, ETA, SOFT = {"r": 0.7}, {"C": 0.4}, {"eta": 0.8}, {"C": 0.3, "eta": 0.8}
 CORRECT = [
     (id, params, subject)
     for id, params, subjects in (
-        ("arow", R, [book.AROW, Root, MisnamedRoot, Precision, SparseArow, tuple_step]),
+        ("arow", R, [book.AROW, MisnamedRoot, Precision, SparseArow, tuple_step]),
         ("arow", R, [lambda d: Single(book.AROW, d, **R), lambda d: book.Fits(book.AROW, d, **R)]),
         ("arow", R, [lambda d: Hidden(book.AROW(d, **R))]),
         ("pa1", C, [dict_step, Dual, book.PA1]),
@@ -254,9 +250,9 @@ CORRECT = [
         ("iellip", {"b": 0.6, "c": 0.2}, [book.IELLIP]),
         ("nherd", C, [book.NHERD]),
         ("narow", {"b": 3.0}, [book.NAROW]),
-        ("cw", ETA, [book.CW, RootCw, lambda d: Single(book.CW, d, **ETA)]),
+        ("cw", ETA, [book.CW, rooted(book.CW), lambda d: Single(book.CW, d, **ETA)]),
         ("cw-var", ETA, [book.CWVar]),
-        ("scw1", SOFT, [book.SCW1, RootScw, lambda d: Single(book.SCW1, d, **SOFT)]),
+        ("scw1", SOFT, [book.SCW1, rooted(book.SCW1), lambda d: Single(book.SCW1, d, **SOFT)]),
         ("scw2", SOFT, [book.SCW2, lambda d: book.Fits(book.SCW2, d, **SOFT)]),
     )
     for subject in subjects

@@ -40,12 +40,6 @@ def update_sigma_along_row(self, x, y, alpha, beta):
     self.S = self.S - beta * np.outer(x, x)
 
 
-def update_with_triangle(self, x, y, alpha, beta):
-    z = np.triu(self.S) @ x
-    self.w = self.w + alpha * y * z
-    self.S = self.S - beta * np.outer(self.S @ x, self.S @ x)
-
-
 def update_and_fade(self, x, y, alpha, beta):
     book.AROW.update(self, x, y, alpha, beta)
     self.S = 0.999 * self.S
@@ -137,13 +131,11 @@ def two_epochs(d, **params):
     return retype(book.Fits, order=lambda self, n: [*range(n)] * 2)(book.PA1, d, **params)
 
 
-CW_DIAGONAL = retype(book.CW, variance=diagonal_variance)
 R, C, ETA, SOFT = {"r": 0.7}, {"C": 0.4}, {"eta": 0.8}, {"C": 0.3, "eta": 0.8}
 IELLIP = {"b": 0.6, "c": 0.2}
 #: (algorithm, parameters, class, methods typed otherwise, the entries that name it)
 RETYPED = [
     ("arow", R, book.AROW, {"variance": diagonal_variance}, {"variance-from-diagonal"}),
-    ("cw", ETA, CW_DIAGONAL, {}, {"variance-from-diagonal"}),
     ("scw1", SOFT, book.SCW1, {"quantile": lambda self, eta: 0.5 * (1 + math.erf(eta / math.sqrt(2)))},
      {"cdf-for-quantile"}),
     ("scw1", SOFT, book.SCW1, {"alpha": lambda self, m, v: max(self.C, self.closed(m, v))}, {"max-for-min"}),
@@ -189,8 +181,9 @@ RETYPED = [
     ("cw", ETA, book.CW, {"root_u": lambda self, alpha, v: book.CW.root_u(self, alpha, v) ** 2},
      {"variance-after-for-deviation"}),
     ("romma", {}, book.ROMMA, {"combine": lambda self, c, d, x: self.w + d * x}, {"shrink-forgotten"}),
-    ("cw", ETA, CW_DIAGONAL,
-     {"under_root": lambda self, m, v: m * m * self.phi / 4 + v * self.phi**2 * self.psi()},
+    ("cw", ETA, book.CW,
+     {"variance": diagonal_variance,
+      "under_root": lambda self, m, v: m * m * self.phi / 4 + v * self.phi**2 * self.psi()},
      {"variance-from-diagonal", "phi-psi-mistyped"}),
     ("arow", R, book.AROW, {"learn": lambda self, x, y: book.AROW.learn(self, x, max(0.0, y))},
      {"labels-zero-one"}),
@@ -218,7 +211,6 @@ UNKNOWN = [
     ("arow", R, retype(book.AROW, coefficients=slow_root), {"step"}),
     ("arow", R, retype(book.AROW, update=update_and_fade), {"covariance"}),
     ("pa1", C, retype(book.PA1, loss=lambda self, m: max(0.0, 1 - m) if 1 - m > 0.1 else 0.0), {"trigger"}),
-    ("arow", R, retype(book.AROW, update=update_with_triangle), {"direction", "covariance"}),
     ("pa1", C, Started, {"start"}),
     ("pa1", C, retype(book.PA1, predict=predict_late), {"prediction"}),
     ("pa1", C, retype(book.PA1, learn=learn_along(lambda x, y: y * x[::-1])), {"direction"}),

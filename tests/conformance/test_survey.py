@@ -5,11 +5,6 @@ import pytest
 from benchmarks.survey import LEARNERS, PAGE, SurveyedLearner, examine, render_survey
 
 
-def find_verdicts(package):
-    rows = examine(each for each in LEARNERS if each.package == package)
-    return {row.learner.title: row.verdict for row in rows}
-
-
 def test_the_page_has_every_learner_that_is_surveyed():
     page = PAGE.read_text(encoding="utf-8")
     for each in LEARNERS:
@@ -33,6 +28,7 @@ def test_a_finding_is_explained_and_what_cannot_be_examined_has_its_reason():
 
 def test_rivers_passive_aggressive_learner_conforms_without_its_bias():
     pytest.importorskip("river", reason="River is not installed")
-    found = find_verdicts("river")
+    rows = examine(each for each in LEARNERS if each.package == "river")
+    found = {row.learner.title: row.verdict for row in rows}
     assert found["PAClassifier(mode=1, learn_intercept=False)"].conforms
     assert found["PAClassifier(mode=1)"].deviations == ("bias-beside",)

@@ -90,62 +90,33 @@ def test_an_infinite_variance_is_a_breakdown_that_changes_nothing(id, form):
     assert not result.weights.any()
 
 
-@for_each("id", ["perceptron", "pa", "pa1", "romma", "averaged-perceptron", "averaged-pa"])
-@for_each("value", [1e200, 1e-170])
-def test_a_norm_that_is_not_a_number_is_a_breakdown_whatever_the_margin(id, value):
-    result = online_pass(make_algorithm(id), [[-1.0], [value], [-value], [-2.0]], [-1, 1, 1, -1])
-    # 1e-170 has the margin 1e-170, and 1e200 one above every threshold.
-    assert (result.breakdowns, result.mistakes) == (2, 2)
-    assert np.isfinite(result.weights).all()
-
-
-def sometimes_infinite(m, s, mistake, q, t, k, p):
-    return 1.0, 1.0, (1e308 * 1e308 if t % 3 == 0 else 0.5)
-
-
-@pytest.mark.parametrize("averaged", [True, False])
-def test_a_round_whose_step_is_infinite_counts_with_the_weights_as_they_are(averaged):
-    X, y = noisy(n=30, d=4)
-    steps = np.where(np.arange(1, 31) % 3 == 0, 0.0, 0.5)
-    every = np.cumsum(steps[:, None] * y[:, None] * X, axis=0)
-    with defined(first_order("sometimes_infinite", averaged=averaged), sometimes_infinite) as id:
-        result = online_pass(make_algorithm(id), X, y)
-    assert (result.updates, result.effective_updates, result.breakdowns) == (30, 20, 10)
-    np.testing.assert_allclose(result.weights, every.mean(axis=0) if averaged else every[-1], rtol=1e-12)
-
-
 def shrinks_and_steps(m, s, mistake, q, t, k, p):
-    return 1.0, p[0], 0.25
+    return 1.0, p[0], (1e308 * 1e308 if t % 3 == 0 else 0.25)
 
 
 @for_each("averaged", [True, False])
-@for_each("shrink", [0.9, 0.01, -0.5, 0.0])
-def test_a_rule_that_shrinks_does_what_a_plain_loop_does(shrink, averaged):
-    """The kernel keeps a common factor apart from the weights; the step has to be divided by it."""
+@for_each("shrink", [1.0, 0.9, 0.01, -0.5, 0.0])
+def test_a_rule_that_shrinks_and_sometimes_overflows_does_what_a_plain_loop_does(shrink, averaged):
+    """The kernel keeps a common factor apart from the weights; an infinite step leaves them as they are."""
     X, y = noisy(n=150, d=5)
     every = [np.zeros(5)]
-    for x, label in zip(X, y, strict=True):
-        every.append(shrink * every[-1] + 0.25 * label * x)
+    for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
+        every.append(shrink * every[-1] + 0.25 * label * x if t % 3 else every[-1])
     define = first_order("shrinks_and_steps", averaged=averaged, constants=lambda: (shrink,))
     with defined(define, shrinks_and_steps) as id:
         result = online_pass(make_algorithm(id), X, y)
     wrong = [(w @ x >= 0) != (label > 0) for w, x, label in zip(every[:-1], X, y, strict=True)]
-    assert result.mistakes == np.count_nonzero(wrong)
+    assert counts(result) == (np.count_nonzero(wrong), 150, 100, 50)
     expected = np.mean(every[1:], axis=0) if averaged else every[-1]
     np.testing.assert_allclose(result.weights, expected, rtol=1e-10, atol=1e-13)
 
 
 @for_each(
     ("id", "d", "options"),
-    [
-        ("perceptron", 3, {}),
-        ("averaged-pa", 3, {}),
-        *[("arow", d, options) for d, options in FORMS.values()],
-        ("cw", 3, {"form": "root", "a": 2.0**-700}),
-        ("cw", 3, {"covariance": "diag", "projection": "exact"}),
-        ("adviceptron", 3, {}),
-    ],
-)
+    [("perceptron", 3, {}), ("averaged-pa", 3, {}), *(("arow", *form) for form in FORMS.values()),
+     ("cw", 3, {"form": "root", "a": 2.0**-700}), ("cw", 3, {"covariance": "diag", "projection": "exact"}),
+     ("adviceptron", 3, {})],
+)  # fmt: skip
 def test_the_kept_margin_of_a_round_is_that_of_the_weights_before_it_with_their_exponent(id, d, options):
     X, y = noisy(n=20, d=d)
     learner, rows = start(make_algorithm(id, **options), d), as_examples(X).rows()
@@ -164,30 +135,21 @@ def test_the_kept_margin_of_a_round_is_that_of_the_weights_before_it_with_their_
 
 def test_the_seconds_of_a_curve_are_those_of_a_clock():
     X, y = noisy(n=20_000, d=30)
-    online_pass(make_algorithm("arow"), X, y)
-    for _ in range(3):
-        started = time.perf_counter()
-        seconds = online_pass(make_algorithm("arow"), X, y, curve=10).curve.seconds
-        passed = time.perf_counter() - started
-        assert seconds[0] > 0.0
-        assert (np.diff(seconds) > 0.0).all()
-        assert seconds[-1] <= passed
+    online_pass("arow", X, y)
+    started = time.perf_counter()
+    seconds = online_pass("arow", X, y, curve=10).curve.seconds
+    passed = time.perf_counter() - started
+    assert (np.diff([0.0, *seconds, passed]) > 0.0).all()
 
 
-STEPPING = {
-    "perceptron": ("perceptron", {}, 1.0),
-    "romma": ("romma", {}, 1.0),
-    "averaged": ("averaged-perceptron", {}, 1.0),
-    "arow": ("arow", {}, 1.0),
-    "scw1-diag": ("scw1", {"covariance": "diag"}, 1.0),
-    # So large that the learner rescales itself.
-    "cw-root": ("cw", {"form": "root"}, 1e40),
-    "sop-diag": ("sop", {"covariance": "diag"}, 1.0),
-    "arow-rbf": ("arow", {"kernel": "rbf"}, 1.0),
-}
-
-
-@for_each(("id", "settings", "scale"), STEPPING.values())
+@for_each(
+    ("id", "settings", "scale"),
+    [
+        ("perceptron", {}, 1.0), ("romma", {}, 1.0), ("averaged-perceptron", {}, 1.0), ("arow", {}, 1.0),
+        ("scw1", {"covariance": "diag"}, 1.0), ("sop", {"covariance": "diag"}, 1.0),
+        ("arow", {"kernel": "rbf"}, 1.0), ("cw", {"form": "root"}, 1e40),  # the learner rescales itself
+    ],
+)  # fmt: skip
 def test_steps_are_a_pass_to_the_bit_and_the_score_is_the_next_margin(id, settings, scale):
     X, y = noisy(n=60, d=5, density=0.8, scale=scale)
     algorithm = make_algorithm(id, **settings)
@@ -212,9 +174,7 @@ def test_an_object_of_another_library_takes_steps():
     learner = start(algorithm, 5)
     margins = [learner.step(x, label) for x, label in zip(X, y, strict=True)]
     assert margins == online_pass(algorithm, X, y, keep="margins").margins.tolist()
-    assert (
-        np.sign(learner.score(X[0])) == learner.predict(as_examples(X[:1]).rows(), np.zeros(1, np.int64))[0]
-    )
+    assert np.sign(learner.score(X[0])) == learner.predict(as_examples(X[:1]).rows(), np.array([0]))[0]
 
 
 WRONG_STEPS = [
@@ -234,9 +194,6 @@ def test_a_step_with_a_wrong_example_changes_nothing():
     assert not learner.weights.any()
     learner.step(np.array([1e200, 0.0, 0.0]), 1)  # its square overflows, which is not an error
     assert learner.rounds == 1
-
-
-def test_several_classes_have_no_single_margin():
-    learner = start_classes(make_algorithm("perceptron", multiclass="native"), 3, 4)
-    assert "no single margin" in refusal(learner.step, np.ones(3), 1)
-    assert "no single margin" in refusal(learner.score, np.ones(3))
+    several = start_classes(make_algorithm("perceptron", multiclass="native"), 3, 4)
+    assert "no single margin" in refusal(several.step, np.ones(3), 1)
+    assert "no single margin" in refusal(several.score, np.ones(3))

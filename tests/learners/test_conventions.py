@@ -32,6 +32,7 @@ FORGETFUL = [
 ]
 #: Learners whose penalty moves the weights in every round.
 PENALISED = ("tg", "fobos", "rda")
+EXACT = {"covariance": "diag", "projection": "exact"}
 
 
 @for_each(("id", "options"), VARIANTS)
@@ -69,10 +70,9 @@ def test_eta_one_half_never_updates_and_eta_close_to_one_breaks_nothing():
         assert result.mistakes < 0.5 * len(y)
 
 
-@for_each("projection", ["", "kl", "exact"])
+@for_each("options", [{}, {"covariance": "diag", "projection": "kl"}, EXACT])
 @for_each("id", ["cw", "cw-var"])
-def test_phi_and_eta_are_two_names_of_one_parameter(id, projection):
-    options = {"covariance": "diag", "projection": projection} if projection else {}
+def test_phi_and_eta_are_two_names_of_one_parameter(id, options):
     X, y = noisy(noise=0.0)
     phi = make_algorithm(id, phi=quantile(0.9), **options)
     eta = make_algorithm(id, eta=0.9, **options)
@@ -83,14 +83,10 @@ def test_phi_and_eta_are_two_names_of_one_parameter(id, projection):
 
 def test_phi_reaches_confidences_that_eta_cannot():
     """Phi(10) is one in doubles: no eta below one corresponds to it."""
-    from scipy.stats import norm
-
-    assert norm.cdf(10.0) == 1.0
     assert quantile(1 - 2**-53) < 8.3
     x = np.array([3.0, -4.0])
     result = online_pass(make_algorithm("cw", phi=10.0), [x], [1])
-    deviation = math.sqrt(x @ result.learner.covariance @ x)
-    assert result.weights @ x == pytest.approx(10.0 * deviation, rel=1e-12)
+    assert result.weights @ x == pytest.approx(10.0 * math.sqrt(x @ result.learner.covariance @ x), rel=1e-12)
 
 
 def test_an_update_is_a_round_with_a_loss_even_if_nothing_changes():
@@ -99,9 +95,6 @@ def test_an_update_is_a_round_with_a_loss_even_if_nothing_changes():
     # LIBOL's second-order perceptron changes Sigma in every round, without an update.
     result = online_pass(make_algorithm("sop-libol"), X, y)
     assert (result.updates, result.effective_updates) == (result.mistakes, len(y))
-
-
-EXACT = {"covariance": "diag", "projection": "exact"}
 
 
 def test_a_duplicate_of_the_example_just_learnt_has_no_loss():
@@ -133,13 +126,6 @@ def test_cw_does_not_depend_on_the_initial_scale(options, a):
     np.testing.assert_allclose(weights[1], math.sqrt(a) * weights[0], rtol=1e-6)
 
 
-def test_scale_free_learners_count_the_same_at_any_scale():
-    X, y = noisy()
-    for id in ("cw", "perceptron"):
-        for scale in (2.0**-400, 2.0**400):
-            assert counts(online_pass(id, scale * X, y)) == counts(online_pass(id, X, y)), (id, scale)
-
-
 @for_each(("id", "options"), VARIANTS)
 def test_no_scale_breaks_the_arithmetic(id, options):
     X, y = noisy(n=100, d=5)
@@ -151,49 +137,28 @@ def test_no_scale_breaks_the_arithmetic(id, options):
         assert np.isfinite(result.weights).all()
         if scale < 1 or (squares and algorithm.covariance == "full"):
             assert result.breakdowns == 0
-    if id in ("scw1", "scw2", "arow", "pa", "perceptron") and not options:
-        for value in (1e200, 1e-170):  # the norm of these rows is not a number
-            assert online_pass(algorithm, [[value], [-value]] * 5, [1, -1] * 5).breakdowns == 10
-
-
-def test_sigma_is_symmetric_to_the_bit_and_positive_definite():
-    for d in (12, 55, 150):
-        X, y = noisy(n=400, d=d, density=0.7)
-        for id in SECOND:
-            sigma = online_pass(make_algorithm(id, form="covariance"), X, y).learner.covariance
-            np.testing.assert_array_equal(sigma, sigma.T, err_msg=id)
-            assert np.linalg.eigvalsh(sigma).min() > 0, id
 
 
 def test_the_root_form_survives_where_the_covariance_form_breaks():
     """CW shrinks Sigma without bound on noisy data: a sum of squares stays positive, differences do not."""
     X, y = noisy(n=100_000, d=8, noise=0.3, seed=1)
-    root = online_pass(make_algorithm("cw", eta=0.9), X, y)
-    covariance = online_pass(make_algorithm("cw", eta=0.9, form="covariance"), X, y)
+    root, covariance = (online_pass("cw", X, y, eta=0.9, form=form) for form in ("root", "covariance"))
     assert root.breakdowns == 0
     assert root.learner.scale_exponent > 0
     assert covariance.breakdowns > 1000
 
 
-def random_labels(n=20_000, d=5):
+def test_cw_ignores_features_that_never_occur_and_says_when_features_depend_on_each_other():
+    """[X, X] is X in other coordinates, in which R' x cancels: only rounding is left, a breakdown."""
     rng = np.random.default_rng(0)
-    return rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], n)
-
-
-def test_a_feature_that_never_occurs_changes_nothing_for_cw():
-    X, y = random_labels()
-    alone = online_pass(make_algorithm("cw", eta=0.9), X, y)
-    beside = online_pass(make_algorithm("cw", eta=0.9), np.hstack([X, np.zeros((len(y), 1))]), y)
+    X, y = rng.normal(size=(20_000, 5)), rng.choice([-1.0, 1.0], 20_000)
+    alone, beside, twice = (
+        online_pass("cw", Z, y, eta=0.9)
+        for Z in (X, np.hstack([X, np.zeros((y.size, 1))]), np.hstack([X, X]))
+    )
     assert counts(beside) == counts(alone)
     assert alone.breakdowns == 0
-
-
-def test_cw_says_so_when_features_depend_on_each_other():
-    """[X, X] is X in other coordinates, in which R' x cancels: only rounding is left, a breakdown."""
-    X, y = random_labels()
-    onehot = np.eye(6)[np.random.default_rng(1).integers(6, size=len(y))]
-    for Z in (np.hstack([X, X]), np.hstack([onehot, onehot])):
-        assert online_pass(make_algorithm("cw", eta=0.9), Z, y).breakdowns > 0
+    assert twice.breakdowns > 0
 
 
 SHAPES = [(140, 0.04), (140, 0.5), (140, 1.0), (54, 0.5), (54, 1.0), (9, 0.6)]
@@ -214,10 +179,8 @@ def test_dense_csr_and_slices_are_equal_to_the_bit(id, options, d, density):
 
 def test_threads_count_what_one_thread_counts():
     X, y = noisy(n=500, d=140, density=0.3)
-    examples = as_examples(X)
-    orders = [np.random.default_rng(seed).permutation(len(y)) for seed in range(8)]
-    algorithms = [make_algorithm(id) for id in ("scw1", "cw", "arow", "pa1")]
-    tasks = [(algorithm, order) for algorithm in algorithms for order in orders]
+    examples, orders = as_examples(X), [np.random.default_rng(seed).permutation(500) for seed in range(8)]
+    tasks = [(id, order) for id in ("scw1", "cw", "arow", "pa1") for order in orders]
 
     def run(task):
         return counts(online_pass(task[0], examples, y, order=task[1]))
@@ -234,15 +197,6 @@ PASSIVE = [
     *[("ogd", {"loss": loss}) for loss in ("hinge", "zero-one", "logistic", "squared")],
     *[(id, {}) for id in ("arow", "narow", "narow2010", "nherd", "sop", "iellip")],
 ]
-
-
-def test_every_rule_that_can_be_passive_promises_it():
-    """ALMA's margin depends on ||x||; SGD, ONS and LIBOL's SOP learn in every round."""
-    rules = {each.id for each in built_in() if each.order == "first" and not each.averaged}
-    rules |= {each.id for each in built_in() if each.order == "second" and not each.traits.adaptive_margin}
-    promising = {each.id for each in built_in() if each.passive_above is not None}
-    assert rules - promising == {"alma", "sgd", "ons", "sop-libol"}
-    assert promising == {id for id, _ in PASSIVE}
 
 
 @for_each(("id", "params"), [*PASSIVE, ("scw1", {}), ("scw2", {}), ("cw", {})])
@@ -265,29 +219,7 @@ def test_promises_of_a_rule_only_save_work(id, params):
         np.testing.assert_array_equal(promised.weights, plain.weights)
 
 
-@for_each(
-    ("id", "projection"),
-    [(definition.id, name) for definition in built_in() for name in definition.projections],
-)
-def test_diagonal_equals_full_on_one_feature_at_a_time(id, projection):
-    """A row with one non-zero feature leaves nothing to project away."""
-    rng = np.random.default_rng(0)
-    X = np.zeros((300, 6))
-    X[np.arange(300), rng.integers(6, size=300)] = rng.normal(size=300)
-    y = np.where(X.sum(axis=1) >= 0, 1.0, -1.0)
-    y[::17] *= -1
-    full = online_pass(make_algorithm(id, form="root"), X, y)
-    diagonal = online_pass(make_algorithm(id, covariance="diag", projection=projection), X, y)
-    assert counts(full) == counts(diagonal)
-    exponent = full.learner.scale_exponent
-    np.testing.assert_allclose(np.ldexp(full.weights, -exponent), diagonal.weights, rtol=1e-6, atol=1e-12)
-
-
-@pytest.mark.parametrize("form", ["covariance", "root"])
-def test_iellip_shrinks_by_c_in_the_first_round(form):
+def test_iellip_shrinks_by_c_in_the_first_round():
     """c_t = c b^(t - 1): the first mistake, in round one, multiplies the variance along x by 1 - c."""
-    algorithm = make_algorithm("iellip", b=0.5, c=0.3, form=form)
-    sigma = online_pass(algorithm, [[2.0, 0.0]], [-1]).learner.covariance
+    sigma = online_pass("iellip", [[2.0, 0.0]], [-1], b=0.5, c=0.3).learner.covariance
     assert sigma[0, 0] == pytest.approx(0.7 * sigma[1, 1], rel=1e-15)
-    later = online_pass(algorithm, [[0.0, 1.0], [2.0, 0.0]], [1, -1]).learner.covariance
-    assert later[0, 0] == pytest.approx(0.85 * later[1, 1], rel=1e-15)

@@ -1,6 +1,6 @@
 """In the feature space of a kernel, learners do what they do on explicit features (cw2008, Theorem 2)."""
 
-import pickle
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -18,9 +18,7 @@ from tests.refusals import refusal
 
 L = np.longdouble
 # ONS has its own parameter gamma, so it takes no kernel.
-SECOND = [
-    definition.id for definition in built_in() if definition.order == "second" and definition.id != "ons"
-]
+SECOND = [each.id for each in built_in() if each.order == "second" and each.id != "ons"]
 FOUR = ["cw", "scw1", "scw2", "arow"]
 KERNELS = [
     {"kernel": "linear"},
@@ -82,15 +80,12 @@ def representer(id, params, X, y, kernel, a):
     return mistakes, updates, nu, pi
 
 
+CONFIDENT = {"eta": 0.8, "C": 0.5}
+
+
 @every_kernel
 @for_each(
-    ("id", "params"),
-    [
-        ("cw", {"eta": 0.8}),
-        ("scw1", {"eta": 0.8, "C": 0.5}),
-        ("scw2", {"eta": 0.8, "C": 0.5}),
-        ("arow", {"r": 2.0}),
-    ],
+    ("id", "params"), [("cw", {"eta": 0.8}), ("scw1", CONFIDENT), ("scw2", CONFIDENT), ("arow", {"r": 2.0})]
 )
 def test_the_representer_theorem_holds(id, params, kernel):
     X, y = noisy(n=120, d=4, noise=0.05)
@@ -103,10 +98,8 @@ def test_the_representer_theorem_holds(id, params, kernel):
     cross = gram(X, Z, **kernel)
     variances = 0.7 * np.diag(gram(Z, Z, **kernel)) + np.einsum("ij,ik,kj->j", cross, pi, cross)
     np.testing.assert_allclose(ours.learner.margin_variance(Z), variances.astype(float), atol=1e-8)
-    scores = (nu @ cross).astype(float)
-    np.testing.assert_allclose(
-        ours.learner.scores(as_examples(Z).rows(), np.arange(20)), scores, atol=1e-8 * np.abs(scores).max()
-    )
+    scores, found = (nu @ cross).astype(float), ours.learner.scores(as_examples(Z).rows(), np.arange(20))
+    np.testing.assert_allclose(found, scores, atol=1e-8 * np.abs(scores).max())
 
 
 @every_kernel
@@ -119,18 +112,17 @@ def test_dense_and_csr_are_equal_to_the_bit(id, kernel):
     np.testing.assert_array_equal(dense.learner.support.toarray(), sparse.learner.support.toarray())
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 512])
-def test_the_support_grows_as_needed(chunk, monkeypatch):
+@for_each("chunk", [1, 7, 512])
+def test_the_support_grows_as_needed(chunk):
     """Neither the curve nor any count depends on how many rows are run at a time."""
     X, y = noisy(n=230, d=6)
     algorithm = make_algorithm("scw1", kernel="rbf", gamma=0.2)
     whole = online_pass(algorithm, X, y, curve=13)
-    monkeypatch.setattr(learners, "CHUNK", chunk)
-    cut = online_pass(algorithm, X, y, curve=13)
+    with mock.patch.object(learners, "CHUNK", chunk):
+        cut = online_pass(algorithm, X, y, curve=13)
     assert counts(cut) == counts(whole)
     np.testing.assert_array_equal(cut.curve.mistakes, whole.curve.mistakes)
     np.testing.assert_array_equal(cut.curve.updates, whole.curve.updates)
-    assert (np.diff(cut.curve.seconds) >= 0).all()
     np.testing.assert_array_equal(cut.weights, whole.weights)
     assert online_pass(algorithm, X, y, order=[]).n == 0
 
@@ -139,23 +131,10 @@ def test_a_learner_goes_on_with_another_matrix():
     """The support is a copy, so the matrix of the next rows does not matter."""
     X, y = noisy(n=200, d=6, density=0.5)
     algorithm = make_algorithm("arow", kernel="rbf", gamma=0.2)
-    whole = online_pass(algorithm, X, y).learner
-    learner = start(algorithm, 6)
+    whole, learner = online_pass(algorithm, X, y).learner, start(algorithm, 6)
     for part in (slice(0, 50), slice(50, 120), slice(120, 200)):
-        rows = as_examples(X[part].copy()).rows()
-        learner.run(rows, y[part], np.arange(part.stop - part.start))
+        learner.run(as_examples(X[part].copy()).rows(), y[part], np.arange(part.stop - part.start))
     np.testing.assert_array_equal(learner.coefficients, whole.coefficients)
-    copied = pickle.loads(pickle.dumps(learner))
-    np.testing.assert_array_equal(predict_signs(copied, X), predict_signs(whole, X))
-
-
-def test_cw_reports_where_a_linear_kernel_breaks_down():
-    """On noisy data Sigma shrinks without bound, and only rounding is left of a K(x, x) - u.u."""
-    X, y = noisy(n=3000, d=3, noise=0.3)
-    primal, dual = (online_pass(make_algorithm("cw", **more), X, y) for more in ({}, {"kernel": "linear"}))
-    assert primal.breakdowns == 0
-    assert dual.breakdowns > 100
-    assert np.isfinite(dual.weights).all()
 
 
 def test_an_rbf_kernel_learns_from_an_empty_row():

@@ -55,84 +55,78 @@ def test_a_wrong_matrix_label_or_order_is_refused_in_one_sentence(given, sentenc
     assert refusal(run, **given) == sentence
 
 
-@pytest.mark.parametrize("column", [-1, 2, 50_000_000])
+@for_each("column", [-1, 2, 50_000_000])
 def test_a_sparse_matrix_with_a_column_that_does_not_exist_is_refused(column):
     bad = sp.csr_matrix((np.ones(2), [0, 1], [0, 1, 2]), shape=(2, 2))
     bad.indices[1] = column
     assert "X is not a valid sparse matrix" in refusal(run, bad, [1, -1])
 
 
-def test_a_sparse_matrix_may_have_its_entries_in_any_order():
-    messy = sp.csr_matrix(([1.0, 2.0, 0.0, 3.0, 4.0], [2, 0, 1, 1, 1], [0, 3, 5]), shape=(2, 3))
-    tidy = np.array([[2.0, 0.0, 1.0], [0.0, 7.0, 0.0]])
-    np.testing.assert_array_equal(run(messy, [1, -1]).weights, run(tidy, [1, -1]).weights)
-    assert messy.nnz == 5
+MESSY = sp.csr_matrix(([0.0, 1.0, 2.0, 0.25, 0.25, -1.0], [1, 0, 1, 0, 0, 1], [0, 2, 5, 6]), shape=(3, 2))
+LIKE_X = [np.asfortranarray(X), X.astype(np.float32), X[::-1][::-1], MESSY]
 
 
-@pytest.mark.parametrize("like", [np.asfortranarray, lambda X: X.astype(np.float32), lambda X: X[::-1][::-1]])
-def test_any_layout_and_type_is_taken(like):
-    np.testing.assert_array_equal(run(like(X)).weights, run().weights)
+@for_each("like", LIKE_X)
+def test_any_layout_type_and_order_of_entries_is_taken(like):
+    np.testing.assert_array_equal(run(like).weights, run().weights)
+    assert MESSY.nnz == 6
 
 
-@for_each(("id", "params", "message"), [
-        ("arrow", {}, "unknown algorithm 'arrow' (did you mean 'arow'?); `olbench algorithms` "
-                      "lists all of them"),
-        ("arow", {"R": 1.0}, "arow: unknown parameter 'R' (did you mean 'r'?); its parameters are r"),
-        ("pa", {"C": 1.0}, "pa: unknown parameter 'C'; it has no parameters"),
-        ("arow", {"r": 0.0}, "arow: r must lie in (0, inf), not 0.0"),
-        ("arow", {"r": np.inf}, "arow: r must lie in (0, inf), not inf"),
-        ("arow", {"r": float("nan")}, "arow: r must lie in (0, inf), not nan"),
-        ("arow", {"r": "1"}, "arow: r must be a number in (0, inf), not '1'"),
-        ("arow", {"r": True}, "arow: r must be a number in (0, inf), not True"),
-        ("cw", {"eta": 0.49}, "cw: eta must lie in [0.5, 1), not 0.49"),
-        ("cw", {"eta": 1.0}, "cw: eta must lie in [0.5, 1), not 1.0"),
-        ("cw", {"eta": 0.9, "phi": 1.0}, "cw: give eta or phi, not both"),
-        ("cw-var", {"phi": -1.0}, "cw-var: phi must lie in [0, inf), not -1.0"),
-        ("cw", {"projection": "l1"}, "cw: projection must be one of kl, l2, exact, not 'l1'"),
-        ("ogd", {"loss": "huber"}, "ogd: loss must be one of hinge, logistic, squared, zero-one, "
-                                   "not 'huber'"),
-        ("arow", {"covariance": "band"}, "arow: covariance must be one of full, diag, block, shared, "
-                                         "not 'band'"),
-        ("arow", {"projection": "l1"}, "arow: projection must be one of kl, l2, exact, not 'l1'"),
-        ("arow", {"form": "cholesky"}, "arow: form must be one of covariance, root, not 'cholesky'"),
-        ("arow", {"form": "root", "covariance": "diag"}, "arow: form applies only to "
-                                                         "covariance='full'; remove it"),
-        ("arow", {"a": 0.0}, "arow: a must lie in (0, inf), not 0.0"),
-        ("arow", {"a": "big"}, "arow: a must be a number in (0, inf), not 'big'"),
-        ("pa", {"covariance": "diag"}, "pa: unknown parameter 'covariance'; it has no parameters"),
-        ("sop-libol", {"covariance": "diag"}, "sop-libol has no diagonal form: it keeps mu = Sigma w, "
-                                              "which a projected Sigma would break; use covariance='full'"),
-        ("sop", {"covariance": "diag", "projection": "l2"}, "sop: projection must be kl, not 'l2'"),
-        ("arow", {"kernel": "rbf", "gamma": 0.0}, "arow: gamma must lie in (0, inf), not 0.0"),
-        ("arow", {"gamma": 2.0}, "arow: gamma needs kernel='rbf' or kernel='poly'"),
-        ("arow", {"kernel": "rbf", "covariance": "diag"}, "arow: a kernel has no diagonal covariance; "
-                                                          "use covariance='full'"),
-        ("cw", {"kernel": "rbf", "form": "root"}, "cw: form does not apply to a kernel, which "
-                                                  "stores no covariance; remove it"),
-        ("pa", {"kernel": "rbf"}, "pa: unknown parameter 'kernel'; it has no parameters"),
-        ("sgd", {"lam": 0.0}, "sgd: lam must lie in (0, inf), not 0.0"),
-        ("iellip", {"covariance": "diag"}, "iellip has no diagonal form: its step is scaled by the whole "
-                                           "ellipsoid, which a projection would change; "
-                                           "use covariance='full'"),
-    ])  # fmt: skip
-def test_a_wrong_algorithm_or_parameter_is_refused_in_one_sentence(id, params, message):
-    assert refusal(make_algorithm, id, **params) == message
+DIAGONAL = {"covariance": "diag"}
+NO_STEP = "has no exact diagonal step, only cw and cw-var have one; use projection='kl' or 'l2'"
+NO_DIAGONAL = {
+    "sop-libol": "it keeps mu = Sigma w, which a projected Sigma would break",
+    "iellip": "its step is scaled by the whole ellipsoid, which a projection would change",
+}
+WRONG = [
+    ("arrow", {}, "unknown algorithm 'arrow' (did you mean 'arow'?); `olbench algorithms` lists all of them"),
+    ("arow", {"R": 1.0}, "arow: unknown parameter 'R' (did you mean 'r'?); its parameters are r"),
+    *(("pa", {name: value}, f"pa: unknown parameter {name!r}; it has no parameters")
+      for name, value in {"C": 1.0, "covariance": "diag", "kernel": "rbf"}.items()),
+    *(("arow", {"r": r}, f"arow: r must lie in (0, inf), not {r}") for r in (0.0, np.inf, np.nan)),
+    *(("arow", {"r": r}, f"arow: r must be a number in (0, inf), not {r!r}") for r in ("1", True)),
+    *(("cw", {"eta": eta}, f"cw: eta must lie in [0.5, 1), not {eta}") for eta in (0.49, 1.0)),
+    ("cw", {"eta": 0.9, "phi": 1.0}, "cw: give eta or phi, not both"),
+    ("cw-var", {"phi": -1.0}, "cw-var: phi must lie in [0, inf), not -1.0"),
+    ("ogd", {"loss": "huber"}, "ogd: loss must be one of hinge, logistic, squared, zero-one, not 'huber'"),
+    ("arow", {"covariance": "band"}, "arow: covariance must be one of full, diag, block, shared, not 'band'"),
+    ("cw", {"projection": "l1"}, "cw: projection must be one of kl, l2, exact, not 'l1'"),
+    ("arow", {"form": "cholesky"}, "arow: form must be one of covariance, root, not 'cholesky'"),
+    ("arow", {"form": "root", **DIAGONAL}, "arow: form applies only to covariance='full'; remove it"),
+    ("arow", {"a": 0.0}, "arow: a must lie in (0, inf), not 0.0"),
+    ("arow", {"a": "big"}, "arow: a must be a number in (0, inf), not 'big'"),
+    *((id, {"covariance": "diag"}, f"{id} has no diagonal form: {reason}; use covariance='full'")
+      for id, reason in NO_DIAGONAL.items()),
+    ("sop", {"covariance": "diag", "projection": "l2"}, "sop: projection must be kl, not 'l2'"),
+    ("arow", {"covariance": "diag", "projection": "exact"}, f"arow {NO_STEP}"),
+    ("scw1", {"projection": "exact"}, f"scw1 {NO_STEP}"),
+    ("cw", {"projection": "exact"}, "cw: projection='exact' is a diagonal step; add covariance='diag'"),
+    ("arow", {"kernel": "rbf", "gamma": 0.0}, "arow: gamma must lie in (0, inf), not 0.0"),
+    ("arow", {"gamma": 2.0}, "arow: gamma needs kernel='rbf' or kernel='poly'"),
+    ("arow", {"kernel": "rbf", "covariance": "diag"},
+     "arow: a kernel has no diagonal covariance; use covariance='full'"),
+    ("cw", {"kernel": "rbf", "form": "root"},
+     "cw: form does not apply to a kernel, which stores no covariance; remove it"),
+    ("sgd", {"lam": 0.0}, "sgd: lam must lie in (0, inf), not 0.0"),
+]  # fmt: skip
+
+
+@for_each(("id", "params", "sentence"), WRONG)
+def test_a_wrong_algorithm_or_parameter_is_refused_in_one_sentence(id, params, sentence):
+    assert refusal(make_algorithm, id, **params) == sentence
+
+
+def test_an_object_that_cannot_learn_online_is_refused():
+    methods = "predict_one and learn_one (as in River) or predict and partial_fit (as in scikit-learn)"
+    assert refusal(wrap, {}) == f"dict: a contestant needs {methods}"
 
 
 def test_a_covariance_that_does_not_fit_in_memory_is_refused():
     d = int((available_memory() / 8) ** 0.5) + 1000
-    with pytest.raises(
-        UserError, match=rf"a full covariance of {d:,} features needs [\d,.]+ GiB, and .*diag"
-    ):
-        online_pass(make_algorithm("arow"), sp.csr_matrix((2, d)), [1, -1])
-    assert online_pass(make_algorithm("arow", covariance="diag"), sp.csr_matrix((2, d)), [1, -1]).n == 2
-
-
-def test_an_object_that_cannot_learn_online_is_refused():
-    assert refusal(wrap, {}) == (
-        "dict: a contestant needs predict_one and learn_one (as in River) or predict and partial_fit "
-        "(as in scikit-learn)"
-    )
+    X = sp.csr_matrix((2, d))
+    with pytest.raises(UserError, match=rf"covariance of {d:,} features needs [\d,.]+ GiB, and .*diag"):
+        online_pass("arow", X, [1, -1])
+    assert online_pass("arow", X, [1, -1], covariance="diag").n == 2
 
 
 def test_no_rows_and_no_columns_are_legal():

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from olbench import UserError, load_dataset, make_algorithm, online_pass, run
+from olbench import make_algorithm, online_pass, run
 from olbench.learners.classes import RING, choose_class
 from olbench.learners.passes import predict_signs, windowed_pass
-from tests.reference import learners
 from tests.refusals import find_wrong
 
 ROWS = 300
@@ -20,29 +19,6 @@ ROWS = 300
 def digits():
     X, y = load_digits(return_X_y=True)
     return X[:ROWS], y[:ROWS], np.random.default_rng(7).permutation(ROWS)
-
-
-def play(id, params, X, y, order, classes):
-    """Return the mistakes of the reference after each round, and the reference."""
-    learner, mistakes = learners.start(id, X.shape[1], params, {}, classes), []
-    for i in order:
-        mistakes.append(learner.look(X[i].astype(learners.L))[0] != y[i])
-        learner.learn(X[i].astype(learners.L), y[i])
-    return np.cumsum(mistakes).tolist(), learner
-
-
-def test_a_pass_counts_what_a_plain_loop_over_learners_counts(digits, rng):
-    """With 140 features, AROW takes the kernel of large matrices."""
-    wide = rng.standard_normal((60, 140)), rng.integers(0, 3, 60), np.arange(60)
-    for id, params, (X, y, order), classes in (
-        ("perceptron", {}, digits, 10), ("arow", {"r": 1.0}, digits, 10), ("arow", {"r": 1.0}, wide, 3),
-    ):  # fmt: skip
-        mistakes, reference = play(id, params, X, y, order, classes)
-        result = online_pass(id, X, y, order, curve=order.size, labels="all")
-        assert result.curve.mistakes.tolist() == mistakes
-        assert result.updates == reference.updates
-        weights = [each.w if id == "perceptron" else each.mu for each in reference.learners]
-        np.testing.assert_allclose(result.weights, np.array(weights, float), rtol=1e-6, atol=1e-9)
 
 
 def test_slices_and_windows_and_points_change_nothing(digits):
@@ -90,66 +66,31 @@ def test_margins_of_different_scales_are_compared_exactly(rng):
     assert choose_class(margins, exponents).tolist() == exact
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Return a folder with three classes of digits as CSV and as LIBSVM text."""
-    folder = tmp_path_factory.mktemp("classes")
+def test_a_config_runs_resumes_checks_and_reports_all_classes(tmp_path, here):
     X, y = load_digits(n_class=3, return_X_y=True)
-    X, y = X[:120], y[:120] + 4
-    np.savetxt(folder / "three.csv", np.column_stack([X, y]), fmt="%g", delimiter=",")
-    lines = [
-        f"{label} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x or j == 63)
-        for row, label in zip(X, y, strict=True)
-    ]
-    (folder / "three.libsvm").write_text("\n".join(lines) + "\n")
-    return folder
-
-
-def test_both_formats_have_the_same_classes(folder):
-    table, text = (load_dataset(folder / name, labels="all") for name in ("three.csv", "three.libsvm"))
-    assert sorted(set(table.y.tolist())) == [0.0, 1.0, 2.0]
-    assert table.fingerprint == text.fingerprint
-    swapped = load_dataset(folder / "three.csv", positive=[5, 6]).fingerprint
-    assert swapped != table.fingerprint
-    with pytest.raises(UserError, match="positive and negative cannot be combined"):
-        load_dataset(folder / "three.csv", positive=4, labels="all")
-
-
-def test_a_config_runs_resumes_checks_and_reports_all_classes(folder, tmp_path, here):
-    path = tmp_path / "three.yaml"
+    table, path, out = tmp_path / "three.csv", tmp_path / "three.yaml", tmp_path / "out"
+    np.savetxt(table, np.column_stack([X, y + 4])[:120], fmt="%g", delimiter=",")
     path.write_text(
-        f"datasets: [{{path: {folder / 'three.csv'}, labels: all}}, {{name: digits-1-vs-7, labels: all}}]\n"
+        f"datasets: [{{path: {table}, labels: all}}, {{name: digits-1-vs-7, labels: all}}]\n"
         "algorithms: [pa1, {id: arow, covariance: diag}]\npermutations: 2\ncurve: 5\n"
+        "measures: [accuracy, balanced_accuracy, kappa, macro_f1]\n"
     )
-    out = tmp_path / "out"
     results = run(path, out, jobs=1)
     assert results.datasets == ["three", "digits-1-vs-7[all]"]
+    frame = results.to_frame()
+    assert (frame[["accuracy", "balanced_accuracy", "kappa", "macro_f1"]] > 0.0).all(axis=None)
+    np.testing.assert_array_equal(frame.accuracy, (frame.n - frame.mistakes) / frame.n)
     records = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
-    assert len(records) == 8
     assert {(each["dataset"], each["setting"]["classes"]) for each in records} == {
         ("three", 3), ("digits-1-vs-7[all]", 10),
     }  # fmt: skip
     # More updates than examples: one learner per class.
     assert any(each["updates"] > each["n"] for each in records)
     run(path, out, jobs=1)
-    assert len((out / "trials.jsonl").read_text().splitlines()) == 8
+    assert len((out / "trials.jsonl").read_text().splitlines()) == len(records) == 8
     assert "digits-1-vs-7[all]" in here.out("report", out)
-    baseline = tmp_path / "base.json"
-    assert here("check", path, "--against", baseline, "--update")[0] == 0
-    assert here("check", path, "--against", baseline)[0] == 0
-
-
-def test_measures_of_several_classes_are_reported_and_their_trials_are_reused(folder, tmp_path):
-    path, out = tmp_path / "three.yaml", tmp_path / "out"
-    path.write_text(
-        f"datasets: [{{path: {folder / 'three.csv'}, labels: all}}]\nalgorithms: [pa1]\npermutations: 2\n"
-        "measures: [accuracy, balanced_accuracy, kappa, macro_f1]\n"
-    )
-    frame = run(path, out, jobs=1).to_frame()
-    assert (frame[["accuracy", "balanced_accuracy", "kappa", "macro_f1"]] > 0.0).all(axis=None)
-    np.testing.assert_array_equal(frame.accuracy, (frame.n - frame.mistakes) / frame.n)
-    run(path, out, jobs=1)
-    assert len((out / "trials.jsonl").read_text().splitlines()) == 2
+    here.out("check", path, "--against", tmp_path / "base.json", "--update")
+    here.out("check", path, "--against", tmp_path / "base.json")
 
 
 WRONG_LABELS = [

@@ -60,25 +60,3 @@ def test_an_object_that_is_examined_sees_every_column():
     conform(lambda: Watcher(seen), "perceptron")
     assert seen
     assert all(set(row) == set(range(len(row))) for row in seen)
-
-
-def test_an_object_of_river_has_the_accuracy_that_river_measures():
-    """On categories as zeros and ones, most of them zeros, as in mushrooms."""
-    pytest.importorskip("river", reason="River is not installed")
-    from river.linear_model import LogisticRegression
-    from river.preprocessing import StandardScaler
-
-    random = np.random.default_rng(3)
-    labels = np.where(random.random(400) < 0.5, 1.0, -1.0)
-    examples = np.eye(9)[np.where(labels > 0, random.integers(0, 6, 400), random.integers(3, 9, 400))]
-    own, right = StandardScaler() | LogisticRegression(), 0
-    for t, (row, label) in enumerate(zip(examples.tolist(), labels.tolist(), strict=True)):
-        x, truth = dict(enumerate(row)), label > 0
-        right += (own.predict_one(x) if t else True) == truth
-        own.learn_one(x, truth)
-    try:
-        contestant("river-scaled")(lambda: StandardScaler() | LogisticRegression())
-        found = online_pass("river-scaled", csr_matrix(examples), labels)
-    finally:
-        REGISTRY.pop("river-scaled", None)
-    assert labels.size - found.mistakes == right

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.linear_model import SGDClassifier
 
 from olbench import make_algorithm, online_pass
 from olbench.algorithms.algorithm import COVARIANCES, list_ways
@@ -44,7 +45,7 @@ def test_the_form_determines_the_bytes_for_several_classes(definition, classes):
         assert start_classes(each, d, classes).state_bytes == count_state_bytes(each, d, classes), each
 
 
-def test_a_first_order_learner_has_a_number_per_feature_and_arow_a_matrix():
+def test_a_first_order_learner_has_a_number_per_feature_arow_a_matrix_and_an_object_is_not_known():
     assert count_state_bytes(make_algorithm("perceptron"), 1000) == 8 * (1000 + 2)
     assert count_state_bytes(make_algorithm("arow", covariance="diag"), 1000) == 8 * (2 * 1000 + 3)
     arow = make_algorithm("arow")
@@ -52,27 +53,17 @@ def test_a_first_order_learner_has_a_number_per_feature_and_arow_a_matrix():
     # The margins that a pass keeps are not part of the state.
     X, y = noisy()
     assert online_pass(arow, X, y, keep="margins").learner.state_bytes == count_state_bytes(arow, X.shape[1])
+    assert online_pass(wrap(SGDClassifier()), X, y).learner.state_bytes is None
 
 
 def test_a_kernel_learner_has_the_bytes_of_its_support_however_it_was_sliced():
     X, y = noisy()
     algorithm = make_algorithm("arow", kernel="rbf", gamma=0.1)
-    whole = online_pass(algorithm, X, y).learner
-    sliced = online_pass(algorithm, X, y, stopped=lambda: False).learner
-    size = whole.size
-    entries = np.count_nonzero(whole.support.toarray())
     assert count_state_bytes(algorithm, X.shape[1]) is None
-    assert whole.state_bytes == sliced.state_bytes
-    assert whole.state_bytes == 8 * size + 4 * size * (size + 1) + 12 * entries + 8 * (size + 1) + 8 * size
-
-
-def test_the_bytes_of_a_python_object_are_not_known():
-    from sklearn.linear_model import SGDClassifier
-
-    X, y = noisy(20)
-    algorithm = wrap(SGDClassifier())
-    assert count_state_bytes(algorithm, 12) is None
-    assert online_pass(algorithm, X, y).learner.state_bytes is None
+    for more in ({}, {"stopped": lambda: False}):
+        learner = online_pass(algorithm, X, y, **more).learner
+        size, entries = learner.size, np.count_nonzero(learner.support.toarray())
+        assert learner.state_bytes == 8 * size + 4 * size * (size + 1) + 12 * entries + 8 * (2 * size + 1)
 
 
 def start_all(d, classes):

@@ -11,13 +11,12 @@ from matplotlib.patches import Ellipse
 from sklearn.linear_model import SGDClassifier
 
 from olbench import load_dataset, make_algorithm, online_pass, plot, trace, wrap
-from olbench.errors import UserError
 from olbench.kernels.counters import ONLY_PREDICT
 from olbench.records import seeds
 from olbench.report.figures.rounds import required_margin
 from tests.cases import for_each
-from tests.examples import built_in, noisy
-from tests.refusals import find_wrong
+from tests.examples import built_in, counts, noisy
+from tests.refusals import find_wrong, refusal
 
 #: Every rule in its default form, and other forms of some.
 FORMS = [
@@ -45,8 +44,7 @@ def test_a_trace_counts_as_its_pass_does(data, form):
     order = np.random.default_rng(3).permutation(len(y))
     algorithm = make_algorithm(form[0], **form[1])
     whole, found = online_pass(algorithm, X, y, order=order), trace(algorithm, X, y, order)
-    for name in ("mistakes", "updates", "effective_updates", "breakdowns"):
-        assert getattr(found, name) == getattr(whole, name), name
+    assert counts(found) == counts(whole)
     frame = found.to_frame()
     assert (frame["label"] == y[order]).all()
     assert (frame["row"] == order).all()
@@ -90,31 +88,21 @@ def test_the_states_of_a_round_differ_by_its_step(data, form):
 
 
 def test_a_round_knows_when_nothing_happened():
-    X, y = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0, -1.0])
-    first, second, third = trace("pa", X, y)
+    first, second, third = trace("pa", np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), [1, 1, -1])
     assert (first.prediction, first.mistake, first.updated, first.tau) == (1, False, True, 1.0)
     assert (second.loss, second.tau, second.changed) == (0.0, 0.0, False)
     assert second.before is second.after
     # A row of zeros is predicted +1, and its loss changes nothing.
     assert (third.prediction, third.mistake, third.updated, third.changed) == (1, True, True, False)
-
-
-def test_a_breakdown_has_no_loss():
-    X = np.array([[1e200, 0.0], [1.0, 0.0]])
     for id in ("pa", "arow"):
-        lost, fine = trace(id, X, [1, 1])
-        assert lost.breakdown
-        assert not lost.changed
-        assert np.isnan(lost.loss)
-        assert not fine.breakdown
-        assert fine.loss > 0
+        lost, fine = trace(id, np.array([[1e200, 0.0], [1.0, 0.0]]), [1, 1])
+        assert (lost.breakdown, lost.changed, np.isnan(lost.loss)) == (True, False, True)
+        assert (fine.breakdown, fine.loss > 0) == (False, True)
 
 
-def test_states_are_in_the_units_of_the_problem():
+def test_states_are_in_the_units_of_the_problem(rng):
     """CW keeps mu and the root of Sigma times a power of two before they underflow."""
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((3000, 2))
-    y = np.where(rng.random(3000) < 0.5, 1.0, -1.0)
+    X, y = rng.standard_normal((3000, 2)), np.where(rng.random(3000) < 0.5, 1.0, -1.0)
     found = trace("cw", X, y, eta=0.95)
     assert found.learner.scale_exponent > 0
     last = found[-1]
@@ -122,15 +110,11 @@ def test_states_are_in_the_units_of_the_problem():
 
 
 def test_rounds_can_be_skipped_and_chosen(data):
-    X, y = data
-    whole, part = trace("scw1", X, y), trace("scw1", X, y, rounds=5, skip=20)
-    assert [each.t for each in part] == [21, 22, 23, 24, 25]
-    assert len(part) == 5
+    whole, part = trace("scw1", *data), trace("scw1", *data, rounds=5, skip=20)
+    assert [each.t for each in part] == [each.t for each in whole[20:25]] == [21, 22, 23, 24, 25]
     assert part.to_frame().equals(whole.to_frame()[20:25].reset_index(drop=True))
     np.testing.assert_array_equal(part[-1].after.covariance, whole[24].after.covariance)
-    assert whole[-1].t == len(y)
-    assert [each.t for each in whole[2:4]] == [3, 4]
-    assert len(trace("scw1", X, y, rounds=500, skip=119)) == 1
+    assert len(trace("scw1", *data, rounds=500, skip=119)) == 1
 
 
 def test_a_trace_or_figure_that_cannot_be_made_is_refused(data):
@@ -163,18 +147,11 @@ def test_a_trace_or_figure_that_cannot_be_made_is_refused(data):
 
 
 def test_states_are_optional_and_limited():
-    X, y, order = np.eye(100), np.ones(100), np.zeros(7000, int)
-    with pytest.raises(
-        UserError, match=r"states of 7,000 rounds with 100 features take 0\.5 GiB; trace fewer"
-    ):
-        trace("arow", X, y, order)
-    light = trace("arow", X, y, order, states=False)
-    assert len(light) == 7000
-    assert not light.has_states
-    assert light[7].before is None
-
-
-# --- the figure ---
+    data = np.eye(100), np.ones(100), np.zeros(7000, int)
+    said = refusal(trace, "arow", *data)
+    assert "states of 7,000 rounds with 100 features take 0.5 GiB; trace fewer" in said
+    light = trace("arow", *data, states=False)
+    assert (len(light), light.has_states, light[7].before) == (7000, False, None)
 
 
 def separable(n=40, seed=0):
@@ -204,18 +181,13 @@ def test_the_ellipse_of_cw_touches_the_line_of_its_example(settings):
         np.testing.assert_allclose(np.column_stack(line.get_data()) @ each.x, 0, atol=1e-6 * size)
 
 
-def test_every_rule_requires_its_own_margin():
-    cases = [
-        ("cw", {"phi": 2.0}, 4.0, 4.0),
-        ("scw1", {"eta": 0.9}, 1.0, 1.2815515655),
-        ("arow", {}, 3.0, 1.0),
-        ("cw-var", {"phi": 2.0}, 4.0, 8.0),
-    ]
-    for id, settings, v, wanted in cases:
-        assert required_margin(make_algorithm(id, **settings), v) == pytest.approx(wanted, rel=1e-9), id
-
-
-# --- the command ---
+@for_each(
+    ("id", "settings", "v", "wanted"),
+    [("cw", {"phi": 2.0}, 4.0, 4.0), ("scw1", {"eta": 0.9}, 1.0, 1.2815515655), ("arow", {}, 3.0, 1.0),
+     ("cw-var", {"phi": 2.0}, 4.0, 8.0)],
+)  # fmt: skip
+def test_every_rule_requires_its_own_margin(id, settings, v, wanted):
+    assert required_margin(make_algorithm(id, **settings), v) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_the_table_fits_eighty_columns(monkeypatch, here):
