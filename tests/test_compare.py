@@ -12,7 +12,6 @@ from sklearn.linear_model import SGDClassifier
 import olbench
 from olbench.data.look import look_at
 from olbench.data.spec import Reading
-from olbench.errors import UserError
 from tests import ROOT
 from tests.refusals import refusal
 
@@ -80,10 +79,9 @@ def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):
 def test_decimal_commas_are_not_taken_for_categories(tmp_path):
     path = tmp_path / "semi.csv"
     path.write_text("a;y\n1,5;no\n2,25;yes\n")
-    with pytest.raises(
-        UserError, match=r"semi.csv:2: column 'a' has the text '1,5'.* decimal point: convert"
-    ):
-        look_at(path, Reading())
+    said = refusal(look_at, path, Reading())
+    assert "semi.csv:2: column 'a' has the text '1,5'" in said
+    assert " decimal point: convert" in said
 
 
 def test_a_first_look_runs_several_classes_and_says_what_it_leaves_out(here, tmp_path, monkeypatch):
