@@ -45,29 +45,26 @@ CONFIG = "permutations: 3\npaper: mine2026\ndatasets: [my-points]\nalgorithms: [
 
 
 @pytest.fixture
-def installed(tmp_path):
-    """Return a function that installs a package with these files and entry points, and runs the command."""
+def installed(tmp_path, monkeypatch):
+    """Return a function that installs a package with these files and entry points."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "site"
+    monkeypatch.setenv("PYTHONPATH", str(place), prepend=os.pathsep)
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
 
     def install(files, points):
-        place = tmp_path / "site"
-        for name, text in {"__init__.py": "", **files}.items():
-            path = place / "my_package" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        info = place / "my_things-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-things\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(points)
-
-        def run(*words):
-            path = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
-            environment = {**os.environ, "PYTHONPATH": path, "OLBENCH_CACHE": str(tmp_path / "cache")}
-            return subprocess.run(
-                [sys.executable, "-m", "olbench", *words],
-                capture_output=True, text=True, env=environment, cwd=tmp_path,
-            )  # fmt: skip
-
+        about = "Metadata-Version: 2.1\nName: my-things\nVersion: 1.0\n"
+        texts = {f"my_package/{name}": text for name, text in {"__init__.py": "", **files}.items()}
+        texts |= {"my_things-1.0.dist-info/METADATA": about}
+        texts |= {"my_things-1.0.dist-info/entry_points.txt": points}
+        for name, text in texts.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text)
         return run
+
+    def run(*words):
+        command = [sys.executable, "-m", "olbench", *words]
+        return subprocess.run(command, capture_output=True, text=True)
 
     return install
 

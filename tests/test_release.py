@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -107,32 +106,17 @@ def test_the_sdist_builds_the_same_wheel_and_has_the_tests(built, wheel, tmp_pat
         assert (source / name).is_file(), name
 
 
-def find_python(version: str) -> str:
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    for path in (shutil.which(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python")):
-        if path and not subprocess.run([path, "-c", ""], capture_output=True).returncode:
-            return str(path)
-    pytest.skip(f"there is no Python {version} on this machine")
-
-
-def make_environment(version: str, folder: Path) -> Path:
-    """Return the Python of an environment with only the dependencies, ours or its own."""
-    python = find_python(version)
-    words = [python, "-m", "venv", "--without-pip", "--system-site-packages", str(folder)]
+def make_environment(folder: Path) -> Path:
+    """Return the Python of an environment with only the dependencies."""
+    words = [sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", str(folder)]
     subprocess.run(words, check=True, capture_output=True)
-    if sysconfig.get_python_version() == version:
-        [packages] = folder.glob("lib/python*/site-packages")
-        (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
-    needed = "import numba, sklearn, pandas, matplotlib, clarabel, rich, joblib, hatchling"
-    found = subprocess.run([folder / "bin/python", "-c", needed], capture_output=True, text=True)
-    if found.returncode:
-        pytest.skip(f"Python {version} has not all dependencies: {found.stderr.splitlines()[-1]}")
+    [packages] = folder.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return folder / "bin/python"
 
 
-@pytest.mark.parametrize("version", PYTHONS)
-def test_it_installs_into_an_empty_environment_runs_and_reports_what_ships(version, wheel, tmp_path):
-    python = make_environment(version, tmp_path / "env")
+def test_it_installs_into_an_empty_environment_runs_and_reports_what_ships(wheel, tmp_path):
+    python = make_environment(tmp_path / "env")
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-index"]
     options = ["--no-deps", "--ignore-installed", "--no-build-isolation"]
     done = subprocess.run([*pip, *options, str(wheel)], capture_output=True, text=True)
@@ -153,7 +137,6 @@ def test_it_installs_into_an_empty_environment_runs_and_reports_what_ships(versi
     code, _, err = olbench(*QUICK)
     assert code == 0, err
     run = json.loads((tmp_path / "results/quick/run.json").read_text())
-    assert run["versions"]["python"].startswith(version)
     assert run["versions"]["olbench"] == __version__
 
 

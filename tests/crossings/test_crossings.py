@@ -633,6 +633,7 @@ def folders(tmp_path_factory):
             print(f"{times:6} {one} x {other}")
 
 
+@settings(max_examples=5000 if LONG else 300)  # a third of them differ in their options
 @given(experiment=experiments())
 def test_every_number_of_a_run_is_that_of_the_oracle(experiment, folders):
     facts = experiment.facts()

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.data.source import find_source, make_source
+from olbench.data.source import find_source
 from olbench.data.spec import DatasetSpec
-from olbench.memory import limit_memory
 from olbench.records import seeds
 from tests.cases import for_each
 
@@ -106,13 +105,3 @@ def test_ranges_of_rows_are_read_without_opening_the_data():
     np.testing.assert_array_equal(part.labels, whole.labels[rows])
     dense = [np.asarray(each.examples.matrix().todense()) for each in (part, whole)]
     np.testing.assert_array_equal(dense[0], dense[1][rows])
-
-
-def test_what_is_mapped_counts_only_by_what_is_derived_from_it(tmp_path):
-    Path("rows.libsvm").write_text("+1 1:1 9:2\n-1 3:1\n" * 500)
-    source = find_source(DatasetSpec("rows", str(Path("rows.libsvm").resolve())))
-    assert (source.memory_bytes, source.held_bytes) == (0, 16_000)
-    made = make_source("made", np.eye(4), np.ones(4))
-    assert made.memory_bytes == made.bytes == 8 * 16 + 8 * 4
-    with limit_memory(1):
-        assert source.bytes > 1

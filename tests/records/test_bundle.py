@@ -290,7 +290,7 @@ def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, monkeypatch):
 def test_a_kill_leaves_no_half_bundle(tmp_path, number):
     """The file is written slowly, so that the kill hits it."""
     program = (
-        "import sys, time, zipfile\nfrom pathlib import Path\nfrom olbench.records import container\n"
+        "import time, zipfile\nfrom pathlib import Path\nfrom olbench.records import container\n"
         "before = zipfile.ZipFile.open\n"
         "def slowly(self, *words, **options):\n"
         "    print('writing', flush=True)\n    time.sleep(0.2)\n    return before(self, *words, **options)\n"
