@@ -257,8 +257,8 @@ FILES = {
 WORDS = st.sampled_from([
     *FILES, "results/run", "results", "base.json", "nowhere/x", "", " ", ".", "x", "tiny", "é", "a\nb",
     "\udcff", "x" * 300, "9" * 400, "-1", "0", "1", "2", "3.5", "nan", "1e999", "~nosuchuser/x", "arow",
-    "arow,,", "arow,perceptron", "synthetic", "breast-cancer", "scw2012", "html", "json", "a=b", "permutations=1",
-    "seed=x", "tuning.search=grid", "a.b.c=[", "=", "=[1", "sold", "red", ";", "tab", "1G",
+    "arow,,", "arow,perceptron", "synthetic", "breast-cancer", "scw2012", "html", "json", "a=b",
+    "permutations=1", "seed=x", "tuning.search=grid", "a.b.c=[", "=", "=[1", "sold", "red", ";", "tab", "1G",
 ])  # fmt: skip
 #: What arguments are, by their names in the code.
 LIKELY = {
