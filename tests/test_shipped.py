@@ -101,7 +101,6 @@ def test_a_new_baseline_is_written_here(here, own_folder):
     before = shipped.find_baseline("ci").read_bytes()
     few = ("--set", "permutations=1", "--set", "algorithms=[pa]", "--set", "datasets=[breast-cancer]", "-q")
     assert here.out("check", "ci", "--update", *few) == "results/ci-baseline.json: 1 row written\n"
-    assert Path("results/ci-baseline.json").is_file()
     Path("results/ci-baseline.json").unlink()
     assert shipped.find_baseline("ci").read_bytes() == before
 

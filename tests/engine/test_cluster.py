@@ -82,17 +82,11 @@ class Nursery:
     def __init__(self, folder, workers=2, algorithms="", join="", python_path=ROOT):
         self.file = Path(join or folder / f"scheduler-{random.getrandbits(32):x}.json")
         self.alive, self.scheduler, self.born = [], 0, 0
-        command = [
-            sys.executable,
-            Path(__file__).with_name("nursery.py"),
-            str(workers),
-            self.file,
-            algorithms,
-        ]
+        words = [Path(__file__).with_name("nursery.py"), str(workers), self.file, algorithms]
         with open(folder / "nursery.log", "a") as log:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder,
-                env={**os.environ, "PYTHONPATH": str(python_path)},
+                [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                text=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(python_path)},
             )  # fmt: skip
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -162,11 +156,7 @@ def start():
 
     def run(*words):
         command = [sys.executable, "-W", "error", "-m", "olbench", *map(str, words)]
-        started.append(
-            subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-            )
-        )
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         return started[-1]
 
     yield run
@@ -225,9 +215,7 @@ def test_after_kills_of_workers_nothing_is_lost_or_doubled(
     moments = random.Random(1)
     for number in range(kills):
         least = step * number + moments.randrange(step)
-        wait_for(
-            lambda least=least: lines_of("cluster") >= least or run.poll() is not None, f"{least} trials"
-        )
+        wait_for(lambda least=least: lines_of("cluster") >= least or run.poll() is not None, "trials")
         time.sleep(moments.uniform(0, 0.05))
         assert run.poll() is None, "all kills hit a run that is going on"
         nursery.kill_worker()

@@ -34,9 +34,9 @@ def test_a_full_covariance_of_50000_features_is_refused_with_a_remedy_that_works
 
 def test_fewer_jobs_are_a_remedy_where_they_are_enough(here):
     Path("medium.libsvm").write_text("+1 1:1 3000:2\n-1 7:1\n" * 20)
-    words = ("run", "medium.libsvm", "--algorithms", "arow", "--memory", "100M", "--jobs")
-    assert "use covariance: diag, or use --jobs 1, or set" in here.err(*words, "2")
-    assert here(*words, "1", "--set", "permutations=1")[0] == 0
+    words = ("run", "medium.libsvm", "--algorithms", "arow", "--memory", "100M", "--set", "permutations=1")
+    assert "use covariance: diag, or use --jobs 1, or set" in here.err(*words, "--jobs", "2")
+    assert here(*words, "--jobs", "1")[0] == 0
 
 
 @pytest.mark.parametrize("verb", ["run", "check"])
