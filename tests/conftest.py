@@ -40,9 +40,9 @@ settings.load_profile("quick")
 
 #: The files that take longest: at the end, the other processes would wait for them.
 SLOWEST = (
-    "test_cluster.py", "test_mirror.py", "test_figures.py", "test_run.py", "test_safety.py",
-    "test_verdicts.py", "test_release.py", "test_documents.py", "test_own_format.py", "test_page.py",
-    "test_site.py",
+    "test_cluster.py", "test_mirror.py", "test_safety.py", "test_run.py", "test_verdicts.py",
+    "test_own_format.py", "test_documents.py", "test_own_algorithm.py", "test_crossings.py",
+    "test_release.py", "test_figures.py", "test_blocks.py", "test_page.py",
 )  # fmt: skip
 
 

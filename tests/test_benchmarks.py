@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import harness, speed
-from benchmarks.plain_c import IDS, find_compiler, load_library, plain_c
+from benchmarks.plain_c import IDS, find_compiler, plain_c
 
 
 @pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
@@ -18,15 +18,8 @@ def test_plain_c_counts_the_same_mistakes(id):
         pairs.append((speed.kernel(id, X, y, covariance="diag"), plain_c(id, X, y, diagonal=True)))
     for ours, peer in pairs:
         assert abs(ours() - peer()) <= 1
-
-
-@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
-def test_plain_c_leaves_the_arithmetic_of_the_process_alone():
-    """A library that is linked with -ffast-math turns off subnormal numbers for everybody."""
-    load_library()
-    smallest = np.nextafter(0.0, 1.0)
-    assert smallest > 0.0
-    assert np.array([smallest])[0] * 1.0 == smallest
+    # A library that is linked with -ffast-math would turn off subnormal numbers for everybody.
+    assert np.array([np.nextafter(0.0, 1.0)])[0] * 1.0 > 0.0
 
 
 @pytest.mark.parametrize("case", ["dense-8", "reader"])

@@ -12,7 +12,6 @@ from sklearn.linear_model import SGDClassifier
 import olbench
 from olbench.data.look import look_at
 from olbench.data.spec import Reading
-from olbench.errors import UserError
 from tests import ROOT
 from tests.refusals import refusal
 
@@ -80,10 +79,9 @@ def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):
 def test_decimal_commas_are_not_taken_for_categories(tmp_path):
     path = tmp_path / "semi.csv"
     path.write_text("a;y\n1,5;no\n2,25;yes\n")
-    with pytest.raises(
-        UserError, match=r"semi.csv:2: column 'a' has the text '1,5'.* decimal point: convert"
-    ):
-        look_at(path, Reading())
+    said = refusal(look_at, path, Reading())
+    assert "semi.csv:2: column 'a' has the text '1,5'" in said
+    assert " decimal point: convert" in said
 
 
 def test_a_first_look_runs_several_classes_and_says_what_it_leaves_out(here, tmp_path, monkeypatch):
@@ -102,8 +100,3 @@ def test_the_example_is_what_its_script_makes(tmp_path):
     (tmp_path / "churn.csv").unlink()
     subprocess.run([sys.executable, tmp_path / "make_churn.py"], check=True)
     assert (tmp_path / "churn.csv").read_bytes() == (EXAMPLES / "churn.csv").read_bytes()
-    look = look_at(EXAMPLES / "churn.csv", Reading())
-    assert 0.1 < look.rarest < 0.2
-    assert look.lines()[0] == "2,000 rows, 7 features"
-    assert "missing: 163 values in 160 rows" in look.lines()
-    assert look.lines()[-1] == "different in every row, as an id: customer (left out)"

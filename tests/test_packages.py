@@ -45,29 +45,26 @@ CONFIG = "permutations: 3\npaper: mine2026\ndatasets: [my-points]\nalgorithms: [
 
 
 @pytest.fixture
-def installed(tmp_path):
-    """Return a function that installs a package with these files and entry points, and runs the command."""
+def installed(tmp_path, monkeypatch):
+    """Return a function that installs a package with these files and entry points."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "site"
+    monkeypatch.setenv("PYTHONPATH", str(place), prepend=os.pathsep)
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
 
     def install(files, points):
-        place = tmp_path / "site"
-        for name, text in {"__init__.py": "", **files}.items():
-            path = place / "my_package" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        info = place / "my_things-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-things\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(points)
-
-        def run(*words):
-            path = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
-            environment = {**os.environ, "PYTHONPATH": path, "OLBENCH_CACHE": str(tmp_path / "cache")}
-            return subprocess.run(
-                [sys.executable, "-m", "olbench", *words],
-                capture_output=True, text=True, env=environment, cwd=tmp_path,
-            )  # fmt: skip
-
+        about = "Metadata-Version: 2.1\nName: my-things\nVersion: 1.0\n"
+        texts = {f"my_package/{name}": text for name, text in {"__init__.py": "", **files}.items()}
+        texts |= {"my_things-1.0.dist-info/METADATA": about}
+        texts |= {"my_things-1.0.dist-info/entry_points.txt": points}
+        for name, text in texts.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text)
         return run
+
+    def run(*words):
+        command = [sys.executable, "-m", "olbench", *words]
+        return subprocess.run(command, capture_output=True, text=True)
 
     return install
 
@@ -114,18 +111,19 @@ def test_a_package_brings_a_format_of_files(installed, tmp_path):
     assert "read as 40 x 1, dense" in shown.stdout
 
 
+BROKEN = [
+    ({}, "cannot read "),
+    ({"catalog.yaml": "datasets: {my-points: {title: Six}}\n"}, ""),
+    (
+        {**WHOLE, "catalog.yaml": CATALOG.replace("my-points", "splice")},
+        "there is a data set 'splice' already",
+    ),
+    ({"__init__.py": "1 / 0\n"}, "ZeroDivisionError: "),
+]
+
+
 @pytest.mark.parametrize(
-    ("files", "reason"),
-    [
-        ({}, "cannot read "),
-        ({"catalog.yaml": "datasets: {my-points: {title: Six}}\n"}, ""),
-        (
-            {**WHOLE, "catalog.yaml": CATALOG.replace("my-points", "splice")},
-            "there is a data set 'splice' already",
-        ),
-        ({"__init__.py": "1 / 0\n"}, "ZeroDivisionError: "),
-    ],
-    ids=["no file", "half an entry", "a known name", "a crash"],
+    ("files", "reason"), BROKEN, ids=["no file", "half an entry", "a known name", "a crash"]
 )
 def test_a_broken_catalogue_is_named_in_one_sentence_and_stops_nothing(installed, files, reason):
     done = installed(files, "[olbench.datasets]\nmine = my_package\n")("data", "info", "splice")
@@ -136,18 +134,18 @@ def test_a_broken_catalogue_is_named_in_one_sentence_and_stops_nothing(installed
     assert done.stderr.count("\n") == 1
 
 
-def test_a_broken_paper_is_named_in_one_sentence_and_stops_nothing(installed, tmp_path):
-    olbench = installed({"numbers.yaml": "id: other2026\n"}, "[olbench.papers]\nmine2026 = my_package\n")
-    (tmp_path / "own.yaml").write_text(CONFIG.replace("my-points", "breast-cancer"))
-    done = olbench("run", "own.yaml", "--out", "out")
-    assert done.returncode == 2
-    first, last = done.stderr.splitlines()
-    assert first.startswith("olbench: the paper of the package my-things (my_package) cannot be loaded: ")
-    assert "there are no numbers of a paper 'mine2026'" in last
-    assert olbench("report", "scw", "--format", "csv").returncode == 0
-
-
-def test_an_entry_point_with_another_name_than_its_paper_is_refused(installed):
-    done = installed(WHOLE, "[olbench.papers]\nyours = my_package\n")("audit", "--list")
+@pytest.mark.parametrize(
+    ("files", "id", "reason"),
+    [
+        ({"numbers.yaml": "id: other2026\n"}, "mine2026", "numbers.yaml"),
+        (WHOLE, "yours", "numbers.yaml has the id mine2026, but the entry point is named yours"),
+    ],
+    ids=["no numbers", "another name"],
+)
+def test_a_broken_paper_is_named_in_one_sentence_and_stops_nothing(installed, files, id, reason):
+    done = installed(files, f"[olbench.papers]\n{id} = my_package\n")("report", "scw", "--format", "csv")
     assert done.returncode == 0
-    assert "numbers.yaml has the id mine2026, but the entry point is named yours" in done.stderr
+    message = "olbench: the paper of the package my-things (my_package) cannot be loaded: "
+    assert done.stderr.startswith(message)
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1

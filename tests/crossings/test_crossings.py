@@ -181,10 +181,8 @@ def experiments(draw):
     ways = {"online": ("none", "grid", "holdout"), "stream": ("none", "grid")}
     way = draw(st.sampled_from(ways.get(protocol, ("none", "nested", "paper", "oracle"))))
     tuned = way != "none"
-    ids = st.lists(
-        entries(protocol, classes, tuned), min_size=1, max_size=2, unique_by=lambda each: each["id"]
-    )
-    config["algorithms"] = draw(ids)
+    entry = entries(protocol, classes, tuned)
+    config["algorithms"] = draw(st.lists(entry, min_size=1, max_size=2, unique_by=lambda each: each["id"]))
     if tuned:
         config["tuning"] = {"search": way, "ties": draw(st.sampled_from(["last", "first", "middle"]))}
     if protocol == "crossval":
@@ -197,10 +195,8 @@ def experiments(draw):
         config |= {"measures": asked} if asked else {}
         config |= {"keep": "predictions"} if draw(st.booleans()) else {}
     if protocol == "online":
-        config |= {
-            "permutations": draw(st.integers(1, 3)),
-            "order": draw(st.sampled_from(["exact", "windows"])),
-        }
+        config["permutations"] = draw(st.integers(1, 3))
+        config["order"] = draw(st.sampled_from(["exact", "windows"]))
         if way == "grid":
             config["tuning"]["permutations"] = draw(st.integers(1, 2))
     if protocol == "stream":
@@ -305,9 +301,8 @@ class Expected:
         Among equals the config decides, as among candidates that all have no value; but values from
         different counts are equal up to rounding.
         """
-        candidates = [
-            {**entry.get("params", {}), **values} for values in oracle.products(entry.get("grid", {}))
-        ]
+        products = oracle.products(entry.get("grid", {}))
+        candidates = [{**entry.get("params", {}), **values} for values in products]
         scored = [score(each) for each in candidates] if len(candidates) > 1 else [(0, None)]
         best = min(value for value, _ in scored)
         near = [k for k, (value, _) in enumerate(scored) if value <= best + 1e-9 or value == best]
@@ -401,10 +396,8 @@ class Expected:
         delay, warm, window = (self.experiment.get(key) for key in ("delay", "warm", "window"))
         tunes = record["role"] == "tune"
         end, begin = (self.prefix, warm) if tunes else (self.n, max(warm, self.prefix))
-        learners = (
-            self.start(entry, params),
-            *(reference.start(id, 1, {}, {}) for id in ("no-change", "majority-so-far")),
-        )
+        baselines = (reference.start(id, 1, {}, {}) for id in ("no-change", "majority-so-far"))
+        learners = (self.start(entry, params), *baselines)
         found, last, majority = (
             oracle.run_pass(each, self.X, self.y, range(end), delay) for each in learners
         )
@@ -454,11 +447,9 @@ class Expected:
             for number in range(folds if way == "oracle" else 1):
                 record = self.take(entry["id"], "tune", number, fixed)
                 random = oracle.seeds.generator(self.seed, "rows", "tune", number)
-                split = (
-                    oracle.divide(rows, self.seed, "rows", folds, number)
-                    if way == "oracle"
-                    else oracle.hold_out(rows, self.y, random)
-                )
+                split = oracle.hold_out(rows, self.y, random)
+                if way == "oracle":
+                    split = oracle.divide(rows, self.seed, "rows", folds, number)
                 table = self.score_folds(entry, fixed, grid, split, "tune", number)
                 compare(record, {"n": split[1].size, "errors": int(np.min(table))})
                 assert record["scores"]["errors"] == table.tolist()
@@ -468,9 +459,8 @@ class Expected:
         for number in range(folds * get("repeats")):
             split = oracle.divide(rows, self.seed, "rows", folds, number)
             if way == "nested":
-                inner = oracle.hold_out(
-                    split[0], self.y, oracle.seeds.generator(self.seed, "rows", "nested", number)
-                )
+                random = oracle.seeds.generator(self.seed, "rows", "nested", number)
+                inner = oracle.hold_out(split[0], self.y, random)
                 table = self.score_folds(entry, fixed, grid, inner, "report", number)
                 chosen = pick(table, grid, ties)
             params = {**fixed, **{name: value for name, value in chosen.items() if name != "epochs"}}
@@ -633,6 +623,7 @@ def folders(tmp_path_factory):
             print(f"{times:6} {one} x {other}")
 
 
+@settings(max_examples=5000 if LONG else 300)  # a third of them differ in their options
 @given(experiment=experiments())
 def test_every_number_of_a_run_is_that_of_the_oracle(experiment, folders):
     facts = experiment.facts()

@@ -1,12 +1,11 @@
-"""What cannot fit in memory is refused before the first trial, with the remedy."""
+"""What a run takes is bounded; more than there is is refused before the first trial, with the remedy."""
 
-import contextlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import scipy.sparse as sp
 
@@ -35,9 +34,9 @@ def test_a_full_covariance_of_50000_features_is_refused_with_a_remedy_that_works
 
 def test_fewer_jobs_are_a_remedy_where_they_are_enough(here):
     Path("medium.libsvm").write_text("+1 1:1 3000:2\n-1 7:1\n" * 20)
-    words = ("run", "medium.libsvm", "--algorithms", "arow", "--memory", "100M", "--jobs")
-    assert "use covariance: diag, or use --jobs 1, or set" in here.err(*words, "2")
-    assert here(*words, "1", "--set", "permutations=1")[0] == 0
+    words = ("run", "medium.libsvm", "--algorithms", "arow", "--memory", "100M", "--set", "permutations=1")
+    assert "use covariance: diag, or use --jobs 1, or set" in here.err(*words, "--jobs", "2")
+    assert here(*words, "--jobs", "1")[0] == 0
 
 
 @pytest.mark.parametrize("verb", ["run", "check"])
@@ -48,25 +47,6 @@ def test_every_verb_that_runs_trials_looks_first(here, config, monkeypatch, wide
     assert here.err(verb, path, *words).count("full covariance") == 1
 
 
-TWO_LINES = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-words = ["run", "two.libsvm", "--algorithms", "perceptron,arow", "--covariance", "diag", "--memory", "8G"]
-sys.argv = ["olbench", *words]
-from olbench.cli import main
-main()
-"""
-
-
-def test_an_index_of_two_billion_in_two_lines_does_not_take_over_the_machine():
-    Path("two.libsvm").write_text("+1 1:1\n-1 2147483646:1\n")
-    done = subprocess.run([sys.executable, "-c", TWO_LINES], capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
-    assert "perceptron on two.libsvm needs" in done.stderr
-    assert "the learner of 2,147,483,646 features" in done.stderr
-    assert "give features smaller numbers" in done.stderr
-
-
 def test_norms_and_scores_of_sparse_rows_do_not_depend_on_the_number_of_features():
     from olbench.learners.examples import as_examples
 
@@ -75,83 +55,48 @@ def test_norms_and_scores_of_sparse_rows_do_not_depend_on_the_number_of_features
     assert examples.norms.tolist() == [1.0, 4.0]
 
 
-def test_a_full_covariance_is_made_without_a_second_copy():
-    for form in ("covariance", "root"):
-        learner = start(make_algorithm("arow", a=4.0, form=form), 3)
-        np.testing.assert_array_equal(learner.covariance, 4.0 * np.eye(3))
+#: Files of a made-up machine with 20 GB available, and how much of it a process may take.
+MACHINES = {
+    "no cgroup": ({}, 20_000_000 * 1024),
+    "cached files do not count": (
+        {
+            "proc/self/cgroup": "0::/user/job\n", "cgroup/user/memory.max": "max\n",
+            "cgroup/user/memory.current": "5\n", "cgroup/user/job/memory.max": "4000\n",
+            "cgroup/user/job/memory.current": "3500\n", "cgroup/user/job/memory.stat": "file 3000\n",
+        },
+        3500,
+    ),
+    "the tightest of nested ones": (
+        {
+            "proc/self/cgroup": "0::/user/job\n", "cgroup/user/memory.max": "1000\n",
+            "cgroup/user/memory.current": "400\n", "cgroup/user/job/memory.max": "4000\n",
+            "cgroup/user/job/memory.current": "0\n",
+        },
+        600,
+    ),
+    "version 1, and the root that a container sees": (
+        {
+            "proc/self/cgroup": "4:memory:/docker/abc\n3:cpu:/docker/abc\n",
+            "cgroup/memory/memory.limit_in_bytes": "9000", "cgroup/memory/memory.usage_in_bytes": "5000",
+            "cgroup/memory/memory.stat": "total_cache 1000\n",
+        },
+        5000,
+    ),
+}  # fmt: skip
 
 
-def cgroup(folder, files):
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text)
-
-
-@pytest.fixture
-def system(tmp_path, monkeypatch):
-    """Return the folders of a made-up machine with 20 GB available."""
-    proc, cgroups = tmp_path / "proc", tmp_path / "cgroup"
-    cgroup(proc, {"meminfo": "MemTotal: 40000000 kB\nMemAvailable: 20000000 kB\n"})
-    cgroup(proc / "self", {"cgroup": ""})
-    monkeypatch.setattr(memory, "PROC", proc)
-    monkeypatch.setattr(memory, "CGROUPS", cgroups)
-    return proc, cgroups
-
-
-def test_without_a_cgroup_the_machine_or_the_user_decides(system):
-    assert available_memory() == 20_000_000 * 1024
-    assert memory_limit() == int(0.9 * 20_000_000 * 1024)
+@pytest.mark.parametrize(("files", "available"), MACHINES.values(), ids=MACHINES)
+def test_the_machine_its_cgroups_or_the_user_decide(tmp_path, monkeypatch, files, available):
+    meminfo = {"proc/meminfo": "MemTotal: 40000000 kB\nMemAvailable: 20000000 kB\n", "proc/self/cgroup": ""}
+    for name, text in (meminfo | files).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(memory, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(memory, "CGROUPS", tmp_path / "cgroup")
+    assert available_memory() == available
+    assert memory_limit() == int(0.9 * available)
     with limit_memory(12345):
         assert memory_limit() == 12345
-    assert memory_limit() != 12345
-
-
-def test_the_limit_of_a_cgroup_counts_without_its_cached_files(system):
-    proc, cgroups = system
-    (proc / "self" / "cgroup").write_text("0::/user/job\n")
-    cgroup(cgroups / "user", {"memory.max": "max\n", "memory.current": "5\n"})
-    used = {"memory.max": "4000\n", "memory.current": "3500\n", "memory.stat": "anon 500\nfile 3000\n"}
-    cgroup(cgroups / "user" / "job", used)
-    assert available_memory() == 3500
-
-
-def test_the_tightest_of_nested_cgroups_counts(system):
-    proc, cgroups = system
-    (proc / "self" / "cgroup").write_text("0::/user/job\n")
-    cgroup(cgroups / "user", {"memory.max": "1000\n", "memory.current": "400\n"})
-    cgroup(cgroups / "user" / "job", {"memory.max": "4000\n", "memory.current": "0\n"})
-    assert available_memory() == 600
-
-
-def test_version_1_and_the_root_that_a_container_sees(system):
-    proc, cgroups = system
-    (proc / "self" / "cgroup").write_text("4:memory:/docker/abc\n3:cpu:/docker/abc\n")
-    cgroup(cgroups / "memory", {
-        "memory.limit_in_bytes": "9000", "memory.usage_in_bytes": "5000", "memory.stat": "total_cache 1000\n",
-    })  # fmt: skip
-    assert available_memory() == 5000
-
-
-@pytest.fixture(scope="module")
-def scope():
-    """Return the beginning of a command that runs in a cgroup of its own, with a gigabyte of memory."""
-    for manager in ("--user", "--system"):
-        words = ["systemd-run", manager, "--scope", "--quiet", "-p", "MemoryMax=1G"]
-        with contextlib.suppress(OSError):
-            if subprocess.run([*words, "true"], capture_output=True).returncode == 0:
-                return words
-    pytest.skip("systemd-run makes no cgroup here: the limit of a real one was not tried")
-
-
-def test_a_real_cgroup_limits_what_a_run_plans_with(scope):
-    code = "from olbench.memory import available_memory; print(available_memory())"
-    found = subprocess.run([*scope, sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 0 < int(found.stdout) <= 1 << 30
-    Path("wide.libsvm").write_text("1 1:1\n-1 20000:1\n" * 10)
-    words = ("run", "wide.libsvm", "--algorithms", "arow")
-    done = subprocess.run([*scope, sys.executable, "-m", "olbench", *words], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "most of it for a full covariance of 20,000 features" in done.stderr
 
 
 def test_sizes_are_read_and_shown_with_their_units():
@@ -161,25 +106,6 @@ def test_sizes_are_read_and_shown_with_their_units():
         with pytest.raises(UserError, match="is not an amount of memory; write for example 512M or 8G"):
             parse_size(text)
     assert (show_size(3 << 30), show_size(1536 << 10)) == ("3.0 GiB", "1.5 MiB")
-
-
-@pytest.mark.parametrize(
-    ("protocol", "key", "message"),
-    [
-        ("crossval", "epochs", "epochs must be at most 10,000, and 1000000000 is more"),
-        ("online", "permutations", "the config asks for 1,000,000,000 trials"),
-    ],
-)
-def test_what_no_run_can_hold_is_refused_with_the_plan(here, config, protocol, key, message):
-    path = config(f"protocol: {protocol}\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n")
-    assert message in here.err("run", path, "--dry-run", "--set", f"{key}=1000000000")
-
-
-def test_more_folds_than_tuning_rows_are_refused(here, config):
-    text = "protocol: shards\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\ntest: 50\nshards: [5]\n"
-    path = config(text + "tuning: {search: grid, rows: 20, folds: 1000000000}\n")
-    err = here.err("run", path, "--dry-run")
-    assert "20 tuning rows of breast-cancer cannot be divided into 1,000,000,000 folds" in err
 
 
 #: All verbs, with less memory than one array with a number for each of 300 million features.
@@ -200,6 +126,7 @@ WIDE = [
     (["data", "info", "two.libsvm"], 0, "standard deviations of the features from 0.5 to 0.5"),
     (["init", "two.libsvm", "--force"], 0, "2 rows, 300,000,000 features"),
     ([*RUN, "unit"], 2, "perceptron on two.libsvm needs"),
+    ([*RUN, "unit", "--covariance", "diag"], 2, "give features smaller numbers"),
     ([*RUN, "minmax"], 2, "scaling 300,000,000 features takes"),
     (["algorithms", "adviceptron", "--rules", "pima", "--data", "two.libsvm"], 2, "rules can name 1,000,000"),
 ]  # fmt: skip
@@ -216,18 +143,6 @@ def test_no_verb_makes_an_array_of_all_features_of_wide_data():
         assert message in part
 
 
-def test_weights_of_two_billion_features_are_refused_in_python():
-    for algorithm in (make_algorithm("perceptron"), make_algorithm("arow", covariance="diag")):
-        with pytest.raises(UserError, match=r"needs .* GiB for 2,000,000,000,000 features"):
-            start(algorithm, 2 * 10**12)
-
-
-@pytest.mark.parametrize("id", ["iellip", "narow2010", "sop-libol"])
-def test_the_remedy_is_one_that_the_algorithm_has(id):
-    with pytest.raises(UserError, match=f"{id} has no diagonal form: use fewer features"):
-        start(make_algorithm(id), 10**6)
-
-
 def test_a_finished_run_needs_no_memory(here, monkeypatch):
     Path("my.libsvm").write_text("+1 1:0.5 2:1\n-1 1:-0.5 2:3\n" * 6)
     words = ("run", "my.libsvm", "--algorithms", "arow", "--set", "permutations=2")
@@ -236,3 +151,67 @@ def test_a_finished_run_needs_no_memory(here, monkeypatch):
     assert here.out(*words) == "nothing to do: all 2 trials are in results/my.libsvm\n"
     for other in (("--set", "permutations=3"), ("--out", "empty")):
         assert "needs" in here.err(*words, *other)
+
+
+PASS = "protocol: {}\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n"
+SHARDS = (
+    PASS.format("shards") + "test: 50\nshards: [5]\ntuning: {search: grid, rows: 20, folds: 1000000000}\n"
+)
+TOO_MANY = "the config asks for 1,000,000,000 trials, and a run can have 1,000,000; lower the number of "
+TOO_LARGE = [
+    (PASS.format("crossval") + "epochs: 1000000000", "epochs must be at most 10,000, and 1000000000 is more"),
+    (PASS.format("online") + "permutations: 1000000000", f"{TOO_MANY}permutations, or split the config\n"),
+    (SHARDS, "20 tuning rows of breast-cancer cannot be divided into 1,000,000,000 folds"),
+]
+
+
+def test_what_no_run_can_hold_is_refused_at_once(here, config):
+    for text, message in TOO_LARGE:
+        assert message in here.err("run", config(text), "--out", "out")
+        assert message in here.err("run", config(text), "--dry-run")
+    assert not Path("out").exists()
+
+
+def test_weights_that_no_memory_holds_are_refused_in_python_with_a_remedy_that_the_algorithm_has():
+    wide = r"needs .* GiB for 2,000,000,000,000 features"
+    cases = [("perceptron", {}, 2 * 10**12, wide), ("arow", {"covariance": "diag"}, 2 * 10**12, wide)]
+    no_form = "has no diagonal form: use fewer features"
+    cases += [(id, {}, 10**6, f"{id} {no_form}") for id in ("iellip", "narow2010", "sop-libol")]
+    for id, options, d, message in cases:
+        with pytest.raises(UserError, match=message):
+            start(make_algorithm(id, **options), d)
+
+
+def test_a_curve_has_no_more_points_than_the_data_has_rows(here, config, records):
+    path = config(PASS.format("online") + "permutations: 1\ncurve: 1000000000\n")
+    assert here("run", path, "--out", "out", "--quiet")[0] == 0
+    assert records("out")[0]["curve"]["t"] == list(range(1, 570))
+
+
+def test_what_is_no_number_of_jobs_is_refused(here, config, monkeypatch):
+    for jobs in ("100000", str(10**24)):
+        err = here.err("run", config(), "--out", "out", "--jobs", jobs)
+        assert err.startswith("olbench: --jobs must be at most ")
+    for jobs in ("٣", "9" * 5000, "0", "two"):
+        monkeypatch.setenv("OLBENCH_JOBS", jobs)
+        err = here.err("run", config(), "--out", "out")
+        assert err.startswith("olbench: OLBENCH_JOBS must be a whole number from 1, not '")
+
+
+def test_a_config_that_never_ends_and_a_ledger_that_is_a_pipe_are_refused(here, config):
+    Path("zero.yaml").symlink_to("/dev/zero")
+    err = here.err("run", "zero.yaml")
+    assert err == "olbench: zero.yaml:1: it has more than 10,000,000 characters; a YAML file has fewer\n"
+    Path("out").mkdir()
+    os.mkfifo("out/trials.jsonl")
+    err = here.err("run", config(), "--out", "out")
+    assert err == "olbench: out/trials.jsonl is not a file; remove it, or choose another folder\n"
+
+
+def test_a_lack_of_memory_is_one_sentence(here, config, monkeypatch):
+    def take_too_much(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("olbench.api.complete", take_too_much)
+    err = here.err("run", config(), "--out", "out")
+    assert err.startswith("olbench: there is not enough memory for this; ")

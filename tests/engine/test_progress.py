@@ -2,15 +2,12 @@
 
 import io
 
-import pytest
 from rich.console import Console
 
-from olbench.cli.output import show_parts
 from olbench.data.compressed import listen_to_reading, open_content
 from olbench.engine.display import wrap
-from olbench.engine.progress import Bars, Lines, Progress, show_progress
+from olbench.engine.progress import Bars, Lines, Progress
 from olbench.records.quantities import MISTAKE_RATE, Quantity
-from olbench.report.table import Best, Table, columns
 
 LONG, SHORT = ("mnist", "arow", "{}"), ("digits", "arow", "{}")
 
@@ -60,10 +57,7 @@ def test_lines_count_trials_or_say_what_goes_on(capsys):
         progress.close()
 
 
-@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
-def test_bars_can_be_read_without_colour(environment, monkeypatch):
-    for key, value in environment.items():
-        monkeypatch.setenv(key, value)
+def test_bars_can_be_read_without_colour(monkeypatch):
     monkeypatch.setattr(Bars, "show", lambda self: None)
     progress = started(Bars, {LONG: 1, SHORT: 4}, {LONG: 12.0, SHORT: 1.0})
     progress.add(record())
@@ -73,46 +67,6 @@ def test_bars_can_be_read_without_colour(environment, monkeypatch):
     assert f"digits [{'#' * 6}{'.' * 18}] 1/4 best arow 0.1000" in digits
     assert (mnist[:5], everything[:3]) == ("mnist", "all")
     assert f"[{'#' * 2}{'.' * 22}] 1/5 about" in everything  # by cost: a sixteenth
-
-
-def test_the_seconds_count_on_through_one_activity(monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    activity = Progress()
-    activity.say("compiling 3 kernels once: 0 done (covariance, root)")
-    clock[0] = 15.0
-    activity.say("compiling 3 kernels once: 1 done, about 8 s left (root)")
-    assert activity.since == 0.0
-    activity.say("preparing the trials")
-    assert activity.since == 15.0
-
-
-def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    for term, kind in (("xterm", Bars), ("dumb", Lines)):
-        monkeypatch.setenv("TERM", term)
-        with show_progress(False) as progress:
-            assert type(progress) is kind
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    show_parts(Table("results", columns("algorithm"), [(Best("arow"),)]))
-    assert "\x1b" not in capsys.readouterr().out
-
-
-def test_entries_that_differ_only_in_their_options_are_not_averaged():
-    full, diagonal = ({"covariance": each} for each in ("full", "diag"))
-    progress = started(planned={("digits", "arow", str(each)): 1 for each in (full, diagonal)})
-    progress.add(record(mistakes=10, options=full))
-    progress.add(record(mistakes=30, options=diagonal))
-    assert progress.best("digits") == "best arow 0.1000"
-
-
-def test_the_best_is_the_highest_where_higher_is_better():
-    kinds = [("digits", id, "{}") for id in ("arow", "scw1", "pa")]
-    hits_quantity = Quantity("hits", "hits", 1, better="higher")
-    progress = started(planned=dict.fromkeys(kinds, 1), quantity=hits_quantity)
-    for kind, hits in zip(kinds, (3, 5, None), strict=True):
-        progress.add(record(kind, hits=hits))
-    assert progress.best("digits") == "best scw1 5.0"
 
 
 def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
@@ -131,21 +85,25 @@ def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
     assert capsys.readouterr().err.startswith("loading big, 2 of 3, 50% (")
 
 
-SENTENCE = "olbench: `olbench run` has no option '--algorithm' (did you mean it?); see `olbench run --help`"
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+def test_the_best_is_the_highest_where_higher_is_better_and_options_are_not_averaged():
+    full, diagonal = ({"covariance": each} for each in ("full", "diag"))
+    kinds = [("digits", "arow", str(each)) for each in (full, diagonal)] + [("digits", "pa", "{}")]
+    progress = started(planned=dict.fromkeys(kinds, 1), quantity=Quantity("hits", "hits", 1, better="higher"))
+    progress.add(record(kinds[0], hits=3, options=full))
+    progress.add(record(kinds[1], hits=5, options=diagonal))
+    progress.add(record(kinds[2], hits=None))
+    assert progress.best("digits") == "best arow 5.0"
 
 
 def test_lines_on_a_terminal_end_between_words_and_a_log_has_one_line_per_message(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    assert wrap(SENTENCE, io.StringIO()) == SENTENCE
-    first, second = wrap(SENTENCE, Terminal()).split("\n")
-    assert (first.endswith("; see"), second) == (True, "`olbench run --help`")
+    terminal = io.StringIO()
+    sentence = "olbench: `olbench run` has no option '--algo' (did you mean it?); see `olbench run --help`"
+    assert wrap(sentence, terminal) == sentence
+    terminal.isatty = lambda: True
+    assert wrap(sentence, terminal) == sentence.replace("see `", "see\n`")
     for text in ("", "short", "two\nlines\n\nand  more", "x" * 200):
-        assert wrap(text, Terminal()) == text
-    lines = wrap("licence      " + "word " * 40, Terminal(), indent=13).split("\n")
+        assert wrap(text, terminal) == text
+    lines = wrap("licence      " + "word " * 40, terminal, indent=13).split("\n")
     assert max(map(len, lines)) <= 80
     assert {line[:13] for line in lines[1:]} == {" " * 13}

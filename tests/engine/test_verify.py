@@ -33,15 +33,25 @@ def made(tmp_path_factory):
     return folder, write_bundle(folder, folder.parent / "tiny.olb").path
 
 
-def forge(bundle, target, records=None, run=None):
-    """Write a bundle with other records, as somebody who computes keys, checksums and the manifest anew."""
-    members = {name: content for name, content in read_all(bundle).items() if name != container.MANIFEST}
-    if records is not None:
+@pytest.fixture
+def forge(made):
+    """Return a function that writes a bundle as somebody who computes all keys and checksums anew."""
+
+    def write(target, records, run=None):
+        members = {name: content for name, content in read_all(made[1]).items() if name != container.MANIFEST}
         members[ledger.PACKED] = pack(records)
-    if run is not None:
-        members["run.json"] = json.dumps(run).encode()
-    container.write(Path(target), members, {"run": "0"})
-    return Path(target)
+        if run is not None:
+            members["run.json"] = json.dumps(run).encode()
+        container.write(Path(target), members, {"run": "0"})
+        return Path(target)
+
+    return write
+
+
+@pytest.fixture
+def records(made):
+    """Return the records of the run, to be altered."""
+    return list(ledger.current(find_run(made[1])).values())
 
 
 @pytest.mark.parametrize("population", [1, 7, 32, 480])
@@ -57,15 +67,13 @@ def test_the_probability_is_that_of_the_hypergeometric_distribution(population):
             assert 1 - hypergeom.pmf(0, population, altered, size - 1) < confidence
 
 
-def test_one_altered_count_is_found_with_the_stated_probability(made, tmp_path):
-    _, bundle = made
-    records = list(ledger.current(find_run(bundle)).values())
+def test_one_altered_count_is_found_with_the_stated_probability(records, forge):
     generator, found, stated = np.random.default_rng(27), 0, set()
     for number in range(80):
         altered = [dict(record) for record in records]
         victim = altered[generator.integers(len(altered))]
         victim["mistakes"] += 1
-        path = forge(bundle, tmp_path / f"{number % 16}.olb", altered)
+        path = forge(f"{number % 16}.olb", altered)
         shown = olbench.verify(path, trials=3, share=0.1, seed=number, jobs=1)
         stated.add(shown.probability)
         if shown.mismatches:
@@ -78,27 +86,25 @@ def test_one_altered_count_is_found_with_the_stated_probability(made, tmp_path):
     assert binomtest(found, 80, 0.3).pvalue > 0.001
 
 
-def test_a_record_from_before_a_column_was_added_is_the_same(made, tmp_path):
-    records = list(ledger.current(find_run(made[1])).values())
+def test_a_record_from_before_a_column_was_added_is_the_same(records, forge):
     for record in records:
         del record["curve"]["positives"]
         del record["positives"]
-    shown = olbench.verify(forge(made[1], tmp_path / "old.olb", records), jobs=1)
+    shown = olbench.verify(forge("old.olb", records), jobs=1)
     assert (shown.compared, shown.mismatches, shown.wrong_cells) == (10, (), ())
 
 
-def test_any_count_is_compared_and_no_time_is(here, made):
-    records = list(ledger.current(find_run(made[1])).values())
+def test_any_count_is_compared_and_no_time_is(here, records, forge):
     for record in records:
         record["seconds"] *= 3
         record["curve"]["seconds"] = [3 * t for t in record["curve"]["seconds"]]
-    forge(made[1], "slow.olb", records)
+    forge("slow.olb", records)
     assert here("verify", "slow.olb", "-q")[0] == 0
     first, third, last = records[0], records[2], records[-1]
     first["updates"] -= 1
     third["curve"]["mistakes"][0] = 0
     last["curve"]["updates"][1] = 0
-    forge(made[1], "bad.olb", records)
+    forge("bad.olb", records)
     out = here.out("verify", "bad.olb", "-q", code=1)
     for record, name in ((first, "updates"), (third, "curve.mistakes"), (last, "curve.updates")):
         assert f"({record['key']}): {name} " in out
@@ -106,11 +112,9 @@ def test_any_count_is_compared_and_no_time_is(here, made):
     assert "10 of 10 trials ran again; 3 of them differ.\n" in out
 
 
-def test_one_trial_is_run_again_by_its_key(here, made):
-    folder, bundle = made
-    records = list(ledger.current(find_run(bundle)).values())
+def test_one_trial_is_run_again_by_its_key(here, made, records, forge):
     record = records[-1]
-    for run in (folder, bundle):
+    for run in made:
         code, out, err = here("verify", run, "--trial", record["key"][:8])
         assert (code, err) == (0, "")
         first, last = out.splitlines()
@@ -118,32 +122,15 @@ def test_one_trial_is_run_again_by_its_key(here, made):
         counts = f"mistakes {record['mistakes']}, updates {record['updates']}"
         assert last == f"It ran again, and every count matched the record: {counts}."
     record["mistakes"] += 1
-    forge(bundle, "bad.olb", records)
+    forge("bad.olb", records)
     out = here.out("verify", "bad.olb", "--trial", record["key"], code=1)
     assert f": mistakes {record['mistakes']} in the record, {record['mistakes'] - 1} now\n" in out
     assert out.endswith("It ran again, and 1 value differs from the record.\n")
     assert here("verify", "bad.olb", "--trial", records[0]["key"])[0] == 0
 
 
-def test_a_trial_that_cannot_run_here_or_does_not_exist(here, made):
-    folder, bundle = made
-    records = list(ledger.current(find_run(bundle)).values())
-    for record in records:
-        record["code"] = "0" * len(record["code"])
-        record["key"] = key_of(record)
-    run = json.loads(read_all(bundle)["run.json"])
-    run["cells"] = []
-    forge(bundle, "other.olb", records, run)
-    code, out, _ = here("verify", "other.olb", "--trial", records[0]["key"])
-    assert (code, out.splitlines()[-1]) == (4, "It did not run again: another version of the algorithm.")
-    code, _, err = here("verify", folder, "--trial", "zzz")
-    assert (code, err) == (2, f"olbench: {folder}: no trial with a key that begins with 'zzz'\n")
-    code, _, err = here("verify", folder, "--trial", "a", "--trials", 3)
-    assert (code, err) == (2, "olbench: --trial can only be combined with --trust-plugins and --quiet\n")
-
-
 def test_a_statement_says_what_was_shown(here, made):
-    _, bundle = made
+    bundle = made[1]
     words = ("--trials", 5, "--share", 0.2, "--seed", 4, "-q")
     code, out, err = here("verify", bundle, *words)
     sentence = (
@@ -162,57 +149,58 @@ def test_a_statement_says_what_was_shown(here, made):
     assert one != two  # a forger cannot know it
 
 
-def test_the_confidence_decides_how_many_trials_run(here, made):
+def test_the_confidence_decides_how_many_trials_run_and_other_words_are_refused(here, made):
     code, out, _ = here("verify", made[1], "--confidence", 0.7, "--share", 0.2, "-q")
     assert (code, out.startswith("5 of 10 trials ran again")) == (0, True)
     assert here("verify", made[1], "--confidence", 1.0, "--share", 0.01, "-q")[1].startswith("10 of 10")
-    assert "give one of them" in here.err("verify", made[1], "--confidence", 0.7, "--trials", 3)
+    refused = {
+        ("--confidence", 0.7, "--trials", 3): "give one of them",
+        ("--trial", "zzz"): "no trial with a key that begins with 'zzz'",
+        ("--trial", "a", "--trials", 3): "--trial can only be combined with --trust-plugins and --quiet",
+    }
+    for words, sentence in refused.items():
+        assert sentence in here.err("verify", made[1], *words)
 
 
-def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, tmp_path):
+def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, records, forge, tmp_path):
     """The forger reports the candidate that lost, with trials that are true."""
-    folder, bundle = made
-    content = json.loads((folder / "run.json").read_text())
+    content = json.loads((made[0] / "run.json").read_text())
     (cell,) = [cell for cell in content["cells"] if cell["algorithm"] == "pa1"]
     other = 0.25 if cell["params"]["C"] == 1.0 else 1.0
     lost = {**TINY, "algorithms": [{"id": "pa1", "params": {"C": other}}], "tuning": {"search": "none"}}
     olbench.run(lost, tmp_path / "lost", jobs=1)
-    trials = ledger.current(tmp_path / "lost")
-    records = [*ledger.current(find_run(bundle)).values(), *trials.values()]
+    records += ledger.current(tmp_path / "lost").values()
     cell["params"] = {"C": other}
     cell["keys"] = json.loads((tmp_path / "lost/run.json").read_text())["cells"][0]["keys"]
-    shown = olbench.verify(forge(bundle, tmp_path / "x.olb", records, content), trials=2, jobs=1)
+    shown = olbench.verify(forge("x.olb", records, content), trials=2, jobs=1)
     assert shown.wrong_cells == ("pa1 on breast-cancer",)
     assert not shown.passed
     assert "1 result of the run does not follow from its trials" in shown.sentence
 
 
-def test_trials_of_another_version_are_counted_apart(here, made):
-    folder, bundle = made
-    content, records, keys = json.loads((folder / "run.json").read_text()), [], {}
-    for record in ledger.current(find_run(bundle)).values():
-        changed = dict(record)
+def test_trials_of_another_version_are_counted_apart(here, made, records, forge):
+    content, keys = json.loads((made[0] / "run.json").read_text()), {}
+    for record in records:
         if record["algorithm"] == "pa1":
-            changed["code"] = "2"
-            changed["key"] = keys[record["key"]] = key_of(changed)
-            changed["mistakes"] = 1
-        records.append(changed)
+            before, record["code"], record["mistakes"] = record["key"], "2", 1
+            record["key"] = keys[before] = key_of(record)
     for cell in content["cells"]:
         cell["keys"] = [keys.get(key, key) for key in cell["keys"]]
-    forge(bundle, "x.olb", records, content)
+    forge("x.olb", records, content)
     lines = here.out("verify", "x.olb", "-q").splitlines()
     assert lines[0] == "not run, another version of the algorithm: 6 trials: pa1 on breast-cancer (6)"
     assert lines[1] == (
         "4 of the 4 trials that can run here ran again, and all matched exactly. If 5% of these 4 trials "
         "had been altered, this would certainly have been detected. Nothing was verified about the other 6."
     )
+    out = here.out("verify", "x.olb", "--trial", record["key"], code=4)
+    assert out.splitlines()[-1] == "It did not run again: another version of the algorithm."
 
 
-def test_records_that_contradict_themselves_are_refused(made, tmp_path):
-    records = list(ledger.current(find_run(made[1])).values())
+def test_records_that_contradict_themselves_are_refused(records, forge):
     changed = [{**records[0], "seed": 4}, *records[1:]]
     with pytest.raises(olbench.UserError, match=r"its key does not match its fields|differ in their seed"):
-        olbench.verify(forge(made[1], tmp_path / "x.olb", changed), jobs=1)
+        olbench.verify(forge("x.olb", changed), jobs=1)
 
 
 def test_own_data_is_looked_for_in_the_current_folder(here, tmp_path, monkeypatch):

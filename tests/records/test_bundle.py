@@ -4,6 +4,7 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import shutil
 import signal
 import struct
@@ -78,36 +79,19 @@ def test_bundling_twice_gives_the_same_bytes(made, tmp_path):
     assert one.digest == other.digest == digest_records(ledger.current(find_run(one.path)).values())
 
 
-def test_a_report_of_a_bundle_is_that_of_its_folder(here, made, bundle, monkeypatch):
-    monkeypatch.chdir(made.parent)
-    for form in ("text", "csv", "md", "latex", "json"):
-        reports = [here("report", folder, "--format", form)[1] for folder in ("small", bundle)]
-        if form == "json":  # the name of the machine is nobody's business
-            reports[0] = "".join(line for line in reports[0].splitlines(True) if '"host"' not in line)
-        assert reports[0] == reports[1] != "", form
-
-
-def test_python_reads_a_bundle_and_writes_nothing_beside_it(made, bundle):
+def test_a_bundle_is_reported_as_its_folder_is_and_nothing_is_written_beside_it(here, made, bundle):
     before = sorted({*bundle.parent.iterdir(), bundle.parent / "cache"})
     ours, theirs = load_results(bundle), load_results(made)
     assert ours.to_frame().equals(theirs.to_frame())
     assert ours.name == theirs.name == "small"
     assert sorted(bundle.parent.iterdir()) == before
-
-
-def test_arrays_are_read_from_a_bundle(tmp_path):
-    folder = tmp_path / "kept"
-    config = {**CONFIG, "protocol": "stream", "datasets": ["sea"]}
-    del config["permutations"]
-    olbench.run(config, folder, jobs=1)
-    path = write_bundle(folder, tmp_path / "kept.olb").path
-    compared = 0
-    for ours, theirs in zip(load_results(path).entries, load_results(folder).entries, strict=True):
-        for name in ours.columns["arrays"][0]:
-            one, other = load_results(path).array(ours, 0, name), load_results(folder).array(theirs, 0, name)
-            np.testing.assert_array_equal(one, other)
-            compared += 1
-    assert compared
+    out = here.out("bundle", "cw-usps")  # a run that ships has a name
+    assert out.startswith("cw-usps.olb: 75 trials on 5 data sets, ")
+    for form in ("text", "json"):
+        reports = [here("report", run, "--format", form)[1] for run in ("cw-usps", "cw-usps.olb")]
+        if form == "json":  # the name of the machine is nobody's business
+            reports = [re.sub('.*"host".*\n', "", each) for each in reports]
+        assert reports[0] == reports[1] != "", form
 
 
 def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
@@ -139,15 +123,6 @@ def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
     assert load_paper(config["paper"]).algorithms == load_paper(str(paper)).algorithms
 
 
-def test_a_run_that_ships_is_bundled_by_its_name(here):
-    code, out, err = here("bundle", "cw-usps")
-    assert (code, err) == (0, "")
-    assert out.startswith("cw-usps.olb: 75 trials on 5 data sets, ")
-    assert "paper.yaml" in read_all("cw-usps.olb")
-    out = here.out("report", "cw-usps.olb", "--format", "csv")
-    assert out == here("report", "cw-usps", "--format", "csv")[1]
-
-
 def test_the_plugin_of_a_run_that_ships_is_found_beside_its_config(made, tmp_path):
     folder = shutil.copytree(made, tmp_path / "run")
     content = json.loads((folder / "run.json").read_text())
@@ -157,14 +132,14 @@ def test_the_plugin_of_a_run_that_ships_is_found_beside_its_config(made, tmp_pat
     assert members["plugins/0/stream_peers.py"] == (ROOT / "configs/stream_peers.py").read_bytes()
     content["config"]["plugins"] = ["gone.py"]
     (folder / "run.json").write_text(json.dumps(content))
-    with pytest.raises(UserError, match=r"cannot read the plugin gone\.py of the run: No such file"):
-        write_bundle(folder, tmp_path / "gone.olb")
+    said = refusal(write_bundle, folder, tmp_path / "gone.olb")
+    assert "cannot read the plugin gone.py of the run: No such file" in said
     assert not (tmp_path / "gone.olb").exists()
 
 
 def test_a_bundle_of_nothing_and_one_of_a_bundle_are_refused(here, made, bundle, tmp_path):
-    code, _, err = here("bundle", bundle, "-o", "again.olb")
-    assert (code, err) == (2, "olbench: small is a bundle already; name the folder of a run\n")
+    err = here.err("bundle", bundle, "-o", "again.olb")
+    assert err == "olbench: small is a bundle already; name the folder of a run\n"
     (tmp_path / "empty").mkdir()
     shutil.copyfile(made / "run.json", "empty/run.json")
     assert here.err("bundle", "empty") == "olbench: empty has no trial yet, so there is nothing to bundle\n"
@@ -195,8 +170,7 @@ def make_zip(members, manifest=True, method=zipfile.ZIP_DEFLATED):
         for name, content in [*([("manifest.json", listed)] if manifest else []), *members]:
             entry = zipfile.ZipInfo("x")
             entry.filename = entry.orig_filename = name
-            entry.compress_type = method
-            archive.writestr(entry, content)
+            archive.writestr(entry, content, method)
     return Path("bad.olb")
 
 
@@ -234,15 +208,13 @@ def test_what_is_not_a_bundle_is_refused():
     assert find_wrong(cases, lambda members, how: load_results(make_zip(members, **how))) == []
     Path("text.olb").write_text("A file with some words in it, and no archive at all.")
     assert "text.olb is damaged, or not a bundle; get the file again" in refusal(load_results, "text.olb")
-    with pytest.raises(UserError, match=r"is a file; name the folder of a run, .* or a bundle"):
-        load_results(Path(__file__))
+    assert "is a file; name the folder of a run, " in refusal(load_results, Path(__file__))
 
 
 def test_a_bomb_that_declares_less_than_it_unpacks_to_is_refused(bundle):
     bomb = make_zip([("run.json", b" " * (30 << 20))])
     bomb.write_bytes(bomb.read_bytes().replace(struct.pack("<L", 30 << 20), struct.pack("<L", 1000)))
-    with pytest.raises(UserError, match=r"is damaged|does not match its checksum"):
-        load_results(bomb)
+    assert re.search("is damaged|does not match its checksum", refusal(load_results, bomb))
     rewrite(bundle, trials__json__xz=lzma.compress(b"\0" * (64 << 20)))
     said = refusal(load_results, bundle)
     assert "trials.json.xz is damaged: it unpacks to far more than records do" in said
@@ -292,17 +264,15 @@ def test_a_run_file_that_points_out_of_its_bundle_is_refused(bundle):
 
 def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, monkeypatch):
     Path("mine.py").write_text(PLUGIN)
-    text = "permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [pa1, mine]\nplugins: [mine.py]\n"
-    Path("small.yaml").write_text(text)
+    config = {**CONFIG, "algorithms": ["pa1", "mine"], "plugins": ["mine.py"]}
+    Path("small.yaml").write_text(json.dumps(config))
     assert here("run", "small.yaml", "--out", "out", "--quiet", "--jobs", 1)[0] == 0
-    assert here("bundle", "out", "-o", "out.olb")[0] == 0
+    Path("elsewhere").mkdir()
+    assert here("bundle", "out", "-o", "elsewhere/out.olb")[0] == 0
     forget_file(load_file("mine.py"))
-    elsewhere = Path("elsewhere").resolve()
-    elsewhere.mkdir()
-    shutil.move("out.olb", elsewhere)
-    (elsewhere / "mine.py").write_text("raise SystemExit(7)")
-    monkeypatch.chdir(elsewhere)
+    monkeypatch.chdir("elsewhere")
     monkeypatch.setenv("OLBENCH_JOBS", "1")
+    Path("mine.py").write_text("raise SystemExit(7)")
     here.out("report", "out.olb", "--format", "json")
     records = ledger.current(find_run("out.olb")).values()
     key = next(each["key"] for each in records if each["algorithm"] == "mine")
@@ -310,7 +280,7 @@ def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, monkeypatch):
     out = here.out("verify", "out.olb", "--trials", 4)
     assert "not run, plugin not trusted: 2 trials: mine on breast-cancer (2)" in out
     assert "2 of the 2 trials that can run here ran again" in out
-    assert {path.name for path in elsewhere.iterdir()} == {"out.olb", "mine.py"}
+    assert {path.name for path in Path().iterdir()} == {"out.olb", "mine.py"}
     out = here.out("verify", "out.olb", "--trials", 4, "--trust-plugins")
     assert "4 of 4 trials ran again, and all matched exactly" in out
     assert Path("executed").exists()
@@ -320,7 +290,7 @@ def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, monkeypatch):
 def test_a_kill_leaves_no_half_bundle(tmp_path, number):
     """The file is written slowly, so that the kill hits it."""
     program = (
-        "import sys, time, zipfile\nfrom pathlib import Path\nfrom olbench.records import container\n"
+        "import time, zipfile\nfrom pathlib import Path\nfrom olbench.records import container\n"
         "before = zipfile.ZipFile.open\n"
         "def slowly(self, *words, **options):\n"
         "    print('writing', flush=True)\n    time.sleep(0.2)\n    return before(self, *words, **options)\n"

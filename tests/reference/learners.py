@@ -420,13 +420,8 @@ class OneVsRest:
 class Native(Counting):
     def __init__(self, id, d, p, options, classes):
         super().__init__()
-        self.id, self.p, self.options, self.mu = (
-            id.removesuffix("-libol"),
-            p,
-            options,
-            np.zeros((classes, d), L),
-        )
-        self.is_libol = id.endswith("-libol")
+        self.id, self.is_libol = id.removesuffix("-libol"), id.endswith("-libol")
+        self.p, self.options, self.mu = p, options, np.zeros((classes, d), L)
         is_shared = self.is_libol or options.get("covariance") == "shared"
         self.owner = [0] * classes if is_shared else list(range(classes))
         self.sigma = [begin_sigma(d, options) for _ in self.owner]
