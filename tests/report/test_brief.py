@@ -107,9 +107,3 @@ def test_a_contestant_no_better_than_guessing_is_named_in_text_and_page(run):
     assert "No better than always predicting the more frequent class" in shown
     give_majority(run, 0.5)
     assert make_report(run).guesses == {}
-
-
-def test_the_catalogue_gives_the_share_if_the_record_does_not(report):
-    """The record of `small` has no counts of labels, but the fingerprints of the catalogue."""
-    guess, _ = report.guesses["svmguide3"]
-    assert guess == pytest.approx(296 / 1243)

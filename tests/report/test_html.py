@@ -63,13 +63,6 @@ def test_the_config_of_the_page_is_the_config_of_the_run(tmp_path: Path):
     assert yaml.safe_load(base64.b64decode(address))["permutations"] == 5
 
 
-def test_a_half_finished_run_says_what_is_missing(copy: Path):
-    rewrite(copy / "trials.jsonl", lambda text: text[: len(text) // 2])
-    notice = re.search(r'<p class="notice">(.*?)</p>', page_text(copy), flags=re.DOTALL)[1]
-    assert notice.startswith("INCOMPLETE: ")
-    assert "scw2 on splice: " in notice
-
-
 def test_a_time_taken_beside_other_trials_is_in_brackets(copy: Path):
     shared = re.compile(r">\([\d.,]+<span class=\"pm\"> ± [\d.,]+ (µs|ms|s)\)</span>")
     assert not shared.search(page_text(SMALL))

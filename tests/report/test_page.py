@@ -10,7 +10,6 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.large import write_large
 from olbench.report.model import make_report
@@ -317,15 +316,6 @@ def test_text_is_readable_on_a_light_and_on_a_dark_background(page: Any):
         find(page, "#theme").click()
     assert luminance(grounds[0]) < 0.1
     assert luminance(grounds[1]) > 0.9
-
-
-def test_a_download_gives_the_file_that_is_inside_the_page(page: Any, tmp_path: Path):
-    place = {"behavior": "allow", "downloadPath": str(tmp_path)}
-    page.execute_cdp_cmd("Browser.setDownloadBehavior", place)
-    find(page, 'a[download="small.csv"]').click()
-    saved = tmp_path / "small.csv"
-    WebDriverWait(page, 10).until(lambda _: saved.is_file() and saved.stat().st_size)
-    assert saved.read_text() == render(make_report(SMALL), "csv")
 
 
 def test_on_paper_the_page_is_light_and_without_controls(page: Any):

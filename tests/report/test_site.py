@@ -158,26 +158,6 @@ def test_the_best_and_all_not_different_from_it_share_the_first_place():
     )
 
 
-def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
-    rates = {"arow": 0.1, "perceptron": 0.3, "averaged-perceptron": 0.3, "pa": 0.4}
-    entries = [
-        made.entry(dataset, id, [rate, rate + 0.01])
-        for dataset in ("splice", "svmguide3", "synthetic")
-        for id, rate in rates.items()
-    ]
-    table = make_leaderboard(Report(made.results(entries), None), MISTAKE_RATE)
-    shown = (table[each] for each in ("algorithm", "mean rank", "best mean on", "among the best on"))
-    ranks = {str(name): numbers for name, *numbers in zip(*shown, strict=True)}
-    equal = [2.0, 0, 0]
-    assert ranks == {
-        "arow": [1.0, 3, 3],
-        "perceptron": equal,
-        "averaged-perceptron": equal,
-        "pa": [3.0, 0, 0],
-    }
-    assert table.note.endswith("Equal in every trial, and ranked once: averaged-perceptron = perceptron.")
-
-
 def test_a_few_data_sets_decide_no_place():
     table = make_leaderboard(make_report(SMALL), MISTAKE_RATE)
     assert table.note.startswith("No places: a comparison with a control needs 5 data sets; this run has 3.")
