@@ -11,7 +11,7 @@ from olbench.papers.cw2008.figures import errors_figure, mistakes_figure
 from olbench.records.quantities import TEST_ERROR
 from olbench.report.figures.palette import display_name
 from olbench.report.figures.style import save
-from tests.report import folds
+from tests.papers import folds
 from tests.report.test_figures import assert_apart
 
 SEVEN = ("perceptron", "pa", "sop", "var-diag", "var-full", "stdev-diag", "stdev-full")

@@ -13,7 +13,7 @@ from olbench.papers.cw2012.tables import entries_by_epoch, epoch_figures
 from olbench.records.quantities import TEST_ERROR, TRAINING_ERROR
 from olbench.report.figures.style import PAGE_HEIGHT, TEXT_WIDTH
 from olbench.report.model import Report
-from tests.report import folds
+from tests.papers import folds
 from tests.report.test_figures import assert_apart
 
 SERIES = folds.CROSSVAL.series[0]
