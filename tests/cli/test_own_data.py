@@ -33,20 +33,17 @@ def shop():
 
 def test_three_commands_from_a_csv_file_to_a_report(here, shop):
     out = here.out("init", shop, "--label", "sold")
-    assert "shop.csv: 60 rows, 3 features\n" in out
-    assert "shop.csv: missing: 3 values in 3 rows\n" in out
-    assert "shop.csv: text: colour (2 different)\n" in out
+    for line in ("60 rows, 3 features", "missing: 3 values in 3 rows", "text: colour (2 different)"):
+        assert f"shop.csv: {line}\n" in out
     assert "  olbench report results/shop\n" in out
     text = Path("shop.yaml").read_text()
     assert is_valid(text)
-    [spec] = yaml.safe_load(text)["datasets"]
-    assert spec == {
+    assert yaml.safe_load(text)["datasets"] == [{
         "path": "shop.csv", "label": "sold", "positive": "yes", "missing": "zero", "categorical": "onehot",
         "scale": "unit", "bias": True,
-    }  # fmt: skip
+    }]  # fmt: skip
     words = ("run", "shop.yaml", "--set", "permutations=2", "--set", "algorithms=[perceptron, pa1]")
     err = here.err(*words, "--set", "tuning.search=none", code=0)
-    assert "shop: 'yes' (" in err
     assert "shop: every row scaled to length 1" in err
     assert "perceptron" in here.out("report", "results/shop")
     prepared = json.loads(Path("results/shop/run.json").read_text())["data"]["shop"]["prepared"]
@@ -109,13 +106,11 @@ def test_crossval_scales_by_the_training_rows_only(here, shop, monkeypatch):
     """The rows that are tested must not decide how they are scaled."""
     from olbench.protocols import crossval
 
-    seen = []
-    real = crossval.scale_features
+    seen, real = [], crossval.scale_features
 
     def spy(X, scale, bias, rows):
-        scaled = real(X, scale, bias, rows)
-        seen.append((rows, scaled))
-        return scaled
+        seen.append((rows, real(X, scale, bias, rows)))
+        return seen[-1][1]
 
     monkeypatch.setattr(crossval, "scale_features", spy)
     how = {"label": "sold", "missing": "zero", "categorical": "onehot", "scale": "standard", "bias": True}

@@ -122,12 +122,6 @@ def test_strict_compares_with_the_verdicts_that_were_expected(here, run):
     assert "1 changed" in here.err("report", run, "--strict", "expected.yaml", code=1)
 
 
-def test_several_folders_stand_side_by_side(here, run):
-    shutil.copytree(run, "after")
-    assert here.out("report", run, "after").startswith("after is identical to small: ")
-    assert "The configs are the same." in here.out("report", run, "after", "--format", "html")
-
-
 def rewrite(run, change):
     """Change every record of the ledger, and leave out those for which the change gives nothing."""
     write_records(run, [record for record in map(change, read_records(run)) if record])
@@ -179,19 +173,6 @@ def test_without_a_paper_there_are_no_verdicts_to_expect(here, run):
     err = here.err("report", run, "--write-expected", "expected.yaml")
     assert err == "olbench: the config of results/small names no paper, so there are no verdicts\n"
     assert not Path("expected.yaml").exists()
-
-
-def test_names_never_drop_or_shrink_however_narrow_the_terminal(here, run, monkeypatch):
-    for columns in (60, 80, 160):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        _, out, _ = here("report", run, "--full")
-        tables = re.split(r"^Table 3: \w+ \(", out[out.index("\nResults\n") :], flags=re.MULTILINE)[1:]
-        assert len(tables) == 3
-        for table in tables:
-            for name in ("perceptron", "cw", "arow", "scw1", "scw2"):
-                assert re.search(rf"^{name} +0\.\d{{4}} ± 0\.\d{{4}}", table, re.MULTILINE), columns
-        assert "…" not in out
-        assert max(len(line) for line in out.splitlines()) <= columns
 
 
 TABLES = """

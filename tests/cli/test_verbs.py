@@ -113,6 +113,10 @@ def test_check_refuses_a_file_that_is_not_a_baseline(content, message, here, con
 
 
 def test_the_dry_run_says_what_is_reused_and_why_not_the_rest(here, config):
+    out = here.out("run", config(), "--dry-run")
+    assert "2 data sets x 3 algorithms x 3 permutations = 18 trials, and 8 tuning passes (grid)" in out
+    assert "of memory" in out
+    assert not Path("results").exists()
     here("run", config(), "--out", "out", "--quiet")
 
     def plan(*words):
@@ -157,13 +161,6 @@ def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
     assert err == "olbench: my.yaml already exists; choose another name, or overwrite it with --force\n"
     assert here("init", "my.yaml", "--force")[0] == 0
     assert here("init", "my.txt")[0] == 2
-
-
-def test_the_dry_run_prints_the_plan_and_writes_nothing(here, config):
-    out = here.out("run", config(), "--dry-run")
-    assert "2 data sets x 3 algorithms x 3 permutations = 18 trials, and 8 tuning passes (grid)" in out
-    assert "of memory" in out
-    assert not Path("results").exists()
 
 
 def test_verify_of_a_trial_that_fails_says_why(here, config, records):
@@ -225,16 +222,3 @@ def test_a_second_look_reports_the_algorithms_that_it_names_and_keeps_all_trials
     assert [cell["label"] for cell in info["cells"]] == ["pa1"]
     assert info["data"]["my.libsvm"]["majority"] == 6
     assert "0 trials run, 4 reused" in look("perceptron,pa1")[1]
-
-
-def test_an_unfinished_run_is_reported_as_far_as_it_is(look, here):
-    folder, _ = look("perceptron,pa1")
-    info = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps({**info, "end": None}))
-    lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
-    (folder / "trials.jsonl").write_text(lines[0] + lines[1][:20])
-    assert "INCOMPLETE: 2 of 2 rows not finished" in here.out("report", folder)
-    [row] = json.loads(here.out("report", folder, "--format", "json"))["rows"]
-    assert (row["algorithm"], row["permutations"]) == ("perceptron", 1)
-    (folder / "trials.jsonl").unlink()
-    assert here("report", folder)[0] == 4

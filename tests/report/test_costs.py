@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from olbench import load_results, make_algorithm
+from olbench.algorithms import get_definition
 from olbench.learners.start import count_state_bytes, start
 from tests.report import made
 
@@ -54,16 +55,10 @@ def test_records_from_before_have_the_bytes_of_their_form():
         found = load_results(name)
         for entry in found.entries:
             known = found.costs(entry)
+            definition = get_definition(entry.algorithm)
             # The form does not determine the size of rules and batch learners.
-            assert (known.state_bytes is None) == (entry.algorithm in _unknown(found)), entry
+            assert (known.state_bytes is None) == bool(definition.takes or not definition.online), entry
             assert known.examples_per_second > 0
-
-
-def _unknown(results):
-    from olbench.algorithms import get_definition
-
-    ids = {entry.algorithm for entry in results.entries}
-    return {id for id in ids if get_definition(id).takes or not get_definition(id).online}
 
 
 def test_an_algorithm_that_nobody_knows_any_more_has_no_bytes():

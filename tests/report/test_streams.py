@@ -18,21 +18,16 @@ from olbench.report.text import write_text
 from tests.cases import correct_by_closed_testing
 from tests.report.pages import render
 
-FORGETFUL = {"id": "arow", "forgetting": 0.99, "name": "forgetful"}
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """One run on a stream with known drifts and on one without."""
     folder = tmp_path_factory.mktemp("runs") / "stream"
     config = {
-        "protocol": "stream",
-        "window": 500,
-        "delay": 10,
-        "measures": ["balanced_accuracy", "auc"],
+        "protocol": "stream", "window": 500, "delay": 10, "measures": ["balanced_accuracy", "auc"],
         "datasets": ["sea", "breast-cancer"],
-        "algorithms": ["perceptron", "arow", FORGETFUL],
-    }
+        "algorithms": ["perceptron", "arow", {"id": "arow", "forgetting": 0.99, "name": "forgetful"}],
+    }  # fmt: skip
     olbench.run(config, folder, jobs=1)
     return folder
 

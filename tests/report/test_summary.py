@@ -31,11 +31,6 @@ def make_run(name: str, permutations: int = 20, cells: int | None = None, **chan
     return folder
 
 
-def summarise(here, *folders: str) -> dict:
-    out = here.out("summary", "--format", "json", *folders)
-    return json.loads(out)["scw2012"]
-
-
 def test_quick_looks_never_speak():
     """The paper has 20 permutations; a run of five is a first impression."""
     assert find_runs(Path("results")) == []
@@ -57,19 +52,21 @@ def test_of_two_runs_of_a_name_the_more_complete_one_speaks():
 
 def test_several_runs_speak_for_one_paper(here, run):
     """A number that one run lacks counts as the other run has it."""
-    whole = summarise(here, str(RUN))["numbers"]["mistake_rate"]
+
+    def count(*folders):
+        found = json.loads(here.out("summary", "--format", "json", *folders))["scw2012"]
+        return found["numbers"]["mistake_rate"]
+
+    whole = count(RUN)
+    assert whole == {"reproduced": 5, "close": 1, "not comparable": 66}
     facts = json.loads((run / "run.json").read_text())
     names = sorted({cell["dataset"] for cell in facts["cells"]})
     for number, kept in enumerate((names[:1], names[1:])):
         part = Path(shutil.copytree(run, f"results/part{number}"))
         cells = [cell for cell in facts["cells"] if cell["dataset"] in kept]
         (part / "run.json").write_text(json.dumps(facts | {"cells": cells}))
-    found = [
-        summarise(here, *names)["numbers"]["mistake_rate"]
-        for names in (["results/part0"], ["results/part0", "results/part1"])
-    ]
-    assert found[0] != whole
-    assert found[1] == whole
+    assert count("results/part0") != whole
+    assert count("results/part0", "results/part1") == whole
 
 
 def test_a_run_that_is_not_finished_does_not_count(here):
