@@ -65,9 +65,3 @@ def test_equal_test_examples_can_be_counted_instead_of_repeated():
         plain, _ = follow_all(algorithm, X[:50], y[:50], X[50:], y[50:])
         np.testing.assert_allclose(merged.accuracy, plain.accuracy)
         np.testing.assert_allclose(merged.balanced, plain.balanced)
-
-
-def test_a_test_set_of_one_class_has_that_class_share():
-    X, y, X_test, y_test = data()
-    curve, _ = follow_all(make_algorithm("pa"), X, y, X_test[y_test > 0], y_test[y_test > 0])
-    np.testing.assert_array_equal(curve.balanced, curve.accuracy)

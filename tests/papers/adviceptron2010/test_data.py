@@ -20,13 +20,9 @@ HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Di
 BEIJING, ALL = "o" * 34 + "n" * 9, "n" * 43
 #: Isolates of the country US in the list, by the number of the lineage.
 ISOLATES = {
-    "tb-east-asian": 2175,
-    "tb-east-african-indian": 523,
-    "tb-euro-american": 8940,
-    "tb-indo-oceanic": 1380,
-    "tb-africanum": 137,
-    "tb-bovis": 203,
-}
+    "tb-east-asian": 2175, "tb-east-african-indian": 523, "tb-euro-american": 8940, "tb-indo-oceanic": 1380,
+    "tb-africanum": 137, "tb-bovis": 203,
+}  # fmt: skip
 
 
 @pytest.fixture

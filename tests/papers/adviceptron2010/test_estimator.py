@@ -53,14 +53,6 @@ def test_classes_are_named_by_their_labels_also_when_there_are_three():
     assert model.partial_fit(X[6:], y[6:]).score(X, y) > 0.5
 
 
-def test_partial_fit_in_pieces_is_one_fit():
-    X, y = data(100)
-    options = {"rules": RULES, "feature_names": list("abc"), "fit_intercept": True}
-    whole = Adviceptron(shuffle=False, **options).fit(X, y)
-    pieces = Adviceptron(**options).partial_fit(X[:30], y[:30], classes=[-1, 1]).partial_fit(X[30:], y[30:])
-    np.testing.assert_array_equal(whole.coef_, pieces.coef_)
-
-
 def test_a_rule_file_brings_its_own_settings(tmp_path):
     path = tmp_path / "rules.yaml"
     path.write_text("missing: drop\nfeatures: [a, b, c]\nrules:\n  - a >= 0.5 and nothing >= 3 => 1\n")

@@ -164,12 +164,3 @@ def test_no_advice_is_pa2_count_for_count(id):
         for name in ("mistakes", "updates", "effective_updates"):
             assert getattr(ours, name) == getattr(pa2, name)
         assert (ours.weights != online_pass(make_algorithm("pa"), X, y).weights).any()
-
-
-def test_without_a_loss_w_still_moves_towards_the_advice():
-    each = AdviceSet([[-1.0, 0.0]], [-1.0], 1)
-    advice = Advice((each,), 2)
-    learner = learner_at("adviceptron", advice, np.array([0.0, 5.0]), [np.array([2.0])], lam=1.0, mu=1.0)
-    learn_one(learner, np.array([0.0, 1.0]), 1)
-    assert (learner.updates, learner.effective_updates) == (0, 1)
-    np.testing.assert_allclose(learner.weights, [1.0, 2.5])
