@@ -52,11 +52,10 @@ def test_the_kl_combination_minimises_the_total_divergence(a, rng):
     np.testing.assert_allclose(full(sums, "kl"), found.x[:FEATURES], atol=1e-5)
 
 
-def test_l2_is_the_mean_of_all_models_and_untouched_features_are_zero(rng):
-    models = [model(rng) for _ in range(6)]
-    sums = fold((each for each, _, _ in models), add)
-    np.testing.assert_allclose(full(sums, "l2"), np.mean([mu for _, mu, _ in models], axis=0), rtol=1e-13)
+def test_features_that_no_model_saw_are_zero(rng):
+    sums = fold((model(rng)[0] for _ in range(2)), add)
     untouched = np.setdiff1d(np.arange(FEATURES), sums.columns)
+    assert untouched.size
     assert (full(sums, "kl")[untouched] == 0).all()
 
 
