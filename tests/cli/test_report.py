@@ -129,18 +129,15 @@ def rewrite(run, change):
 
 
 def test_a_ratio_of_shared_times_is_marked_and_one_of_another_protocol_is_left_out(here, run, monkeypatch):
+    def table():
+        return here.out("report", run, "--full").partition("\nResults\n")[2].partition("\n\n")[0]
+
     monkeypatch.setenv("COLUMNS", "250")
-    table = results_of(here, run)
-    assert re.search(r"^cw .* R +12 +4.1 KiB", table, re.MULTILINE)
-    assert re.search(r"^scw1 .* – +4.1 KiB", table, re.MULTILINE)
-    assert "paper's time / ours  " in table
+    assert re.search(r"^cw .* R +12 +4.1 KiB", table(), re.MULTILINE)
+    assert re.search(r"^scw1 .* – +4.1 KiB", table(), re.MULTILINE)
+    assert "paper's time / ours  " in table()
     rewrite(run, lambda record: record | {"timing": "shared"})
-    assert "paper's time / ours (shared)  " in results_of(here, run)
-
-
-def results_of(here, run):
-    _, _, rest = here.out("report", run, "--full").partition("\nResults\n")
-    return rest.partition("\n\n")[0]
+    assert "paper's time / ours (shared)  " in table()
 
 
 def test_runs_on_other_data_of_one_name_are_not_tested_against_each_other(here, run):
@@ -179,7 +176,6 @@ TABLES = """
 from olbench.report.table import ALGORITHM, COUNT, Column, Table
 from olbench.report.tables import table
 
-
 @table("Done")
 def done(report):
     if len(report.results.datasets) > DATASETS:
@@ -188,27 +184,21 @@ def done(report):
 """
 
 
-def report_with(here, datasets, *words):
-    plugin = Path("tables.py")
-    plugin.write_text(TABLES.replace("DATASETS", str(datasets)))
-    try:
-        return here("report", "results/small", "--plugin", str(plugin), *words)
-    finally:
-        for registry in REGISTRIES:
-            registry.drop(load_file(plugin))
+def test_a_users_file_adds_a_table_where_it_applies(here):
+    def report(datasets, *words):
+        plugin = Path(f"{words[1]}_{datasets}.py")  # a module is loaded once
+        plugin.write_text(TABLES.replace("DATASETS", str(datasets)))
+        try:
+            return here("report", "results/small", "--plugin", str(plugin), *words)
+        finally:
+            for registry in REGISTRIES:
+                registry.drop(load_file(plugin))
 
-
-@pytest.mark.parametrize("form", ["text", "md", "latex", "json", "html"])
-def test_a_users_file_adds_a_table_where_it_applies(here, form):
-    for datasets, applies in ((2, True), (3, False)):
-        code, out, _ = report_with(here, datasets, "--format", form)
-        assert (code, "Trials that are done" in out) == (0, applies)
-
-
-def test_one_table_is_written_by_its_name(here):
-    _, out, _ = report_with(here, 2, "--format", "csv", "--table", "done")
+    for form in ("text", "md", "latex", "json", "html"):
+        for datasets, applies in ((2, True), (3, False)):
+            code, out, _ = report(datasets, "--format", form)
+            assert (code, "Trials that are done" in out) == (0, applies)
+    _, out, _ = report(2, "--format", "csv", "--table", "done")
     assert out.splitlines()[:2] == ["algorithm,trials", "perceptron,5"]
-    code, _, err = report_with(here, 3, "--table", "done")
-    assert code == 2
-    assert "the report has no table 'done'" in err
-    assert ", results," in err
+    code, _, err = report(3, "--table", "done")
+    assert (code, "the report has no table 'done'" in err, ", results," in err) == (2, True, True)

@@ -58,13 +58,19 @@ def test_check_against_a_run_compares_the_data_sets_that_it_has_in_common(here, 
     here.out(*words, "datasets=[synthetic]", code=4)
 
 
+FAILING = """
+from olbench import contestant
+
+@contestant("broken")
+def broken():
+    '''Fail.'''
+    raise RuntimeError("no")
+"""
+
+
 def test_check_of_failing_trials_exits_3(here, config):
-    Path("bad.py").write_text(
-        "from olbench import contestant\n\n\n@contestant('broken')\ndef broken():\n    '''Fail.'''\n"
-        "    raise RuntimeError('no')\n"
-    )
-    text = SMALL.replace("perceptron,", "broken,") + "plugins: [bad.py]\n"
-    config(text)
+    Path("bad.py").write_text(FAILING)
+    config(SMALL.replace("perceptron,", "broken,") + "plugins: [bad.py]\n")
     Path("base.json").write_text(EMPTY)
     words = ("check", "small.yaml", "--against", "base.json", "--quiet", "--jobs", 1)
     assert "breast-cancer, broken: failed: RuntimeError: no" in here.err(*words, code=3)
@@ -159,61 +165,36 @@ def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
 
 
 def test_verify_of_a_trial_that_fails_says_why(here, config, records):
-    Path("bad.py").write_text(
-        "from olbench import contestant\n\n\n@contestant('hopeless')\ndef hopeless():\n    '''Fail.'''\n"
-        "    raise RuntimeError('no')\n"
-    )
+    Path("bad.py").write_text(FAILING.replace("broken", "hopeless"))
     text = "datasets: [digits-1-vs-7]\nalgorithms: [hopeless]\nplugins: [bad.py]\npermutations: 1\n"
     assert here("run", config(text), "--out", "out", "--quiet", "--jobs", 1)[0] == 3
-    code, out, _ = here("verify", "out", "--trial", records("out")[0]["key"])
-    assert (code, out.splitlines()[-1]) == (3, "It fails here: RuntimeError: no")
+    out = here.out("verify", "out", "--trial", records("out")[0]["key"], code=3)
+    assert out.splitlines()[-1] == "It fails here: RuntimeError: no"
     out = here.out("run", "small.yaml", "--out", "out", "--dry-run")
     assert "it failed before (RuntimeError: no) (1 trial)" in out
-
-
-SLOW = """
-import time
-from olbench import contestant
-
-@contestant("slow")
-class Slow:
-    predict_one = lambda self, x: True
-    learn_one = lambda self, x, y: time.sleep(0.001)
-"""
 
 
 @for_each(
     "keys", ["permutations: 2", "protocol: stream", "protocol: crossval\nrepeats: 1\nfolds: 2\nepochs: 1"]
 )
 def test_the_estimated_time_counts_python_objects(here, config, keys):
-    Path("slow.py").write_text(SLOW)
+    Path("slow.py").write_text(
+        "import time\nfrom olbench import contestant\n\n\n@contestant('slow')\nclass Slow:\n"
+        "    predict_one = lambda self, x: True\n    learn_one = lambda self, x, y: time.sleep(0.001)\n"
+    )
     text = f"{keys}\ndatasets: [breast-cancer]\nalgorithms: [slow]\nplugins: [slow.py]\n"
-    code, out, err = here("run", config(text), "--dry-run", "-j", "1")
+    out = here.out("run", config(text), "--dry-run", "-j", "1")
     rounds = 569 * (1 if "stream" in keys else 2)
-    assert code == 0, err
     assert 0.001 * rounds - 0.1 <= float(re.search(r"about ([0-9.]+) s", out)[1]) <= 0.01 * rounds
 
 
-@pytest.fixture
-def look(here):
-    """Return a function that runs algorithms on a small file and returns the folder and the output."""
+def test_a_second_look_reports_the_algorithms_that_it_names_and_keeps_all_trials(here, records):
     Path("my.libsvm").write_text("+1 1:0.5 2:1\n-1 1:-0.5 2:3\n+1 1:1 2:0.1\n-1 2:4\n" * 3)
-
-    def run(algorithms, *more):
-        code, out, err = here(
-            "run", "my.libsvm", "--algorithms", algorithms, "--set", "permutations=2", *more
-        )
-        assert code == 0, err
-        return Path("results/my.libsvm"), out + err
-
-    return run
-
-
-def test_a_second_look_reports_the_algorithms_that_it_names_and_keeps_all_trials(look, records):
-    look("perceptron")
-    folder, _ = look("pa1")
-    assert len(records(folder)) == 4
-    info = json.loads((folder / "run.json").read_text())
+    words = ("run", "my.libsvm", "--set", "permutations=2", "--algorithms")
+    here.out(*words, "perceptron")
+    here.out(*words, "pa1")
+    assert len(records("results/my.libsvm")) == 4
+    info = json.loads(Path("results/my.libsvm/run.json").read_text())
     assert [cell["label"] for cell in info["cells"]] == ["pa1"]
     assert info["data"]["my.libsvm"]["majority"] == 6
-    assert "0 trials run, 4 reused" in look("perceptron,pa1")[1]
+    assert "0 trials run, 4 reused" in here.out(*words, "perceptron,pa1")

@@ -163,11 +163,12 @@ def test_no_text_covers_another_whatever_the_names():
 
 def test_figures_for_papers_have_no_heading_but_the_names_of_their_panels(small: Results, tmp_path: Path):
     for titles in (True, False):
-        paths = save_figures(Report(small, None), tmp_path, ("svg",), titles)
-        drawn = {path.stem: path.read_text() for path in paths}
-        assert ("<!-- Against the number of samples" in drawn["overview"]) == titles
-        assert ("<!-- Average ranks by" in drawn["ranks"]) == titles
-        assert all(f"<!-- {name} -->" in drawn["overview"] for name in DATASETS)
+        save_figures(Report(small, None), tmp_path, ("svg",), titles)
+        overview, ranks = ((tmp_path / f"{name}.svg").read_text() for name in ("overview", "ranks"))
+        assert (
+            ("<!-- Against the number of samples" in overview) == titles == ("<!-- Average ranks by" in ranks)
+        )
+        assert all(f"<!-- {name} -->" in overview for name in DATASETS)
 
 
 def test_of_too_many_algorithms_the_best_and_the_baselines_are_named(small: Results):

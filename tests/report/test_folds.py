@@ -102,19 +102,6 @@ def test_the_entry_with_the_required_tuning_stands_for_a_row(report):
         assert {results.tuning_of(e) for e in results.entries if e.label in labels} == {way}
 
 
-def test_rows_whose_parameters_the_paper_tunes_must_be_tuned(report):
-    results = report.results
-    fixed = tuple(
-        dataclasses.replace(e, spec=dataclasses.replace(e.spec, params={"phi": 1.0}, grid={}))
-        for e in results.entries
-    )
-    untuned = dataclasses.replace(results, entries=fixed)
-    assert Attempt(untuned, report.paper).choose("breast-cancer", "var-kl").reason == (
-        "its parameters are not tuned, the paper's are"
-    )
-    assert Attempt(untuned, report.paper).choose("breast-cancer", "naive-bayes").reason == ""
-
-
 def test_one_trial_is_enough_where_no_more_are_planned_and_no_deviation_is_printed(report):
     def with_one(planned):
         entries = [

@@ -1,6 +1,5 @@
 """The page in a real browser: it is quiet, it sorts, filters and draws, and it fits a phone and the dark."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,16 +98,6 @@ def reading(page: Any) -> tuple[str, list[str]]:
     return tuple(page.execute_script(script))
 
 
-def requests(browser: Any) -> set[str]:
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [each["params"] for each in messages if each["method"] == "Network.requestWillBeSent"]
-    return {each["request"]["url"] for each in sent if not each["request"]["url"].startswith("data:")}
-
-
-def test_the_page_asks_the_network_for_nothing(browser: Any, page: Any, address: str):
-    assert (requests(browser), len(curves(page))) == ({address}, 5)
-
-
 def test_results_are_ranked_and_headings_sort_them_with_missing_values_last(page: Any):
     ranked = values(page, RATE)
     blocks = [ranked[start : start + 5] for start in (0, 5, 10)]
@@ -154,16 +143,6 @@ def test_of_many_curves_most_are_grey_until_their_names_are_pressed(browser: Any
     other.click()
     find(browser, "#others").click()
     assert len(curves(browser)) == 6
-
-
-def test_a_press_on_an_algorithm_hides_its_curve_and_its_band(page: Any):
-    button = find(page, '.series[data-label="arow"]')
-    button.click()
-    assert curves(page) == ["perceptron", "cw", "scw1", "scw2"]
-    assert button.get_attribute("aria-pressed") == "false"
-    assert len(page.find_elements(By.CSS_SELECTOR, "#plot .band")) == 4
-    button.send_keys(Keys.ENTER)
-    assert "arow" in curves(page)
 
 
 def test_the_switches_change_what_the_axis_shows(page: Any):

@@ -17,9 +17,7 @@ from olbench.analysis.results import load_results
 from olbench.records import shipped
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report import site
-from olbench.report.document import report_document
 from olbench.report.model import Report, make_report
-from olbench.report.page import render_page
 from olbench.report.site import MARKER, build_site, load_runs, make_leaderboard, make_pages, page_name
 from olbench.report.tables.curves import curve_data
 from tests.refusals import find_wrong, refusal
@@ -92,12 +90,6 @@ def test_every_run_algorithm_and_measure_has_a_page_and_all_links_lead_somewhere
     linked = {link.partition("#")[0] for link in pages[papers / "index.html"].links}
     assert {path.name for path in pages} <= linked
     assert all("index.html" in page.links for page in pages.values())
-
-
-def test_the_page_of_a_run_is_its_report_with_a_way_back(papers):
-    page = (papers / "run-libol.html").read_text(encoding="utf-8")
-    home = re.compile(r'\n<p class="kicker" style="[^"]*"><a href="index.html">All results</a></p>')
-    assert home.sub("", page, count=1) == render_page(report_document(make_report(Path("libol"))))
 
 
 def test_every_command_names_a_trial_of_its_run(papers):
