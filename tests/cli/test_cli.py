@@ -3,15 +3,15 @@
 import itertools
 
 import click
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from olbench import UserError, __version__, make_algorithm, online_pass
+from olbench import UserError, __version__, make_algorithm
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.algorithm import list_ways
 from olbench.cli import cli
 from tests.cases import for_each
+from tests.refusals import refusal
 
 
 def test_public_names_are_all_there():
@@ -71,8 +71,7 @@ def test_one_algorithm_in_detail(here):
 
 
 @for_each("id", [each.id for each in definitions() if each.order == "second" and not each.is_own])
-def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
-    X, y = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 0.5]]), np.array([1.0, -1.0, 1.0])
+def test_an_algorithm_is_made_in_every_way_that_is_listed_and_in_no_other(id):
     listed = {
         frozenset({"covariance": way["covariance"][0], name: value}.items())
         for way in list_ways(get_definition(id))
@@ -86,10 +85,9 @@ def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
         for value in values if (covariance, name) != ("full", "projection") else ():
             options = {"covariance": covariance, name: value}
             if frozenset(options.items()) in listed:
-                assert online_pass(make_algorithm(id, **options), X, y).n == 3
+                make_algorithm(id, **options)
             else:
-                with pytest.raises(UserError):
-                    make_algorithm(id, **options)
+                refusal(make_algorithm, id, **options)
 
 
 @for_each(

@@ -139,16 +139,6 @@ def read_means(name):
     return frame.groupby(["dataset", "label"])[quantity].mean().unstack()
 
 
-def test_the_claims_about_shards_are_decided_as_their_page_says():
-    claims = {claim.id: claim.verdict for claim in make_report(ROOT / "results/shards/reference").claims}
-    assert {id for id, verdict in claims.items() if verdict == "holds"} >= {
-        *(f"combining-{n}-beats-the-parts" for n in (10, 50, 100)), "cw-leads-on-rare-features",
-        "pa-leads-on-frequent-features", "ten-shards-are-best-on-frequent-features",
-    }  # fmt: skip
-    assert claims["untuned-pa-leads-on-frequent-features"] == "reversed"
-    assert claims["ten-shards-beat-pa-on-rare-features"] == "reversed"
-
-
 @pytest.mark.parametrize("name", ["python.md", "streams.md"])
 def test_the_python_examples_of_a_page_print_what_they_show(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -32,14 +32,11 @@ from olbench.papers.cw2012.illustrations import (
 from olbench.papers.illustrations import illustrated_papers, illustrations_of
 from olbench.report.figures.palette import display_name
 from olbench.report.figures.style import save
+from tests.papers.test_result_figures import marks
 from tests.refusals import refusal
 from tests.report.test_figures import assert_apart
 
 PHI = st.floats(0.05, 5.0)
-
-
-def marks(panel) -> dict:
-    return {line.get_gid(): line for line in panel.get_lines() if line.get_gid()}
 
 
 @pytest.fixture(scope="module")

@@ -38,6 +38,10 @@ def text_rows(table):
     return {first: texts for first, *texts in table.texts()}
 
 
+def select(results, wanted):
+    return dataclasses.replace(results, entries=tuple(filter(wanted, results.entries)))
+
+
 def test_a_label_says_how_an_entry_is_tuned():
     nested, other = CrossvalTuning("nested", also=("paper",)), CrossvalTuning("oracle", also=("nested",))
     assert nested.read_label("pa") == ("pa", "nested")
@@ -91,9 +95,7 @@ def test_with_five_data_sets_all_are_compared_with_the_best():
 def test_the_entry_with_the_required_tuning_stands_for_a_row(report):
     results, paper = report.results, report.paper
     assert Attempt(results, paper).choose("breast-cancer", "var-exact").entry.label == "var-Exact"
-    only = dataclasses.replace(
-        results, entries=tuple(e for e in results.entries if results.tuning_of(e) == "oracle")
-    )
+    only = select(results, lambda e: results.tuning_of(e) == "oracle")
     entry, reason, _ = Attempt(only, paper).choose("breast-cancer", "var-kl")
     assert (entry.label, reason) == ("var-KL [oracle]", "its tuning is oracle; only nested is compared")
     for way in results.tunings:
@@ -104,12 +106,11 @@ def test_the_entry_with_the_required_tuning_stands_for_a_row(report):
 
 def test_one_trial_is_enough_where_no_more_are_planned_and_no_deviation_is_printed(report):
     def with_one(planned):
-        entries = [
-            dataclasses.replace(e, columns={name: column[:1] for name, column in e.columns.items()})
-            for e in report.results.entries
-        ]
-        planned = tuple(dataclasses.replace(e, planned=planned) for e in entries)
-        return dataclasses.replace(report.results, entries=planned)
+        def cut(e):
+            columns = {name: column[:1] for name, column in e.columns.items()}
+            return dataclasses.replace(e, columns=columns, planned=planned)
+
+        return dataclasses.replace(report.results, entries=tuple(map(cut, report.results.entries)))
 
     reasons = [Attempt(with_one(n), report.paper).choose("breast-cancer", "pa").reason for n in (6, 1)]
     assert reasons == ["fewer than 2 folds are done", ""]
@@ -151,15 +152,13 @@ def test_a_mark_is_that_of_the_strictest_level(report):
 
 
 def test_a_row_without_its_baseline_has_no_mark(report):
-    results = report.results
-    some = tuple(e for e in results.entries if e.label != "pa" or e.dataset != "digits-1-vs-7")
-    _, grid, counts = significance(Report(dataclasses.replace(results, entries=some), report.paper))
+    some = select(report.results, lambda e: e.label != "pa" or e.dataset != "digits-1-vs-7")
+    _, grid, counts = significance(Report(some, report.paper))
     assert list(text_rows(grid)) == ["breast-cancer"]
     assert [cells[1][-4:] for cells in text_rows(counts).values()] == ["of 1", "of 1"]
 
 
 def test_an_algorithm_without_one_of_the_tunings_is_left_out_of_the_means(report):
-    results = report.results
-    some = tuple(e for e in results.entries if e.label != "pa [oracle]" or e.dataset == "breast-cancer")
-    found = means(Report(dataclasses.replace(results, entries=some), None))
+    some = select(report.results, lambda e: e.label != "pa [oracle]" or e.dataset == "breast-cancer")
+    found = means(Report(some, None))
     assert (found["pa"][0], found["var-KL"][0]) == (1, 2)

@@ -45,10 +45,8 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
 def test_an_undefined_mean_is_neither_ranked_nor_best():
     entries = []
     for dataset, rate in (("splice", 0.3), ("svmguide3", 0.2), ("synthetic", np.nan)):
-        entries += [
-            made.entry(dataset, "perceptron", [rate, rate]),
-            made.entry(dataset, "arow", [0.25, 0.25]),
-        ]
+        entries.append(made.entry(dataset, "perceptron", [rate, rate]))
+        entries.append(made.entry(dataset, "arow", [0.25, 0.25]))
     report = Report(made.results(entries), None)
     assert (report.complete, report.ranks) == (2, {"perceptron": 1.5, "arow": 1.5})
     assert [best.label for best, _ in report.winners] == ["arow", "perceptron", "arow"]

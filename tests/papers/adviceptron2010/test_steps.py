@@ -21,19 +21,18 @@ from tests.papers.adviceptron2010.problems import (
 )
 
 CLOSE = 1e-8
-PRICES = (-2, 2)
 
 
 def price(rng):
-    return float(10.0 ** rng.uniform(*PRICES))
+    return float(10.0 ** rng.uniform(-2, 2))
 
 
 def assert_close(ours, theirs):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=CLOSE * max(1.0, np.abs(theirs).max()))
 
 
-def problem(rng, n=None):
-    n = n or int(rng.integers(1, 8))
+def problem(rng):
+    n = int(rng.integers(1, 8))
     each = AdviceSet(*random_set(rng, n, int(rng.integers(1, 7))))
     w = rng.normal(size=n)
     u = np.maximum(0.0, rng.normal(size=each.d.size))

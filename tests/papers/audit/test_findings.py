@@ -100,11 +100,8 @@ def test_the_bound_of_scw_theorem_1_fails_on_four_separable_examples(results):
 
 def test_a_replay_counts_what_a_pass_counts_and_recovers_each_step():
     X, y = separable(np.random.default_rng(3), 80, 4)
-    for algorithm in (
-        confident("cw", 1.0),
-        make_algorithm("scw1", eta=0.9, C=0.3),
-        make_algorithm("arow", r=1.0),
-    ):
+    others = make_algorithm("scw1", eta=0.9, C=0.3), make_algorithm("arow", r=1.0)
+    for algorithm in (confident("cw", 1.0), *others):
         run, counted = replay(algorithm, X, y), online_pass(algorithm, X, y)
         assert (run.mistakes, run.effective_updates) == (counted.mistakes, counted.effective_updates)
         assert len(run.updates) == counted.effective_updates
@@ -127,12 +124,8 @@ def test_the_tightest_comparator_satisfies_its_conditions_and_beats_others():
         mean = best.mean * rng.uniform(1.0, 1.2) + 0.05 * rng.normal(size=3)
         if all(mean @ each.z >= each.margin for each in run.updates):
             assert mean @ run.precision @ mean >= best.mean @ run.precision @ best.mean * (1 - 1e-6)
-    last = run.covariances[-1]
-
-    def price(sigma):
-        return np.trace(sigma) - np.linalg.slogdet(sigma)[1]
-
-    assert price(best.covariance) <= price(last)
+    ours, last = (np.trace(s) - np.linalg.slogdet(s)[1] for s in (best.covariance, run.covariances[-1]))
+    assert ours <= last
 
 
 def test_a_run_whose_updates_are_not_separable_is_refused_with_the_reason():
