@@ -79,14 +79,11 @@ def test_the_title_of_an_own_algorithm_is_on_record_and_in_figures(here, tmp_pat
     assert [line.split(",")[1] for line in out.splitlines()[1:]] == ["titled"]
 
 
-def test_forensics_and_fetch_know_the_names_of_configs(here):
+def test_forensics_check_and_fetch_know_the_names_of_configs(here):
     assert "breast-cancer: built in, nothing to fetch" in here.out("data", "fetch", "--config", "quick")
+    assert "0 changed" in here.out("check", "ci", "--quiet")
     code, _, err = here("forensics", "forensics", "--dry-run", "--set", "datasets=[synthetic]")
     assert code in (0, 4), err
-
-
-def test_a_check_of_a_name_finds_the_baseline_that_ships(here):
-    assert "0 changed" in here.out("check", "ci", "--quiet")
 
 
 @for_each("protocol", [each.id for each in protocols()])

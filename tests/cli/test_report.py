@@ -60,8 +60,13 @@ def test_folders_without_a_run_and_options_that_exclude_each_other_are_refused(h
     assert (code, err) == (2, f"olbench: there is no run below results/; {hint}\n")
 
 
-def test_a_run_of_an_older_olbench_names_its_format(here, run):
+def test_a_run_of_an_older_olbench_names_its_format_and_one_without_a_paper_has_no_verdicts(here, run):
     content = json.loads((run / "run.json").read_text())
+    del content["config"]["paper"]
+    (run / "run.json").write_text(json.dumps(content))
+    err = here.err("report", run, "--write-expected", "expected.yaml")
+    assert err == "olbench: the config of results/small names no paper, so there are no verdicts\n"
+    assert not Path("expected.yaml").exists()
     del content["format"]
     (run / "run.json").write_text(json.dumps(content))
     assert "its format is 1, and this olbench reads 2; run its config again" in here.err("report", run)
@@ -161,15 +166,6 @@ def test_a_tuning_that_failed_is_not_called_unfinished(here, run):
     chosen = ("dataset", "algorithm")
     rewrite(run, lambda r: r | failed if all(r[name] == cell[name] for name in chosen) else r)
     assert "cw on svmguide3: its tuning failed (ValueError: no really)" in here.out("report", run, "--full")
-
-
-def test_without_a_paper_there_are_no_verdicts_to_expect(here, run):
-    content = json.loads((run / "run.json").read_text())
-    del content["config"]["paper"]
-    (run / "run.json").write_text(json.dumps(content))
-    err = here.err("report", run, "--write-expected", "expected.yaml")
-    assert err == "olbench: the config of results/small names no paper, so there are no verdicts\n"
-    assert not Path("expected.yaml").exists()
 
 
 TABLES = """

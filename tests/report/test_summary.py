@@ -31,17 +31,13 @@ def make_run(name: str, permutations: int = 20, cells: int | None = None, **chan
     return folder
 
 
-def test_quick_looks_never_speak():
+def test_quick_looks_never_speak_and_of_two_runs_of_a_name_the_more_complete_one():
     """The paper has 20 permutations; a run of five is a first impression."""
     assert find_runs(Path("results")) == []
     make_run("results/quick", permutations=5)
     assert find_runs(Path("results")) == []
     make_run(str(RUN))
     assert find_runs(Path("results")) == [RUN]
-
-
-def test_of_two_runs_of_a_name_the_more_complete_one_speaks():
-    make_run(str(RUN))
     own = make_run("results/scw", cells=3)
     assert find_runs(Path("results")) == [RUN]
     make_run("results/scw")

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import shutil
 import textwrap
 from pathlib import Path
 
@@ -52,3 +53,10 @@ def test_three_rules_for_a_file_of_ones_own_give_a_figure_and_a_report(here, tmp
     assert "in the paper" not in page
     assert page.count('src="data:image/svg+xml;base64,') >= 1
     assert {path.stem for path in Path("figures").glob("*.pdf")} >= {"curves-my", "rules-my"}
+
+
+def test_the_shipped_trials_still_count(here, tmp_path):
+    """A run into a copy of the reference results computes nothing: every trial is reused."""
+    shutil.copytree(ROOT / "results/advice/reference", tmp_path / "copy")
+    words = ("--set", "datasets=[advice-synthetic]", "--out", tmp_path / "copy")
+    assert "\n0 trials run, 320 reused" in here.out("run", ROOT / "configs/advice.yaml", *words)

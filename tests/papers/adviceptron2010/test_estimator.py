@@ -30,15 +30,12 @@ def test_rules_teach_what_ten_examples_do_not(cls):
 
 def test_the_columns_of_a_frame_name_the_features():
     X, y = data(50)
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = Adviceptron(rules=RULES, fit_intercept=True, shuffle=False).fit(frame, y)
-    named = Adviceptron(rules=RULES, feature_names=["a", "b", "c"], fit_intercept=True, shuffle=False).fit(
-        X, y
-    )
+    how = {"fit_intercept": True, "shuffle": False}
+    model = Adviceptron(rules=RULES, **how).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    named = Adviceptron(rules=RULES, feature_names=["a", "b", "c"], **how).fit(X, y)
+    numbered = Adviceptron(rules=["x1 >= 0.5 => 1", "x1 <= -0.5 => -1"], **how).fit(X, y)
     np.testing.assert_array_equal(model.coef_, named.coef_)
-    numbered = ["x1 >= 0.5 => 1", "x1 <= -0.5 => -1"]
-    plain = Adviceptron(rules=numbered, fit_intercept=True, shuffle=False).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    np.testing.assert_array_equal(model.coef_, numbered.coef_)
 
 
 def test_classes_are_named_by_their_labels_also_when_there_are_three():
