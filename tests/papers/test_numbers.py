@@ -152,6 +152,13 @@ def test_a_number_without_a_deviation_has_the_error_of_its_sample(tmp_path):
     assert standard_error(number) == pytest.approx((0.1 * 0.9 / 400) ** 0.5)
 
 
+def test_a_number_can_be_about_more_than_a_data_set_and_a_row(tmp_path):
+    by = "    by: [dataset, algorithm, epochs]\n    numbers: {splice: {cw: {'1': '0.10', '10': '0.08'}}}\n"
+    first, last = read(HEAD + TABLE + by, tmp_path).numbers
+    assert (first.at["epochs"], first.where) == ("1", "Table 1, splice, cw, 1")
+    assert (last.mean, last.half_unit) == (0.08, 0.005)
+
+
 MARKED = HEAD + 'marks: {"†": 0.001}\ngroups: {all: [cw, pa]}\n' + TABLE
 NONE = "    numbers: {}\n"
 BOTH = MARKED + '    numbers: {splice: {cw: "0.10", pa: "0.20"}}\n'

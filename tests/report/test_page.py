@@ -161,6 +161,10 @@ def test_the_switches_change_what_the_axis_shows(page: Any):
     assert title(page) == "Cumulative time (s)"
     # A time has no rate within windows.
     assert not find(page, "#window [value=windows]").is_enabled()
+    for press, bands in (('.series[data-label="arow"]', 4), ("#bands", 0)):
+        find(page, press).click()
+        assert len(page.find_elements(By.CSS_SELECTOR, "#plot .band")) == bands
+    assert curves(page) == ["perceptron", "cw", "scw1", "scw2"]
 
 
 def test_a_cursor_reads_all_curves_with_the_keyboard_and_with_the_mouse(page: Any):
