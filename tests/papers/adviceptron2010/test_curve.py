@@ -57,8 +57,6 @@ def test_equal_test_examples_can_be_counted_instead_of_repeated():
     y = np.where(X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=400) >= 0, 1.0, -1.0)
     table, counts = np.unique(np.column_stack([X[50:], y[50:]]), axis=0, return_counts=True)
     rows, labels = table[:, :-1], table[:, -1].copy()
-    assert len(rows) < 40
-    assert counts.sum() == 350
     for algorithm in (make_algorithm("pa2"), make_algorithm("arow")):
         tested = as_examples(rows), labels, counts.astype(float)
         merged, _ = follow(algorithm, as_examples(X[:50]), y[:50], tested, range(51))
