@@ -36,8 +36,6 @@ from tests.papers.test_result_figures import marks
 from tests.refusals import refusal
 from tests.report.test_figures import assert_apart
 
-PHI = st.floats(0.05, 5.0)
-
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:

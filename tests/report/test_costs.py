@@ -13,7 +13,6 @@ from olbench.algorithms import get_definition
 from olbench.learners.start import count_state_bytes, start
 from tests.report import made
 
-SMALL = Path(__file__).with_name("small")
 CONFIG = """\
 permutations: 2
 datasets: [breast-cancer]

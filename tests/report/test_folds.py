@@ -24,7 +24,6 @@ from tests.report.pages import render
 
 FOLDS = Path(__file__).with_name("folds")
 SHIPPED = ROOT / "results"
-CROSSVAL = get_protocol("crossval")
 NAMES = ["var-KL", "var-Exact", "perceptron", "pa", "naive-bayes"]
 
 

@@ -1,7 +1,6 @@
 """Algorithms that are equal are ranked once, and undefined means not at all."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 
@@ -10,8 +9,6 @@ from olbench.report.model import Report
 from olbench.report.site import make_leaderboard
 from tests.report import made
 from tests.report.pages import render
-
-SMALL = Path(__file__).with_name("small")
 
 
 def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
