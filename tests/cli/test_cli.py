@@ -3,25 +3,15 @@
 import itertools
 
 import click
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from olbench import UserError, __version__, make_algorithm, online_pass
+from olbench import UserError, __version__, make_algorithm
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.algorithm import list_ways
 from olbench.cli import cli
 from tests.cases import for_each
-
-
-def test_public_names_are_all_there():
-    import olbench
-
-    for name in olbench.__all__:
-        assert getattr(olbench, name) is not None
-        assert name in dir(olbench)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = olbench.nothing
+from tests.refusals import refusal
 
 
 def walk_commands(command, words=()):
@@ -54,32 +44,21 @@ def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers(olbench, m
     assert sum(" second " in line or " first " in line for line in out.splitlines()) == 32
 
 
-def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_names_what_it_drops(here, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
-    lines = here.out("algorithms").splitlines()
-    assert max(map(len, lines)) <= 60
-    assert any(line.split() == ["scw1", "second", "C=1,", "eta=0.75"] for line in lines)
-    assert "Not shown at this width: name, traits, classes, source." in " ".join(lines)
-
-
 def test_one_algorithm_in_detail(here):
-    out = here.out("algorithms", "arow-libol")
-    assert "runs with   multiclass: native; covariance: shared\n" in out
-    assert "the first is the default" not in out
     out = " ".join(here.out("algorithms", "arow").split())
-    assert "parameter r = 1, in (0, inf)" in out
-    assert "searched over 0.0625, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16" in out
-    assert "large margin, confidence, non-separable" in out
-    assert "runs with covariance: full; form: covariance, root (the first is the default)" in out
-    assert "or with covariance: full; kernel: linear, rbf, poly" in out
-    assert "or with covariance: diag; projection: kl, l2" in out
-    assert "or with multiclass: native; covariance: block, shared" in out
-    assert "or with multiclass: native; covariance: diag; projection: kl, l2" in out
+    for words in (
+        "parameter r = 1, in (0, inf)",
+        "searched over 0.0625, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16",
+        "large margin, confidence, non-separable",
+        "runs with covariance: full; form: covariance, root (the first is the default)",
+        "or with covariance: full; kernel: linear, rbf, poly",
+        "or with multiclass: native; covariance: diag; projection: kl, l2",
+    ):
+        assert words in out
 
 
 @for_each("id", [each.id for each in definitions() if each.order == "second" and not each.is_own])
-def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
-    X, y = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 0.5]]), np.array([1.0, -1.0, 1.0])
+def test_an_algorithm_is_made_in_every_way_that_is_listed_and_in_no_other(id):
     listed = {
         frozenset({"covariance": way["covariance"][0], name: value}.items())
         for way in list_ways(get_definition(id))
@@ -93,10 +72,9 @@ def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
         for value in values if (covariance, name) != ("full", "projection") else ():
             options = {"covariance": covariance, name: value}
             if frozenset(options.items()) in listed:
-                assert online_pass(make_algorithm(id, **options), X, y).n == 3
+                make_algorithm(id, **options)
             else:
-                with pytest.raises(UserError):
-                    make_algorithm(id, **options)
+                refusal(make_algorithm, id, **options)
 
 
 @for_each(
@@ -104,10 +82,7 @@ def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
     [
         (["run"], "CONFIG|DATA"),
         (["run", "quick", "--job", "2"], "--jobs"),
-        (["run", "quick", "--timing", "share"], "'exclusive'"),
         (["run", "quick", "--jobs", "0"], "0 is not in the range"),
-        (["run", "quick", "--jobs"], "'--jobs' requires an argument"),
-        (["list", "more"], "unexpected extra argument (more)"),
     ],
 )
 def test_a_wrong_command_line_is_refused_in_the_words_of_click(words, message, here):

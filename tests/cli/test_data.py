@@ -38,13 +38,6 @@ def test_info_describes_one_data_set(here):
     assert (entry["name"], entry["rows"], entry["licence"]) == ("breast-cancer", 569, "CC BY 4.0")
 
 
-def test_fetching_from_a_mirror_that_lies_says_so(here, tmp_path):
-    (tmp_path / "mitface").write_text(SVMGUIDE)
-    err = here.err("data", "fetch", "mitface", "--mirror", tmp_path)
-    assert err.startswith(f"olbench: cannot fetch mitface ({tmp_path}: ")
-    assert "get mitface by hand from http://cbcl.mit.edu/software-datasets/FaceData2.html" in err
-
-
 def test_verify_without_names_checks_what_is_downloaded(here, cache_folder):
     (cache_folder / "downloads").mkdir(parents=True)
     (cache_folder / "downloads" / "svmguide3").write_text(SVMGUIDE)

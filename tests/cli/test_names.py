@@ -25,6 +25,7 @@ LINES = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * i) % 5}\n" for i in ran
     [
         (["algoritms"], "olbench: there is no command 'algoritms' (did you mean 'algorithms'?)"),
         (["algorithms", "scw3"], "olbench: unknown algorithm 'scw3' (did you mean 'scw"),
+        (["trace", "synthetic", "--algorithm", "SCW-III"], "'SCW-III' (did you mean 'SCW-II'?)"),
         (["algorithms", "--plugin", "none.py"], "olbench: there is no plugin file none.py"),
         (["run", "quik"], "'quik' (did you mean 'quick'?)"),
         (["run", "breast-cancr"], "'breast-cancr' (did you mean 'breast-cancer'?)"),
@@ -56,10 +57,6 @@ def test_titles_name_algorithms_as_ids_do(here, tmp_path):
         "datasets: [synthetic]\nalgorithms: [AROW, {id: SCW-I, params: {C: 2}}]"
     )
     assert [spec.id for spec in read_config(tmp_path / "titled.yaml").algorithms] == ["arow", "scw1"]
-    for words in (["algorithms"], ["trace", "synthetic", "--algorithm"]):
-        code, out, err = here(*words, "SCW-III")
-        assert (code, out) == (2, "")
-        assert "unknown algorithm 'SCW-III' (did you mean 'SCW-II'?)" in err
 
 
 def test_the_title_of_an_own_algorithm_is_on_record_and_in_figures(here, tmp_path):
@@ -82,14 +79,11 @@ def test_the_title_of_an_own_algorithm_is_on_record_and_in_figures(here, tmp_pat
     assert [line.split(",")[1] for line in out.splitlines()[1:]] == ["titled"]
 
 
-def test_forensics_and_fetch_know_the_names_of_configs(here):
+def test_forensics_check_and_fetch_know_the_names_of_configs(here):
     assert "breast-cancer: built in, nothing to fetch" in here.out("data", "fetch", "--config", "quick")
+    assert "0 changed" in here.out("check", "ci", "--quiet")
     code, _, err = here("forensics", "forensics", "--dry-run", "--set", "datasets=[synthetic]")
     assert code in (0, 4), err
-
-
-def test_a_check_of_a_name_finds_the_baseline_that_ships(here):
-    assert "0 changed" in here.out("check", "ci", "--quiet")
 
 
 @for_each("protocol", [each.id for each in protocols()])

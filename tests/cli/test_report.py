@@ -60,8 +60,13 @@ def test_folders_without_a_run_and_options_that_exclude_each_other_are_refused(h
     assert (code, err) == (2, f"olbench: there is no run below results/; {hint}\n")
 
 
-def test_a_run_of_an_older_olbench_names_its_format(here, run):
+def test_a_run_of_an_older_olbench_names_its_format_and_one_without_a_paper_has_no_verdicts(here, run):
     content = json.loads((run / "run.json").read_text())
+    del content["config"]["paper"]
+    (run / "run.json").write_text(json.dumps(content))
+    err = here.err("report", run, "--write-expected", "expected.yaml")
+    assert err == "olbench: the config of results/small names no paper, so there are no verdicts\n"
+    assert not Path("expected.yaml").exists()
     del content["format"]
     (run / "run.json").write_text(json.dumps(content))
     assert "its format is 1, and this olbench reads 2; run its config again" in here.err("report", run)
@@ -122,12 +127,6 @@ def test_strict_compares_with_the_verdicts_that_were_expected(here, run):
     assert "1 changed" in here.err("report", run, "--strict", "expected.yaml", code=1)
 
 
-def test_several_folders_stand_side_by_side(here, run):
-    shutil.copytree(run, "after")
-    assert here.out("report", run, "after").startswith("after is identical to small: ")
-    assert "The configs are the same." in here.out("report", run, "after", "--format", "html")
-
-
 def rewrite(run, change):
     """Change every record of the ledger, and leave out those for which the change gives nothing."""
     write_records(run, [record for record in map(change, read_records(run)) if record])
@@ -135,18 +134,15 @@ def rewrite(run, change):
 
 
 def test_a_ratio_of_shared_times_is_marked_and_one_of_another_protocol_is_left_out(here, run, monkeypatch):
+    def table():
+        return here.out("report", run, "--full").partition("\nResults\n")[2].partition("\n\n")[0]
+
     monkeypatch.setenv("COLUMNS", "250")
-    table = results_of(here, run)
-    assert re.search(r"^cw .* R +12 +4.1 KiB", table, re.MULTILINE)
-    assert re.search(r"^scw1 .* – +4.1 KiB", table, re.MULTILINE)
-    assert "paper's time / ours  " in table
+    assert re.search(r"^cw .* R +12 +4.1 KiB", table(), re.MULTILINE)
+    assert re.search(r"^scw1 .* – +4.1 KiB", table(), re.MULTILINE)
+    assert "paper's time / ours  " in table()
     rewrite(run, lambda record: record | {"timing": "shared"})
-    assert "paper's time / ours (shared)  " in results_of(here, run)
-
-
-def results_of(here, run):
-    _, _, rest = here.out("report", run, "--full").partition("\nResults\n")
-    return rest.partition("\n\n")[0]
+    assert "paper's time / ours (shared)  " in table()
 
 
 def test_runs_on_other_data_of_one_name_are_not_tested_against_each_other(here, run):
@@ -172,32 +168,9 @@ def test_a_tuning_that_failed_is_not_called_unfinished(here, run):
     assert "cw on svmguide3: its tuning failed (ValueError: no really)" in here.out("report", run, "--full")
 
 
-def test_without_a_paper_there_are_no_verdicts_to_expect(here, run):
-    content = json.loads((run / "run.json").read_text())
-    del content["config"]["paper"]
-    (run / "run.json").write_text(json.dumps(content))
-    err = here.err("report", run, "--write-expected", "expected.yaml")
-    assert err == "olbench: the config of results/small names no paper, so there are no verdicts\n"
-    assert not Path("expected.yaml").exists()
-
-
-def test_names_never_drop_or_shrink_however_narrow_the_terminal(here, run, monkeypatch):
-    for columns in (60, 80, 160):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        _, out, _ = here("report", run, "--full")
-        tables = re.split(r"^Table 3: \w+ \(", out[out.index("\nResults\n") :], flags=re.MULTILINE)[1:]
-        assert len(tables) == 3
-        for table in tables:
-            for name in ("perceptron", "cw", "arow", "scw1", "scw2"):
-                assert re.search(rf"^{name} +0\.\d{{4}} ± 0\.\d{{4}}", table, re.MULTILINE), columns
-        assert "…" not in out
-        assert max(len(line) for line in out.splitlines()) <= columns
-
-
 TABLES = """
 from olbench.report.table import ALGORITHM, COUNT, Column, Table
 from olbench.report.tables import table
-
 
 @table("Done")
 def done(report):
@@ -207,27 +180,21 @@ def done(report):
 """
 
 
-def report_with(here, datasets, *words):
-    plugin = Path("tables.py")
-    plugin.write_text(TABLES.replace("DATASETS", str(datasets)))
-    try:
-        return here("report", "results/small", "--plugin", str(plugin), *words)
-    finally:
-        for registry in REGISTRIES:
-            registry.drop(load_file(plugin))
+def test_a_users_file_adds_a_table_where_it_applies(here):
+    def report(datasets, *words):
+        plugin = Path(f"{words[1]}_{datasets}.py")  # a module is loaded once
+        plugin.write_text(TABLES.replace("DATASETS", str(datasets)))
+        try:
+            return here("report", "results/small", "--plugin", str(plugin), *words)
+        finally:
+            for registry in REGISTRIES:
+                registry.drop(load_file(plugin))
 
-
-@pytest.mark.parametrize("form", ["text", "md", "latex", "json", "html"])
-def test_a_users_file_adds_a_table_where_it_applies(here, form):
-    for datasets, applies in ((2, True), (3, False)):
-        code, out, _ = report_with(here, datasets, "--format", form)
-        assert (code, "Trials that are done" in out) == (0, applies)
-
-
-def test_one_table_is_written_by_its_name(here):
-    _, out, _ = report_with(here, 2, "--format", "csv", "--table", "done")
+    for form in ("text", "md", "latex", "json", "html"):
+        for datasets, applies in ((2, True), (3, False)):
+            code, out, _ = report(datasets, "--format", form)
+            assert (code, "Trials that are done" in out) == (0, applies)
+    _, out, _ = report(2, "--format", "csv", "--table", "done")
     assert out.splitlines()[:2] == ["algorithm,trials", "perceptron,5"]
-    code, _, err = report_with(here, 3, "--table", "done")
-    assert code == 2
-    assert "the report has no table 'done'" in err
-    assert ", results," in err
+    code, _, err = report(3, "--table", "done")
+    assert (code, "the report has no table 'done'" in err, ", results," in err) == (2, True, True)

@@ -11,8 +11,8 @@ import pytest
 from olbench.analysis.results import load_results
 from olbench.errors import find_names
 from olbench.report.figures.palette import HIGHLIGHTS, STYLES, THICK
-from olbench.report.figures.run import critical_difference_figure, curves_figure, find_looks
-from olbench.report.model import Report, make_report, select_rows
+from olbench.report.figures.run import curves_figure, find_looks
+from olbench.report.model import make_report, select_rows
 from tests import ROOT
 from tests.report.pages import render
 
@@ -98,11 +98,3 @@ def test_many_others_turn_grey_and_no_two_look_alike():
         assert max(channels) - min(channels) < 70, label
     few = find_looks(results.select(["arow", "cw", "pa", "scw1"]))
     assert few["pa"] == STYLES["pa"]
-
-
-def test_the_diagram_of_ranks_names_it_in_bold_and_colour():
-    results = load_results("scw").highlight(["arow"])
-    across = Report(results, None).across
-    [panel] = critical_difference_figure(across, find_looks(results)).axes
-    bold = [text for text in panel.texts if text.get_fontweight() == "bold"]
-    assert [(text.get_text().split()[0], text.get_color()) for text in bold] == [("AROW", HIGHLIGHTS[0])]

@@ -23,17 +23,14 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 RNG = np.random.default_rng(7)
 
 
-def text(n=2000, d=400, labels=(-1, 1), first=1):
+def text(n=2000, labels=(-1, 1)):
     """Return LIBSVM text whose new features come late, with zeros, comments and empty rows."""
-    truth = RNG.standard_normal(d)
     lines = []
     for k in range(n):
-        columns = np.unique(RNG.integers(0, 1 + d * (k + 1) // n, 6))
+        columns = np.unique(RNG.integers(0, 1 + 400 * (k + 1) // n, 6))
         values = RNG.standard_normal(columns.size).round(2) * (RNG.random(columns.size) < 0.9)
-        label = labels[int(values @ truth[columns] > 0)]
-        lines.append(
-            f"{label} " + " ".join(f"{j + first}:{v:g}" for j, v in zip(columns, values, strict=True))
-        )
+        pairs = (f"{j + 1}:{v:g}" for j, v in zip(columns, values, strict=True))
+        lines.append(f"{labels[int(values.sum() > 0)]} {' '.join(pairs)}")
         if k % 50 == 0:
             lines += ["# a comment", "", f"{labels[k % 2]}"]
     return "\n".join(lines) + "\n"
@@ -41,9 +38,14 @@ def text(n=2000, d=400, labels=(-1, 1), first=1):
 
 def pipe(content, *words):
     """Run the command on a pipe; return exit code, output and errors."""
+    content = content if isinstance(content, bytes) else content.encode()
     command = [sys.executable, "-W", "error", "-m", "olbench", "run", *words]
-    done = subprocess.run(command, input=content.encode(), capture_output=True)
+    done = subprocess.run(command, input=content, capture_output=True)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def cache_entries():
+    return list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
 
 
 def counts_of(found):
@@ -51,16 +53,17 @@ def counts_of(found):
     return {record["algorithm"]: [record[name] for name in names] for record in found}
 
 
-@pytest.mark.parametrize(("labels", "pack"), [((-1, 1), bytes), ((0, 1), bytes), ((1, 2), gzip.compress)])
+@pytest.mark.parametrize(
+    ("labels", "pack"), [((0, 1), str.encode), ((1, 2), lambda text: gzip.compress(text.encode()))]
+)
 def test_standard_input_counts_as_a_stream_from_a_file_does(here, records, labels, pack):
     content = text(labels=labels)
     Path("file.libsvm").write_text(content)
     words = ("--algorithms", "perceptron,arow", "--covariance", "diag", "--delay", "3")
     assert here("run", "file.libsvm", "--stream", *words)[0] == 0
-    command = [sys.executable, "-m", "olbench", "run", "-", *words]
-    done = subprocess.run(command, input=pack(content.encode()), capture_output=True, text=False)
-    assert done.returncode == 0, done.stderr
-    assert b"the record is in results/stdin" in done.stdout
+    code, out, err = pipe(pack(content), "-", *words)
+    assert code == 0, err
+    assert "the record is in results/stdin" in out
     found = counts_of(records("results/stdin"))
     assert found == counts_of(records("results/file.libsvm"))
     assert set(found) == {"perceptron", "arow", "no-change", "majority-so-far"}
@@ -78,7 +81,7 @@ def test_a_pipe_is_copied_piece_by_piece(monkeypatch):
     file = keep_pipe("pipe", Reading())
     writer.join()
     assert (file.name, file.read_text()) == ("pipe", content)
-    assert not list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
+    assert not cache_entries()
 
 
 @for_each(
@@ -97,7 +100,7 @@ def test_wrong_input_is_refused_in_one_sentence(content, words, message):
     assert message in err
     assert not Path("results").exists()
     if message.startswith("stdin:"):  # a pipe that is cut leaves nothing behind
-        assert not list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
+        assert not cache_entries()
 
 
 def test_a_config_cannot_name_standard_input(here, config):
@@ -123,7 +126,7 @@ def test_ctrl_c_stops_the_wait_for_a_pipe():
     assert not list(Path(os.environ["OLBENCH_CACHE"]).glob("*/*"))
 
 
-def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(here, records, cache_entries):
+def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(here, records):
     content = text(500)
     Path("file.libsvm").write_text(content)
     words = ("--algorithms", "arow", "--covariance", "diag", "--set", "permutations=2")
@@ -137,11 +140,6 @@ def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(here, records, cache
     assert len(cache_entries()) == 1
     assert records("results/stdin")[0]["fingerprint"] == records("results/file.libsvm")[0]["fingerprint"]
     assert here("report", "results/stdin")[0] == 0
-
-
-@pytest.fixture
-def cache_entries():
-    return lambda: list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
 
 
 SHOP = "size,colour,sold\n1,red,no\n2,blue,yes\n3,red,no\n5,red,yes\n"

@@ -42,12 +42,8 @@ def test_a_command_imports_what_it_needs(command, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("a,b,label\n1,2,x\n2,1,y\n")
     words = command.format(small=ROOT / "tests/report/small", table=table).split()
-    done = subprocess.run(
-        [sys.executable, "-c", f"HEAVY = {HEAVY}\n{COMMAND}", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    program = [sys.executable, "-c", f"HEAVY = {HEAVY}\n{COMMAND}", *words]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.splitlines()[-1].split()) <= set(IMPORTED[command].split())
 

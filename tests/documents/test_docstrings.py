@@ -9,7 +9,6 @@ import pytest
 import olbench
 import olbench.estimators
 import olbench.plot
-from olbench.cli import cli
 from olbench.estimators import ESTIMATORS
 from olbench.plugins import paper_ids
 from tests.cases import for_each
@@ -53,8 +52,3 @@ def test_what_users_import_is_documented():
         for pair in describe_members(f"{module.__name__}.{name}", getattr(module, name))
     )
     assert [name for name, text in described.items() if not text] == []
-
-
-def test_every_verb_has_help():
-    context = cli.make_context("olbench", ["run"], resilient_parsing=True)
-    assert [verb for verb in cli.list_commands(context) if not cli.get_command(context, verb).help] == []

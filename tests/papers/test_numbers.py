@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from olbench import UserError, make_algorithm
+from olbench import make_algorithm
 from olbench.algorithms import get_definition
 from olbench.analysis.published import load_paper, read_paper, standard_error
 from olbench.data.catalog import catalog, find
@@ -48,13 +48,6 @@ def test_table_3_is_complete_and_every_cell_is_plausible():
         assert cell["mistake_rate"].half_unit == 0.0005
         assert {cell[name].n for name in QUANTITIES} == {20}
         assert cell["updates"].where == f"Table 3, {dataset}, {row}"
-
-
-def test_more_updates_take_more_time_within_a_data_set():
-    """A digit lost in a scan would show: per update, the margin-based learners cost about the same."""
-    for dataset in PAPER.datasets:
-        cells = sorted((PAPER.of(dataset, row) for row in ORDER), key=lambda cell: cell["updates"].mean)
-        assert cells[-1]["seconds"].mean >= cells[0]["seconds"].mean
 
 
 LIBOL = load_paper("libol2013")
@@ -138,8 +131,7 @@ def test_variants_are_other_ways_to_run_an_algorithm_of_the_paper():
 
 def test_an_unknown_paper_is_refused_with_a_suggestion():
     assert "scw2012" in paper_ids()
-    with pytest.raises(UserError, match=r"'scw2021' \(did you mean 'scw2012'\?\); there are .*scw2012"):
-        load_paper("scw2021")
+    assert "'scw2021' (did you mean 'scw2012'?); there are " in refusal(load_paper, "scw2021")
 
 
 HEAD = "id: mine\ntitle: Mine\ncitation: nobody\n"
@@ -160,50 +152,18 @@ def test_a_number_without_a_deviation_has_the_error_of_its_sample(tmp_path):
 
 
 def test_a_number_can_be_about_more_than_a_data_set_and_a_row(tmp_path):
-    by = "    by: [dataset, algorithm, epochs]\n"
-    text = HEAD + TABLE + by + '    numbers: {splice: {cw: {"1": "0.10", "10": "0.08"}}}\n'
-    first, last = read(text, tmp_path).numbers
+    by = "    by: [dataset, algorithm, epochs]\n    numbers: {splice: {cw: {'1': '0.10', '10': '0.08'}}}\n"
+    first, last = read(HEAD + TABLE + by, tmp_path).numbers
     assert (first.at["epochs"], first.where) == ("1", "Table 1, splice, cw, 1")
     assert (last.mean, last.half_unit) == (0.08, 0.005)
 
 
 MARKED = HEAD + 'marks: {"†": 0.001}\ngroups: {all: [cw, pa]}\n' + TABLE
-AGAINST = "    marks: {of: cw, against: [pa]}\n"
-
-
-def test_a_number_that_is_printed_again_adds_its_mark(tmp_path):
-    again = TABLE.removeprefix("tables:\n").replace("Table 1", "Table 2") + AGAINST
-    text = (
-        MARKED + '    numbers: {splice: {cw: "0.10", pa: "0.20"}}\n'
-        + again + '    numbers: {splice: {cw: "†0.10"}}\n'
-    )  # fmt: skip
-    paper = read(text, tmp_path)
-    first, second = paper.numbers
-    assert (first.printed, first.where, first.marks) == ("0.10", "Table 1, splice, cw", {"Table 2": "†"})
-    assert second.marks == {}
-    [table] = paper.marked
-    assert (table.where, table.rows, table.against) == ("Table 2", ("cw",), ("pa",))
-    with pytest.raises(UserError, match=r"mine.yaml:13: 0\.11 is 0\.10 in Table 1, splice, cw"):
-        read(text.replace("†0.10", "†0.11"), tmp_path)
-
-
-def test_ranks_and_suspect_numbers_are_read_with_their_groups(tmp_path):
-    text = (
-        MARKED + '    numbers: {splice: {cw: "0.10", pa: "0.20"}}\n'
-        'ranks: [{where: Table 1, quantity: mistake_rate, of: {cw: "1.00", pa: "2.00"}}]\n'
-        "suspect: [{quantity: mistake_rate, datasets: splice, rows: all, reason: no way}]\n"
-    )  # fmt: skip
-    paper = read(text, tmp_path)
-    assert [number.suspect for number in paper.numbers] == ["no way", "no way"]
-    [ranks] = paper.ranks
-    assert (ranks.datasets, ranks.printed) == (("splice",), {"cw": "1.00", "pa": "2.00"})
-    with pytest.raises(UserError, match=r"mine.yaml:10: not all of the numbers that are ranked"):
-        read(text.replace('pa: "2.00"', 'arow: "2.00"'), tmp_path)
-    with pytest.raises(UserError, match=r"mine.yaml:11: not all of these numbers are in the tables"):
-        read(text.replace("datasets: splice", "datasets: usps"), tmp_path)
-
-
 NONE = "    numbers: {}\n"
+BOTH = MARKED + '    numbers: {splice: {cw: "0.10", pa: "0.20"}}\n'
+RANKS = 'ranks: [{where: T, quantity: mistake_rate, of: {cw: "1.00", arow: "2.00"}}]\n'
+SUSPECT = "suspect: [{quantity: mistake_rate, datasets: usps, rows: all, reason: r}]\n"
+AGAIN = f"{BOTH}  - where: Table 2\n    quantities: [mistake_rate]\n    marks: {{of: cw, against: [pa]}}\n"
 
 
 def claiming(says):
@@ -221,6 +181,9 @@ BROKEN = {
     HEAD + TABLE + "    numbers: {splice: 3}\n": "7: there must be a mapping here, not 3",
     HEAD + TABLE + '    numbers: {splice: {cw: "†0.10"}}\n': "7: the mark '†' needs its level",
     MARKED + '    numbers: {splice: {cw: "†0.10"}}\n': "9: the mark '†' needs its level",
+    AGAIN + '    numbers: {splice: {cw: "†0.11"}}\n': "13: 0.11 is 0.10 in Table 1, splice, cw",
+    BOTH + RANKS: "10: not all of the numbers that are ranked",
+    BOTH + SUSPECT: "10: not all of these numbers are in the tables",
     f"{HEAD}marks: {{†: 5}}\n{TABLE}{NONE}": "4: the level of a mark must be between 0 and 1, or null, not 5",
     HEAD + TABLE + NONE + "ranks: [{where: T, of: {}}]\n": "8: an entry of ranks needs the key 'quantity'",
     HEAD + TABLE + NONE + "requires: {serch: grid}\n": "8: unknown key 'serch'",

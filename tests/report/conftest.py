@@ -21,10 +21,7 @@ def browser(tmp_path_factory):
     options.binary_location = CHROMIUM
     for flag in (*FLAGS.split(), f"user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.get("about:blank")
-    # The browser's first tab makes requests, too.
-    driver.get_log("performance")
     yield driver
     driver.quit()

@@ -7,7 +7,7 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.analysis.published import Reported, load_paper
+from olbench.analysis.published import load_paper
 from olbench.analysis.reading import measured_columns
 from olbench.analysis.results import Entry, Results
 from olbench.data.catalog import catalog
@@ -45,14 +45,10 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
         "choice": 0, "arrays": 0,
     }  # fmt: skip
     about = {
-        "label": id,
-        "spec": spec(id),
-        "params": {},
-        "options": options(id),
-        "planned": max(rates.size, 1),
+        "label": id, "spec": spec(id), "params": {}, "options": options(id), "planned": max(rates.size, 1),
         "columns": {name: np.broadcast_to(columns[name], rates.size) for name in measured_columns(ONLINE)},
         "failures": (),
-    }
+    }  # fmt: skip
     none = {series.name: np.zeros((rates.size, 0)) for series in ONLINE.series}
     return Entry(
         dataset, algorithm=id, entry=0, tuning_passes=0, keys=(), protocol=ONLINE, setting={}, tuned=None,
@@ -78,13 +74,13 @@ def as_printed() -> Results:
     """Return a run that measures exactly what Table 3 prints."""
     places = dict.fromkeys((number.dataset, number.row) for number in PAPER.numbers)
     quantities = ("mistake_rate", "updates", "seconds")
+    printed = [[PAPER.of(*place)[name] for name in quantities] for place in places]
     return results(
-        [entry(*place, *(_as_printed(PAPER.of(*place)[name]) for name in quantities)) for place in places]
+        [
+            entry(*place, *(spread(each.mean, each.deviation) for each in own))
+            for place, own in zip(places, printed, strict=True)
+        ]
     )
-
-
-def _as_printed(reported: Reported) -> np.ndarray:
-    return spread(reported.mean, reported.deviation)
 
 
 def spread(mean: float, deviation: float, n: int = 20) -> np.ndarray:

@@ -92,14 +92,10 @@ def test_a_contestant_no_better_than_guessing_is_named_in_text_and_page(run):
     assert (ACCURACY.guess(0.9), BALANCED_ACCURACY.guess(0.9), UPDATES.guess(0.9)) == (0.9, 0.5, None)
     give_majority(run, 0.75)
     report = make_report(run)
-    worse = {
-        (entry.dataset, entry.label)
-        for entry in report.results.entries
-        if entry.done and entry.mean(MISTAKE_RATE) >= 0.25
-    }
-    assert worse
-    guessed = [entry for _, entries in report.guesses.values() for entry in entries]
-    assert {(entry.dataset, entry.label) for entry in guessed} == worse
+    rows = [each for each in report.results.entries if each.done and each.mean(MISTAKE_RATE) >= 0.25]
+    worse = {(each.dataset, each.label) for each in rows}
+    guessed = {(each.dataset, each.label) for _, entries in report.guesses.values() for each in entries}
+    assert guessed == worse != set()
     sentence = describe_guesses(report.guesses, MISTAKE_RATE)
     assert sentence.startswith("No better than always predicting the more frequent class (mistake rate in")
     assert sentence in render(report, "html")
@@ -107,9 +103,3 @@ def test_a_contestant_no_better_than_guessing_is_named_in_text_and_page(run):
     assert "No better than always predicting the more frequent class" in shown
     give_majority(run, 0.5)
     assert make_report(run).guesses == {}
-
-
-def test_the_catalogue_gives_the_share_if_the_record_does_not(report):
-    """The record of `small` has no counts of labels, but the fingerprints of the catalogue."""
-    guess, _ = report.guesses["svmguide3"]
-    assert guess == pytest.approx(296 / 1243)

@@ -38,8 +38,3 @@ def test_tables_show_the_best_algorithm_and_many_classes_as_pairs(report, monkey
     (table,) = confusion(report)
     assert len(table.rows) == classes.PAIRS
     assert table["times"] == sorted(table["times"], reverse=True)
-
-
-def test_two_classes_have_no_such_section(tmp_path):
-    olbench.run({"datasets": ["breast-cancer"], "algorithms": ["pa1"], "permutations": 1}, tmp_path, jobs=1)
-    assert not list(confusion(make_report(tmp_path)))

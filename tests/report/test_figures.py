@@ -4,7 +4,6 @@ import itertools
 import subprocess
 import sys
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,16 +34,6 @@ from tests import ROOT
 
 SMALL = Path(__file__).with_name("small")
 DATASETS = ["svmguide3", "synthetic", "splice"]
-
-
-#: The part of the statistics over data sets that the diagram draws.
-RANKS = SimpleNamespace(
-    datasets=("a", "b", "c", "d"),
-    labels=("perceptron", "cw", "arow", "scw1", "scw2"),
-    ranks={"perceptron": 4.9, "cw": 3.6, "arow": 2.5, "scw1": 1.5, "scw2": 2.5},
-    critical_difference=2.3,
-    groups=(("scw1", "arow", "scw2", "cw"), ("arow", "scw2", "cw"), ("perceptron",)),
-)
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +76,10 @@ def assert_apart(figure: Figure) -> None:
     boxes = {text: text.get_window_extent() for text in texts_of(figure)}
     for (one, box), (other, its_box) in itertools.combinations(boxes.items(), 2):
         assert not box.padded(-0.5).overlaps(its_box.padded(-0.5)), (one.get_text(), other.get_text())
+    page = figure.bbox
     for text, box in boxes.items():
-        assert figure.bbox.x0 <= box.x0, text.get_text()
-        assert box.x1 <= figure.bbox.x1, text.get_text()
-        assert figure.bbox.y0 <= box.y0, text.get_text()
-        assert box.y1 <= figure.bbox.y1, text.get_text()
+        assert page.x0 <= box.x0 < box.x1 <= page.x1, text.get_text()
+        assert page.y0 <= box.y0 < box.y1 <= page.y1, text.get_text()
     panels = [panel.get_tightbbox() for panel in figure.axes]
     assert not any(legend.get_window_extent().overlaps(box) for legend in figure.legends for box in panels)
 
@@ -175,26 +163,23 @@ def test_no_text_covers_another_whatever_the_names():
 
 def test_figures_for_papers_have_no_heading_but_the_names_of_their_panels(small: Results, tmp_path: Path):
     for titles in (True, False):
-        paths = save_figures(Report(small, None), tmp_path, ("svg",), titles)
-        drawn = {path.stem: path.read_text() for path in paths}
-        assert ("<!-- Against the number of samples" in drawn["overview"]) == titles
-        assert ("<!-- Average ranks by" in drawn["ranks"]) == titles
-        assert all(f"<!-- {name} -->" in drawn["overview"] for name in DATASETS)
-
-
-def with_labels(results: Results, labels: Sequence[str]) -> Results:
-    one = results.of("splice")[0]
-    return replace(results, entries=tuple(replace(one, label=label) for label in labels))
+        save_figures(Report(small, None), tmp_path, ("svg",), titles)
+        overview, ranks = ((tmp_path / f"{name}.svg").read_text() for name in ("overview", "ranks"))
+        assert (
+            ("<!-- Against the number of samples" in overview) == titles == ("<!-- Average ranks by" in ranks)
+        )
+        assert all(f"<!-- {name} -->" in overview for name in DATASETS)
 
 
 def test_of_too_many_algorithms_the_best_and_the_baselines_are_named(small: Results):
     labels = [each.id for each in definitions()]
-    figure = curves_figure(with_labels(small, labels), "splice")
+    one = small.of("splice")[0]
+    many = replace(small, entries=tuple(replace(one, label=label) for label in labels))
+    figure = curves_figure(many, "splice")
     assert_apart(figure)
     texts = {text.get_text() for text in figure.legends[0].get_texts()}
-    named = FOCUS + 2
-    assert {"no change", "majority so far", f"{len(labels) - named} others"} <= texts
-    assert len(texts) == named + 1
+    assert {"no change", "majority so far", f"{len(labels) - FOCUS - 2} others"} <= texts
+    assert len(texts) == FOCUS + 3
     for panel in figure.axes:
         assert len([line for line in panel.get_lines() if len(line.get_xdata()) > 2]) == len(labels)
 
@@ -206,11 +191,7 @@ def test_every_algorithm_looks_different():
 
 def test_a_half_finished_run_draws_what_there_is(small: Results, tmp_path: Path):
     left = {"perceptron": 5, "cw": 2, "arow": 1, "scw1": 0, "scw2": 0}
-
-    def interrupt(entry: Entry) -> Entry:
-        return first(entry, 0 if entry.dataset == "splice" else left[entry.label])
-
-    partial = change(small, interrupt)
+    partial = change(small, lambda each: first(each, each.dataset != "splice" and left[each.label]))
     assert set(lines(curves_figure(partial, "synthetic").axes[0])) == {"Perceptron", "CW", "AROW"}
     names = [path.name for path in save_figures(Report(partial, None), tmp_path, ("svg",))]
     assert names == ["curves-svmguide3.svg", "curves-synthetic.svg", "overview.svg"]
@@ -221,11 +202,15 @@ def test_a_half_finished_run_draws_what_there_is(small: Results, tmp_path: Path)
 
 
 def test_the_diagram_has_ranks_bars_and_the_critical_difference():
-    figure = critical_difference_figure(RANKS, styles(RANKS.labels))
+    ranks = {"perceptron": 4.9, "cw": 3.6, "arow": 2.5, "scw1": 1.5, "scw2": 2.5}
+    groups = (("scw1", "arow", "scw2", "cw"), ("arow", "scw2", "cw"), ("perceptron",))
+    across = SimpleNamespace(
+        datasets="abcd", labels=tuple(ranks), ranks=ranks, critical_difference=2.3, groups=groups
+    )
+    figure = critical_difference_figure(across, styles(across.labels))
     [panel] = figure.axes
     drawn = [(line.get_gid(), list(line.get_xdata())) for line in panel.get_lines()]
-    for label, rank in RANKS.ranks.items():
-        assert (label, [rank]) in drawn
+    assert all((label, [rank]) in drawn for label, rank in ranks.items())
     assert [x for gid, x in drawn if gid == "group"] == [[1.5, 3.6], [2.5, 3.6]]
     assert ("CD", [1, 1 + 2.3]) in drawn
     texts = [text.get_text().strip() for text in [*panel.texts, *figure.texts]]

@@ -1,11 +1,6 @@
-"""A report on cross-validation: one table for all, ranks, McNemar's test and the tunings side by side.
-
-`folds` has the results of a small run, and a paper made up for them.
-"""
+"""A report on cross-validation, from a small run and a paper made up for it: tests, tunings and marks."""
 
 import dataclasses
-import json
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,33 +9,21 @@ import pytest
 
 from olbench.analysis.published import read_paper
 from olbench.analysis.results import aligned, load_results
-from olbench.analysis.stats import mean_ranks, not_worse, resampled_t
-from olbench.analysis.verdicts import NOT_COMPARABLE, Attempt, count, count_tested, judge_tuning
-from olbench.papers.cw2012.significance import (
-    compare,
-    contrasts,
-    find_mark,
-    printed_ranks,
-    significance,
-    stored_errors,
-)
+from olbench.analysis.stats import not_worse, resampled_t
+from olbench.analysis.verdicts import Attempt, count_tested, judge_tuning
+from olbench.papers.cw2012.significance import contrasts, find_mark, significance, stored_errors
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import CrossvalTuning
 from olbench.protocols.online import OnlineTuning
-from olbench.records.quantities import TEST_ERROR
 from olbench.report import words
 from olbench.report.model import Report, make_report
 from olbench.report.tables.statistics import against_best, statistics_data
-from olbench.report.tables.tuning import means, tuning_verdicts, tunings
-from olbench.report.tables.verdicts import overview
-from olbench.report.words import summary
+from olbench.report.tables.tuning import means
 from tests import ROOT
 from tests.report.pages import render
-from tests.report.test_formats import check_latex
 
 FOLDS = Path(__file__).with_name("folds")
 SHIPPED = ROOT / "results"
-CROSSVAL = get_protocol("crossval")
 NAMES = ["var-KL", "var-Exact", "perceptron", "pa", "naive-bayes"]
 
 
@@ -52,6 +35,10 @@ def report():
 def text_rows(table):
     """Return the texts of a table by the text of the first column."""
     return {first: texts for first, *texts in table.texts()}
+
+
+def select(results, wanted):
+    return dataclasses.replace(results, entries=tuple(filter(wanted, results.entries)))
 
 
 def test_a_label_says_how_an_entry_is_tuned():
@@ -95,22 +82,19 @@ def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
 
 def test_with_five_data_sets_all_are_compared_with_the_best():
     report = make_report(SHIPPED / "cw-usps" / "reference")
-    table = against_best(report)
     found = statistics_data(report)["against_best"]
     assert found["rope"] == 0.01
-    for test, (z, p, adjusted, *shares) in zip(found["tests"], text_rows(table).values(), strict=True):
+    for test, (z, p, adjusted, *shares) in zip(
+        found["tests"], text_rows(against_best(report)).values(), strict=True
+    ):
         assert (z, p, adjusted) == (f"{test['z']:.2f}", f"{test['p']:.3g}", f"{test['adjusted']:.3g}")
         assert shares == [f"{test['posterior'][side]:.2f}" for side in ("left", "rope", "right")]
-    fewer = statistics_data(Report(load_results(FOLDS), None))["against_best"]
-    assert fewer.startswith("a comparison")
 
 
 def test_the_entry_with_the_required_tuning_stands_for_a_row(report):
     results, paper = report.results, report.paper
     assert Attempt(results, paper).choose("breast-cancer", "var-exact").entry.label == "var-Exact"
-    only = dataclasses.replace(
-        results, entries=tuple(e for e in results.entries if results.tuning_of(e) == "oracle")
-    )
+    only = select(results, lambda e: results.tuning_of(e) == "oracle")
     entry, reason, _ = Attempt(only, paper).choose("breast-cancer", "var-kl")
     assert (entry.label, reason) == ("var-KL [oracle]", "its tuning is oracle; only nested is compared")
     for way in results.tunings:
@@ -119,27 +103,13 @@ def test_the_entry_with_the_required_tuning_stands_for_a_row(report):
         assert {results.tuning_of(e) for e in results.entries if e.label in labels} == {way}
 
 
-def test_rows_whose_parameters_the_paper_tunes_must_be_tuned(report):
-    results = report.results
-    fixed = tuple(
-        dataclasses.replace(e, spec=dataclasses.replace(e.spec, params={"phi": 1.0}, grid={}))
-        for e in results.entries
-    )
-    untuned = dataclasses.replace(results, entries=fixed)
-    assert Attempt(untuned, report.paper).choose("breast-cancer", "var-kl").reason == (
-        "its parameters are not tuned, the paper's are"
-    )
-    assert Attempt(untuned, report.paper).choose("breast-cancer", "naive-bayes").reason == ""
-
-
 def test_one_trial_is_enough_where_no_more_are_planned_and_no_deviation_is_printed(report):
     def with_one(planned):
-        entries = [
-            dataclasses.replace(e, columns={name: column[:1] for name, column in e.columns.items()})
-            for e in report.results.entries
-        ]
-        planned = tuple(dataclasses.replace(e, planned=planned) for e in entries)
-        return dataclasses.replace(report.results, entries=planned)
+        def cut(e):
+            columns = {name: column[:1] for name, column in e.columns.items()}
+            return dataclasses.replace(e, columns=columns, planned=planned)
+
+        return dataclasses.replace(report.results, entries=tuple(map(cut, report.results.entries)))
 
     reasons = [Attempt(with_one(n), report.paper).choose("breast-cancer", "pa").reason for n in (6, 1)]
     assert reasons == ["fewer than 2 folds are done", ""]
@@ -156,41 +126,6 @@ def test_a_row_is_counted_once_however_often_it_is_tested():
     assert tested([50, 51, 50, 51], [{"wrong": {}}] * 2 + [{}, 0]) == 101
     assert tested([313, 313], [{"wrong": {}}, {}]) == 313
     assert tested([50, 51], [0, {"margins": {}}]) == 101
-
-
-def test_an_unexplained_number_has_a_verdict_and_is_counted_separately(report):
-    assert re.fullmatch(
-        r"\d of 13 test errors reproduced, \d close, \d differs?, 4 not comparable; "
-        r"unexplained: 0 of 1 reproduced, 0 close, 1 differs",
-        summary(report.judgements, TEST_ERROR),
-    )
-    assert count(report.judgements, TEST_ERROR).total() == 13
-    [table] = re.findall(r"Unexplained printed numbers.*?\n\n", render(report, "text"), re.DOTALL)
-    assert "naive-bayes on digits-1-vs-7: the share of one class." in table
-
-
-def test_the_overview_has_ours_beside_the_papers(report):
-    rows = text_rows(overview(report))
-    assert list(rows) == ["breast-cancer", "digits-1-vs-7"]
-    for dataset, cells in rows.items():
-        for name, cell in zip(NAMES, cells, strict=True):
-            [entry] = [e for e in report.results.of(dataset) if e.label == name]
-            assert cell.startswith(f"{100 * entry.mean(TEST_ERROR):.2f} / ")
-    assert rows["digits-1-vs-7"][-1].endswith(" / 40.00 D?")
-
-
-def test_ranks_are_ours_and_those_of_the_papers_numbers(report):
-    [table] = printed_ranks(report)
-    own = {
-        dataset: {e.label: e.mean(TEST_ERROR) for e in report.results.contestants(dataset)}
-        for dataset in report.results.datasets
-    }
-    assert report.ranks == mean_ranks(own)
-    ours, paper, paper_on_all, printed = zip(*text_rows(table).values(), strict=True)
-    # On the two data sets: 2 and 1, 1 and 1, 4 and 4, 2 and 1.
-    assert (paper, paper_on_all) == (("1.50", "1.00", "4.00", "1.50"), printed)
-    four = {name: {label: row[label] for label in NAMES[:4]} for name, row in own.items()}
-    assert list(ours) == [f"{rank:.2f}" for rank in mean_ranks(four).values()]
 
 
 def test_mcnemars_test_is_on_the_rows_of_the_first_division(report):
@@ -210,76 +145,19 @@ def test_mcnemars_test_is_on_the_rows_of_the_first_division(report):
         assert contrast.is_better == (total < 0)
 
 
-def test_only_the_same_trials_are_compared():
-    one = {0: np.array([True, False]), 1: np.array([True])}
-    assert compare(one, one).p == 1
-    assert compare(one, {0: one[0]}) is None
-    assert compare({}, {}) is None
-
-
 def test_a_mark_is_that_of_the_strictest_level(report):
     marks = [find_mark(p, report.paper) for p in (0.5, 0.05, 0.049, 0.01, 0.009, 0.001, 0.0009, 0.0)]
     assert marks == ["", "", "⋆", "⋆", "∗", "∗", "†", "†"]
 
 
 def test_a_row_without_its_baseline_has_no_mark(report):
-    results = report.results
-    some = tuple(e for e in results.entries if e.label != "pa" or e.dataset != "digits-1-vs-7")
-    _, grid, counts = significance(Report(dataclasses.replace(results, entries=some), report.paper))
+    some = select(report.results, lambda e: e.label != "pa" or e.dataset != "digits-1-vs-7")
+    _, grid, counts = significance(Report(some, report.paper))
     assert list(text_rows(grid)) == ["breast-cancer"]
     assert [cells[1][-4:] for cells in text_rows(counts).values()] == ["of 1", "of 1"]
 
 
-def test_tunings_are_side_by_side(report):
-    means_table, counts_table = tunings(report), tuning_verdicts(report)
-    frame = report.results.to_frame()
-    rows = text_rows(means_table)
-    for name in NAMES:
-        means = []
-        for way in ("", " [paper]", " [oracle]"):
-            own = frame[frame["label"] == f"{name}{way}"]
-            means.append(100 * own.groupby("dataset")["test_error"].mean().mean())
-        expected = [*(f"{mean:.2f}" for mean in means), *(f"{means[0] - mean:+.2f}" for mean in means[1:])]
-        assert rows[name] == ["2", *expected]
-    for way, cells in text_rows(counts_table).items():
-        found = count(judge_tuning(report.attempt, way), TEST_ERROR)
-        verdicts = ("reproduced", "close", "differs", NOT_COMPARABLE)
-        assert [int(cell) for cell in cells[:4]] == [found[verdict] for verdict in verdicts]
-
-
 def test_an_algorithm_without_one_of_the_tunings_is_left_out_of_the_means(report):
-    results = report.results
-    some = tuple(e for e in results.entries if e.label != "pa [oracle]" or e.dataset == "breast-cancer")
-    found = means(Report(dataclasses.replace(results, entries=some), None))
+    some = select(report.results, lambda e: e.label != "pa [oracle]" or e.dataset == "breast-cancer")
+    found = means(Report(some, None))
     assert (found["pa"][0], found["var-KL"][0]) == (1, 2)
-
-
-def test_claims_about_epochs_are_read_from_the_curves(report):
-    found = {claim.id: claim for claim in report.claims}
-    for claim in found.values():
-        assert claim.verdict != "not decided"
-    [entry] = [e for e in report.results.of("breast-cancer") if e.label == "pa"]
-    after = entry.curves["test_error"].mean(axis=0)
-    evidence = found["epochs-help"].evidence
-    assert entry.points.tolist() == [1, 2, 3]
-    if after[2] >= after[0]:
-        assert f"breast-cancer (pa@3 {100 * after[2]:.2f}, pa@1 {100 * after[0]:.2f})" in evidence
-    assert found["epochs-help"].own_verdict == "not decided"
-    assert found["variants-win"].own_table.startswith("on 2 of 3 data sets")
-
-
-def test_every_format_has_the_sections(report):
-    check_latex(render(report, "latex"))
-    page, markdown = render(report, "html"), render(report, "md")
-    for id, title in {
-        "verdicts": "Test error (%), ours / the paper's",
-        "ranks": "Table 1: mean ranks",
-        "significance": "Table 1: significantly different from each of perceptron, pa",
-        "tuning": "Tunings side by side",
-    }.items():
-        assert f"**{title}" in markdown
-        assert f'<section id="{id}"' in page
-    content = json.loads(render(report, "json"))
-    assert len(content["mcnemar"]) == 8
-    assert content["tunings"]["means"]["pa"]["datasets"] == 2
-    assert content["printed_ranks"][0]["paper_on_all"]["var-kl"] == pytest.approx(4 / 3)

@@ -1,6 +1,5 @@
 """The page in a real browser: it is quiet, it sorts, filters and draws, and it fits a phone and the dark."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.large import write_large
 from olbench.report.model import make_report
@@ -100,16 +98,6 @@ def reading(page: Any) -> tuple[str, list[str]]:
     return tuple(page.execute_script(script))
 
 
-def requests(browser: Any) -> set[str]:
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [each["params"] for each in messages if each["method"] == "Network.requestWillBeSent"]
-    return {each["request"]["url"] for each in sent if not each["request"]["url"].startswith("data:")}
-
-
-def test_the_page_asks_the_network_for_nothing(browser: Any, page: Any, address: str):
-    assert (requests(browser), len(curves(page))) == ({address}, 5)
-
-
 def test_results_are_ranked_and_headings_sort_them_with_missing_values_last(page: Any):
     ranked = values(page, RATE)
     blocks = [ranked[start : start + 5] for start in (0, 5, 10)]
@@ -157,16 +145,6 @@ def test_of_many_curves_most_are_grey_until_their_names_are_pressed(browser: Any
     assert len(curves(browser)) == 6
 
 
-def test_a_press_on_an_algorithm_hides_its_curve_and_its_band(page: Any):
-    button = find(page, '.series[data-label="arow"]')
-    button.click()
-    assert curves(page) == ["perceptron", "cw", "scw1", "scw2"]
-    assert button.get_attribute("aria-pressed") == "false"
-    assert len(page.find_elements(By.CSS_SELECTOR, "#plot .band")) == 4
-    button.send_keys(Keys.ENTER)
-    assert "arow" in curves(page)
-
-
 def test_the_switches_change_what_the_axis_shows(page: Any):
     assert title(page) == "Online cumulative mistake rate"
     find(page, "#window [value=windows]").click()
@@ -183,6 +161,10 @@ def test_the_switches_change_what_the_axis_shows(page: Any):
     assert title(page) == "Cumulative time (s)"
     # A time has no rate within windows.
     assert not find(page, "#window [value=windows]").is_enabled()
+    for press, bands in (('.series[data-label="arow"]', 4), ("#bands", 0)):
+        find(page, press).click()
+        assert len(page.find_elements(By.CSS_SELECTOR, "#plot .band")) == bands
+    assert curves(page) == ["perceptron", "cw", "scw1", "scw2"]
 
 
 def test_a_cursor_reads_all_curves_with_the_keyboard_and_with_the_mouse(page: Any):
@@ -317,15 +299,6 @@ def test_text_is_readable_on_a_light_and_on_a_dark_background(page: Any):
         find(page, "#theme").click()
     assert luminance(grounds[0]) < 0.1
     assert luminance(grounds[1]) > 0.9
-
-
-def test_a_download_gives_the_file_that_is_inside_the_page(page: Any, tmp_path: Path):
-    place = {"behavior": "allow", "downloadPath": str(tmp_path)}
-    page.execute_cdp_cmd("Browser.setDownloadBehavior", place)
-    find(page, 'a[download="small.csv"]').click()
-    saved = tmp_path / "small.csv"
-    WebDriverWait(page, 10).until(lambda _: saved.is_file() and saved.stat().st_size)
-    assert saved.read_text() == render(make_report(SMALL), "csv")
 
 
 def test_on_paper_the_page_is_light_and_without_controls(page: Any):

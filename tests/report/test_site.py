@@ -17,9 +17,7 @@ from olbench.analysis.results import load_results
 from olbench.records import shipped
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report import site
-from olbench.report.document import report_document
 from olbench.report.model import Report, make_report
-from olbench.report.page import render_page
 from olbench.report.site import MARKER, build_site, load_runs, make_leaderboard, make_pages, page_name
 from olbench.report.tables.curves import curve_data
 from tests.refusals import find_wrong, refusal
@@ -94,12 +92,6 @@ def test_every_run_algorithm_and_measure_has_a_page_and_all_links_lead_somewhere
     assert all("index.html" in page.links for page in pages.values())
 
 
-def test_the_page_of_a_run_is_its_report_with_a_way_back(papers):
-    page = (papers / "run-libol.html").read_text(encoding="utf-8")
-    home = re.compile(r'\n<p class="kicker" style="[^"]*"><a href="index.html">All results</a></p>')
-    assert home.sub("", page, count=1) == render_page(report_document(make_report(Path("libol"))))
-
-
 def test_every_command_names_a_trial_of_its_run(papers):
     from olbench.records import ledger
 
@@ -156,26 +148,6 @@ def test_the_best_and_all_not_different_from_it_share_the_first_place():
         low <= rank <= high
         for rank, (low, high) in zip(table["mean rank"], table["95% interval"], strict=True)
     )
-
-
-def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
-    rates = {"arow": 0.1, "perceptron": 0.3, "averaged-perceptron": 0.3, "pa": 0.4}
-    entries = [
-        made.entry(dataset, id, [rate, rate + 0.01])
-        for dataset in ("splice", "svmguide3", "synthetic")
-        for id, rate in rates.items()
-    ]
-    table = make_leaderboard(Report(made.results(entries), None), MISTAKE_RATE)
-    shown = (table[each] for each in ("algorithm", "mean rank", "best mean on", "among the best on"))
-    ranks = {str(name): numbers for name, *numbers in zip(*shown, strict=True)}
-    equal = [2.0, 0, 0]
-    assert ranks == {
-        "arow": [1.0, 3, 3],
-        "perceptron": equal,
-        "averaged-perceptron": equal,
-        "pa": [3.0, 0, 0],
-    }
-    assert table.note.endswith("Equal in every trial, and ranked once: averaged-perceptron = perceptron.")
 
 
 def test_a_few_data_sets_decide_no_place():

@@ -1,40 +1,14 @@
-"""The summary names the winner on each data set and ranks all algorithms."""
+"""Algorithms that are equal are ranked once, and undefined means not at all."""
 
 import json
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 from olbench.records.quantities import MISTAKE_RATE
-from olbench.report.model import Report, make_report
+from olbench.report.model import Report
+from olbench.report.site import make_leaderboard
 from tests.report import made
 from tests.report.pages import render
-
-SMALL = Path(__file__).with_name("small")
-
-
-def test_the_winner_has_the_best_mean_and_its_equals_are_bold():
-    report = make_report(SMALL)
-    for best, equals in report.winners:
-        block = report.block(best.dataset)
-        means = {entry.label: entry.mean(MISTAKE_RATE) for entry in block}
-        assert best.label == min(means, key=means.get)
-        assert {best.label, *equals} == {entry.label for entry in block if report.results.is_best(entry)}
-
-
-def test_algorithms_are_ranked_by_their_mean_rank_with_their_wins():
-    rates = {"perceptron": [0.3, 0.3, 0.3], "arow": [0.1, 0.1, 0.2], "scw1": [0.2, 0.2, 0.1]}
-    noise = np.array([0.001, -0.001, 0.002, -0.002])
-    entries = [
-        made.entry(dataset, id, rate + noise)
-        for id, each in rates.items()
-        for dataset, rate in zip(("splice", "usps", "w7a"), each, strict=True)
-    ]
-    found = Report(made.results(entries), None).standings
-    assert [each.label for each in found] == ["arow", "scw1", "perceptron"]
-    assert [each.rank for each in found] == pytest.approx([4 / 3, 5 / 3, 3])
-    assert [each.wins for each in found] == [2, 1, 0]
 
 
 def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
@@ -54,6 +28,9 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     assert [each.label for each in report.standings] == ["pa", "arow", "perceptron"]
     assert not isinstance(report.across, str)
     assert report.across.labels == ("perceptron", "pa", "arow")
+    board = make_leaderboard(report, MISTAKE_RATE)
+    assert board["mean rank"] == [1.5, 1.5, 3.0, 3.0]
+    assert board.note.endswith("Equal in every trial, and ranked once: averaged-perceptron = perceptron.")
     said = "Equal in every count of every trial, and ranked once: perceptron = averaged-perceptron"
     assert said in render(report, "text")
     assert said in render(report, "html")
@@ -65,10 +42,8 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
 def test_an_undefined_mean_is_neither_ranked_nor_best():
     entries = []
     for dataset, rate in (("splice", 0.3), ("svmguide3", 0.2), ("synthetic", np.nan)):
-        entries += [
-            made.entry(dataset, "perceptron", [rate, rate]),
-            made.entry(dataset, "arow", [0.25, 0.25]),
-        ]
+        entries.append(made.entry(dataset, "perceptron", [rate, rate]))
+        entries.append(made.entry(dataset, "arow", [0.25, 0.25]))
     report = Report(made.results(entries), None)
     assert (report.complete, report.ranks) == (2, {"perceptron": 1.5, "arow": 1.5})
     assert [best.label for best, _ in report.winners] == ["arow", "perceptron", "arow"]

@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 from olbench import make_algorithm
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
+from olbench.papers.adviceptron2010.algorithms import mean_estimate
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 
 
@@ -37,8 +38,6 @@ def random_vectors(rng, advice):
 
 
 def learner_at(id, advice, w, u, **params):
-    from olbench.papers.adviceptron2010.algorithms import mean_estimate
-
     learner = start(make_algorithm(id, advice=advice, **params), advice.n)
     learner.w[:] = w
     learner.u[:] = np.concatenate(u)

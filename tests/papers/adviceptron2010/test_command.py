@@ -88,6 +88,5 @@ def test_mistakes_get_a_sentence_with_file_and_line(here, folder):
     for words, message in (
         ((*SHOW, "rules.yaml"), "--rules and --data go together"),
         (("algorithms", "--rules", "rules.yaml", "--data", "mine.csv"), "such as adviceptron"),
-        (("algorithms", "arow", "--rules", "rules.yaml", "--data", "mine.csv"), "such as adviceptron"),
     ):
         assert message in here.err(*words)

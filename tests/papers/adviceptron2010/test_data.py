@@ -7,12 +7,7 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data.catalog import find
-from olbench.papers.adviceptron2010.datasets import (
-    draw_clusters,
-    lineage_of,
-    read_spoligotypes,
-    simulate_miru24,
-)
+from olbench.papers.adviceptron2010.datasets import lineage_of, read_spoligotypes, simulate_miru24
 from olbench.papers.adviceptron2010.names import load_named
 from tests.refusals import refusal
 
@@ -20,13 +15,9 @@ HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Di
 BEIJING, ALL = "o" * 34 + "n" * 9, "n" * 43
 #: Isolates of the country US in the list, by the number of the lineage.
 ISOLATES = {
-    "tb-east-asian": 2175,
-    "tb-east-african-indian": 523,
-    "tb-euro-american": 8940,
-    "tb-indo-oceanic": 1380,
-    "tb-africanum": 137,
-    "tb-bovis": 203,
-}
+    "tb-east-asian": 2175, "tb-east-african-indian": 523, "tb-euro-american": 8940, "tb-indo-oceanic": 1380,
+    "tb-africanum": 137, "tb-bovis": 203,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -94,18 +85,6 @@ def test_the_real_list_gives_the_isolates_of_each_lineage(mirror, name):
     assert (data.y > 0).sum() == ISOLATES[name]
     assert data.fingerprint == find(name).fingerprint
     assert load_dataset(f"{name}-miru24", mirror=str(mirror)).X.shape == (13358, 44)
-
-
-def test_the_clusters_are_those_of_the_figure():
-    X, y = draw_clusters(40_000, seed=1)
-    assert (y > 0).mean() == 0.5
-    left, right = X[(y > 0) & (X[:, 0] < 0.5)], X[(y > 0) & (X[:, 0] > 0.5)]
-    np.testing.assert_allclose(left.mean(axis=0), [-1, 2], atol=0.05)
-    np.testing.assert_allclose(right.mean(axis=0), [2, 1], atol=0.05)
-    np.testing.assert_allclose(left.std(axis=0), 0.5, atol=0.03)
-    np.testing.assert_allclose(X[y < 0].mean(axis=0), [-0.5, -1], atol=0.05)
-    np.testing.assert_allclose(X[y < 0].std(axis=0), 1.5, atol=0.03)
-    assert abs(np.diff(np.flatnonzero(y > 0)).mean() - 2) < 0.1, "the classes are mixed"
 
 
 def test_catalogued_sets_have_names():

@@ -30,15 +30,12 @@ def test_rules_teach_what_ten_examples_do_not(cls):
 
 def test_the_columns_of_a_frame_name_the_features():
     X, y = data(50)
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = Adviceptron(rules=RULES, fit_intercept=True, shuffle=False).fit(frame, y)
-    named = Adviceptron(rules=RULES, feature_names=["a", "b", "c"], fit_intercept=True, shuffle=False).fit(
-        X, y
-    )
+    how = {"fit_intercept": True, "shuffle": False}
+    model = Adviceptron(rules=RULES, **how).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    named = Adviceptron(rules=RULES, feature_names=["a", "b", "c"], **how).fit(X, y)
+    numbered = Adviceptron(rules=["x1 >= 0.5 => 1", "x1 <= -0.5 => -1"], **how).fit(X, y)
     np.testing.assert_array_equal(model.coef_, named.coef_)
-    numbered = ["x1 >= 0.5 => 1", "x1 <= -0.5 => -1"]
-    plain = Adviceptron(rules=numbered, fit_intercept=True, shuffle=False).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    np.testing.assert_array_equal(model.coef_, numbered.coef_)
 
 
 def test_classes_are_named_by_their_labels_also_when_there_are_three():
@@ -51,14 +48,6 @@ def test_classes_are_named_by_their_labels_also_when_there_are_three():
     assert [[each.z for each in advice] for advice in model.advice_] == [[1, -1], [-1, 1, -1], [-1, -1]]
     assert set(model.predict(X)) <= {"low", "mid", "high"}
     assert model.partial_fit(X[6:], y[6:]).score(X, y) > 0.5
-
-
-def test_partial_fit_in_pieces_is_one_fit():
-    X, y = data(100)
-    options = {"rules": RULES, "feature_names": list("abc"), "fit_intercept": True}
-    whole = Adviceptron(shuffle=False, **options).fit(X, y)
-    pieces = Adviceptron(**options).partial_fit(X[:30], y[:30], classes=[-1, 1]).partial_fit(X[30:], y[30:])
-    np.testing.assert_array_equal(whole.coef_, pieces.coef_)
 
 
 def test_a_rule_file_brings_its_own_settings(tmp_path):

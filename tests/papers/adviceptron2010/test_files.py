@@ -63,20 +63,13 @@ def test_the_papers_own_rules_for_africanum_contradict_each_other():
     assert conflicts(advice) == [(0, 3)]
 
 
-def test_a_condition_on_a_missing_feature_is_dropped_and_named():
-    names = spoligotypes("M. africanum", miru24=False)
-    file = read_rules("tb-africanum")
-    advice = file.compile(names)
-    assert [each.dropped for each in advice] == [("MIRU24 > 1",), (), ()]
-    assert "MIRU24 <= 1 => not M. africanum" not in [each.text for each in advice]
-
-
 def test_missing_features_are_refused_unless_they_may_be_dropped(rule_file):
     path = rule_file("rules: [a >= 1 and b >= 2 => 1]\n")
     with pytest.raises(UserError, match=r"rules.yaml:1:\d+: the data has no feature 'b'.*missing: drop"):
         read_rules(path).compile(Names(("a",)))
     path = rule_file("missing: drop\nrules: [a >= 1 and b >= 2 => 1, b >= 3 => -1]\n")
     [each] = read_rules(path).compile(Names(("a",)))
+    assert each.dropped == ("b >= 2",)
     np.testing.assert_array_equal(each.D, [[-1.0]])
 
 
@@ -89,8 +82,8 @@ def test_a_file_names_features_and_classes_that_the_data_does_not(rule_file):
     advice = read_rules(path).compile(names)
     assert [each.z for each in advice] == [1, -1]
     np.testing.assert_array_equal(advice.sets[0].D, [[-1, 0, 0]])
-    with pytest.raises(UserError, match="'features' names 3 features, but the data has 2"):
-        read_rules(path).compile(Names(("x1", "x2")))
+    said = refusal(read_rules(path).compile, Names(("x1", "x2")))
+    assert "'features' names 3 features, but the data has 2" in said
 
 
 def test_rules_within_a_config_are_a_mapping_or_a_list():
@@ -118,11 +111,7 @@ def test_a_broken_file_is_refused_with_its_line(rule_file):
     ):
         path = rule_file(text)
         assert f"{path}{message}" in refusal(read_rules, path)
-
-
-def test_a_file_that_is_not_there_gets_a_suggestion():
-    with pytest.raises(UserError, match=r"no rule file 'pimma' \(did you mean 'pima'\?\); olbench ships"):
-        read_rules("pimma")
+    assert "no rule file 'pimma' (did you mean 'pima'?); olbench ships" in refusal(read_rules, "pimma")
 
 
 def test_empty_polyhedra_are_found_in_any_unit():

@@ -1,7 +1,5 @@
 """The learner: its counters, its state from slice to slice, its start, its speed."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,11 +9,9 @@ from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.papers.adviceptron2010.algorithms import mean_estimate
 from olbench.papers.adviceptron2010.kbsvm import solve_advice
-from olbench.papers.adviceptron2010.names import Names
-from olbench.papers.adviceptron2010.rules import compile_texts
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 from tests.examples import noisy
-from tests.papers.adviceptron2010.problems import flip, random_advice, solve_10
+from tests.papers.adviceptron2010.problems import random_advice
 from tests.refusals import refusal
 
 IDS = ["adviceptron", "adviceptron-printed", "adviceptron-exact"]
@@ -44,29 +40,6 @@ def test_storage_and_slices_do_not_change_a_bit(id):
 
 
 @every_id
-def test_a_learner_survives_pickling(id):
-    X, y, advice = examples(n=40)
-    algorithm = pickle.loads(pickle.dumps(make_algorithm(id, advice=advice)))
-    one = online_pass(algorithm, X, y)
-    learner = pickle.loads(pickle.dumps(one.learner))
-    learner.run(as_examples(X).rows(), y, np.arange(40))
-    again = online_pass(algorithm, np.vstack([X, X]), np.append(y, y))
-    np.testing.assert_array_equal(learner.weights, again.weights)
-
-
-def test_after_many_rounds_without_examples_w_and_u_agree():
-    """Rows of zeros teach nothing; the advice alone settles where no step moves it."""
-    advice = compile_texts(["a >= 1 => 1", "a <= -1 and b >= 0 => -1"], Names(("a", "b")))
-    algorithm = make_algorithm("adviceptron-exact", lam=1.0, mu=1.0, advice=advice)
-    settled = online_pass(algorithm, np.zeros((20_000, 2)), np.ones(20_000)).learner
-    w, u = settled.weights, settled.advice_vectors
-    np.testing.assert_allclose(w, mean_estimate(advice, u), atol=1e-9)
-    for each, part in zip(advice, u, strict=True):
-        np.testing.assert_allclose(part, solve_10(each, w, part, 1.0), atol=1e-9)
-    assert w[0] > 0.5
-
-
-@every_id
 def test_an_overflow_is_a_breakdown_and_leaves_the_state_alone(id):
     X, y, advice = examples(n=20)
     X = np.vstack([X, np.full((1, 6), 1e200)])
@@ -92,21 +65,3 @@ def test_advice_about_other_features_is_refused():
         start(make_algorithm("adviceptron", advice=advice), 3)
     assert "unknown parameter 'advice'" in refusal(make_algorithm, "pa2", advice=advice)
     assert "start must be one of zero, advice" in refusal(make_algorithm, "adviceptron", start="one")
-
-
-@every_id
-def test_useful_advice_helps_with_few_examples_and_bad_advice_hurts(id):
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=(500, 3)), np.ones(500)])
-    y = np.where(X[:, 0] + 0.3 * rng.normal(size=500) >= 0, 1.0, -1.0)
-    advice = compile_texts(["a >= 0.5 => 1", "a <= -0.5 => -1"], Names(tuple("abc"))).with_constant()
-
-    def accuracy(given):
-        """Return the mean accuracy of learners that have seen five examples, over twenty of them."""
-        algorithm = make_algorithm(id, lam=0.1, mu=1.0, advice=given)
-        weights = [online_pass(algorithm, X[k : k + 5], y[k : k + 5]).weights for k in range(0, 100, 5)]
-        return np.mean((X[100:] @ np.transpose(weights) >= 0) == (y[100:, None] > 0))
-
-    plain = accuracy(None)
-    assert accuracy(advice) > plain + 0.03
-    assert accuracy(flip(advice)) < plain - 0.03

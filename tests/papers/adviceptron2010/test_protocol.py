@@ -38,18 +38,6 @@ RULES = {
 }
 
 
-@pytest.fixture
-def cli(here):
-    def run(*words):
-        return SimpleNamespace(**dict(zip(("code", "out", "err"), here(*words), strict=True)))
-
-    return run
-
-
-def config(name, text):
-    Path(name).write_text(text)
-
-
 def examples(n=120, seed=0, positives=None):
     random = np.random.default_rng(seed)
     X = random.standard_normal((n, 3))
@@ -69,13 +57,12 @@ def cell_of(source, id="adviceptron", settings=(), tuning=None, **grid):
     return cell
 
 
-def run(cell, number=0):
-    trial = cell.report_trials(cell.start)[number]
-    return get_protocol("advice").run(trial, cell.source, lambda: False)
+def run(cell):
+    return get_protocol("advice").run(cell.report_trials(cell.start)[0], cell.source, lambda: False)
 
 
-def never():
-    return False
+def work_of(cell):
+    return _Work(cell.report_trials(cell.start)[0], cell.source, lambda: False)
 
 
 def test_a_data_set_that_a_setting_does_not_name_has_its_default():
@@ -85,9 +72,9 @@ def test_a_data_set_that_a_setting_does_not_name_has_its_default():
     assert (cell.repeats, setting["train"], setting["early"]) == (20, 200, 10)
 
 
-def test_a_run_has_every_row_and_is_not_repeated_and_its_report_has_rules_and_claims(cli):
-    config("small.yaml", f"paper: adviceptron2010\n{SMALL}")
-    assert cli("run", "small.yaml", "--quiet", "--jobs", "1").code == 0
+def test_a_run_has_every_row_and_is_not_repeated_and_its_report_has_rules_and_claims(here):
+    Path("small.yaml").write_text(f"paper: adviceptron2010\n{SMALL}")
+    here.out("run", "small.yaml", "--quiet", "--jobs", "1")
     first = load_results("results/small")
     labels = ["adviceptron", "pa2", "kbsvm", "rules-alone", "majority", "always-no"]
     assert list(first.labels) == labels
@@ -96,9 +83,9 @@ def test_a_run_has_every_row_and_is_not_repeated_and_its_report_has_rules_and_cl
     assert entry["kbsvm"].points.tolist() == [40]
     assert np.array_equal(entry["always-no"].values(BALANCED_ACCURACY), [0.5] * 3)
     assert set(entry["adviceptron"].columns["choice"][0]) == {"lam", "mu"}
-    assert cli("run", "small.yaml", "--quiet", "--jobs", "1").code == 0
+    here.out("run", "small.yaml", "--quiet", "--jobs", "1")
     assert len(Path("results/small/trials.jsonl").read_text().splitlines()) == 18
-    report = cli("report", "results/small", "--format", "md").out
+    report = here.out("report", "results/small", "--format", "md")
     assert "made here after adviceptron2010, Figure 1" in report
     assert "Learning improves on the accuracy that advice alone gives." in report
     assert "contradict each other" in report
@@ -108,12 +95,10 @@ def test_test_rows_take_no_part_in_learning_and_tuning():
     X, y = examples()
     source = make_source("made", X, y)
     cell = cell_of(source, lam=[0.1, 1.0], mu=[0.1, 1.0])
-    trial = cell.report_trials(cell.start)[0]
-    work = _Work(trial, source, never)
+    work = work_of(cell)
     test = work.order[work.train.size :]
-    changed = X.copy()
+    changed, flipped = X.copy(), y.copy()
     changed[test] = 1e3 * np.random.default_rng(1).standard_normal(changed[test].shape)
-    flipped = y.copy()
     flipped[test] = -y[test]
     other = make_source("made", changed, flipped)
     outcomes = [run(cell), run(cell_of(other, lam=[0.1, 1.0], mu=[0.1, 1.0]))]
@@ -124,7 +109,7 @@ def test_test_rows_take_no_part_in_learning_and_tuning():
 
 def test_a_tuning_that_leaves_out_folds_finds_every_candidate_with_the_least_loss(monkeypatch):
     cell = cell_of(make_source("made", *examples()), lam=[1.0])
-    work = _Work(cell.report_trials(cell.start)[0], cell.source, never)
+    work = work_of(cell)
     monkeypatch.setattr(_Work, "_score", lambda self, candidate, fold: fold.scores[candidate])
     random, left_out = np.random.default_rng(5), 0
     for _ in range(200):
@@ -151,11 +136,10 @@ def test_a_lack_of_one_class_leaves_the_defaults():
 def test_the_plane_is_in_the_units_of_the_data():
     X, y = examples()
     source = make_source("made", 50.0 + 7.0 * X, y)
-    outcome = run(cell_of(source, "pa2", tuning=AdviceTuning("none")))
-    *w, b = outcome.arrays["plane"]
     cell = cell_of(source, "pa2", tuning=AdviceTuning("none"))
-    work = _Work(cell.report_trials(cell.start)[0], source, never)
-    test = work.order[30:]
+    outcome = run(cell)
+    *w, b = outcome.arrays["plane"]
+    test = work_of(cell).order[30:]
     right = np.where((50.0 + 7.0 * X[test]) @ np.array(w) + b >= 0, 1, -1) == y[test]
     assert int(right.sum()) == outcome.measured["right"]
 
@@ -172,7 +156,7 @@ def test_bad_advice_is_part_of_a_trial_and_no_advice_is_not():
     assert keys["pa2", 0] == keys["pa2", 1]
 
 
-def test_mistakes_in_a_config(cli):
+def test_mistakes_in_a_config(here):
     wrong = []
     for lines, message in (
         ("advice: [x9 >= 1 => +]", "the data has no feature 'x9'"),
@@ -187,22 +171,20 @@ def test_mistakes_in_a_config(cli):
         ("train: 1000", "leaves none for testing"),
     ):
         key = lines.partition(":")[0]
-        config("small.yaml", "".join(each for each in SMALL.splitlines(True) if not each.startswith(key)))
-        with open("small.yaml", "a") as file:
-            file.write(f"{lines}\n")
-        result = cli("run", "small.yaml", "--quiet", "--dry-run")
-        said = " ".join(result.err.split())
-        if result.code != (0 if message is None else 2) or (message or "") not in said:
-            wrong.append((lines, result.code, said))
+        others = (each for each in SMALL.splitlines(True) if not each.startswith(key))
+        Path("small.yaml").write_text("".join(others) + f"{lines}\n")
+        code, _, err = here("run", "small.yaml", "--quiet", "--dry-run")
+        if code != (0 if message is None else 2) or (message or "") not in " ".join(err.split()):
+            wrong.append((lines, code, err))
     assert wrong == []
     with pytest.raises(UserError, match="adviceptron takes advice, and there are no rules for made"):
         cell_of(make_source("made", *examples()), settings={"advice": None})
 
 
-def test_a_rule_file_is_found_beside_the_config(cli):
+def test_a_rule_file_is_found_beside_the_config(here):
     Path("rules").mkdir()
     Path("rules/mine.yaml").write_text("rules:\n  - x1 + 3*x2 <= 0 => -\n")
-    config("small.yaml", f"{SMALL}advice: rules/mine.yaml\n")
-    assert cli("run", "small.yaml", "--quiet", "--set", "algorithms=[rules-alone]", "--jobs", "1").code == 0
+    Path("small.yaml").write_text(f"{SMALL}advice: rules/mine.yaml\n")
+    here.out("run", "small.yaml", "--quiet", "--set", "algorithms=[rules-alone]", "--jobs", "1")
     [line, *_] = Path("results/small/trials.jsonl").read_text().splitlines()
     assert json.loads(line)["setting"]["rules"]["rules"] == ["x1 + 3*x2 <= 0 => -"]

@@ -1,7 +1,6 @@
-"""No check passes by accident.
+"""No check passes by accident: bending the right form of a statement a little must make its check fail.
 
-Bending the right form of a statement a little must make its check fail. Where no function is listed here, the
-check itself refutes the printed form on the instances that confirm the corrected one.
+Where no function is listed, the check refutes the printed form on instances that confirm the corrected one.
 """
 
 import math

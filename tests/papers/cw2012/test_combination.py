@@ -9,9 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from olbench import make_algorithm
-from olbench.learners.examples import as_examples
-from olbench.learners.start import start
 from olbench.papers.cw2012.combination import Sums
 from olbench.protocols.definition import fold
 
@@ -52,11 +49,10 @@ def test_the_kl_combination_minimises_the_total_divergence(a, rng):
     np.testing.assert_allclose(full(sums, "kl"), found.x[:FEATURES], atol=1e-5)
 
 
-def test_l2_is_the_mean_of_all_models_and_untouched_features_are_zero(rng):
-    models = [model(rng) for _ in range(6)]
-    sums = fold((each for each, _, _ in models), add)
-    np.testing.assert_allclose(full(sums, "l2"), np.mean([mu for _, mu, _ in models], axis=0), rtol=1e-13)
+def test_features_that_no_model_saw_are_zero(rng):
+    sums = fold((model(rng)[0] for _ in range(2)), add)
     untouched = np.setdiff1d(np.arange(FEATURES), sums.columns)
+    assert untouched.size
     assert (full(sums, "kl")[untouched] == 0).all()
 
 
@@ -72,32 +68,3 @@ def test_the_order_of_combination_does_not_matter_beyond_rounding(count, seed):
         assert (other.columns == tree.columns).all()
         for way in ("l2", "kl", "counts"):
             np.testing.assert_allclose(other.means(way), tree.means(way), rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("id", "settings"),
-    [
-        ("cw-var", {"covariance": "diag", "phi": 0.3}),
-        ("cw", {"covariance": "diag", "projection": "exact", "eta": 0.8}),
-        ("arow", {"covariance": "diag", "projection": "l2", "a": 0.5}),
-        ("pa1", {"C": 0.1}),
-        ("averaged-pa", {}),
-        ("romma", {}),
-    ],
-)
-def test_a_learner_that_forgets_its_features_is_as_new(id, settings, rng):
-    X = rng.standard_normal((60, 9)) * (rng.random((60, 9)) < 0.4)
-    X[:30, 5:] = 0.0
-    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
-    rows, columns = as_examples(X).rows(), np.arange(9, dtype=np.uint32)
-    used, fresh = (start(make_algorithm(id, **settings), 9) for _ in range(2))
-    used.run(rows, y, np.arange(30))
-    np.testing.assert_allclose(used.moments_at(columns)[0], used.weights, rtol=1e-15)
-    used.reset(np.arange(5, dtype=np.uint32))
-    for learner in (used, fresh):
-        learner.run(rows, y, np.arange(30, 60))
-    assert (used.counters == fresh.counters).all()
-    assert (used.weights == fresh.weights).all()
-    for one, other in zip(used.moments_at(columns), fresh.moments_at(columns), strict=True):
-        assert (one is None) == (other is None)
-        assert one is None or (one == other).all()

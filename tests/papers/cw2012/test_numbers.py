@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 
-from olbench.analysis.claims import weigh_printed
 from olbench.analysis.published import load_paper
 from olbench.analysis.stats import mean_ranks
 from olbench.data.catalog import find
@@ -16,12 +15,9 @@ VARIANTS, BASELINES = PAPER.groups["variants"], (*PAPER.groups["online"], *PAPER
 TEXT, USPS = PAPER.groups["text"], PAPER.groups["usps"]
 #: How many of each digit the test file of USPS has, by the pair of digits.
 TEST_DIGITS = {
-    "usps-0-vs-9": (359, 177),
-    "usps-1-vs-2": (264, 198),
-    "usps-3-vs-4": (166, 200),
-    "usps-5-vs-6": (160, 170),
-    "usps-7-vs-8": (147, 166),
-}
+    "usps-0-vs-9": (359, 177), "usps-1-vs-2": (264, 198), "usps-3-vs-4": (166, 200),
+    "usps-5-vs-6": (160, 170), "usps-7-vs-8": (147, 166),
+}  # fmt: skip
 
 
 def error(dataset: str, row: str) -> str:
@@ -43,14 +39,11 @@ def test_the_tables_are_complete():
     assert len(PAPER.numbers) - len(ERRORS) == 17 * 6
     assert PAPER.datasets == (*TEXT, *USPS)
     assert PAPER.algorithms == (*VARIANTS, *BASELINES)
+    for dataset in PAPER.datasets:
+        rows = {number.row for number in ERRORS if number.dataset == dataset}
+        assert rows == {*(VARIANTS if dataset in TEXT else PAPER.groups["approximations"]), *BASELINES}
     for dataset in TEXT:
-        assert {number.row for number in ERRORS if number.dataset == dataset} == {*VARIANTS, *BASELINES}
         assert len([n for n in PAPER.numbers if n.dataset == dataset and n.quantity == "seconds"]) == 6
-    for dataset in USPS:
-        assert {number.row for number in ERRORS if number.dataset == dataset} == {
-            *PAPER.groups["approximations"],
-            *BASELINES,
-        }
 
 
 def test_smallest_ranks_for_equals_give_the_printed_mean_ranks():
@@ -115,29 +108,3 @@ def test_marks_are_kept_by_table():
     assert [table.against for table in PAPER.marked] == [PAPER.groups["online"], PAPER.groups["batch"]]
     marked = {number.row for number in ERRORS if number.marks}
     assert marked <= set(PAPER.groups["approximations"])
-
-
-def test_the_printed_numbers_bear_out_some_claims_and_deny_others():
-    says = {claim.id: claim.parts[0] for claim in PAPER.claims}
-    found = {id: weigh_printed(PAPER, statement).verdict for id, statement in says.items()}
-    assert found["cw-beats-batch-methods"] == "holds"
-    assert found["cw-improves-on-online-methods-for-text"] == "holds"
-    assert found["cw-improves-on-online-methods"] == "holds partly"
-    assert found["stdev-kl-is-slightly-better-than-var-kl"] == "holds"
-    assert found["stdev-kl-beats-var-kl-on-most-tasks"] == "holds partly"
-    assert found["var-l2-is-the-best-overall"] == "holds"
-    assert found["exact-is-worse-than-kl-for-var"] == "holds"
-    assert found["exact-is-worse-for-stdev"] == "not significant"
-    assert found["exact-beats-pa-after-one-epoch"] == "not decided"
-    counts = {id: weigh_printed(PAPER, says[id]).evidence for id in found}
-    assert counts["cw-beats-batch-methods"].startswith("on 13 of 17 data sets")
-    assert counts["cw-improves-on-online-methods"].startswith("on 17 of 22 data sets; not on usps-0-vs-9")
-    assert counts["stdev-kl-beats-var-kl-on-most-tasks"].startswith("on 7 of 17 data sets")
-    assert "stdev-kl 2.47, var-kl 2.53" in counts["stdev-kl-is-slightly-better-than-var-kl"]
-
-
-def test_the_variants_are_diagonal_forms_of_cw():
-    for row in VARIANTS:
-        family, projection = row.split("-")
-        assert PAPER.row_spec(row).id == {"var": "cw-var", "stdev": "cw"}[family]
-        assert PAPER.row_spec(row).options == {"covariance": "diag", "projection": projection}
