@@ -19,14 +19,6 @@ def scored(table):
     return lambda params: table.get((params["C"], params["eta"]))
 
 
-def test_grid_asks_for_every_combination_and_takes_the_best():
-    table = {(C, eta): 10 * C + eta for C in GRID["C"] for eta in GRID["eta"]}
-    step = search("grid", GRID, {"C": 1.0, "eta": 0.7}, scored({}), "last")
-    assert len(step.asked) == 6 == count_candidates("grid", GRID, {})
-    assert step.chosen is None
-    assert search("grid", GRID, {}, scored(table), "last").chosen == {"C": 1.0, "eta": 0.6}
-
-
 def test_coordinate_searches_the_first_at_the_default_of_the_second_then_the_second():
     start = {"C": 1.0, "eta": 0.7}
     first = {(1.0, 0.7): 5, (2.0, 0.7): 3, (4.0, 0.7): 4}
@@ -38,12 +30,6 @@ def test_coordinate_searches_the_first_at_the_default_of_the_second_then_the_sec
     step = search("coordinate", GRID, start, scored({**first, (2.0, 0.6): 9, (2.0, 0.9): 8}), "last")
     assert step.chosen == {"C": 2.0, "eta": 0.9}
     assert len(step.asked) == 5 == count_candidates("coordinate", GRID, start)
-
-
-@pytest.mark.parametrize(("ties", "winner"), [("last", 4.0), ("first", 1.0)])
-def test_ties_go_to_the_later_value_or_the_first(ties, winner):
-    candidates = tuple({"C": C} for C in (1.0, 2.0, 4.0))
-    assert best(candidates, lambda p: 2 if p["C"] == 2 else 1, ties) == {"C": winner}
 
 
 def test_a_failed_candidate_cannot_win_and_if_all_fail_none_does():
