@@ -1,13 +1,11 @@
 """Tuning chooses as each search says, and its whole table stays in the ledger."""
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
 from olbench.protocols.tuning import UNDEFINED, best, count_candidates, search
-from olbench.records.ledger import Ledger
 from tests import ROOT
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -100,22 +98,3 @@ def test_a_config_survives_being_written_down():
         written = json.loads(json.dumps(read_config(path).plain()))
         again = read_experiment(from_plain(written, "config"), "config").plain()
         assert json.loads(json.dumps(again)) == written
-
-
-def test_a_run_that_is_stopped_while_it_tunes_names_no_report(here, config, monkeypatch):
-    keep, kept = Ledger.append, []
-
-    def interrupted(ledger, record):
-        kept.append(record)
-        if len(kept) == 2:
-            signal.raise_signal(signal.SIGINT)
-        return keep(ledger, record)
-
-    monkeypatch.setattr(Ledger, "append", interrupted)
-    text = "{permutations: 2, datasets: [breast-cancer], algorithms: [pa1], tuning: {search: grid}}"
-    code, out, err = here("run", config(text), "--out", "out", "--jobs", "1")
-    assert code == 130
-    assert {record["role"] for record in kept} == {"tune"}
-    assert "0 reused; the record is in out\n" in out
-    assert "next:" not in out
-    assert "the same command resumes from there" in err
