@@ -78,7 +78,7 @@ def test_what_is_done_to_data_is_in_its_fingerprint(table):
 
 
 def test_rows_with_gaps_can_be_left_out_and_text_too(table):
-    data = load_dataset(table(SHOP), label=1, missing="drop", categorical="drop", positive="no")
+    data = load_dataset(table(SHOP), label="first", missing="drop", categorical="drop", positive="no")
     assert (data.X.tolist(), data.y.tolist()) == ([[1.5, 10], [3.5, 40]], [-1, 1])
     assert "2 of 4 rows with missing values left out" in data.about.steps
     assert "columns of text left out: 'colour'" in data.about.steps

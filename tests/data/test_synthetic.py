@@ -23,21 +23,9 @@ def test_every_run_has_a_sample_of_its_own():
 
 def test_the_set_of_cw2008_is_drawn_anew_for_every_run():
     data, first, second = load_dataset("cw2008-synthetic"), *(load_run("cw2008-synthetic", k) for k in (0, 1))
-    assert (data.X == first.X).all()
-    assert (data.y == first.y).all()
-    assert (data.fingerprint, data.test_from) == (first.fingerprint, first.test_from)
-    assert (first.X.shape, first.test_from) == ((11_000, 20), 1000)
-    assert (second.X.shape, second.test_from) == ((11_000, 20), 1000)
-    assert second.fingerprint != first.fingerprint
-
-
-def test_the_set_of_cw2008_is_separated_through_the_origin_along_its_long_axis():
-    data = load_run("cw2008-synthetic", 3)
-    along, across = (data.X[:, 1] + data.X[:, 0]) / np.sqrt(2), (data.X[:, 1] - data.X[:, 0]) / np.sqrt(2)
-    assert (np.sign(across) == data.y).all()
-    assert np.std(along) == pytest.approx(4, rel=0.03)
-    assert np.std(across) == pytest.approx(1, rel=0.03)
-    assert np.var(data.X[:, 2:]) == pytest.approx(2, rel=0.03)
+    assert data.fingerprint == first.fingerprint != second.fingerprint
+    for each in (data, first, second):
+        assert (each.X.shape, each.test_from) == ((11_000, 20), 1000)
 
 
 #: cw2008, section 5: full second-order methods below 80 mistakes, first-order ones far above.
