@@ -35,7 +35,7 @@ def autoregressive(rng, n, rho):
     return lfilter([1.0], [1.0, -rho], noise)[300:]
 
 
-def play(rng, rho, n=N):
+def play(rng, rho, n):
     """Two learners on one stream: hard and easy times come and go, for both and for each of them."""
     labels = np.where(rng.random(n) < 0.3, 1.0, -1.0)
     hard = autoregressive(rng, n, rho)
@@ -45,29 +45,22 @@ def play(rng, rho, n=N):
     return labels, margins
 
 
-@pytest.mark.parametrize(("name", "rho"), [("balanced_accuracy", 0.5), ("kappa", 0.9)])
-def test_intervals_cover_the_truth_on_dependent_rounds(name, rho):
-    measure, rng = getattr(measures, name), np.random.default_rng(11)
+@pytest.mark.parametrize(
+    ("name", "rho", "n"), [("balanced_accuracy", 0.5, N), ("kappa", 0.9, N), ("auc", 0.8, 3000)]
+)
+def test_intervals_cover_the_truth_on_dependent_rounds(name, rho, n):
+    measure, rng, covered = getattr(measures, name), np.random.default_rng(11), 0
     labels, margins = play(rng, rho, 2_000_000)
-    everything = [count(f, labels).sum(axis=0) for f in margins]
-    truth = np.subtract(*(columns(measure)(*counts) for counts in everything))
-    covered = 0
+    if name == "auc":
+        truth = np.subtract(*(measure(labels, f) for f in margins))
+    else:
+        truth = np.subtract(*(columns(measure)(*count(f, labels).sum(axis=0)) for f in margins))
     for seed in range(RUNS):
-        labels, margins = play(rng, rho)
-        counts = [count(f, labels) for f in margins]
-        found = compare_counts(*counts, columns(measure), seed)
-        covered += found.low <= truth <= found.high
-    assert 0.93 <= covered / RUNS <= 0.97
-
-
-def test_intervals_of_auc_cover_the_truth():
-    rng = np.random.default_rng(12)
-    labels, margins = play(rng, 0.8, 2_000_000)
-    truth = measures.auc(labels, margins[0]) - measures.auc(labels, margins[1])
-    covered = 0
-    for seed in range(RUNS):
-        labels, margins = play(rng, 0.8, 3000)
-        found = compare_pairs(*(count_pairs(labels, f) for f in margins), seed)
+        labels, margins = play(rng, rho, n)
+        if name == "auc":
+            found = compare_pairs(*(count_pairs(labels, f) for f in margins), seed)
+        else:
+            found = compare_counts(*(count(f, labels) for f in margins), columns(measure), seed)
         covered += found.low <= truth <= found.high
     assert 0.93 <= covered / RUNS <= 0.97
 

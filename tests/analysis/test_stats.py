@@ -41,20 +41,16 @@ def test_bold_are_the_best_and_those_whose_t_statistic_stays_below_the_quantile(
     assert stats.not_worse(rates(table)) == expected
 
 
-def test_one_permutation_says_nothing_but_exact_ties():
+def test_only_shared_permutations_are_compared_and_one_says_nothing_but_exact_ties():
     one = {"best": np.array([0.1]), "tie": np.array([0.1]), "near": np.array([0.1001])}
     assert stats.not_worse(one) == {"best", "tie"}
     best, [tie, near] = stats.within(one)
     assert (best, tie.ties, near.losses) == ("best", 1, 1)
     assert all(math.isnan(each) for each in (near.p, near.low, near.high))
-
-
-def test_only_shared_permutations_are_compared():
     best = np.array([0.1, 0.2, 0.1, 0.2, np.nan])
     other = np.array([np.nan, 0.21, 0.12, 0.24, 0.9])
     _, [found] = stats.within({"best": best, "other": other, "absent": np.full(5, np.nan)})
-    assert found.label == "other"
-    assert (found.wins, found.ties, found.losses) == (0, 0, 3)
+    assert (found.label, found.wins, found.ties, found.losses) == ("other", 0, 0, 3)
     assert found.p == pytest.approx(reference.ttest_rel([0.21, 0.12, 0.24], [0.2, 0.1, 0.2]).pvalue)
 
 
@@ -139,12 +135,9 @@ def test_overlap_widens_intervals_and_lets_more_join_the_best():
     table = {"best": base, "near": base + generator.normal(0.0012, 0.003, 50)}
     assert stats.not_worse(table) == {"best"}
     assert stats.not_worse(table, overlap=1 / 9) == {"best", "near"}
-    (_, [plain]), (_, [corrected]) = stats.within(table), stats.within(table, overlap=1 / 9)
+    _, [corrected] = stats.within(table, overlap=1 / 9)
     test = stats.resampled_t(table["near"], base, 1 / 9)
     assert (corrected.low, corrected.high, corrected.p) == (test.low, test.high, test.p)
-    assert plain.p < 0.05 < corrected.p
-    assert corrected.high - corrected.low > 2 * (plain.high - plain.low)
-    assert corrected.detectable > 2 * plain.detectable
 
 
 @for_each("count", [2, 3, 5, 20, 50, 1000])
