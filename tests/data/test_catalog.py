@@ -10,18 +10,6 @@ from olbench.data.catalog import catalog, find, parse_catalog
 from olbench.data.synthetic import BUNDLED, read_bundled
 from tests.refusals import find_wrong, refusal
 
-#: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.
-TABLE_2 = {
-    "splice": (1000, 60), "svmguide3": (1243, 21), "synthetic": (5000, 20),
-    "synthetic-noise": (5000, 20), "mitface": (6977, 361), "usps": (7291, 256), "mushrooms": (8124, 112),
-    "mnist-1-vs-2": (14867, 784), "w7a": (24692, 300), "cod-rna": (59535, 8), "ijcnn1": (141691, 22),
-    "covtype": (581012, 54),
-}  # fmt: skip
-
-
-def test_all_of_table_2_is_there_with_its_counts():
-    assert {name: (find(name).rows, find(name).features) for name in TABLE_2} == TABLE_2
-
 
 def test_every_entry_says_what_must_come_out_and_where_it_is_from():
     for entry in catalog().values():
@@ -46,22 +34,6 @@ def test_what_needs_no_download_is_as_described():
         assert (data.name, data.fingerprint) == (name, entry.fingerprint)
         assert data.X.shape == (entry.rows, entry.features), name
         assert {int(k): int((data.y == k).sum()) for k in (-1, 1)} == entry.labels, name
-
-
-#: The data sets of cw2012, section 7, that can be had.
-CW2012 = [
-    *(f"news-{group}" for group in ("comp", "sci", "talk")),
-    *(f"amazon-{k}" for k in ("apparel", "books", "dvd", "electronics", "kitchen", "music", "video")),
-    *(f"spam-{user}" for user in "abc"),
-    *(f"usps-{pair}" for pair in ("0-vs-9", "1-vs-2", "3-vs-4", "5-vs-6", "7-vs-8")),
-]
-
-
-def test_all_that_can_be_had_of_cw2012_is_there():
-    for name in CW2012:
-        assert find(name).variant_of == "", name
-        assert (find(name).split == "given") == name.startswith("usps-"), name
-        assert ("drop-duplicates" in find(name).preprocess) == name.startswith("amazon-"), name
 
 
 def test_the_noisy_set_is_the_other_with_a_tenth_of_its_labels_turned():

@@ -15,7 +15,6 @@ from olbench.protocols.crossval import (
     CrossValidation,
     CrossvalTuning,
     divide,
-    find_usable,
     split_stratified,
     thin_positives,
 )
@@ -69,18 +68,6 @@ def test_every_row_is_tested_once_and_never_trained_on_in_its_fold():
     source.test_from = 40  # a split that the data comes with is kept
     division = divide(source, rows, 1, 10, 2)
     assert (division.train.tolist(), division.test.tolist()) == (list(range(40)), list(range(40, 53)))
-
-
-def test_removed_duplicates_are_not_shared_by_folds():
-    X, y = noise(60)
-    X[40:45] = X[3]
-    source = make_source("twins", X, y)
-    usable = find_usable(source, "remove")
-    assert usable.tolist() == [*range(40), *range(45, 60)]
-    for number in range(10):
-        division = divide(source, usable, 1, 10, number)
-        shared = {X[row].tobytes() for row in division.train} & {X[row].tobytes() for row in division.test}
-        assert shared == set()
 
 
 def test_duplicates_and_too_few_rows_are_refused(here, config):
