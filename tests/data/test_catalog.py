@@ -70,6 +70,8 @@ MISTAKES = [
     ({"filez": "x"}, "11: unknown key 'filez' in the data set 'toy' (did you mean 'files'?)"),
     ({"rows": "two"}, "7: rows must be a whole number from 1, not 'two'"),
     ({"rows": "3"}, "9: the labels add up to 2, not to 3 rows"),
+    ({"labels": "{1: 2}"}, "9: 'labels' must give the number of examples for -1 and for 1"),
+    ({"source": None}, "2: the data set 'toy' needs the key 'source'"),
     ({"format": "libsvn"}, "4: format must be one of libsvm, idx, csv, parquet"),
     ({"format": "synthetic"}, "5: the format 'synthetic' needs no 'files'"),
     ({"files": None}, "2: the format 'libsvm' needs 'files'"),

@@ -50,9 +50,10 @@ def test_every_way_to_write_the_same_examples_gives_the_same_arrays(libsvm_file,
     for form, text in FORMS.items():
         for block in (8, 2 << 20):
             monkeypatch.setattr("olbench.data.libsvm.BLOCK", block)
-            X, labels = parsed(libsvm_file(text))
-            assert X.tolist() == [[2, 0, 4], [0, 5, 0]], (form, block)
-            assert labels.tolist() == [1, -1], (form, block)
+            path = libsvm_file(text)
+            X, labels, last_file, _ = read_libsvm([path, path])
+            assert X.toarray().tolist() == [[2, 0, 4], [0, 5, 0]] * 2, (form, block)
+            assert (labels.tolist(), last_file) == ([1, -1] * 2, 2), (form, block)
 
 
 def test_the_fingerprint_is_of_the_content_alone(libsvm_file):

@@ -105,6 +105,8 @@ REFUSED = [
     ("a,a,b\n1,2,3\n", {"label": "a"}, "2 columns have the heading 'a'; give the number"),
     ("a,b\n1,0\nx,1\n", {"categorical": "onehot"}, ":3: column 'a' has numbers and the text 'x'"),
     ("a,b\nx,0\ny,1\n", {"categorical": "drop"}, "every feature is text, so --categorical drop"),
+    ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),
+    ("a,b\n,0\n,1\n", {"missing": "drop"}, "every row has a missing value, so --missing drop"),
     ("a,b\n1,0\n2,\n", {"missing": "zero"}, ":3: column 'b' has no value; rows without a label"),
     ("a,b\n1,0\n2,1\n", {"delimiter": "ab"}, "the delimiter must be one character or one of comma"),
     (MANY, {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000"),
@@ -115,6 +117,7 @@ REFUSED = [
 KINDS = [
     ("a.xlsx", "a.xlsx: olbench does not read .xlsx files; save the sheet as CSV"),
     ("a.npy", "a.npy: olbench does not read .npy files; load it in Python and pass (X, y) to load_dataset"),
+    ("a.arff", "a.arff: olbench does not read .arff files; read it with pandas or SciPy"),
     ("a.mat", "a.mat: olbench does not read .mat files; load it in Python"),
     ("a.pkl", "a.pkl: olbench does not read .pkl files; a pickle can run code; write a CSV file"),
     ("a.json.gz", "a.json: olbench does not read .json files"),

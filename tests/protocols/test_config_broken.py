@@ -85,6 +85,9 @@ BROKEN = {
     "large for a label; write it in quotes",
     'datasets: ["no\\nset"]\n' + ALGORITHMS: "bad.yaml:1: there is no data set 'no\\nset'; `olbench data "
     "list` shows all, and a path to a LIBSVM file or a table works as well",
+    GOOD + "permutations: 0\n": "bad.yaml:3: permutations must be a whole number from 1, not 0",
+    GOOD + "tuning: {search: grid, permutations: 0}\n": "bad.yaml:3: permutations must be a whole number "
+    "from 1, not 0",
     GOOD + "tuning: grid\n": "bad.yaml:3: tuning must be a mapping, not 'grid'",
     DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: []}}]\n": "bad.yaml:3: the grid of r "
     "must not be empty",
