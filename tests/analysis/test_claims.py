@@ -109,6 +109,7 @@ GROUPS = {"cw": 0.1, "scw1": 0.2, "pa": 0.15, "perceptron": 0.3}
     [
         ("better", ROW | {"arow": 0.28}, "perceptron", "pa cw", "reversed", r"\(perceptron \S+, cw \S+\)$"),
         ("not_better", {"cw": 0.2, "pa": 0.2}, "cw", "pa", "holds", ""),
+        ("not_better", {"cw": 0.2, "pa": 0.20005}, "cw", "pa", "not significant", ""),
         ("best_is_better", {"cw": 0.2, "pa": 0.2}, "cw", "pa", "not significant", ""),
         ("not_better", ROW, "cw", "pa perceptron", "reversed", ""),
         ("not_better", ROW | {"pa": 0.19}, "cw", "pa perceptron", "holds", ""),
