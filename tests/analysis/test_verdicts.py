@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +28,7 @@ from olbench.report import words
 from olbench.report.model import make_report
 from olbench.report.words import describe_exceptions, describe_meanings, summary
 from tests import ROOT
+from tests.cases import for_each
 from tests.refusals import refusal
 from tests.report.made import as_printed, entry, results, spec, spread
 from tests.report.pages import render
@@ -61,18 +61,20 @@ def test_the_bounds_are_two_and_four_deviations_and_half_a_digit():
             assert verdict(CELL, CELL.mean + side * distance, 0.001) == expected
 
 
-def test_the_larger_deviation_counts_and_print_hides_half_a_digit():
-    sharp = number(0.002, 0.0, 0.0005)
-    found = [
-        verdict(CELL, 0.294 + 0.05, 0.001), verdict(CELL, 0.294 + 0.05, 0.025),
-        verdict(sharp, 0.0025, 0.0), verdict(sharp, 0.0015, 0.0), verdict(sharp, 0.002501, 0.0),
-    ]  # fmt: skip
-    assert found == [DIFFERS, REPRODUCED, REPRODUCED, REPRODUCED, DIFFERS]
-
-
-def test_numbers_that_differ_by_a_factor_are_not_close_however_large_the_deviation():
-    assert verdict(number(0.12, 0.02, 0.0005), 0.061, 0.01) == DIFFERS
-    assert verdict(number(0.12, 0.015, 0.0005), 0.0797, 0.015) == CLOSE
+@for_each(
+    ("reported", "mean", "deviation", "expected"),
+    [
+        (CELL, 0.294 + 0.05, 0.025, REPRODUCED),  # the larger deviation counts
+        (number(0.002, 0.0, 0.0005), 0.0025, 0.0, REPRODUCED),
+        (number(0.002, 0.0, 0.0005), 0.002501, 0.0, DIFFERS),
+        (number(0.12, 0.02, 0.0005), 0.061, 0.01, DIFFERS),  # by a factor, however large the deviation
+        (number(0.12, 0.015, 0.0005), 0.0797, 0.015, CLOSE),
+    ],
+)
+def test_print_hides_half_a_digit_and_the_larger_deviation_counts_but_no_factor(
+    reported, mean, deviation, expected
+):
+    assert verdict(reported, mean, deviation) == expected
 
 
 def test_every_reported_number_is_judged_and_those_of_the_table_reproduce_themselves():
@@ -87,7 +89,9 @@ def test_every_reported_number_is_judged_and_those_of_the_table_reproduce_themse
 
 
 def test_ours_stands_beside_the_reported_number():
-    one = only(results([entry("svmguide3", "cw", spread(0.31, 0.005), spread(702.6, 2))]))
+    found = results([entry("svmguide3", "cw", spread(0.31, 0.005), spread(702.6, 2), np.full(20, 0.0019))])
+    assert time_ratios(Attempt(found, PAPER)) == {("svmguide3", "cw"): pytest.approx(20)}
+    one = only(found)
     assert (one.mean, one.deviation) == (pytest.approx(0.31), pytest.approx(0.005))
     assert one.difference == pytest.approx(0.016)
     error = math.sqrt(0.011**2 / 20 + 0.005**2 / 20 + 0.0005**2 / 3)
@@ -108,37 +112,40 @@ def test_a_verdict_that_rests_on_our_larger_deviation_is_marked():
     )
 
 
-@cache
-def shipped(name):
-    return make_report(find_folder("results") / name / "reference")
-
-
-def test_a_report_states_the_criterion_that_it_used_and_no_other():
+def test_a_report_states_the_criterion_that_it_used_and_whose_numbers_it_leaves_out():
+    judgements = []
     for name, said, unsaid in (
         ("cw-usps", "within 2 standard errors (binomial", "deviations ("),
         ("scw", "within 2 standard deviations (", "binomial"),
     ):
-        text = " ".join(render(shipped(name), "text").split())
+        report = make_report(find_folder("results") / name / "reference")
+        text = " ".join(render(report, "text").split())
         assert (said in text, unsaid in text) == (True, False)
-    judgements = [*shipped("cw-usps").judgements, *shipped("scw").judgements]
+        left_out = "166 numbers are on other data sets: `olbench summary`"
+        assert (left_out in report.verdict_lines) == (name == "cw-usps")
+        judgements += report.judgements
     assert describe_meanings(judgements)[REPRODUCED].startswith("within 2 standard deviations (the larger")
     assert "binomial" in describe_exceptions(judgements)
     assert describe_exceptions(judgements[:1]) == describe_exceptions(judgements[-1:]) == ""
 
 
-def test_a_run_without_some_data_sets_says_who_counts_their_numbers():
-    text = "on other data sets: `olbench summary`"
-    assert f"166 numbers are {text}" in shipped("cw-usps").verdict_lines
-    assert not any(text in line for line in shipped("scw").verdict_lines)
-
-
-def test_what_was_not_run_has_no_number():
-    found = results([entry("svmguide3", "cw", RATE)])
+def test_what_was_not_run_on_the_papers_data_and_as_it_tuned_is_not_judged():
+    found = results([entry("svmguide3", "cw", RATE)], datasets=("usps",))
     one = only(found, "arow")
     assert (one.verdict, one.reason, one.mean, one.z) == (NOT_COMPARABLE, "not run", None, None)
-    assert only(found, dataset="usps").reason == "the data set is not in this run"
-    found = results([entry("svmguide3", "cw", RATE)], datasets=("usps",))
+    assert only(found, dataset="splice").reason == "the data set is not in this run"
     assert only(found, dataset="usps").reason == "the data set was skipped"
+    for data, reason in (
+        (
+            {"svmguide3": DataFacts("0" * 32, 1243, 21)},
+            "the data differs from the catalogue's data set of this name",
+        ),
+        ({}, "the fingerprint of the data is unknown"),
+    ):
+        other = dataclasses.replace(found, run=dataclasses.replace(found.run, data=data))
+        assert only(other).reason == reason
+    other = results(list(found.entries), search="holdout")
+    assert only(other).reason == "its tuning is holdout; only coordinate or grid or none is compared"
 
 
 def test_an_entry_that_is_not_the_papers_is_not_judged():
@@ -173,21 +180,9 @@ def test_a_parameter_that_the_row_names_is_not_tuned():
         assert Attempt(found, load_paper("libol2013")).choose("svmguide3", "ogd").reason == reason
 
 
-def test_other_data_is_not_judged():
-    found = results([entry("svmguide3", "cw", RATE)])
-    other = {"svmguide3": DataFacts("0" * 32, 1243, 21)}
-    found = dataclasses.replace(found, run=dataclasses.replace(found.run, data=other))
-    assert only(found).reason == "the data differs from the catalogue's data set of this name"
-    found = dataclasses.replace(found, run=dataclasses.replace(found.run, data={}))
-    assert only(found).reason == "the fingerprint of the data is unknown"
-
-
-def test_holding_out_half_of_the_rows_is_not_the_papers_protocol():
-    found = results([entry("svmguide3", "cw", RATE)], search="holdout")
-    assert only(found).reason == "its tuning is holdout; only coordinate or grid or none is compared"
-
-
 def test_the_plain_entry_is_judged_and_its_variants_are_not():
+    pair = [entry("svmguide3", "cw", RATE), entry("svmguide3", "arow", RATE)]
+    assert only(results(pair * 2)).verdict == REPRODUCED  # a file that is read twice
     diagonal = {"covariance": "diag", "projection": "kl", "a": 1.0}
     fixed = spec("cw", grid={}, params={"eta": 0.9})
     entries = [
@@ -210,9 +205,12 @@ def test_of_two_forms_the_usual_one_is_judged():
         assert only(results(entries), id).label == usual
 
 
-def test_a_file_that_is_read_twice_under_one_name_is_no_obstacle():
-    pair = [entry("svmguide3", "cw", RATE), entry("svmguide3", "arow", RATE)]
-    assert only(results(pair * 2)).verdict == REPRODUCED
+def test_entries_are_aligned_by_permutation():
+    late = entry("svmguide3", "cw", [0.2, 0.3], planned=3)
+    late.columns["number"] = np.array([1, 2])
+    found = aligned([late, entry("svmguide3", "pa", [])], MISTAKE_RATE)
+    assert found.keys() == {"cw"}
+    np.testing.assert_array_equal(found["cw"], [np.nan, 0.2, 0.3])
 
 
 def test_tau_compares_our_order_with_the_papers_where_print_has_one():
@@ -226,24 +224,12 @@ def test_tau_compares_our_order_with_the_papers_where_print_has_one():
     assert taus(Attempt(results(entries, search="holdout"), PAPER)) == {}
 
 
-def test_times_are_ratios_and_never_judged():
-    found = results([entry("svmguide3", "cw", RATE, seconds=np.full(20, 0.0019))])
-    assert time_ratios(Attempt(found, PAPER)) == {("svmguide3", "cw"): pytest.approx(20)}
-    assert {each.quantity for each in judge(Attempt(found, PAPER))} == {"mistake_rate", "updates"}
-
-
-def test_expected_verdicts_are_read_back_as_they_are_written(tmp_path: Path):
-    found = load_results(SMALL)
-    judged, claims = judge(Attempt(found, PAPER)), check_claims(Attempt(found, PAPER))
-    (tmp_path / "expected.yaml").write_text(expected_text(judged, claims))
-    expected = read_expected(tmp_path / "expected.yaml")
-    assert len(expected) == 144 + len(PAPER.claims)
-    assert expected["svmguide3, cw, updates"] == REPRODUCED
-    assert compare_expected(expected, judged, claims) == []
-
-
-def test_a_changed_verdict_is_named(tmp_path: Path):
-    path = tmp_path / "expected.yaml"
+def test_expected_verdicts_are_read_back_as_they_are_written_and_a_changed_one_is_named(tmp_path: Path):
+    path, attempt = tmp_path / "expected.yaml", Attempt(load_results(SMALL), PAPER)
+    judged, claims = judge(attempt), check_claims(attempt)
+    path.write_text(expected_text(judged, claims))
+    assert len(read_expected(path)) == 144 + len(PAPER.claims)
+    assert compare_expected(read_expected(path), judged, claims) == []
     lines = ("svmguide3, cw, mistake_rate: close", "usps, pa, updates: close", "claim scw1-beats-cw: holds")
     path.write_text("\n".join(lines))
     attempt = Attempt(results([entry("svmguide3", "cw", RATE)]), PAPER)
@@ -253,9 +239,6 @@ def test_a_changed_verdict_is_named(tmp_path: Path):
         "claim scw1-beats-cw: expected holds, found not decided",
     ]
 
-
-def test_a_wrong_word_is_refused_with_its_line(tmp_path: Path):
-    path = tmp_path / "expected.yaml"
     for text, sentence in (
         ("a: close\nb: reproducd\n", "expected.yaml:2: the verdict on 'b' must be"),
         ("a: reproducd\n", "not 'reproducd' (did you mean 'reproduced'?)"),
@@ -263,14 +246,3 @@ def test_a_wrong_word_is_refused_with_its_line(tmp_path: Path):
     ):
         path.write_text(text)
         assert sentence in refusal(read_expected, path)
-
-
-def test_entries_are_aligned_by_permutation():
-    one, other = entry("svmguide3", "cw", [0.1, 0.2, 0.3]), entry("svmguide3", "arow", [0.4, 0.5, 0.6])
-    late = dataclasses.replace(other, columns={name: column[1:] for name, column in other.columns.items()})
-    early = dataclasses.replace(one, columns={name: column[:2] for name, column in one.columns.items()})
-    none = entry("svmguide3", "pa", [])
-    found = aligned([early, late, none], MISTAKE_RATE)
-    np.testing.assert_array_equal(found["cw"], [0.1, 0.2, np.nan])
-    np.testing.assert_array_equal(found["arow"], [np.nan, 0.5, 0.6])
-    assert "pa" not in found

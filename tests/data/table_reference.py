@@ -52,7 +52,7 @@ def _find(number, text):
     if "\0" in text:
         yield f"field {number} has a NUL character; save the file as UTF-8 text"
     elif NUMBER.fullmatch(text) and math.isinf(float(text)):
-        shown = text if len(text) <= 40 else text[:37] + "..."
+        shown = text if len(text) <= 60 else f"{text[:60]}... ({len(text):,} characters)"
         yield f"field {number}, '{shown}', is not a finite number; correct it"
 
 

@@ -1,12 +1,12 @@
 """The cache: a second load parses nothing; damage, haste, a full disk or a locked folder lose no data."""
 
+import copy
 import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from olbench import load_dataset
 from olbench.data import cache
@@ -30,18 +30,14 @@ def no_parsing(monkeypatch):
 
 
 def arrays(data):
-    return [data.X] if isinstance(data.X, np.ndarray) else [data.X.data, data.X.indices, data.X.indptr]
-
-
-def mapped(array):
-    while array is not None and not isinstance(array, np.memmap):
-        array = array.base
-    return array is not None
+    """Return all arrays of a data set, which the cache maps."""
+    X = [data.X] if isinstance(data.X, np.ndarray) else [data.X.data, data.X.indices, data.X.indptr]
+    return [*X, data.y]
 
 
 def same(one, other):
-    dense = [d.X.toarray() if sp.issparse(d.X) else np.asarray(d.X) for d in (one, other)]
-    return (dense[0] == dense[1]).all() and (one.y == other.y).all() and one.fingerprint == other.fingerprint
+    pairs = zip(arrays(one), arrays(other), strict=True)
+    return one.fingerprint == other.fingerprint and all(np.array_equal(*pair) for pair in pairs)
 
 
 def entry_folder(folder):
@@ -55,8 +51,8 @@ def test_a_second_load_parses_nothing_and_maps_the_same_pages(path, no_parsing):
     second = load_dataset(path)
     assert same(first, second)
     for data in (first, second):
-        for array in [*arrays(data), data.y]:
-            assert mapped(array)
+        for array in arrays(data):
+            assert cache.is_mapped(array)
             assert not array.flags.writeable
 
 
@@ -91,8 +87,7 @@ def flip_a_bit(content):
 
 @pytest.mark.parametrize("victim", ["y.npy", "largest", "meta.json"])
 def test_a_damaged_entry_is_found_out_and_made_again(path, cache_folder, caplog, victim):
-    before = load_dataset(path)
-    expected = [before.X.toarray() if sp.issparse(before.X) else before.X.copy(), before.y.copy()]
+    expected = copy.deepcopy(load_dataset(path))
     folder = entry_folder(cache_folder)
     files = sorted(folder.glob("[!my]*.npy"), key=lambda file: file.stat().st_size)
     file = files[-1] if victim == "largest" else folder / victim
@@ -102,10 +97,8 @@ def test_a_damaged_entry_is_found_out_and_made_again(path, cache_folder, caplog,
         file.unlink()
         if damage is not None:
             file.write_bytes(damage(content))
-        again = load_dataset(path)
+        assert same(load_dataset(path), expected)
         assert "is damaged" in caplog.text
-        assert (np.asarray(again.X.todense() if sp.issparse(again.X) else again.X) == expected[0]).all()
-        assert (again.y == expected[1]).all()
         assert [file.name for file in (cache_folder / "parsed").iterdir()] == [folder.name]
 
 
@@ -121,15 +114,9 @@ def test_a_cache_folder_that_cannot_be_made_only_costs_time(path, tmp_path, monk
     ]
 
 
-def run(code, *arguments):
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-
 FULL = """
 import resource, signal, sys
 from olbench import load_dataset
-from olbench.data import load
 from olbench.data import libsvm
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
@@ -139,7 +126,8 @@ print(load_dataset(sys.argv[1]).fingerprint)
 
 def test_a_disk_that_takes_no_more_only_costs_time(libsvm_file, cache_folder):
     path = libsvm_file("".join(f"{(-1) ** k:+d} 1:{k} 2:{k * k} 3:1\n" for k in range(3000)))
-    outcome = run(FULL, path, 5000)
+    command = [sys.executable, "-c", FULL, str(path), "5000"]
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert outcome.returncode == 0, outcome.stderr
     assert "cannot write the cache" in outcome.stderr
     assert list((cache_folder / "parsed").iterdir()) == []

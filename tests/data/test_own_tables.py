@@ -65,26 +65,20 @@ def test_separators_are_detected_or_given(table):
     expected = load_dataset(table(SHOP), **HOW).fingerprint
     given = [("|", "|"), (";", "semicolon"), ("\t", "tab")]
     for separator, delimiter in ((";", ""), ("\t", ""), *given):
-        for name in ("other.csv", "other.tsv"):
-            data = load_dataset(table(SHOP.replace(",", separator), name), **HOW, delimiter=delimiter)
-            assert data.fingerprint == expected, (separator, delimiter)
+        data = load_dataset(table(SHOP.replace(",", separator), "other.tsv"), **HOW, delimiter=delimiter)
+        assert data.fingerprint == expected, (separator, delimiter)
 
 
 def test_what_is_done_to_data_is_in_its_fingerprint(table):
     path = table(SHOP)
-    variants = [
-        load_dataset(path, **HOW, **more)
-        for more in ({}, {"positive": "no"}, {"scale": "unit"}, {"scale": "minmax"}, {"bias": True})
-    ]
-    variants += [
-        load_dataset(path, **{**HOW, **other}) for other in ({"missing": "zero"}, {"missing": "drop"})
-    ]
-    variants.append(load_dataset(path, **{**HOW, "categorical": "drop"}))
-    assert len({data.fingerprint for data in variants}) == len(variants)
+    changes = [{"positive": "no"}, {"scale": "unit"}, {"scale": "minmax"}, {"bias": True}]
+    changes += [{}, {"missing": "zero"}, {"missing": "drop"}, {"categorical": "drop"}]
+    found = {load_dataset(path, **{**HOW, **change}).fingerprint for change in changes}
+    assert len(found) == len(changes)
 
 
 def test_rows_with_gaps_can_be_left_out_and_text_too(table):
-    data = load_dataset(table(SHOP), label=1, missing="drop", categorical="drop", positive="no")
+    data = load_dataset(table(SHOP), label="first", missing="drop", categorical="drop", positive="no")
     assert (data.X.tolist(), data.y.tolist()) == ([[1.5, 10], [3.5, 40]], [-1, 1])
     assert "2 of 4 rows with missing values left out" in data.about.steps
     assert "columns of text left out: 'colour'" in data.about.steps
@@ -109,28 +103,23 @@ REFUSED = [
     (SHOP, {"label": "sale"}, "no column with the heading 'sale'; the headings are 'sold', 'size'"),
     (SHOP, {"label": 0}, "no column 0; columns are numbered 1 to 4, or -1 to -4 from the end; correct --"),
     ("a,a,b\n1,2,3\n", {"label": "a"}, "2 columns have the heading 'a'; give the number"),
-    ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),
     ("a,b\n1,0\nx,1\n", {"categorical": "onehot"}, ":3: column 'a' has numbers and the text 'x'"),
     ("a,b\nx,0\ny,1\n", {"categorical": "drop"}, "every feature is text, so --categorical drop"),
+    ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),
     ("a,b\n,0\n,1\n", {"missing": "drop"}, "every row has a missing value, so --missing drop"),
     ("a,b\n1,0\n2,\n", {"missing": "zero"}, ":3: column 'b' has no value; rows without a label"),
     ("a,b\n1,0\n2,1\n", {"delimiter": "ab"}, "the delimiter must be one character or one of comma"),
-    ("a,b\n1,0\n2,1\n", {"missing": "mode"}, "missing must be one of drop, zero, mean, not 'mode'"),
     (MANY, {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000"),
     ('y,c\n1,a\n0,b\n1,"a\n0,b\n1,a\n', {"label": "y"}, "shop.csv:4: a quote is opened here or later"),
-    ('a,y\n"1"2,0\n3,1\n', {}, "shop.csv:2: not a CSV file"),
     ("1,2,0\n3,4,1\n", {"label": "9" * 5000}, "1 to 3, or -1 to -3 from the end; correct --label"),
 ]
 #: Files of other kinds, by name.
 KINDS = [
     ("a.xlsx", "a.xlsx: olbench does not read .xlsx files; save the sheet as CSV"),
-    ("a.XLS", "a.XLS: olbench does not read .xls files"),
     ("a.npy", "a.npy: olbench does not read .npy files; load it in Python and pass (X, y) to load_dataset"),
-    ("a.npz", "a.npz: olbench does not read .npz files"),
     ("a.arff", "a.arff: olbench does not read .arff files; read it with pandas or SciPy"),
     ("a.mat", "a.mat: olbench does not read .mat files; load it in Python"),
     ("a.pkl", "a.pkl: olbench does not read .pkl files; a pickle can run code; write a CSV file"),
-    ("a.feather", "a.feather: olbench does not read .feather files; read it with pandas"),
     ("a.json.gz", "a.json: olbench does not read .json files"),
 ]
 
@@ -151,8 +140,8 @@ def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
     zero = table("0 0:3\n1 0:2\n", "zero.libsvm")
     assert load_dataset(zero, bias=True).about.steps[0] == "indices start at 0"
     assert look_at(zero, Reading()).lines()[0] == "2 rows, 1 feature"
-    with pytest.raises(UserError, match="'scale' is only allowed for your own files"):
-        load_dataset("breast-cancer", scale="unit")
+    said = refusal(load_dataset, "breast-cancer", scale="unit")
+    assert "'scale' is only allowed for your own files" in said
 
 
 def test_parquet_gives_what_csv_gives(table, tmp_path):
@@ -174,21 +163,15 @@ def test_frames_pairs_and_bunches(table):
     pair = load_dataset(apart, missing="mean", categorical="onehot", name="shop")
     assert (pair.fingerprint, pair.name) == (expected, "shop")
     iris = load_iris()
-    for given in (
-        iris,
-        load_iris(as_frame=True),
-        (iris.data, iris.target),
-        (sp.csr_matrix(iris.data), iris.target),
-    ):
+    pairs = [(X, iris.target) for X in (iris.data, sp.csr_matrix(iris.data))]
+    for given in (iris, load_iris(as_frame=True), *pairs):
         data = load_dataset(given, positive=2)
         assert data.X.shape == (150, 4)
         assert data.y.tolist() == np.where(iris.target == 2, 1, -1).tolist()
     assert load_dataset(pd.DataFrame({0: [3, 4], 1: [7, 8]}), label=0).X.tolist() == [[7], [8]]
     assert "name the column of the label, as in label='weight'" in refusal(load_dataset, frame)
-    with pytest.raises(UserError, match=r"load_dataset takes .* not int"):
-        load_dataset(3)
-    truths = load_dataset((np.eye(2), [True, False]))
-    assert truths.y.tolist() == [1, -1]
+    assert " not int" in refusal(load_dataset, 3)
+    assert load_dataset((np.eye(2), [True, False])).y.tolist() == [1, -1]
     gap = load_dataset((sp.csr_matrix([[1.0], [2.0], [3.0]]), ["no", None, "yes"]), missing="drop")
     assert (gap.X.tolist(), gap.y.tolist()) == ([[1], [3]], [-1, 1])
 
@@ -231,18 +214,13 @@ def test_running_scaling_knows_the_rows_so_far_and_no_others(storage, monkeypatc
         scale_running(np.array([[1e300], [-1e300]]))
 
 
-def test_rows_with_tiny_and_huge_values_are_scaled_to_length_one():
-    X = np.array(
-        [[3e-200, 4e-200], [3e200, -4e200], [5e-324, 0.0], [1.7e308, 1.7e308], [0.0, 0.0], [3.0, 4.0]]
-    )
+def test_rows_with_tiny_and_huge_values_are_scaled_to_length_one_and_have_a_finite_mean(table):
+    X = np.array([[3e-200, 4e-200], [3e200, -4e200], [5e-324, 0.0], [1.7e308, 1.7e308], [0.0, 0.0]])
     for rows in (X, sp.csr_matrix(X)):
         scaled = scale_features(rows, "unit", False)
         dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
-        np.testing.assert_allclose(np.linalg.norm(dense, axis=1), [1, 1, 1, 1, 0, 1], rtol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(dense, axis=1), [1, 1, 1, 1, 0], rtol=1e-12)
         assert np.array_equal(np.sign(dense), np.sign(X))
-
-
-def test_the_mean_of_numbers_whose_sum_overflows_is_finite(table):
     path = table("a,b,y\n1e308,1,0\n1.5e308,2,1\n,3,1\n")
     assert load_dataset(path, missing="mean").X[2, 0] == pytest.approx(1.25e308)
 

@@ -4,12 +4,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from olbench import UserError, load_dataset
+from olbench import load_dataset
 from olbench.data import cache
 from olbench.data.prepare import NEVER
 from olbench.data.source import Source, find_received, find_source, pack, receive
 from olbench.data.spec import DatasetSpec, Reading
-from tests.refusals import find_wrong, refusal
+from tests.refusals import find_wrong
 
 DAYS = """\
 date,known,size,sold
@@ -82,20 +82,13 @@ def test_rows_that_are_left_out_have_no_time(table):
     assert data.arrivals.tolist() == [2, 2, NEVER, 4]
 
 
-def test_a_time_alone_only_leaves_its_column_out(table):
-    plain = load_dataset(table("size,sold\n1,no\n2,yes\n3,no\n4,yes\n5,no\n6,yes\n"))
-    text = "date,size,sold\n1,1,no\n1,2,yes\n2,3,no\n4,4,yes\n4,5,no\n9,6,yes\n"
-    timed = load_dataset(table(text), time="date")
-    assert timed.arrivals is None
-    assert timed.fingerprint == plain.fingerprint
-
-
-def test_other_arrivals_are_other_data(table):
+def test_a_time_alone_only_leaves_its_column_out_and_other_arrivals_are_other_data(table):
+    plain = "size,sold\n1,no\n2,yes\n3,no\n4,yes\n5,no\n6,yes\n"
+    timed = load_dataset(table(DAYS), time="date", columns=["size"])
+    assert (timed.arrivals, timed.fingerprint) == (None, load_dataset(table(plain)).fingerprint)
     later = DAYS.replace("2020-01-09", "2020-01-07")
-    without = "\n".join(",".join((row.split(",")[0], *row.split(",")[2:])) for row in DAYS.splitlines())
-    data = [load_dataset(table(text), time="date", arrival="known") for text in (DAYS, later)]
-    data.append(load_dataset(table(without), time="date"))
-    assert len({each.fingerprint for each in data}) == 3
+    found = [load_dataset(table(text), time="date", arrival="known") for text in (DAYS, later)]
+    assert len({data.fingerprint for data in (timed, *found)}) == 3
 
 
 def test_arrivals_travel_to_another_machine(table, tmp_path, monkeypatch):
@@ -115,26 +108,19 @@ REFUSED = [
     ("3,1,0\n2,2,1\n", {"time": 1, "arrival": ""},
      "my.csv:2: the time '2' is before that of the row above ('3'); sort the file by column 1"),
     (DAYS.replace("2020-01-02,,", ",,"), {}, "my.csv:3: column 'date' has no value, and every row"),
-    (end("soon"), {}, "7: column 'date': 'soon' is not a time"),
     (end("now"), {}, "7: column 'date': 'now' is not a time"),
-    (end("7.1.2020"), {}, "7: column 'date': '7.1.2020' is not a time"),
     (end("2020-13-07"), {}, "'2020-13-07' is not a time"),
     (end("7"), {}, "7: column 'date': '7' is a number, and other"),
     (end("2020-01-07T10:00Z"), {},
      "7: column 'date': '2020-01-07T10:00Z' has an offset from UTC, unlike the rows above"),
-    (DAYS.replace("2020-01-09", "never"), {}, "my.csv:5: column 'known': 'never' is not a time"),
     (DAYS.replace("2020-01-09", "2020-01-04"), {},
      "my.csv:5: the label arrives at '2020-01-04', before the time of its row ('2020-01-05')"),
     (DAYS, {"arrival": "size"}, "column 'date' has dates without an offset and column 'size' numbers"),
     (DAYS, {"time": "dat"}, "there is no column with the heading 'dat'; the headings are 'date'"),
-    (DAYS, {"time": "dat"}, "with --time (did you mean 'date'?)"),
-    (DAYS, {"time": 9}, "1 to 4, or -1 to -4 from the end; correct --time"),
     (DAYS, {"time": "sold"}, "my.csv: label and time are both column 'sold'; name another"),
-    (DAYS, {"arrival": 1}, "my.csv: time and arrival are both column 'date'; name another"),
     (DAYS.replace("known", "date"), {"arrival": ""},
      "2 columns have the heading 'date'; give the number of the time column with --time"),
     (DAYS, {"time": ""}, "my.csv: arrival needs time, the column with the time of each row"),
-    ("date,known,sold\n1,1,0\n2,2,1\n", {}, "no column is left for a feature"),
 ]  # fmt: skip
 
 
@@ -146,12 +132,9 @@ def test_every_refusal_names_the_place(table):
 
 
 def test_only_a_table_has_columns_with_times(table):
-    path = table("+1 1:1\n-1 1:2\n", "my.libsvm")
-    with pytest.raises(
-        UserError, match=r"my.libsvm is read as a LIBSVM file, and time applies only to tables"
-    ):
-        load_dataset(path, time="date")
-    assert "a sparse X has no named columns" in refusal(
-        load_dataset, (sp.csr_matrix([[1.0], [2.0]]), [0, 1]), time=1
-    )
-    assert "'time' is only allowed for your own files" in refusal(load_dataset, "breast-cancer", time="date")
+    cases = [
+        (table("+1 1:1\n-1 1:2\n", "my.libsvm"), "is read as a LIBSVM file, and time applies only to tables"),
+        ((sp.csr_matrix([[1.0], [2.0]]), [0, 1]), "a sparse X has no named columns"),
+        ("breast-cancer", "'time' is only allowed for your own files"),
+    ]
+    assert find_wrong(cases, lambda data: load_dataset(data, time=1)) == []

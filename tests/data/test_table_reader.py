@@ -1,10 +1,11 @@
 """The fast reader of CSV files reads what a slow one reads, and refuses with the same words."""
 
+import re
+
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from olbench import UserError
 from olbench.data.labels import is_number
 from olbench.data.tables import read_table
 from olbench.errors import escape_controls
@@ -74,16 +75,11 @@ def as_lists(table):
     return [list(table.names), [table.find_line(row) for row in range(len(rows))], rows]
 
 
-@pytest.mark.parametrize("cell", ["1e999", "9" * 400, '"1e999"'])
-def test_a_number_that_is_not_finite_is_refused_with_its_line(tmp_path, cell):
+def test_a_number_that_is_not_finite_or_text_may_come_late(tmp_path):
     path = tmp_path / "late.csv"
-    path.write_text("a,b,y\n" + "1,2,0\n" * 30_000 + f"1,{cell},0\n" + "1,2,1\n" * 10)
-    with pytest.raises(UserError, match=r"late\.csv:30002: field 2, '.*', is not a finite number"):
-        read_table(path)
-
-
-def test_text_that_comes_late_makes_a_column_of_text(tmp_path):
-    path = tmp_path / "late.csv"
+    for cell in ("1e999", "9" * 400, '"1e999"'):
+        path.write_text("a,b,y\n" + "1,2,0\n" * 30_000 + f"1,{cell},0\n" + "1,2,1\n" * 10)
+        assert re.search(r"late\.csv:30002: field 2, '.*', is not a finite number", refusal(read_table, path))
     path.write_text("a,b,y\n" + "1,2,0\n" * 3000 + "1,x,True\n" + "inf,3,1\n")
     table = read_table(path)
     assert [table.has_text(column) for column in range(3)] == [True, True, True]

@@ -51,22 +51,6 @@ def test_labels_are_learnt_when_they_arrive_and_the_baselines_see_the_same(table
     assert records["arow"]["majority_mistakes"] == records["majority-so-far"]["mistakes"]
 
 
-def test_equal_waits_are_a_delay(table, tmp_path):
-    """Row k at time k: a label that arrives at k + 6 is known before row k + 6, after 5 more predictions."""
-    late = play(tmp_path / "late", table([6] * N))
-    without = {"path": str(tmp_path / "my.csv"), "label": "label", "time": "time"}
-    text = (tmp_path / "my.csv").read_text().splitlines()
-    rows = [row.split(",") for row in text]
-    (tmp_path / "my.csv").write_text("".join(",".join((*row[:4], row[5])) + "\n" for row in rows))
-    delayed = play(tmp_path / "delayed", "", datasets=[without], delay=5)
-    for id, record in late.items():
-        for name in ("mistakes", "updates", "false_alarms", "no_change_mistakes", "majority_mistakes"):
-            assert record[name] == delayed[id][name]
-        # A delay shows the label of row 294 after the last prediction; at its own time, the stream is over.
-        assert (record["labels"], delayed[id]["labels"]) == (N - 6, N - 5)
-    assert late["arow"]["fingerprint"] != delayed["arow"]["fingerprint"]
-
-
 def test_a_tuning_knows_no_label_that_arrives_after_its_prefix(table, tmp_path):
     grid = {"id": "pa1", "grid": {"C": [0.01, 1.0]}}
     path = table([20] * N)

@@ -14,10 +14,8 @@ DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
 BROKEN = {
     "": "bad.yaml:1: it is empty",
     "just words\n": "bad.yaml:1: a config must be a mapping with the keys datasets and algorithms",
-    "- arow\n": "bad.yaml:1: a config must be a mapping with the keys datasets and algorithms",
     "datasets: [": "bad.yaml:1: not YAML (expected the node content, but found '<stream end>')",
     GOOD + "a: b: c\n": "bad.yaml:3: not YAML (mapping values are not allowed here)",
-    GOOD + "---\nx: 1\n": "bad.yaml:3: not YAML (but found another document)",
     GOOD + "seed: !!python/object:os.system x\n": "bad.yaml:3: not YAML (could not determine a constructor "
     "for the tag 'tag:yaml.org,2002:python/object:os.system')",
     GOOD + "paper: *nothing\n": "bad.yaml:3: not YAML (found undefined alias 'nothing')",
@@ -25,19 +23,13 @@ BROKEN = {
     GOOD + "[1, 2]: 3\n": "bad.yaml:3: a key must be a word",
     GOOD + "seed: 1\nseed: 2\n": "bad.yaml:4: the key 'seed' is listed twice",
     DATA: "bad.yaml:1: the config needs the key 'algorithms'",
-    ALGORITHMS: "bad.yaml:1: the config needs the key 'datasets'",
     "permutation: 3\n" + GOOD: "bad.yaml:1: unknown key 'permutation' in the config "
     "(did you mean 'permutations'?)",
-    GOOD + "plugin: [x.py]\n": "bad.yaml:3: unknown key 'plugin' in the config (did you mean 'plugins'?)",
-    GOOD + "zzz: 1\n": "bad.yaml:3: unknown key 'zzz' in the config",
     GOOD + "protocol: onlin\n": "bad.yaml:3: protocol must be one of online, crossval, "
     "stream, advice, fresh, shards, not 'onlin' "
     "(did you mean 'online'?)",
     GOOD + "seed: -1\n": "bad.yaml:3: seed must be a whole number from 0, not -1",
-    GOOD + "seed: 2012-01-01\n": "bad.yaml:3: seed must be a whole number from 0, "
-    "not datetime.date(2012, 1, 1)",
     GOOD + "seed: 2012-13-45\n": "bad.yaml:3: cannot read the value 2012-13-45",
-    GOOD + "seed: !!timestamp 2020\n": "bad.yaml:3: cannot read the value 2020",
     GOOD + f"seed: {'1' * 400}\n": f"bad.yaml:3: seed must be below 2^63, and {'1' * 60}... "
     "(400 characters) is not",
     GOOD + f"seed: {'1' * 5000}\n": f"bad.yaml:3: cannot read the value {'1' * 60}... (5,000 characters)",
@@ -48,20 +40,12 @@ BROKEN = {
     "bad.yaml:1: its aliases repeat more than 100,000 values",
     "datasets: [~nosuchuser/x]\n" + ALGORITHMS: "bad.yaml:1: ~nosuchuser/x: there is no home folder for "
     "'~nosuchuser'; write the path out",
-    GOOD + "paper: ~nosuchuser/x.yaml\n": "bad.yaml:3: ~nosuchuser/x.yaml: there is no home folder for "
-    "'~nosuchuser'; write the path out",
-    GOOD + "permutations: many\n": "bad.yaml:3: permutations must be a whole number from 1, not 'many'",
-    GOOD + "permutations: 0\n": "bad.yaml:3: permutations must be a whole number from 1, not 0",
     GOOD + "permutations: 2.5\n": "bad.yaml:3: permutations must be a whole number from 1, not 2.5",
     GOOD + "permutations: true\n": "bad.yaml:3: permutations must be a whole number from 1, not True",
-    GOOD + "curve: []\n": "bad.yaml:3: curve must be a whole number from 1, not a list",
     GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
-    GOOD + "paper: 2012\n": "bad.yaml:3: paper must be text, not 2012",
     GOOD + "paper: scw\n": "bad.yaml:3: there are no numbers of a paper 'scw' (did you mean 'scw2012'?); "
     "there are adviceptron2010, cw2008, cw2012, libol2013, scw2012, "
     "and a path to a YAML file works as well",
-    GOOD + "covariance: diagonal\n": "bad.yaml:3: covariance must be one of full, diag, not 'diagonal' "
-    "(did you mean 'diag'?)",
     "datasets: []\n" + ALGORITHMS: "bad.yaml:1: datasets must not be empty",
     "datasets: breast-cancer\n" + ALGORITHMS: "bad.yaml:1: datasets must be a list, not 'breast-cancer'",
     "datasets: [5]\n" + ALGORITHMS: "bad.yaml:1: a data set must be text, not 5",
@@ -70,27 +54,16 @@ BROKEN = {
     "datasets: [svmguide]\n" + ALGORITHMS: "bad.yaml:1: there is no data set 'svmguide' (did you mean "
     "'svmguide3'?); `olbench data list` shows all, and a path to a LIBSVM file or a table works as well",
     "datasets: [{positive: 1}]\n" + ALGORITHMS: "bad.yaml:1: a data set needs the key 'name' or 'path'",
-    "datasets: [{nam: usps}]\n" + ALGORITHMS: "bad.yaml:1: unknown key 'nam' in a data set "
-    "(did you mean 'name'?)",
     "datasets: [{path: none.libsvm}]\n" + ALGORITHMS: "bad.yaml:1: there is no file none.libsvm",
     "datasets: [{name: usps, positive: one}]\n" + ALGORITHMS: "bad.yaml:1: positive must be a label or a "
     "list of labels, not 'one'",
-    "datasets: [{name: usps, negative: []}]\n" + ALGORITHMS: "bad.yaml:1: negative must not be empty",
-    DATA + "algorithms: []\n": "bad.yaml:2: algorithms must not be empty",
-    DATA + "algorithms: arow\n": "bad.yaml:2: algorithms must be a list, not 'arow'",
     DATA + "algorithms:\n  - arow\n  - arow\n": "bad.yaml:4: the algorithm 'arow' is listed twice with the "
     "same settings",
     DATA + "algorithms:\n  - perceptron\n  - arrow\n": "bad.yaml:4: unknown algorithm 'arrow' (did you mean "
     "'arow'?); `olbench algorithms` lists all of them",
     DATA + "algorithms: [{params: {r: 1}}]\n": "bad.yaml:2: an algorithm needs the key 'id'",
-    DATA + "algorithms: [{id: arow, parms: {r: 1}}]\n": "bad.yaml:2: unknown key 'parms' in an algorithm "
-    "(did you mean 'params'?)",
-    DATA + "algorithms: [{id: arow, params: 1}]\n": "bad.yaml:2: params must be a mapping, not 1",
     DATA + "algorithms:\n  - id: arow\n    params:\n      R: 1\n": "bad.yaml:5: arow: unknown parameter 'R' "
     "(did you mean 'r'?); its parameters are r",
-    DATA + "algorithms: [{id: arow, params: {r: 0}}]\n": "bad.yaml:2: arow: r must lie in (0, inf), not 0",
-    DATA + "algorithms: [{id: arow, params: {r: .nan}}]\n": "bad.yaml:2: arow: r must lie in (0, inf), "
-    "not nan",
     DATA + "algorithms: [{id: arow, params: {r: big}}]\n": "bad.yaml:2: arow: r must be a number in "
     "(0, inf), not 'big'",
     DATA + "algorithms: [{id: perceptron, params: {C: 1}}]\n": "bad.yaml:2: perceptron: unknown parameter "
@@ -99,8 +72,6 @@ BROKEN = {
     "tuning: {search: grid}",
     DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {}}]\n": "bad.yaml:3: grid must be a "
     "mapping of parameters to lists, and not empty",
-    DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: []}}]\n": "bad.yaml:3: the grid of r "
-    "must not be empty",
     DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: 1}}]\n": "bad.yaml:3: the grid of r "
     "must be a list, not 1",
     DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: [1, 1.0]}}]\n": "bad.yaml:3: the grid "
@@ -110,25 +81,21 @@ BROKEN = {
     DATA + "algorithms: [{id: pa, covariance: diag}]\n": "bad.yaml:2: pa has no covariance, so 'covariance' "
     "does not apply",
     DATA + "algorithms: [{id: arow, a: -1}]\n": "bad.yaml:2: arow: a must lie in (0, inf), not -1",
-    DATA + f"algorithms: [{{id: arow, a: 1{'0' * 400}}}]\n": "bad.yaml:2: arow: a must lie in (0, "
-    f"inf), not 1{'0' * 59}... (401 characters)",
     f"datasets: [{{name: usps, positive: 1{'0' * 400}}}]\n" + ALGORITHMS: "bad.yaml:1: a whole number is too "
     "large for a label; write it in quotes",
     'datasets: ["no\\nset"]\n' + ALGORITHMS: "bad.yaml:1: there is no data set 'no\\nset'; `olbench data "
     "list` shows all, and a path to a LIBSVM file or a table works as well",
-    DATA + 'algorithms: ["arow\\n- cw"]\n': "bad.yaml:2: unknown algorithm 'arow\\n- cw' (did you mean "
-    "'arow'?); `olbench algorithms` lists all of them",
+    GOOD + "permutations: 0\n": "bad.yaml:3: permutations must be a whole number from 1, not 0",
+    GOOD + "tuning: {search: grid, permutations: 0}\n": "bad.yaml:3: permutations must be a whole number "
+    "from 1, not 0",
     GOOD + "tuning: grid\n": "bad.yaml:3: tuning must be a mapping, not 'grid'",
+    DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: []}}]\n": "bad.yaml:3: the grid of r "
+    "must not be empty",
     GOOD + "tuning: {ties: last}\n": "bad.yaml:3: tuning needs the key 'search': one of grid, coordinate, "
     "holdout, none",
     GOOD + "tuning: {search: gird}\n": "bad.yaml:3: search must be one of grid, coordinate, holdout, none, "
     "not 'gird' (did you mean 'grid'?)",
-    GOOD + "tuning: {search: grid, ties: both}\n": "bad.yaml:3: ties must be one of last, first, middle, "
-    "not 'both'",
-    GOOD + "tuning: {search: grid, permutations: 0}\n": "bad.yaml:3: permutations must be a whole number "
-    "from 1, not 0",
     GOOD + "plugins: [none.py]\n": "bad.yaml:3: there is no plugin file none.py",
-    GOOD + "plugins: my.py\n": "bad.yaml:3: plugins must be a list, not 'my.py'",
 }  # fmt: skip
 
 
@@ -142,19 +109,16 @@ def test_a_broken_config_is_refused_with_its_place(text, here):
 
 @for_each(("override", "message"), [
         ("permutations", "--set permutations: write key=value, for example --set permutations=5"),
-        ("permutations=x", "--set permutations=x: permutations must be a whole number from 1, not 'x'"),
+
         ("permutatons=3", "--set permutatons=3: unknown key 'permutatons' in the config "
          "(did you mean 'permutations'?)"),
-        (f"seed={'9' * 19}", f"--set seed={'9' * 19}: seed must be below 2^63, and {'9' * 19} is not"),
+
         (f"seed={'[' * 300}", f"--set seed={'[' * 195}... (305 characters): not YAML (expected the node "
          "content, but found '<stream end>')"),
         ("algorithms=[{id: arow, params: {r: [1]}}]", "--set algorithms=[{id: arow, params: {r: [1]}}]: "
          "arow: r must be one value, not a list"),
         ("seed.x=3", "--set seed.x=3: there is no key 'x' below a value that is not a mapping"),
-        ("algorithms=[", "--set algorithms=[: not YAML (expected the node content, but found "
-         "'<stream end>')"),
-        ("algorithms=[arrow]", "--set algorithms=[arrow]: unknown algorithm 'arrow' (did you mean 'arow'?); "
-         "`olbench algorithms` lists all of them"),
+
     ])  # fmt: skip
 def test_an_override_is_checked_like_the_file(override, message, here):
     Path("good.yaml").write_text(GOOD + "seed: 1\n")
@@ -171,14 +135,12 @@ def test_an_override_is_checked_like_the_file(override, message, here):
         (["splice"], "splice is not downloaded; run `olbench data fetch splice`, or "
          "go on without with --skip-missing"),
         (["none.txt"], "there is no file none.txt"),
-        (["none.txt", "--algorithms", "arow"], "there is no file none.txt"),
+
         (["nothing", "--algorithms", "arow"], "there is no config, data set or file 'nothing'"),
         (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
         (["good.yaml", "--algorithms", "arow"], "--stream, --algorithms, --covariance, --plugin and "
          "flags for files (--positive, --label and so on) go with a data set; in a config use its keys or "
          "--set"),
-        (["splice", "--algorithms", "arow"], "splice is not downloaded; run `olbench data fetch splice`, or "
-         "go on without with --skip-missing"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_or_environment_is_refused(words, message, here, monkeypatch):

@@ -14,13 +14,10 @@ from olbench.protocols.crossval import (
     CrossvalExperiment,
     CrossValidation,
     CrossvalTuning,
-    _Table,
     divide,
-    find_usable,
     split_stratified,
     thin_positives,
 )
-from olbench.protocols.tuning import pick
 from olbench.records.record import success
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -73,18 +70,6 @@ def test_every_row_is_tested_once_and_never_trained_on_in_its_fold():
     assert (division.train.tolist(), division.test.tolist()) == (list(range(40)), list(range(40, 53)))
 
 
-def test_removed_duplicates_are_not_shared_by_folds():
-    X, y = noise(60)
-    X[40:45] = X[3]
-    source = make_source("twins", X, y)
-    usable = find_usable(source, "remove")
-    assert usable.tolist() == [*range(40), *range(45, 60)]
-    for number in range(10):
-        division = divide(source, usable, 1, 10, number)
-        shared = {X[row].tobytes() for row in division.train} & {X[row].tobytes() for row in division.test}
-        assert shared == set()
-
-
 def test_duplicates_and_too_few_rows_are_refused(here, config):
     Path("twins.libsvm").write_text("+1 1:1\n-1 1:2\n" * 5)
     text = SMALL.replace("[breast-cancer]", "[twins.libsvm]")
@@ -120,61 +105,21 @@ def error_of(cell):
     return sum(r["errors"] for r in reported) / sum(r["n"] for r in reported)
 
 
-def test_nested_tuning_never_sees_a_test_row():
-    """Turn all labels of the test rows: what is chosen stays the same."""
-    X, y = noise(120, 10)
-    source = make_source("made", X, y)
-    cell = cell_of(source)
-    trial = cell.report_trials(cell.start)[2]
-    before = cell.protocol.run(trial, source, lambda: False)
-    test = divide(source, np.arange(120), 0, 5, 2).test
-    turned = y.copy()
-    turned[test] *= -1
-    after = cell.protocol.run(trial, make_source("made", X, turned), lambda: False)
-    assert after.choice == before.choice
-    assert after.series["scores"] == before.series["scores"]
-    assert after.measured["errors"] == after.measured["n"] - before.measured["errors"]
-
-
-def test_of_equal_candidates_the_middle_one_wins():
-    table = _Table(({"phi": 0.1}, {"phi": 1.0}), np.array([[5, 3, 3], [3, 3, 4]]))
-    assert table.best("first") == {"phi": 0.1, "epochs": 2}
-    assert table.best("last") == {"phi": 1.0, "epochs": 2}
-    assert (table.best("middle"), pick([7], "middle")) == ({"phi": 1.0, "epochs": 1}, 7)
-
-
 # Variations: weights of features, unbalanced labels, another split to tune on.
 
 
-def counts(n=120, d=40, seed=0):
-    random = np.random.default_rng(seed)
-    X = random.poisson(0.3, (n, d)).astype(float)
-    return X, np.where(X[:, 0] + X[:, 1] > X[:, 2] + X[:, 3], 1.0, -1.0)
-
-
-def test_tfidf_is_fitted_to_the_training_rows_alone():
-    """Change a test row: the weights, and so what is learned from the others, stay the same."""
-    X, y = counts()
-    cell = cell_of(make_source("made", X, y), weights="tfidf")
-    trial = cell.report_trials(cell.start)[0]
-    before = cell.protocol.run(trial, make_source("made", X, y), lambda: False)
-    changed = divide(cell.source, np.arange(120), 0, 5, 0).test[0]
-    others = X.copy()
-    others[changed] = 50.0
-    after = cell.protocol.run(trial, make_source("made", others, y), lambda: False)
-    assert after.series["scores"] == before.series["scores"]
-    wrong = np.flatnonzero(before.arrays["wrong"] != after.arrays["wrong"])
-    assert set(wrong) <= {0}
-
-
 def test_tfidf_is_what_weighing_by_hand_gives():
-    X, y = counts(n=300)
+    """The weights are those of the training rows alone."""
+    random = np.random.default_rng(0)
+    X = random.poisson(0.3, (300, 40)).astype(float)
+    y = random.permutation(np.resize([1.0, -1.0], 300))  # the hardest to learn
     source = make_source("made", X, y)
     fold = divide(source, np.arange(300), 0, 5, 1)
+    X[fold.test[:30], ::2] += 1  # words that are rare in training rows
     present = np.count_nonzero(X[fold.train], axis=0)
     weighted = X * (np.log((1 + fold.train.size) / (1 + present)) + 1)
     weighted /= np.linalg.norm(weighted, axis=1, keepdims=True)
-    only = {"epochs": 1, "phi": (0.5,)}
+    only = {"epochs": 3, "phi": (0.1,)}
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
 
     def errors(X, **entry):
@@ -199,23 +144,19 @@ def test_a_share_of_the_positive_rows_stays_and_all_negative_ones():
 
 def test_what_is_usual_leaves_the_key_of_a_trial_as_it_was():
     source = make_source("made", *noise())
-    keys = {cell_of(source).report_trials({})[0].key}
-    keys.add(cell_of(source, weights="none", positives=1.0).report_trials({})[0].key)
-    assert len(keys) == 1
-    keys.add(cell_of(source, weights="tfidf").report_trials({})[0].key)
-    keys.add(cell_of(source, positives=0.5).report_trials({})[0].key)
-    assert len(keys) == 3
+    entries = ({}, {"weights": "none", "positives": 1.0}, {"weights": "tfidf"}, {"positives": 0.5})
+    plain, usual, *others = (cell_of(source, **entry).report_trials({})[0].key for entry in entries)
+    assert plain == usual
+    assert len({plain, *others}) == 3
 
 
 def test_a_wrong_entry_is_refused_with_its_place(here, config):
     variation = SMALL.replace("  - perceptron\n", "  - {id: perceptron, %s}\n")
     online = "datasets: [breast-cancer]\nalgorithms: [svm]\n"
     share = "positives must be a number above 0 and at most 1, not"
+    words = "11: weights must be one of none, unit, tfidf, not 'tf' (did you mean 'tf"
     for text, message in (
-        (
-            variation % "weights: tf",
-            "11: weights must be one of none, unit, tfidf, not 'tf' (did you mean 'tf",
-        ),
+        (variation % "weights: tf", words),
         (variation % "positives: 0", f"11: {share} 0"),
         (variation % "positives: yes", f"11: {share} True"),
         (online, "2: svm learns from all examples at once; it runs under protocol: crossval"),
@@ -226,22 +167,15 @@ def test_a_wrong_entry_is_refused_with_its_place(here, config):
 
 def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, config, records):
     here.out("run", config(SMALL), "--out", "out", "--jobs", 1, "--quiet")
+    assert "nothing to do" in here.out("run", "small.yaml", "--out", "out")
     results = load_results("out")
     done = {"stdev": 8, "perceptron": 8, "svm": 4}
     expected = [(f"{id}{way}", n) for id, n in done.items() for way in ("", " [paper]", " [oracle]")]
     assert [(entry.label, entry.done) for entry in results.entries] == expected
     assert results.missing == []
-    errors = results.to_frame().groupby("label")["test_error"].mean()
-    assert errors["stdev [oracle]"] <= min(errors["stdev"], errors["stdev [paper]"]) + 1e-12
-    choices = results.to_frame().query("label == 'stdev'")["choice"]
-    assert all(choice["phi"] in (0.1, 1.0) and 1 <= choice["epochs"] <= 3 for choice in choices)
-    assert "nothing to do" in here.out("run", "small.yaml", "--out", "out")
-    tuned = [r for r in records("out") if r["role"] == "tune"]
-    assert len(tuned) == 3 * (1 + 4)
-    content = json.loads(here("report", "out", "--format", "json")[1])
-    assert all(
-        {"mean", "std"} <= row["test_error"].keys() and row["folds"] in (4, 8) for row in content["rows"]
-    )
+    assert len([r for r in records("out") if r["role"] == "tune"]) == 3 * (1 + 4)
+    content = json.loads(here.out("report", "out", "--format", "json"))
+    assert {row["folds"] for row in content["rows"]} == {4, 8}
 
 
 def test_every_run_of_fresh_draws_a_sample_of_its_own(here, config, records):

@@ -71,12 +71,6 @@ def test_measures_of_several_classes_are_those_of_scikit_learn(pairs):
         np.testing.assert_allclose(found[name], value, atol=1e-12, err_msg=name)
 
 
-def test_counts_may_be_those_of_many_trials():
-    counts = Counts.of([10, 20, 5], [2, 5, 5], [4, 10, 0], [1, 0, 5])
-    np.testing.assert_allclose(measures.accuracy(counts), [0.8, 0.75, 0.0])
-    np.testing.assert_allclose(measures.sensitivity(counts), [0.75, 0.5, 0.0])
-
-
 def test_a_loss_that_is_not_finite_is_no_number():
     assert np.isnan(measures.hinge_loss(np.array([1.0, -1.0]), np.array([0.0, np.inf])))
     assert np.isnan(measures.squared_loss(np.array([1.0]), np.array([1e300])))

@@ -1,13 +1,11 @@
 """Tuning chooses as each search says, and its whole table stays in the ledger."""
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
 from olbench.protocols.tuning import UNDEFINED, best, count_candidates, search
-from olbench.records.ledger import Ledger
 from tests import ROOT
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -17,14 +15,6 @@ GRID = {"C": (1.0, 2.0, 4.0), "eta": (0.6, 0.9)}
 
 def scored(table):
     return lambda params: table.get((params["C"], params["eta"]))
-
-
-def test_grid_asks_for_every_combination_and_takes_the_best():
-    table = {(C, eta): 10 * C + eta for C in GRID["C"] for eta in GRID["eta"]}
-    step = search("grid", GRID, {"C": 1.0, "eta": 0.7}, scored({}), "last")
-    assert len(step.asked) == 6 == count_candidates("grid", GRID, {})
-    assert step.chosen is None
-    assert search("grid", GRID, {}, scored(table), "last").chosen == {"C": 1.0, "eta": 0.6}
 
 
 def test_coordinate_searches_the_first_at_the_default_of_the_second_then_the_second():
@@ -38,12 +28,6 @@ def test_coordinate_searches_the_first_at_the_default_of_the_second_then_the_sec
     step = search("coordinate", GRID, start, scored({**first, (2.0, 0.6): 9, (2.0, 0.9): 8}), "last")
     assert step.chosen == {"C": 2.0, "eta": 0.9}
     assert len(step.asked) == 5 == count_candidates("coordinate", GRID, start)
-
-
-@pytest.mark.parametrize(("ties", "winner"), [("last", 4.0), ("first", 1.0)])
-def test_ties_go_to_the_later_value_or_the_first(ties, winner):
-    candidates = tuple({"C": C} for C in (1.0, 2.0, 4.0))
-    assert best(candidates, lambda p: 2 if p["C"] == 2 else 1, ties) == {"C": winner}
 
 
 def test_a_failed_candidate_cannot_win_and_if_all_fail_none_does():
@@ -114,22 +98,3 @@ def test_a_config_survives_being_written_down():
         written = json.loads(json.dumps(read_config(path).plain()))
         again = read_experiment(from_plain(written, "config"), "config").plain()
         assert json.loads(json.dumps(again)) == written
-
-
-def test_a_run_that_is_stopped_while_it_tunes_names_no_report(here, config, monkeypatch):
-    keep, kept = Ledger.append, []
-
-    def interrupted(ledger, record):
-        kept.append(record)
-        if len(kept) == 2:
-            signal.raise_signal(signal.SIGINT)
-        return keep(ledger, record)
-
-    monkeypatch.setattr(Ledger, "append", interrupted)
-    text = "{permutations: 2, datasets: [breast-cancer], algorithms: [pa1], tuning: {search: grid}}"
-    code, out, err = here("run", config(text), "--out", "out", "--jobs", "1")
-    assert code == 130
-    assert {record["role"] for record in kept} == {"tune"}
-    assert "0 reused; the record is in out\n" in out
-    assert "next:" not in out
-    assert "the same command resumes from there" in err
