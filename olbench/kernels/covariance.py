@@ -28,7 +28,7 @@ from olbench.kernels.margins import (
     usable_variance,
     write_counts,
 )
-from olbench.kernels.matrix import inner, project, residual_sums, row_sums, sum_panels
+from olbench.kernels.matrix import inner, residual_sums, row_sums, sum_panels
 from olbench.kernels.rows import dot, dot_row, open_rows, read_round
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
 
@@ -254,7 +254,7 @@ def run(
             if n == d:
                 sum_panels(sigma, None, 0, values, o, n, z)
             else:
-                project(sigma, columns, at, values, o, n, z)
+                sum_panels(sigma, columns, at, values, o, n, z)
             v = dot(z, columns, at, values, o, n)
         else:
             v = gathered_variance(sigma, columns, at, values, o, n)
@@ -283,7 +283,7 @@ def run(
             if adaptive and is_due(effective // d):
                 tighten(sigma, mu, axis, bound, sums)
         if not streamed:
-            project(sigma, columns, at, values, o, n, z)
+            sum_panels(sigma, columns, at, values, o, n, z)
         # beta z z' = (sqrt(beta) z) (sqrt(beta) z)': one vector describes the change.
         change_state(mu, pending, held, z, w, alpha * label, math.sqrt(c / (1.0 + c * v)))
         held += c > 0.0

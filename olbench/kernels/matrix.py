@@ -7,6 +7,10 @@ from olbench.kernels.compile import inlined
 from olbench.kernels.helpers import helper
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
+# Up to this many entries (128 KiB, within a second-level cache) rows are summed in panels of columns. A panel
+# reads a stretch of every row, which a larger matrix would have to fetch from memory once for each panel.
+PANELS_UP_TO = 2**14
+
 
 @inlined
 def project(matrix, columns, c, values, o, n, target):
@@ -14,7 +18,42 @@ def project(matrix, columns, c, values, o, n, target):
 
     Every entry is one sum in the order of x, whichever way it is computed, here or in `blocked`.
     """
-    sum_panels(matrix, columns, c, values, o, n, target)
+    # In this order LLVM's code for the panels is a tenth faster at d = 50 to 60.
+    if n * target.size > PANELS_UP_TO:
+        target[:] = 0.0
+        for k in range(0, n, 8):
+            add_eight(matrix, columns, c, values, o, k, n, target)
+    else:
+        sum_panels(matrix, columns, c, values, o, n, target)
+
+
+@inlined
+def add_eight(matrix, columns, c, values, o, k, n, target):
+    """Add the rows of the entries from k on, at most eight, in one sweep over the target.
+
+    They share one load and one store of it. Neighbouring entries hide the latency of the chain of additions.
+    """
+    i0, w0 = entry(columns, c, values, o, k, n)
+    i1, w1 = entry(columns, c, values, o, k + 1, n)
+    i2, w2 = entry(columns, c, values, o, k + 2, n)
+    i3, w3 = entry(columns, c, values, o, k + 3, n)
+    i4, w4 = entry(columns, c, values, o, k + 4, n)
+    i5, w5 = entry(columns, c, values, o, k + 5, n)
+    i6, w6 = entry(columns, c, values, o, k + 6, n)
+    i7, w7 = entry(columns, c, values, o, k + 7, n)
+    for j in range(target.size):
+        low = (target[j] + w0 * matrix[i0, j]) + w1 * matrix[i1, j]
+        low = (low + w2 * matrix[i2, j]) + w3 * matrix[i3, j]
+        high = (low + w4 * matrix[i4, j]) + w5 * matrix[i5, j]
+        target[j] = (high + w6 * matrix[i6, j]) + w7 * matrix[i7, j]
+
+
+@inlined
+def entry(columns, c, values, o, k, n):
+    """Return the k-th (index, value) of a row of n entries, or (an index, 0) beyond its end."""
+    if k < n:
+        return columns[c + k], values[o + k]
+    return columns[c], 0.0
 
 
 @inlined

@@ -8,6 +8,7 @@ import pytest
 
 from olbench import make_algorithm
 from olbench.kernels.counters import BLOCK
+from olbench.kernels.covariance import largest_variance
 from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from tests.cases import for_each
@@ -85,6 +86,10 @@ def test_the_screening_bounds_are_above_sigma(form, id):
         if learner.bound[1] < np.inf:
             rest = sigma - np.outer(learner.axis, learner.axis)
             assert np.linalg.eigvalsh(rest)[-1] <= learner.bound[1]
+        # Both meet along the axis, where the outer product is largest.
+        x = learner.axis
+        limit = largest_variance(x, learner.bound, x @ x, np.arange(d, dtype=np.uint32), 0, x, 0, d)
+        assert x @ sigma @ x <= limit
     # Only an adaptive margin makes tighter bounds worth their cost.
     assert (learner.bound[0] < 1.0) == (id == "scw1")
     assert (learner.bound[1] < np.inf) == ((id, form) == ("scw1", "covariance"))
