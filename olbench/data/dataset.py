@@ -123,14 +123,15 @@ def _nonzeros(X: Any) -> Iterator[tuple[Any, Any, Any]]:
     for begin in range(0, X.shape[0], step):
         if isinstance(X, np.ndarray):
             block = X[begin : begin + step]
-            rows, columns = np.nonzero(block)
-            lengths, values = np.bincount(rows, minlength=block.shape[0]), block[rows, columns]
+            mask = block != 0.0
+            columns = np.broadcast_to(np.arange(block.shape[1], dtype="<i4"), block.shape)[mask]
+            lengths, values = np.count_nonzero(mask, axis=1), block[mask]
         else:
             indptr = X.indptr[begin : begin + step + 1]
             span = slice(int(indptr[0]), int(indptr[-1]))
             lengths, columns, values = np.diff(indptr), X.indices[span], X.data[span]
         kinds = zip((lengths, columns, values), ("<i8", "<i4", "<f8"), strict=True)
-        yield tuple(part.astype(kind, copy=False) for part, kind in kinds)  # type: ignore[misc]
+        yield tuple(part.astype(kind, copy=False) for part, kind in kinds)
 
 
 def dense_is_smaller(n: int, d: int, entries: int) -> bool:

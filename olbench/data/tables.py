@@ -4,6 +4,7 @@ import codecs
 import csv
 import io
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -141,11 +142,22 @@ def type_frame(frame: Any, where: str) -> TypedFrame:
     return replace(table, frame=_type_columns(table, refuse))
 
 
-def _type_columns(table: TypedFrame, refuse: Callable[[int, int, str], UserError]) -> Any:
+def _type_columns(
+    table: TypedFrame,
+    refuse: Callable[[int, int, str], UserError],
+    reread: Callable[[list[int]], Any] | None = None,
+) -> Any:
     frame = table.frame
     numeric = [column for column, kind in enumerate(frame.dtypes) if _is_numeric(kind)]
     numbers = _as_numbers(frame, numeric)
-    infinite = [(int(row), numeric[k], "inf") for row, k in np.argwhere(np.isinf(numbers))[:1]]
+    is_infinite = np.isinf(numbers)
+    if reread and is_infinite.any():  # a file may have a word such as "inf", which is text
+        words = is_infinite.any(axis=0)
+        replaced = np.array(numeric)[words].tolist()
+        frame[replaced] = reread(replaced)
+        numeric = np.array(numeric)[~words].tolist()
+        numbers, is_infinite = numbers[:, ~words], is_infinite[:, ~words]
+    infinite = [(int(row), numeric[k], "inf") for row, k in np.argwhere(is_infinite)[:1]]
     typed = {}
     for column in frame.columns.difference(numeric):
         try:
@@ -266,7 +278,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     begin = 0
     for _ in range(line):
         begin = content.find(b"\n", begin) + 1 or len(content)
-    frame = _parse(content, begin, separator)
+    frame, reread = _parse(content, begin, separator)
     # pandas fills short rows up, and forgives characters after a quote.
     is_suspicious = frame is None or frame.shape[1] != len(names) or frame.iloc[:, -1].isna().any()
     if is_suspicious or b'"' in content or b"\0" in content:
@@ -283,7 +295,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
         return UserError(f"{place}, {show_name(cell)}, is not a finite number; correct it")
 
     table = TypedFrame(where, frame, names, has_heading, find_line)
-    return replace(table, frame=_type_columns(table, refuse))
+    return replace(table, frame=_type_columns(table, refuse, reread))
 
 
 def _read_lines(path: str | Path, limit: int | None) -> bytes:
@@ -292,45 +304,43 @@ def _read_lines(path: str | Path, limit: int | None) -> bytes:
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if has_old_ends else content
 
 
-def _parse(content: bytes, begin: int, separator: str) -> Any:
-    """Return a frame, in which columns with any text have unchanged cells; None if it cannot be read."""
+def _parse(content: bytes, begin: int, separator: str) -> tuple[Any, Callable[..., Any]]:
+    """Return a frame or, if it cannot be read, None; and a function that reads columns as text."""
     if content.startswith(codecs.BOM_UTF8, begin):
         content = content[:begin] + codecs.BOM_UTF8 + content[begin:]  # pandas leaves out one mark
 
     def read(**options: Any) -> Any:
         rows = io.BytesIO(content)
         rows.seek(begin)
-        return pd.read_csv(
-            rows,
-            sep=separator,
-            header=None,
-            na_values=list(GAPS),
-            keep_default_na=False,
-            low_memory=False,
-            float_precision=_ROUNDING,
-            **options,
-        )
+        with warnings.catch_warnings():
+            # Of columns that are numbers in one part of a large file and text in another.
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+            return pd.read_csv(
+                rows,
+                sep=separator,
+                header=None,
+                na_values=list(GAPS),
+                keep_default_na=False,
+                float_precision=_ROUNDING,
+                **options,
+            )
+
+    def reread(columns: list[int]) -> Any:
+        return read(usecols=columns, dtype=object)
 
     try:
         if b"+" in content and _SPACED_PLUS.search(content.replace(separator.encode(), b",")):
-            return read(dtype=object)
+            return read(dtype=object), reread
         frame = read()
-        if words := _find_words(frame):
-            frame[words] = read(usecols=words, dtype=object)
+        # pandas replaces truth values, and numbers of a column that has text in another part of the file.
+        others = [column for column, kind in frame.dtypes.items() if kind.kind not in "iuf"]
+        if replaced := [column for column in others if pd.api.types.infer_dtype(frame[column]) != "string"]:
+            frame[replaced] = reread(replaced)
     except OverflowError:  # at a whole number of hundreds of digits
-        return read(dtype=object)
+        return read(dtype=object), reread
     except (pd.errors.ParserError, pd.errors.EmptyDataError):
-        return None
-    return frame
-
-
-def _find_words(frame: Any) -> list[int]:
-    """Return the columns whose words pandas has replaced: truth values and infinite numbers."""
-    numeric = [column for column, kind in enumerate(frame.dtypes) if kind.kind in "iuf"]
-    is_infinite: Any = np.isinf(_as_numbers(frame, numeric)).any(axis=0)
-    others = frame.columns.difference(numeric)
-    truths = [column for column in others if pd.api.types.infer_dtype(frame[column]) == "boolean"]
-    return sorted([*truths, *np.array(numeric, int)[is_infinite].tolist()])
+        return None, reread
+    return frame, reread
 
 
 def _read_records(where: str, content: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
