@@ -61,7 +61,6 @@ class PassResult:
     seconds: float
     cpu_seconds: float
     curve: Curve
-    weights: Floats
     learner: Learner
     #: The margin of each prediction (for more than two classes, the number of the predicted class), and its
     #: variance; None unless they were asked for.
@@ -70,6 +69,11 @@ class PassResult:
     #: Whether each prediction was positive, and the labels of these predictions.
     positive: NDArray[np.bool_] | None = None
     labels: Floats | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of its learner, copied when they are asked for."""
+        return self.learner.weights
 
     @property
     def mistake_rate(self) -> float:
@@ -131,7 +135,7 @@ def train(
 
     `orders` has the order of each epoch. The other arguments and the results are those of `online_pass`;
     counts and seconds are of one epoch. The learner of a result learns on when the next is requested: predict
-    with it first.
+    with it, or read its weights, before that.
 
     >>> import numpy as np
     >>> from olbench import make_algorithm
@@ -306,7 +310,6 @@ def _run_windows(
         seconds=seconds,
         cpu_seconds=cpu_seconds,
         curve=Curve(t=points, seconds=times, **dict(zip(CURVE_COUNTS, counts.T, strict=True))),
-        weights=learner.weights,
         learner=learner,
         margins=kept.margins if kept else None,
         variances=kept.variances if kept else None,
