@@ -70,7 +70,9 @@ class Executor(Protocol):
 
 def order_by_cost(trials: Sequence[Trial]) -> list[Trial]:
     """Return the longest first: a long trial that starts last would leave the other workers idle."""
-    return sorted(trials, key=lambda t: guess_cost(t.source, t.algorithm, t.options), reverse=True)
+    return sorted(
+        trials, key=lambda t: guess_cost(t.source, t.source.n, t.algorithm, t.options), reverse=True
+    )
 
 
 @dataclass(frozen=True)

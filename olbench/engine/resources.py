@@ -49,14 +49,14 @@ def refuse_many_jobs(jobs: int) -> None:
         )
 
 
-def guess_cost(source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-    """Return roughly how many multiplications a trial takes, to compare it with others of its run."""
-    definition = get_definition(algorithm)
-    rounds, d = float(source.n) * max(1, source.classes), source.d
+def guess_cost(source: Source, rounds: float, algorithm: str, options: Mapping[str, Any]) -> float:
+    """Return roughly how many multiplications these rounds take, to compare them with others of the run."""
+    definition, d = get_definition(algorithm), source.d
     if source.classes and options.get("multiclass") == "native":
         # All classes have a score, and two of them learn.
         is_matrix = options.get("covariance", "diag") != "diag"
-        return float(source.n) * d * (source.classes + (2 * d if is_matrix else 0))
+        return rounds * d * (source.classes + (2 * d if is_matrix else 0))
+    rounds *= max(1, source.classes)
     if definition.order == "object":
         return rounds * (d + OBJECT_COST)
     if definition.slow or not definition.online:

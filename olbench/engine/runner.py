@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -211,8 +211,10 @@ class Run:
     def _release(self, dataset: str, left: Counter[str]) -> None:
         """Close a source after its last trial; a tuning that has just decided may ask for more."""
         left[dataset] -= 1
+        if left[dataset] or self.timing == "exclusive":
+            return
         cells = [cell for cell in self.cells if cell.source.name == dataset]
-        if not left[dataset] and not self.due(cells) and self.timing != "exclusive":
+        if not self.due(cells):
             cells[0].source.close()
 
     def _planned(self) -> dict[Kind, int]:
@@ -223,7 +225,12 @@ class Run:
         return counts
 
     def _start_progress(self) -> None:
-        costs = {cell.kind: guess_cost(cell.source, cell.spec.id, cell.spec.options) for cell in self.cells}
+        trials, work = defaultdict[Kind, int](int), defaultdict[Kind, float](float)
+        for cell in self.cells:
+            planned = cell.planned(self.known)
+            trials[cell.kind] += planned
+            work[cell.kind] += planned * guess_cost(cell.source, cell.rounds, cell.spec.id, cell.spec.options)
+        costs = {kind: work[kind] / max(1, number) for kind, number in trials.items()}
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         reused = [self.known[key] for key in needed & self.known.keys()]
         self.progress.start(self._planned(), costs, reused, self.cells[0].protocol.quantities[0])
