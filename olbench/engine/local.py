@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import BoundedSemaphore
 from typing import Protocol
 
 from joblib import Parallel, delayed, parallel_config
@@ -30,6 +31,9 @@ from olbench.protocols import get_protocol
 from olbench.protocols.definition import numbers_of
 from olbench.records.record import failure, success
 from olbench.records.trial import Outcome, Record, Trial
+
+#: Records of a thread that may wait to be written before it takes another trial.
+WAITING_PER_JOB = 4
 
 
 def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = None) -> Record | None:
@@ -94,9 +98,20 @@ class LocalExecutor:
     def _run_in_threads(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         if not trials:
             return
+        # joblib would go on however many records wait to be written: a kill would lose them, and Ctrl-C wait.
+        places = BoundedSemaphore(WAITING_PER_JOB * self.jobs)
+
+        def attempt_in_turn(trial: Trial) -> Record | None:
+            while not places.acquire(timeout=0.1):
+                if stop.is_set():
+                    return None
+            return attempt(trial, stop)
+
         run = Parallel(n_jobs=self.jobs, prefer="threads", return_as="generator_unordered")
-        calls = (delayed(attempt)(trial, stop) for trial in trials if not stop.is_set())
-        yield from (record for record in run(calls) if record is not None)
+        for record in run(delayed(attempt_in_turn)(trial) for trial in trials if not stop.is_set()):
+            if record is not None:
+                places.release()
+                yield record
 
     def _run_in_processes(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         """Run trials in worker processes; if a worker dies, find out which trial killed it, and carry on."""

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,23 @@ def test_any_object_that_yields_records_is_an_executor(here, config, counts, rec
     assert here("run", "small.yaml", "--out", "local", "--quiet")[0] == 0
     assert counts("out") == counts("local")
     assert {each["worker"] for each in records("out")} == {"mine"}
+
+
+def test_threads_wait_for_their_records_to_be_written(here, config):
+    """Otherwise a kill loses all that are computed and not yet written, and Ctrl-C waits for the disk."""
+    from olbench import api
+    from olbench.engine.local import WAITING_PER_JOB, LocalExecutor
+    from olbench.engine.stopping import StopFlag
+    from olbench.protocols.reading import read_config
+
+    text = SMALL.replace("permutations: 3", "permutations: 100")
+    cells = api.plan(read_config(Path(config(text)))).cells
+    trials, stop = [trial for cell in cells for trial in cell.reported({})], StopFlag()
+    records = LocalExecutor(2).execute(trials, stop)
+    next(records)
+    time.sleep(1)  # a slow disk
+    stop.set()
+    assert len(list(records)) <= 2 * WAITING_PER_JOB < len(trials) / 10
 
 
 def test_a_second_run_touches_nothing_and_says_so(here, config):
