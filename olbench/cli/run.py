@@ -110,10 +110,10 @@ def command(
         # A data file keeps its extension: my.yaml is not my.libsvm.
         name = Path(what).stem if is_config(what) else base_name(Path(show_path(what)).name)
         folder = out or Path("results") / name
-        limited = cluster is None  # a cluster has its own memory
+        executor = ClusterExecutor(cluster, config.plugins, partial(say, err=True)) if cluster else None
         with show_progress(quiet) as progress:
             plan = api.plan(
-                config, jobs, skip_missing, limited=limited, folder=folder, reuse=reuse, say=progress.say
+                config, jobs, skip_missing, limited=not cluster, folder=folder, reuse=reuse, say=progress.say
             )
         # Say how the user's own data was read, and above all what became +1.
         for source in () if quiet else plan.sources:
@@ -129,8 +129,7 @@ def command(
 
             show_plan(plan, folder)
             return
-        tell = partial(say, err=True)
-        with ClusterExecutor(cluster, config.plugins, tell) if cluster else nullcontext() as executor:
+        with executor or nullcontext():
             run = api.complete(
                 plan.cells, folder, plan.jobs, quiet=quiet, timing=timing, executor=executor, reuse=plan.reuse
             )

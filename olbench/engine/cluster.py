@@ -17,10 +17,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from functools import cached_property
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Self
 
 from olbench.data.source import pack
 from olbench.engine import worker
@@ -50,7 +49,7 @@ class SchedulerLostError(UserError):
 class ClusterExecutor(ExitStack):
     def __init__(self, where: str, plugins: Sequence[str] = (), say: Callable[[str], None] = print):
         super().__init__()
-        self.where, self.say = where, say
+        self.where, self.place, self.say = where, _find_place(where), say
         self.plugins = worker.write_plugins(plugins)
         self.newcomers: deque[str] = deque()
         self.deaths: list[str] = []
@@ -62,13 +61,16 @@ class ClusterExecutor(ExitStack):
         self.answers: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
         self.most_flying = 0
 
-    @cached_property
-    def client(self) -> Any:
-        client = connect(self.where, self)
-        client.subscribe_topic("all", self._note_event)
-        for address, reason in find_others(client):
-            raise UserError(f"{self.where} cannot be used: the worker {address} has {reason}")
-        return client
+    def __enter__(self) -> Self:
+        """Connect, before a run writes anything."""
+        with ExitStack() as undone:
+            undone.callback(self.close)
+            self.client = connect(self.where, self.place, self)
+            self.client.subscribe_topic("all", self._note_event)
+            for address, reason in find_others(self.client):
+                raise UserError(f"{self.where} cannot be used: the worker {address} has {reason}")
+            undone.pop_all()
+        return self
 
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         """Yield records as trials finish; after a stop, only those of trials that were done in time."""
@@ -233,22 +235,22 @@ def find_others(client: Any, addresses: Sequence[str] | None = None) -> Iterator
             yield address, f"no olbench or a very different one, and this run has {ours}"
 
 
-def connect(where: str, stack: ExitStack) -> Any:
+def connect(where: str, place: int | str, stack: ExitStack) -> Any:
     try:
         import dask.config
         import distributed
     except ImportError:
         raise UserError('--cluster needs Dask; get it with `pip install "olbench[cluster]"`') from None
-    place: Any = _find_place(where)
     stack.callback(logging.disable, logging.root.manager.disable)
     logging.disable()
     stack.enter_context(dask.config.set(LOCAL))
     # Ctrl-C is for this process; the workers that it starts must not see it.
     with hold_interrupts():
-        if isinstance(place, int):
-            place = stack.enter_context(_start_workers(distributed, place))
+        cluster = stack.enter_context(_start_workers(distributed, place)) if isinstance(place, int) else place
         try:
-            client = distributed.Client(place, timeout=CONNECT_SECONDS, set_as_default=False, name="olbench")
+            client = distributed.Client(
+                cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="olbench"
+            )
         except (OSError, ValueError, TypeError) as error:
             reason = str(error) or "no answer"
             raise UserError(
@@ -289,8 +291,11 @@ def _find_place(where: str) -> int | str:
     try:
         return str(json.loads(Path(where).read_text(encoding="utf-8"))["address"])
     except FileNotFoundError:
-        raise UserError(
-            f"there is no file {where}; --cluster takes tcp://host:8786, local:4 or a scheduler file"
-        ) from None
+        hint = (
+            f"did you mean tcp://{where}?"
+            if number.isdecimal()
+            else "--cluster takes tcp://host:8786, local:4 or a scheduler file"
+        )
+        raise UserError(f"there is no file {where}; {hint}") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{where} is not a scheduler file: {error}") from None
