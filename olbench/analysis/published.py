@@ -5,7 +5,7 @@ Errors name the file and line.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import product
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench import structs
+from olbench.algorithms.definition import OPTIONS, get_definition
 from olbench.errors import UserError, count
 from olbench.plugins import find_paper, paper_folders
 from olbench.protocols import Protocol, get_protocol, protocols
@@ -212,6 +213,11 @@ def _read_row(node: structs.Node, name: str) -> RowSpec:
     return RowSpec(content.pop("id"), name=content.pop("name", ""), options=content)
 
 
+def _read_options(node: structs.Node, name: str) -> dict[str, Any]:
+    node.mapping(name, sorted(OPTIONS))
+    return dict(structs.anything(node, name))
+
+
 def _read_facts(node: structs.Node, name: str) -> tuple[dict[str, Any], str]:
     given = _read(node, name, {"where": text, "of": structs.mapping(structs.anything)})
     return given["of"], given["where"]
@@ -287,6 +293,14 @@ class PaperFile:
         names = structs.one_or_many(text)(node, name)
         return tuple(member for name in names for member in self.groups.get(name, (name,)))
 
+    def _refuse_unknown(self, node: structs.Node, rows: Iterable[str]) -> None:
+        """Fail if a row is no algorithm, and the key `rows` does not say for which one it stands."""
+        for row in set(rows) - self.given.get("rows", {}).keys():
+            try:
+                get_definition(row)
+            except UserError as error:
+                raise node.fail(str(error)) from None
+
     def _quantity(self, node: structs.Node, name: str) -> str:
         try:
             return find_quantity(self.protocol, text(node, "a quantity")).name
@@ -305,7 +319,8 @@ class PaperFile:
             return Requirements()
         grid, search = structs.choice("declared"), structs.choice(*searches(self.protocol))
         several = {"search": structs.one_or_many(search), "tuned": self._names}
-        return Requirements(**_read(node, "requires", {}, options=free, settings=free, grid=grid, **several))
+        given = _read(node, "requires", {}, options=_read_options, settings=free, grid=grid, **several)
+        return Requirements(**given)
 
     def _numbers(self, tables: Sequence[Mapping[str, Any]]) -> list[Reported]:
         """Return every number once; one that a later table prints again only adds its mark."""
@@ -363,6 +378,7 @@ class PaperFile:
         names, unit, samples = table["quantities"], UNITS[table.get("unit", "fraction")], table.get("n")
         for place, leaf in _leaves(table["numbers"], len(by)):
             at = dict(zip(by, place, strict=True))
+            self._refuse_unknown(leaf, [at["algorithm"]])
             cells = leaf.items("the numbers of a cell") if isinstance(leaf.value, list) else [leaf]
             if len(cells) != len(names):
                 raise leaf.fail(f"{count(len(cells), 'number')} instead of {len(names)}: {', '.join(names)}")
@@ -406,6 +422,7 @@ class PaperFile:
         else:
             about = {"on": _quantifier(where, kind), "datasets": among}
         says = Statement(**{"than": (), **given, **about})
+        self._refuse_unknown(node, (name.partition("@")[0] for name in says.names))
         recorded = {series.quantity.name for series in self.protocol.series}
         for name in says.names:
             _, sign, point = name.partition("@")

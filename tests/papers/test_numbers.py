@@ -176,6 +176,10 @@ BROKEN = {
     HEAD + "protocol: onlin\n" + TABLE: "4: protocol must be one of ",
     HEAD + TABLE: "5: a table needs the key 'numbers'",
     HEAD + TABLE.replace("mistake_rate", "rate") + NONE: "6: the protocol online measures no 'rate'",
+    HEAD
+    + TABLE
+    + "    numbers: {splice: {swc1: 0.294}}\n": "7: unknown algorithm 'swc1' (did you mean 'scw1'?)",
+    HEAD + TABLE + NONE + "requires: {options: {form: root, fom: 1}}\n": "8: unknown key 'fom' in options",
     HEAD + TABLE + "    numbers: {splice: {cw: 0.294}}\n": "7: '0.294' is not a printed number",
     HEAD + TABLE + '    numbers: {splice: {cw: ["0.1", "0.2"]}}\n': "7: 2 numbers instead of 1",
     HEAD + TABLE + "    numbers: {splice: 3}\n": "7: there must be a mapping here, not 3",
@@ -191,12 +195,13 @@ BROKEN = {
         "kind: nicer, quantity: updates, algorithms: cw, than: pa, for: every"
     ): "9: kind must be one of",
     claiming(
-        "kind: better, quantity: n, algorithms: a@1, than: b, for: every"
+        "kind: better, quantity: n, algorithms: cw@1, than: pa, for: every"
     ): "9: the protocol online records no",
     HEAD + TABLE + NONE + "claims:\n  c: {text: T.}\n": "9: a claim needs the key 'where'",
     **{
         claiming(f"quantity: updates, {says}"): f"9: {reason}"
         for says, reason in (
+            ("kind: better, algorithms: cw, than: a, for: every", "unknown algorithm 'a'"),
             ("kind: below, algorithms: cw, for: every", "a statement of the kind below needs"),
             ("kind: below, algorithms: cw, for: every, value: x", "value must be a number"),
             ("kind: better, algorithms: cw, for: every", "a statement of the kind better needs"),
@@ -204,7 +209,7 @@ BROKEN = {
             ("kind: better, algorithms: a, than: b, for: 13 of 12", "for must be one of every"),
             ("kind: better, algorithms: a, than: b, for: every, by: 0.08", "by must be text"),
             ("kind: better, algorithms: a, than: b, for: every, by: much", "by must be a perc"),
-            ("kind: better, algorithms: a@x, than: b, for: every", "the protocol online records"),
+            ("kind: better, algorithms: cw@x, than: pa, for: every", "the protocol online records"),
         )
     },
 }
