@@ -137,8 +137,9 @@ def _studentise(
     t = t[np.isfinite(t)]
     if not math.isfinite(value) or t.size < RESAMPLES // 2:
         return BlockDifference(value, math.nan, math.nan, math.nan, math.nan, *signs)
-    low, high = np.quantile(t, [LEVEL / 2, 1 - LEVEL / 2])
-    p = (1 + np.count_nonzero(np.abs(t) >= abs(value / deviation))) / (1 + t.size)
-    detectable = (float(np.quantile(np.abs(t), 1 - LEVEL)) + POWER_QUANTILE) * deviation
-    ends = value - float(high) * deviation, value - float(low) * deviation
-    return BlockDifference(value, *ends, float(p), detectable, *signs)
+    # The interval is symmetric, like the test: it excludes 0 where p is below the level.
+    sizes = np.abs(t)
+    reach = float(np.quantile(sizes, 1 - LEVEL))
+    p = (1 + np.count_nonzero(sizes >= abs(value / deviation))) / (1 + t.size)
+    ends = value - reach * deviation, value + reach * deviation
+    return BlockDifference(value, *ends, float(p), (reach + POWER_QUANTILE) * deviation, *signs)

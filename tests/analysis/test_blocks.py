@@ -61,6 +61,7 @@ def test_intervals_cover_the_truth_on_dependent_rounds(name, rho, n):
             found = compare_pairs(*(count_pairs(labels, f) for f in margins), seed)
         else:
             found = compare_counts(*(count(f, labels) for f in margins), columns(measure), seed)
+        assert abs(found.p - 0.05) < 0.005 or (found.low <= 0 <= found.high) == (found.p > 0.05)
         covered += found.low <= truth <= found.high
     assert 0.93 <= covered / RUNS <= 0.97
 
