@@ -195,7 +195,7 @@ class _Parser:
         *before, end = self.tokens
         if not before or before[-1].text != "=>":
             raise self.fail("the '=>' is missing; a rule is 'conditions => class'", end.start)
-        if "=>" in self.source.text[end.start :]:
+        if re.search("=>|⇒", self.source.text[end.start :]):
             raise self.fail("'=>' comes once, before the class; 'at least' is written >=", before[-1].start)
         conditions = [self.condition()]
         while self.accept("and"):
@@ -207,7 +207,7 @@ class _Parser:
         text = self.source.text[self.token.start :]
         start = self.token.start + len(text) - len(text.lstrip())
         name = text.strip()
-        negation = re.match("not |¬", name, re.IGNORECASE)
+        negation = re.match(r"not\s|¬", name, re.IGNORECASE)
         if negation:
             name = name[negation.end() :].strip()
         if len(name) > 1 and name[0] == name[-1] == '"':
