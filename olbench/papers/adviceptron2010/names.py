@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from olbench.data.catalog import CatalogEntry, resolve
+from olbench.data.catalog import resolve
 from olbench.data.dataset import Dataset
 from olbench.data.labels import Labels, number_text
 from olbench.data.load import load_dataset
@@ -26,13 +26,13 @@ RANGE = rf"(.*\D)\(([0-9]{{1,{MOST_DIGITS}}})-([0-9]{{1,{MOST_DIGITS}}})\)"
 
 
 def fold(name: str) -> str:
-    """Return a name as it is compared: without case, and with _ for spaces and hyphens."""
+    """Return the form in which names are compared: without case, and with _ for spaces and hyphens."""
     return re.sub(r"[\s\-]+", "_", name.strip().casefold())
 
 
 @dataclass(frozen=True)
 class Names:
-    """`classes` gives the sign of every name of a class; of several, the one told from the rest is +1.
+    """`classes` maps names of classes to signs; of several classes, the one against the others is +1.
 
     `binary` and `whole` are the columns known to hold only 0 and 1, and only whole numbers.
     """
@@ -101,7 +101,7 @@ class Names:
 
 
 def _fold_class(name: str) -> str:
-    """Return a class as it is compared: numbers by their value, words as features are."""
+    """Return the form in which classes are compared: numbers by their value, words like features."""
     return f"{float(name):g}" if _is_number(name) else fold(name)
 
 
@@ -171,7 +171,7 @@ def load_named(
         known, classes = _table_names(data) if data.about.classes else _file_names(entry, d, positive)
         zeros: tuple[str, ...] = ()
     else:
-        known, zeros = _entry_names(entry, d), entry.missing_zeros
+        known, zeros = expand_names(entry.feature_names) or default_features(d), entry.missing_zeros
         # Only the signs where the user chose the labels.
         words = {} if positive is not None else {name: sign for sign, name in entry.class_names.items()}
         classes = {**words, "1": 1, "-1": -1}
@@ -183,19 +183,8 @@ def load_named(
 
 
 def load_spec(spec: DatasetSpec, features: tuple[str, ...] = ()) -> NamedDataset:
-    """Load a data set of a config, and its names."""
     place = spec.path or spec.name
     return load_named(place, spec.positive, spec.negative, features, reading=spec.reading, download=False)
-
-
-def _entry_names(entry: CatalogEntry, d: int) -> tuple[str, ...]:
-    if entry.feature_names:
-        return expand_names(entry.feature_names)
-    if entry.bundled == "breast-cancer":
-        from sklearn.datasets import load_breast_cancer
-
-        return tuple(str(name) for name in load_breast_cancer().feature_names)
-    return default_features(d)
 
 
 def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
