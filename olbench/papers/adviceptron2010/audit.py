@@ -268,7 +268,6 @@ def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
         steps = [one.mu * gradient(one.each, one.w, u) for u in (one.u, moved)]
         size = max(float(np.abs(each).max()) for each in (one.u, moved, steps[1]))
         yield Instance(*(float(np.abs(moved - (one.u - step)).max()) / size for step in steps), **one.shown)
-    yield "The step is implicit; the paper takes it for explicit"
 
 
 @check
@@ -280,7 +279,6 @@ def lemma_1_2(rng: np.random.Generator, trials: int) -> Instances:
             spread(one.each) * (one.eta + one.zeta_2),
         )
         yield Instance(*(relative(slope - bound, slope, bound) for bound in bounds), **one.shown)
-    yield "|a + b|^2 is not at most |a|^2 + |b|^2"
 
 
 def norm_2(D: Floats) -> float:
@@ -308,7 +306,6 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
         for comparator in (nearest, moved, one.w, r, np.zeros_like(r)):
             sizes = float(np.sum((comparator - moved) ** 2)), float(np.sum((comparator - one.w) ** 2)), gain
             yield Instance(relative(gain - slack(comparator), *sizes), w=one.w, r=r)
-    yield "It holds with the loss of w-hat = nu w + (1 - nu) r; Theorem 1 has the loss of w"
 
 
 #: Few random instances break the printed Lemma 3; this one does.
@@ -336,7 +333,6 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
                 violation = relative(after - before - (price - gain), after, before, price, gain)
                 forms = (None, violation) if is_corrected else (violation, None)
                 yield Instance(*forms, **one.shown, comparator=comparator)
-    yield "The corrected coefficient is mu / (1 + mu s^2), s = ||[D d]||, of L_eta and L_zeta^2 alike"
 
 
 def nearest_advice_vector(one: Round, moved: Floats) -> Floats:

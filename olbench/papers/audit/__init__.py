@@ -90,11 +90,12 @@ class Check:
     examine: Examine
     within: Within
     corrected_within: Within
+    note: str = ""
 
     def run(self, seed: int = SEED, trials: int = TRIALS) -> "Result":
         """Run with fifty digits for decimals, and one thread: far faster for matrices of a few rows."""
         rng = np.random.default_rng((seed, zlib.crc32(f"{self.paper} {self.id}".encode())))
-        printed, corrected, note = Evidence(*self.within), Evidence(*self.corrected_within), ""
+        printed, corrected, note = Evidence(*self.within), Evidence(*self.corrected_within), self.note
         with threadpool_limits(1), localcontext(prec=50):
             for found in self.examine(rng, trials):
                 if isinstance(found, str):
@@ -143,10 +144,12 @@ def check(
     id: str = "",
     within: Within = (0.0, ""),
     corrected_within: Within | None = None,
+    note: str = "",
 ) -> Callable[[Examine], Examine]:
     """Register a function (rng, trials) that yields instances as a check; its name gives the id.
 
-    `within` is the largest violation that counts as rounding, and the unit of violations.
+    `within` is the largest violation that counts as rounding, and the unit of violations. A check may yield
+    its `note` as text, if that depends on what it finds.
     """
 
     def register(examine: Examine) -> Examine:
@@ -155,7 +158,7 @@ def check(
         if known is not None and known.examine.__module__ != examine.__module__:
             raise UserError(f"{paper} has a check named '{name}' already; choose another id")
         limits = within, corrected_within or within
-        REGISTRY[paper, name] = Check(paper, name, where, statement, correction, examine, *limits)
+        REGISTRY[paper, name] = Check(paper, name, where, statement, correction, examine, *limits, note)
         return examine
 
     return register

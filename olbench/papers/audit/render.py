@@ -64,7 +64,6 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def parts(results: Sequence[Result]) -> list[Part]:
-    """Return one table per paper, and the summary."""
     shown = columns("where, statement, evidence, command", "printed", "corrected")
     found: list[Part] = []
     for paper, group in groupby(results, lambda result: result.check.paper):

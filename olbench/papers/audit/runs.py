@@ -267,9 +267,9 @@ def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -
 
 
 def compare_forms(
-    run: Replay, data: tuple[Floats, Floats, float], step: Step, printed_form: Form, **shown: Any
+    algorithm: Algorithm, constants: tuple[float, ...], X: Floats, y: Floats, printed_form: Form, **shown: Any
 ) -> Instance:
-    X, y, a = data
+    run, step, a = replay(algorithm, X, y), scalar_step(algorithm.id, constants), algorithm.a
     expansions = [expand(X @ X.T, y, a, step, form) for form in (printed_form, derived_form)]
     printed, corrected = (largest_difference(expansion, X, a, run) for expansion in expansions)
     nu, pi = expansions[0].nu[-1], expansions[0].pi[-1]

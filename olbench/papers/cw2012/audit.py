@@ -22,15 +22,13 @@ check = stated_checks(__file__)
 
 @check
 def section_3_slack(rng: np.random.Generator, trials: int) -> Instances:
-    cases = [(2.0, 1.0, 1.0), (0.0, 1.0, 2.0)]
-    cases += [(rng.normal(), rng.lognormal(), 10.0 ** rng.uniform(-2, 1)) for _ in range(trials)]
-    for m, s, C in cases:
+    drawn = [(rng.normal(), rng.lognormal(), 10.0 ** rng.uniform(-2, 1)) for _ in range(trials)]
+    for m, s, C in ((2.0, 1.0, 1.0), (0.0, 1.0, 2.0), *drawn):
         search = {"bounds": (-1.0, C + 1.0), "options": {"xatol": 1e-12}}
         best = float(minimize_scalar(_slack_price, args=(m, s, C), **search).x)
         alpha = max(0.0, 1.0 - m) / s
         shown = {"y w.x": m, "||x||^2": s, "C": C, "alpha": alpha, "best step": best}
         yield Instance(abs(max(alpha, C) - best), abs(min(alpha, C) - best), **shown)
-    yield "The step max{alpha, C} moves w even on an example without loss"
 
 
 def _slack_price(step: float, m: float, s: float, C: float) -> float:
@@ -84,7 +82,6 @@ def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
         ]
         shown = {"u": u, "printed": areas[0], "Phi(u)": ndtr(u)}
         yield Instance(abs(areas[0] - ndtr(u)), abs(areas[1] - ndtr(u)), **shown)
-    yield "This is the text of our copy, which is a scan"
 
 
 def normal_density(v: float) -> float:
@@ -94,12 +91,11 @@ def normal_density(v: float) -> float:
 @check
 def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
     """Test the midpoint of two points that meet a constraint with equality: only (9) fails there."""
-    pairs = [(np.ones(1), np.eye(1), 9.0 * np.eye(1))]
-    pairs += [
+    drawn = [
         (rng.normal(size=3), random_gaussian(rng, 3)[1], random_gaussian(rng, 3)[1]) for _ in range(trials)
     ]
     misses = []
-    for x, one, other in pairs:
+    for x, one, other in ((np.ones(1), np.eye(1), 9.0 * np.eye(1)), *drawn):
         low, high = sorted((deviation_term(one, x), deviation_term(other, x)))
         exact = miss_halfway(deviation_term, x, one, other)
         variance = miss_halfway(lambda sigma, x: float(x @ sigma @ x), x, one, other)
@@ -150,7 +146,6 @@ def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances
         m = rng.uniform(-3.0, 3.0) * phi * v
         smaller = float(min(np.roots(variance_quadratic(m, v, phi))))
         yield Instance(smaller >= 0.0, **{"m": m, "v": v, "phi": phi, "smaller root": smaller})
-    yield "The product of the roots is negative if m < phi v, otherwise their sum is"
 
 
 def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
@@ -229,8 +224,7 @@ def section_6_1_kl(rng: np.random.Generator, trials: int) -> Instances:
         zero = np.zeros(len(sigma))
         return gaussians.divergence(zero, other, zero, sigma)
 
-    yield from _compare_projection(rng, trials, kl_projection, price)
-    yield "This is KL(diagonal || full), the direction of (5); the other gives the diagonal of Sigma"
+    return _compare_projection(rng, trials, kl_projection, price)
 
 
 @dataclass(frozen=True)
@@ -380,9 +374,8 @@ def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
 
 @check
 def binary_search(rng: np.random.Generator, trials: int) -> Instances:
-    cases = [(1e-6, 1.0)]
-    cases += [(10.0 ** rng.uniform(-9, -3), 10.0 ** rng.uniform(-1, 2)) for _ in range(trials)]
-    for accuracy, width in cases:
+    drawn = [(10.0 ** rng.uniform(-9, -3), 10.0 ** rng.uniform(-1, 2)) for _ in range(trials)]
+    for accuracy, width in ((1e-6, 1.0), *drawn):
         target, widths = rng.random(), (width, 16.0 * width)
         few, many = (halvings(target, each, accuracy) for each in widths)
         predicted = [max(0, math.ceil(math.log2(each / accuracy))) for each in widths]
@@ -446,7 +439,6 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
             given = {"mu_c": np.ravel(means), "Sigma_c": np.ravel([sigma for _, sigma in models])}
             shown = {**given, "best mu": best_mean[0], "best Sigma^-1": 1.0 / best[0, 0], **shown}
         yield Instance(*gaps, **shown)
-    yield "The sum is the precision of the product of the densities"
 
 
 @check

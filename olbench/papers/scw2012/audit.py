@@ -150,8 +150,7 @@ def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
         y = np.where(rng.random(8) < 0.2, -y, y)
         cases.append((X, y, 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)))
     for X, y, a, phi, C in cases:
-        run, step = replay(soft(phi, C, a), X, y), runs.scalar_step("scw1", (C, phi))
-        yield runs.compare_forms(run, (X, y, a), step, printed_lemma_1, phi=phi, C=C)
+        yield runs.compare_forms(soft(phi, C, a), (C, phi), X, y, printed_lemma_1, phi=phi, C=C)
 
 
 def soft_loss(r: float, v: float, phi: float, C: float) -> float:
@@ -275,9 +274,6 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
         if len(one.rows) <= 4:
             shown = {"x": one.rows, "y": 1, **shown}
         yield Instance(losses / one.bound - 1.0, losses / repaired - 1.0, **shown)
-    yield (
-        "The data are separable. The missing factor is not the reason: even sum alpha^2 v exceeds the bound"
-    )
 
 
 @check
@@ -287,10 +283,6 @@ def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Instances:
         if min(losses) >= 1.0 - 1e-12:
             mistakes, bound = len(losses), one.bound
             yield Instance(mistakes / bound - 1.0, phi=one.phi, C=one.C, mistakes=mistakes, bound=bound)
-    yield (
-        "A margin of 0 counts as a mistake. No counter-example was found; it is proved for "
-        "(1 + phi^2) log(1 + phi^2) >= 2 phi^2, that is from phi = 1.98 on"
-    )
 
 
 def _mistaken_runs(rng: np.random.Generator, trials: int) -> Iterator[SoftRun]:
