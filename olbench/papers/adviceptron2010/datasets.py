@@ -16,14 +16,15 @@ from olbench.errors import UserError
 if TYPE_CHECKING:
     from olbench.learners.examples import Floats
 
-#: The lineages of the M. tuberculosis complex, and the families of SITVIT2's list that belong to them.
+#: The families of SITVIT2's list that belong to each lineage of the M. tuberculosis complex: East-Asian,
+#: East-African-Indian, Euro-American, Indo-Oceanic, M. africanum and M. bovis.
 LINEAGES = {
-    1: ("East-Asian", ("Beijing",)),
-    2: ("East-African-Indian", ("CAS",)),
-    3: ("Euro-American", ("H", "LAM", "T", "X", "S", "Cameroon", "Turkey", "Ural")),
-    4: ("Indo-Oceanic", ("EAI",)),
-    5: ("M. africanum", ("AFRI",)),
-    6: ("M. bovis", ("BOV",)),
+    1: ("Beijing",),
+    2: ("CAS",),
+    3: ("H", "LAM", "T", "X", "S", "Cameroon", "Turkey", "Ural"),
+    4: ("EAI",),
+    5: ("AFRI",),
+    6: ("BOV",),
 }
 #: Lineages with more than one repeat at the locus MIRU24; the others are modern.
 ANCESTRAL = (4, 5, 6)
@@ -45,7 +46,7 @@ def draw_clusters(rows: int, seed: int) -> "tuple[Floats, Floats]":
 def read_spoligotypes(
     path: str | Path, limit: int | None = None, country: str = "US", miru24: dict[str, Any] | None = None
 ) -> "tuple[Floats, Floats]":
-    """Families outside of the six lineages, and patterns with an unread spacer, are left out."""
+    """Read the isolates of a country, without unknown lineages and patterns with an unread spacer."""
     patterns: list[list[float]] = []
     labels: list[int] = []
     content = read_content(path, limit).decode("utf-8-sig", errors="replace")
@@ -80,14 +81,11 @@ def lineage_of(family: str) -> int | None:
     (3, 3, None, None)
     """
     stem = re.match(r"[A-Za-z]*?(?=[\d_-]|$)", family)
-    for number, (_, families) in LINEAGES.items():
-        if stem and stem[0] in families:
-            return number
-    return None
+    return next((number for number, families in LINEAGES.items() if stem and stem[0] in families), None)
 
 
 def simulate_miru24(labels: "Floats", seed: int = 2010, flips: float = 0.02) -> "Floats":
-    """The list has no MIRU types: 2 for ancestral and 1 for modern lineages, some exchanged."""
+    """Draw MIRU24, which is not in the list: 2 for ancestral and 1 for modern lineages, some exchanged."""
     repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
     flipped = np.random.default_rng(seed).random(labels.size) < flips
     return np.where(flipped, 3.0 - repeats, repeats)

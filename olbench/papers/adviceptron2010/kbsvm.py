@@ -32,7 +32,6 @@ class KBSVM:
     w: Floats
     b: float
     u: list[Floats]
-    objective: float
 
     def decide(self, X: Any) -> Floats:
         return np.asarray(X @ self.w).ravel() - self.b
@@ -54,7 +53,7 @@ def solve_kbsvm(
         raise UserError(f"X must have {count(advice.n, 'feature')}, as the advice has")
     problem = _make_problem(rows.tobytes(), labels.tobytes(), advice)
     solve = {"quadratic": _solve_quadratic, "linear": _solve_linear}[loss]
-    return problem.solution(*solve(problem, lam, mu))
+    return problem.solution(solve(problem, lam, mu))
 
 
 # More than the folds and candidates of two tunings need.
@@ -62,7 +61,7 @@ def solve_kbsvm(
 def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
     """Solve the quadratic form for advice without examples and without b: where `start: advice` begins."""
     problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
-    return problem.solution(*_solve_quadratic(problem, 1.0, mu))
+    return problem.solution(_solve_quadratic(problem, 1.0, mu))
 
 
 class KnowledgeClassifier:
@@ -115,10 +114,10 @@ class _Problem:
         """E, A and -I for u of E x = 0, A x <= -1 and u >= 0, below each other."""
         return sp.vstack([self.equal, self.below, -_select(self.u, self.size)]).tocsc()
 
-    def solution(self, x: Floats, objective: float) -> KBSVM:
+    def solution(self, x: Floats) -> KBSVM:
         u = np.maximum(x[: self.u.stop], 0.0)
         parts = np.split(u, self.columns)[1:]
-        return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
+        return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts)
 
 
 # More than a tuning has folds; its candidates differ only in lam and mu.
@@ -141,7 +140,7 @@ def _select(part: slice, size: int) -> Any:
     return sp.eye(part.stop - part.start, size, part.start)
 
 
-def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> Floats:
     import clarabel
 
     squares = np.zeros(problem.size)
@@ -159,13 +158,13 @@ def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, 
         prices = np.zeros(problem.size)
         outcome = clarabel.DefaultSolver(P, prices, problem.rows, limits, cones, settings).solve()
         if outcome.status == clarabel.SolverStatus.Solved:
-            return np.array(outcome.x), float(outcome.obj_val)
+            return np.array(outcome.x)
     raise UserError(
         f"the solver could not find the KBSVM ({outcome.status}); bring the features to a similar scale"
     )
 
 
-def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+def _solve_linear(problem: _Problem, lam: float, mu: float) -> Floats:
     """Solve the linear form: a further variable bounds the absolute value of each entry of w and eta."""
     from scipy.optimize import linprog
 
@@ -184,4 +183,4 @@ def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, flo
     outcome = linprog(prices, below, limits, equal, np.zeros(equal.shape[0]), limited, method="highs")
     if outcome.status != 0:
         raise UserError(f"the linear program of the KBSVM could not be solved: {outcome.message}")
-    return np.asarray(outcome.x), float(outcome.fun)
+    return np.asarray(outcome.x)

@@ -109,9 +109,6 @@ class AdviceExperiment(Experiment):
         given = {name: value_for(getattr(self, name), source.name, None) for name in ("domain", "missing")}
         return {**plain, **{name: value for name, value in given.items() if value is not None}}
 
-    def training_rows(self, dataset: str) -> int:
-        return int(_setting_for(self, "train", dataset))
-
 
 def _setting_for(settings: AdviceExperiment | AdviceTuning, name: str, dataset: str) -> Any:
     return value_for(getattr(settings, name), dataset, getattr(type(settings), name))
@@ -163,7 +160,7 @@ class AdviceProtocol(Protocol):
             source.facts = own
             if (rules := config.rules_for(source)) is not None:
                 compile_for(source, rules)
-            if source.n <= config.training_rows(source.name):
+            if source.n <= _setting_for(config, "train", source.name):
                 raise UserError(
                     f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; "
                     "lower 'train'"
@@ -242,12 +239,6 @@ def _group_equal(source: Source) -> Ints:
     return duplicate_groups(np.column_stack([as_dense(data.examples.matrix()), data.labels]))
 
 
-@cache
-def _add_constant(advice: Advice) -> Advice:
-    """Return advice with a constant feature, one object for all splits: learners cache by it."""
-    return advice.with_constant()
-
-
 @dataclass(frozen=True)
 class _Work:
     trial: Trial
@@ -268,15 +259,12 @@ class _Work:
 
     def _fold(self, train: Ints, test: Ints, counts: Floats) -> _Fold:
         setting, X = self.trial.setting, self.source.open().examples.matrix()
-        standardise = setting["scaling"] == "standardise"
         rows = as_dense(X[train])
-        scaling = fit_scaling(rows, describe(self.source)[1], standardise)
+        scaling = fit_scaling(rows, describe(self.source)[1], setting["scaling"] == "standardise")
         advice = None
         if "rules" in setting:
             natural = compile_for(self.source, setting["rules"])
             advice = natural.transform(scaling.mean, scaling.scale).with_constant()
-            if not standardise:
-                advice = _add_constant(natural)
         learnt, tested = (
             as_examples(np.column_stack([scaling.apply(part), np.ones(len(part))]))
             for part in (rows, as_dense(X[test]))
@@ -297,8 +285,7 @@ class _Work:
         right = []
         for end in times:
             learner = BatchLearner(algorithm).fit(fold.examples.rows(), fold.y, np.arange(end))
-            hits = learner.predict(tested.rows()) == y
-            right.append([counts[hits & (y < 0)].sum(), counts[hits & (y > 0)].sum()])
+            right.append(Scores.count(learner.predict(tested.rows()) == y, y > 0, counts).right)
         weights = np.asarray(getattr(learner.model, "coef_", np.zeros(tested.d)), dtype=np.float64)
         return Scores(np.array(right), _count_classes(y, counts)), weights
 
