@@ -44,7 +44,6 @@ def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
 
 @table("Rules", 180)
 def advice(report: Report) -> Iterator[Part]:
-    """Return the number of rules of each task, ours and the paper's, and what each rule covers."""
     loaded = [(name, describe_rules(file, named), file, named) for name, file, named in _load(report)]
     if not loaded:
         return

@@ -3,7 +3,6 @@
 from functools import partial
 
 from olbench.papers.contrasts import Pairing, add_contrasts
-from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import TEST_ERROR
 from olbench.report.model import Report
 from olbench.report.tables import Figures, figures
@@ -18,9 +17,9 @@ def runs(report: Report) -> Figures:
 
     results = report.results
     counted = any(series.name == SERIES for series in report.protocol.series)
-    if not counted or not any(each.name == TEST_ERROR.name for each in report.protocol.quantities):
+    quantity = next((each for each in report.protocol.quantities if each.name == TEST_ERROR.name), None)
+    if not counted or quantity is None:
         return {}
-    quantity = find_quantity(report.protocol, TEST_ERROR.name)
     found = {}
     for dataset, name in file_names([each for each in results.datasets if results.of(each)]).items():
         found[f"mistakes-{name}"] = partial(mistakes_figure, results, dataset)

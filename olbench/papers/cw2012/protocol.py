@@ -29,7 +29,8 @@ from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import choice, one_or_many
 
 AVERAGE, L2, KL, COUNTS = COMBINATIONS = ("average", "l2", "kl", "counts")
-TITLES = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
+#: How labels name the combinations.
+LABELS = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
 SINGLE = "single"
 NUMBERS = ("right", "balanced_accuracy")
 Curve = Mapping[str, list[Any]]
@@ -132,7 +133,7 @@ class Shards(InParts, Protocol):
         """Yield one model of all the data, then the combinations, which share the trials of their shards."""
         ways = self._ways(spec)
         for shards, way in [(1, SINGLE), *product(self.experiment.shards, ways)]:
-            suffix = "" if shards == 1 else f" ({shards} shards, {TITLES[way]})"
+            suffix = "" if shards == 1 else f" ({shards} shards, {LABELS[way]})"
             setting, is_view = {"shards": shards, "combination": way}, way not in (SINGLE, *ways[:1])
             yield ShardsCell(
                 self, source, spec, entry, ways=ways, suffix=suffix, setting=setting, is_view=is_view
@@ -251,7 +252,6 @@ class _Work:
         every = self.trial.setting["every"]
         ends = [*range(every, train.size, every), train.size]
         curve: Curve = {"t": ends, "accuracy": [], "balanced_accuracy": []}
-        score = Scores(np.zeros(2), np.ones(2))
         for begin, end in zip([0, *ends], ends, strict=False):
             seconds += self._learn(train[begin:end])
             score = test.score(self.learner.moments_at(test.features)[0])

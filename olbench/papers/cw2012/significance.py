@@ -57,7 +57,6 @@ def rank_data(report: Report) -> Mapping[str, Any]:
 
 @table("Ranks", 50, data=rank_data)
 def printed_ranks(report: Report) -> Iterator[Table]:
-    """Return our mean ranks and the printed ones."""
     for printed, both, ranks in rank(report):
         titles = f"ours ({both})", f"paper ({both})", f"paper ({len(printed.datasets)})"
         yield Table(
@@ -128,7 +127,6 @@ def test_data(report: Report) -> Mapping[str, Any]:
 
 @table("Significance", 60, data=test_data)
 def significance(report: Report) -> Iterator[Part]:
-    """Return the paper's marks of significance and ours."""
     stored = any(trials_with(ARRAY, entry) for entry in report.results.entries)
     if report.attempt is None or not report.attempt.paper.marked or not stored:
         return

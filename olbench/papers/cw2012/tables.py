@@ -1,10 +1,10 @@
 """Models of shards beside one model of all the data, and accuracy by epoch (cw2012, Figures 3 to 7)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from olbench.report.model import Report
 from olbench.report.table import Column, Table, capitalise, columns, mark, measured
 from olbench.report.tables import Figures, figures, table
 from olbench.report.tables.results import by_dataset
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,6 @@ def _series(report: Report, name: str) -> Series | None:
 
 @table("Shards", 100)
 def shards(report: Report) -> Table | None:
-    """Return the models of shards, combined in several ways, beside one model of all the data."""
     found = [family for family in families(report.results) if family.combined]
     if not found:
         return None
@@ -209,9 +205,9 @@ def epoch_figures(report: Report) -> Figures:
     from olbench.papers.cw2012.figures import PANELS, epochs_figure
 
     series, results = _series(report, SERIES), report.results
-    found: dict[str, Callable[[], Figure]] = {}
     if series is None:
         return {}
+    found = {}
     for tuning in dict.fromkeys(split_label(entry.label)[1] for entry in results.entries):
         blocks = entries_by_epoch(results, tuning)
         names = np.array(list(blocks), dtype=object)
