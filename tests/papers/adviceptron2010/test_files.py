@@ -7,7 +7,7 @@ import pytest
 
 from olbench import UserError
 from olbench.papers.adviceptron2010.names import Names
-from olbench.papers.adviceptron2010.rules import parse_rules, read_rules, shipped_rules
+from olbench.papers.adviceptron2010.rules import compile_texts, parse_rules, read_rules, shipped_rules
 from olbench.papers.adviceptron2010.sets import conflicts, is_empty, unsatisfiable
 from olbench.structs import from_plain
 from tests.refusals import refusal
@@ -121,7 +121,5 @@ def test_empty_polyhedra_are_found_in_any_unit():
 
 
 def test_sets_with_the_origin_are_found_and_a_constant_feature_mends_them():
-    from olbench.papers.adviceptron2010.rules import compile_texts
-
     advice = compile_texts(["a <= 3 => 1", "a >= 1 => -1", "a = 0 => 1"], Names(("a",)))
     assert (unsatisfiable(advice), unsatisfiable(advice.with_constant())) == ([0, 2], [])

@@ -1,4 +1,4 @@
-"""The protocol `advice` learns and tunes on training rows alone, and gives rules to those that take them."""
+"""The protocol `advice` learns and tunes only on training rows, and gives rules to those that take them."""
 
 import json
 from pathlib import Path

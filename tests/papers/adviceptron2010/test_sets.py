@@ -4,7 +4,7 @@ import numpy as np
 
 from olbench.papers.adviceptron2010.names import Names
 from olbench.papers.adviceptron2010.rules import compile_texts
-from olbench.papers.adviceptron2010.sets import fit_scaling
+from olbench.papers.adviceptron2010.sets import conflicts, fit_scaling
 from tests.papers.adviceptron2010.problems import flip
 
 NAMES = Names(("glucose", "bmi", "age"), {"diabetes": 1})
@@ -62,8 +62,6 @@ def test_domain_rows_bound_features_of_zeros_and_ones():
 
 def test_without_domain_rows_two_counts_contradict_each_other():
     """'At least one of A' and 'at most one of B' are half-spaces: they always meet somewhere."""
-    from olbench.papers.adviceptron2010.sets import conflicts
-
     names = Names(tuple("abcd"), {"yes": 1}, binary=frozenset(range(4)))
     texts = ["a, b absent => yes", "at least one of a, b present => not yes"]
     assert conflicts(compile_texts(texts, names)) == []

@@ -42,9 +42,9 @@ def problem(rng):
 def intermediate(each, w, u, mu):
     """Return what the step computes before it truncates."""
     sets = pack(Advice((each,), w.size), mu)
-    room = np.zeros(2 * u.size)
-    gap = solve(0, sets, np.array([1.0, mu]), w, u.copy(), room)
-    return room[: u.size] - sets[9][0] * max(gap, 0.0) * sets[8]
+    scratch = np.zeros(2 * u.size)
+    gap = solve(0, sets, np.array([1.0, mu]), w, u.copy(), scratch)
+    return scratch[: u.size] - sets[9][0] * max(gap, 0.0) * sets[8]
 
 
 @pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
