@@ -61,9 +61,8 @@ class Names:
     def sign(self, name: str, negated: bool) -> int | None:
         """None if that does not determine the sign; a name that is not a class raises a KeyError."""
         signs = {_fold_class(known): sign for known, sign in self.classes.items()}
-        whole = f"not {name}" if negated else name
-        if _fold_class(whole) in signs:
-            return signs[_fold_class(whole)]
+        if negated and (whole := _fold_class(f"not {name}")) in signs:
+            return signs[whole]
         sign = signs[_fold_class(name)]
         if not negated:
             return sign

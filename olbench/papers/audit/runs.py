@@ -54,7 +54,6 @@ class Replay:
     covariances: list[Floats]
     updates: list[Update]
     mistakes: int
-    effective_updates: int
 
     @property
     def squares(self) -> float:
@@ -94,7 +93,7 @@ def replay(algorithm: Algorithm, X: Floats, y: Floats) -> Replay:
             updates.append(Update(z, m, v, alpha, (v - u) / (u * v), float(mean @ z), u))
         means.append(mean)
         covariances.append(covariance)
-    return Replay(means, covariances, updates, learner.mistakes, learner.effective_updates)
+    return Replay(means, covariances, updates, learner.mistakes)
 
 
 def separable(rng: np.random.Generator, n: int, d: int) -> tuple[Floats, Floats]:

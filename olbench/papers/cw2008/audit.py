@@ -80,8 +80,8 @@ def eta_half(rng: np.random.Generator, trials: int) -> Instances:
         X, y = separable(rng, 40, 3)
         run = replay(confident(LEARNER, 0.0), X, y)
         moved = max(float(np.abs(mean).max()) for mean in run.means)
-        shown = {"n": len(y), "mistakes": run.mistakes, "updates": run.effective_updates}
-        yield Instance(moved == 0.0 and (y < 0).any(), moved + run.effective_updates, **shown)
+        shown = {"n": len(y), "mistakes": run.mistakes, "updates": len(run.updates)}
+        yield Instance(moved == 0.0 and (y < 0).any(), moved + len(run.updates), **shown)
         m, v = -rng.lognormal(), rng.lognormal()
         loss, alpha, gain = _rule_step(m, v, 0.0)
         # The constraint y mu.x >= 0 is met with equality: alpha v = -m.
@@ -167,7 +167,7 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
             y = np.where(features @ np.array([1.0, 1.0, -1.0]) >= 0.0, 1.0, -1.0)
         run = replay(confident(LEARNER, phi, a=a), features, y)
         dual = runs.expand(gram, y, a, runs.scalar_step(LEARNER, (phi,)), runs.derived_form)
-        counts = float((dual.mistakes, dual.updates) != (run.mistakes, run.effective_updates))
+        counts = float((dual.mistakes, dual.updates) != (run.mistakes, len(run.updates)))
         gap = max(runs.largest_difference(dual, features, a, run), counts)
         yield Instance(gap, phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes)
 
@@ -180,7 +180,7 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
         X, y = separable(rng, 60, 4)
         phi, a = runs.PHIS[number % len(runs.PHIS)], 10.0 ** rng.uniform(-8, 8)
         run, scaled = replay(confident(LEARNER, phi), X, y), replay(confident(LEARNER, phi, a=a), X, y)
-        counts = (run.mistakes, run.effective_updates), (scaled.mistakes, scaled.effective_updates)
+        counts = (run.mistakes, len(run.updates)), (scaled.mistakes, len(scaled.updates))
         gap = _scale_gap(run, scaled, a) if counts[0] == counts[1] else math.inf
         worst[phi] = max(worst[phi], gap)
         yield Instance(gap, a=a, phi=phi, mistakes=run.mistakes, scaled_mistakes=scaled.mistakes)
@@ -344,7 +344,7 @@ def separability(rng: np.random.Generator, trials: int) -> Instances:
     for rows, phi in cases:
         run = replay(confident(LEARNER, phi), rows, np.ones(len(rows)))
         if comparator := runs.find_comparator(run):
-            shown = {"y": 1, "phi": phi, "updates": run.effective_updates, "mu*": comparator.mean}
+            shown = {"y": 1, "phi": phi, "updates": len(run.updates), "mu*": comparator.mean}
             # The conditions (18) concern only examples with an update.
             whole, covered = runs.is_separable(rows), runs.is_separable(run.rows)
             yield Instance(not whole, not covered, x=rows, **shown)
@@ -387,7 +387,7 @@ def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
             continue
         try:
             tightest_comparator(run)
-            yield Instance(1.0, phi=phi, updates=run.effective_updates)
+            yield Instance(1.0, phi=phi, updates=len(run.updates))
         except runs.NotSeparableError as error:
             yield Instance(0.0)
             reason = str(error)
