@@ -3,13 +3,14 @@
 import io
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, shorten
+from olbench.errors import UserError
 from olbench.records.growing import GrowingFile
 from olbench.records.trial import Record
 
@@ -38,26 +39,23 @@ class ArrayFile(GrowingFile):
 
 def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
     path = folder / NAME
-    place = [reference.get(name) for name in ("offset", "bytes", "crc32")]
-    if not all(isinstance(number, int) and number >= 0 for number in place):
-        raise UserError(f"{path}: a record refers to an array at {shorten(str(reference))}")
     try:
         with open(path, "rb") as file:
             file.seek(reference["offset"])
-            piece = file.read(reference["bytes"])
+            piece = file.read(min(reference["bytes"], MOST_BYTES))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     if zlib.crc32(piece) != reference["crc32"]:
         raise UserError(f"{path} is damaged: an array does not match its checksum; run the trial again")
-    try:
+    with suppress(ValueError, TypeError, EOFError, MemoryError, SyntaxError, zlib.error):
         is_plain = piece.startswith(np.lib.format.MAGIC_PREFIX)
         content = piece if is_plain else zlib.decompressobj().decompress(piece, MOST_BYTES)
         array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
-        if "bits" in reference:
+        if "bits" not in reference:
+            return array
+        if reference["bits"] <= 8 * array.size:
             return np.unpackbits(array, count=reference["bits"]).astype(bool)
-    except (ValueError, TypeError, EOFError, zlib.error, SyntaxError):
-        raise UserError(f"{path} has an array that olbench cannot have written") from None
-    return array
+    raise UserError(f"{path} has an array that olbench cannot have written")
 
 
 def with_arrays(folder: Path, record: Record) -> Record:

@@ -98,8 +98,17 @@ def check_fields(record: Mapping[str, Any]) -> None:
         raise BrokenRecordError(f"its status is {_show(record['status'])}")
     if not is_whole(record["number"]):
         raise BrokenRecordError(f"its number is {_show(record['number'])}")
+    arrays = record.get("arrays") or {}
+    if not isinstance(arrays, dict) or not all(map(_is_reference, arrays.values())):
+        raise BrokenRecordError(f"its arrays is {_show(arrays)}")
     if record["status"] == "ok":
         _check_measured(record)
+
+
+def _is_reference(value: Any) -> bool:
+    """Return whether a value says where an array is, as `arrays.py` writes it."""
+    is_complete = isinstance(value, dict) and {"offset", "bytes", "crc32"} <= value.keys()
+    return is_complete and all(map(is_whole, value.values()))
 
 
 def _check_measured(record: Mapping[str, Any]) -> None:

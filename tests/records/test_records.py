@@ -1,8 +1,10 @@
 """A record says what was written, and nothing else."""
 
+import io
 import json
 import re
 import shutil
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +162,25 @@ def test_a_damaged_array_is_refused(tmp_path):
     assert "cannot read" in refusal(read_array, tmp_path, reference)
 
 
+def test_an_array_that_claims_to_be_larger_than_any_memory_is_refused(tmp_path):
+    """Anyone may have made a bundle, and its checksums fit."""
+
+    def read(shape, **changes):
+        file = io.BytesIO()
+        header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        content = file.getvalue() + b"ab"
+        (tmp_path / ARRAYS).write_bytes(content)
+        place = {"offset": 0, "bytes": len(content), "crc32": zlib.crc32(content), **changes}
+        return read_array(tmp_path, place)
+
+    assert read((2,)).tolist() == [97, 98]
+    assert read((2,), bytes=2**62).tolist() == [97, 98]
+    cases = [((10**15,), {}), ((2,), {"bits": 17}), ((2,), {"bits": 10**15})]
+    words = "has an array that olbench cannot have written"
+    assert find_wrong([(*each, words) for each in cases], lambda shape, changes: read(shape, **changes)) == []
+
+
 IMPOSSIBLE = [
     ("mistakes", -3, "its mistakes is -3"),
     ("mistakes", 99, "its mistakes is 99 of 10"),
@@ -182,6 +203,10 @@ IMPOSSIBLE = [
     ("number", 2**64, "its number is 18446744073709551616"),
     ("timing", ["shared"], "its timing is ['shared']"),
     ("error", 7, "its error is 7"),
+    ("arrays", 7, "its arrays is 7"),
+    ("arrays", {"right": 7}, "its arrays is {'right': 7}"),
+    ("arrays", {"right": {"offset": 0, "bytes": 1}}, "its arrays is {'right': {'offset': 0, 'bytes': 1}}"),
+    ("arrays", {"right": {"offset": 2**63, "bytes": 1, "crc32": 0}}, "its arrays is {'right': {'offset': 9"),
 ]
 
 
