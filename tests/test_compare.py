@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
+from sklearn.utils import Bunch
 
 import olbench
 from olbench.data.look import look_at
@@ -50,6 +51,25 @@ def test_learners_of_other_libraries_and_several_classes_take_part(frame):
     assert set(found.to_frame().algorithm) == {"arow", "SGDClassifier"}
     [arow] = [spec for spec in found.config.algorithms if spec.id == "arow"]
     assert arow.options["multiclass"] == "native"
+
+
+def test_a_sparse_x_takes_the_labels_that_a_dense_one_takes():
+    X = sp.random(40, 5, 0.5, format="csr", random_state=0)
+    names = np.array(["no", "yes"] * 20, dtype=object)
+    gap = [*names[:-1], None]
+    for given, rows in (((X, names), 40), ((X, [False, True] * 20), 40), ((X, gap), 39)):
+        found = olbench.compare(*given, algorithms=["perceptron"], **FEW)
+        assert found.to_frame().n.tolist() == [rows, rows]
+    found = olbench.compare(Bunch(data=X, target=names), algorithms=["perceptron"], **FEW)
+    assert found.to_frame().n.tolist() == [40, 40]
+
+
+def test_a_look_at_the_largest_numbers_warns_of_nothing(tmp_path):
+    path = tmp_path / "large.csv"
+    path.write_text(
+        "a,b,y\n" + "".join(f"{'-' * (k % 2)}1e308,{k * 7 % 11},{k % 3 % 2}\n" for k in range(60))
+    )
+    assert look_at(path, Reading()).lines()[0] == "60 rows, 2 features"
 
 
 def test_what_cannot_be_compared_is_refused_with_a_remedy(frame):

@@ -208,6 +208,7 @@ def first_rows(X: Any) -> Ints:
     return np.flatnonzero(duplicate_groups(X) == np.arange(X.shape[0]))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of differences of the largest numbers
 def find_oddities(X: Any, y: Any, names: Sequence[str] = ()) -> dict[str, list[str]]:
     """Return the features that are constant, that number the rows, and that give labels away.
 

@@ -21,12 +21,13 @@ from olbench.data.prepare import (
     read_column,
     read_dates,
     read_labels,
+    read_sparse,
     read_times,
     refuse_text,
 )
 from olbench.data.source import choose_covariance
 from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
-from olbench.data.tables import TypedFrame, as_table, list_texts
+from olbench.data.tables import TypedFrame, as_pair, as_table, is_frame, list_texts
 from olbench.errors import UserError, count, escape_controls, list_some
 from olbench.learners.examples import Floats
 
@@ -81,10 +82,11 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
 
 
 def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSummary:
-    """Look at a frame, or at a pair (X, y) whose X may be sparse."""
-    if isinstance(content, tuple) and sp.issparse(content[0]):
-        X = sp.csr_matrix(content[0], dtype=np.float64)
-        return _look_at_matrix(X, np.asarray(content[1]), "y", reading, positive, Path("the data"))
+    """Look at a frame, at a pair (X, y) whose X may be sparse, or at scikit-learn's Bunch."""
+    if not is_frame(content) and sp.issparse((pair := as_pair(content))[0]):
+        X, labels, dropped = read_sparse(*pair, "drop")
+        reading = replace(reading, missing="drop") if dropped else reading
+        return _look_at_matrix(X, labels, "y", reading, positive, Path("the data"))
     return _look_at_table(as_table(content, "the data"), reading, positive)
 
 

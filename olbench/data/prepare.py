@@ -67,17 +67,23 @@ def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     reading = spec.reading
     if reading.time != "" or reading.arrival != "" or reading.columns:
         raise UserError("a sparse X has no named columns; leave out time, arrival and columns")
+    X, labels, dropped = read_sparse(X, y, reading.missing)
+    about = About(steps=("label: column 'label'", *dropped), label="label")
+    X, targets, about, _ = encode_targets(
+        X, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
+    )
+    X, about = scale_as_read(X, about, reading)
+    return Dataset.make(spec.name, X, targets, about=about)
+
+
+def read_sparse(X: Any, y: Any, missing: str) -> tuple[Any, Any, list[str]]:
+    """Return the rows with a label, their labels, and a description of the rows left out."""
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
     table = as_table((np.zeros((matrix.shape[0], 1)), y), "the data")
-    gaps, dropped = _find_gaps(table, [1], reading.missing)
-    about = About(steps=("label: column 'label'", *dropped), label="label")
-    matrix, labels = matrix[~gaps] if dropped else matrix, read_labels(table.keep(~gaps), 1)
-    multiclass = spec.labels == "all"
-    targets = encode_targets(matrix, labels, about, spec.positive, spec.negative, table.where, multiclass)
-    X, about = scale_as_read(targets[0], targets[2], reading)
-    return Dataset.make(spec.name, X, targets[1], about=about)
+    gaps, dropped = _find_gaps(table, [1], missing)
+    return matrix[~gaps] if dropped else matrix, read_labels(table.keep(~gaps), 1), dropped
 
 
 def prepare_table(
