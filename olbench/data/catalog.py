@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from olbench import structs
 from olbench.data.formats import FORMATS
-from olbench.data.spec import USUAL, Reading
+from olbench.data.spec import DEFAULT, Reading
 from olbench.errors import UserError, count, expand_home, suggest
 from olbench.plugins import Registry, folder_of
 from olbench.structs import text, whole
@@ -102,7 +102,7 @@ class CatalogEntry:
     missing_zeros: Lines = ()
     folder: str = ""
     is_own: bool = False
-    reading: Reading = USUAL
+    reading: Reading = DEFAULT
 
     @property
     def is_generated(self) -> bool:

@@ -12,7 +12,7 @@ from olbench.data.dataset import UNKNOWN, About, Dataset, choose_storage, csr, f
 from olbench.data.formats import Format, find_format
 from olbench.data.labels import as_targets
 from olbench.data.scale import STEPS, scale_as_read
-from olbench.data.spec import USUAL, DatasetSpec, Reading
+from olbench.data.spec import DEFAULT, DatasetSpec, Reading
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.memory import memory_limit, show_size
@@ -32,7 +32,7 @@ def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> D
     cached = cache.load(key, entry.name)
     if cached is not None:
         return _check(entry, paths, cached)
-    is_plain = entry.reading == USUAL and not entry.preprocess
+    is_plain = entry.reading == DEFAULT and not entry.preprocess
     if format.comes_in_blocks or (format.id == "libsvm" and is_plain):
         return _convert(entry, paths, where, key) or _check(entry, paths, read_examples(entry, paths, where))
     return cache.keep(key, _check(entry, paths, read_examples(entry, paths, where)))
@@ -57,10 +57,8 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
     X, labels, boundary, about = _read_parts(entry, paths)
     y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
     X, boundary = X if mask.all() else X[mask], int(np.count_nonzero(mask[:boundary]))
-    if (
-        entry.format == "libsvm"
-    ):  # what follows rounds by the storage, and the matrix of a file is always sparse
-        X = choose_storage(X)
+    # What follows rounds by the storage, and a matrix read from LIBSVM text is always sparse.
+    X = choose_storage(X) if entry.format == "libsvm" else X
     for step in entry.preprocess:
         if step == "drop-duplicates":
             kept = first_rows(X)

@@ -12,7 +12,7 @@ from olbench.learners.examples import Floats
 
 Labels = float | str | Sequence[float | str] | None
 
-#: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
+#: Python's float() accepts more: underscores, the digits of other scripts, nan and infinity.
 NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
 
 #: Beyond it, a double may represent several whole numbers.
@@ -89,20 +89,20 @@ def as_targets(
         return as_signs(labels, positive, negative, where)
     classes, numbers = np.unique(labels, return_inverse=True)
     if classes.size < 2:
-        raise UserError(
-            f"{where}: every example has the label {show_label(classes[0])}; two distinct labels are needed"
-        )
+        raise UserError(_describe_single(classes[0], where))
     return numbers.astype(np.float64), np.ones(labels.size, bool)
 
 
+def _describe_single(label: Any, where: str) -> str:
+    return f"{where}: every example has the label {show_label(label)}; two distinct labels are needed"
+
+
 def _order_two(distinct: Any, where: str, labels: Any) -> tuple[Any, Any]:
+    if distinct.size == 1:
+        remedy = "if another column of a table has them, give --label"
+        raise UserError(f"{_describe_single(distinct[0], where)}; {remedy}")
     shown, word = describe(distinct), shlex.quote(label_text(distinct[0]))
     remedy = f"choose the positive ones, as in --positive {word} (positive in a config or in Python)"
-    if distinct.size == 1:
-        shown = (
-            f"{where}: every example has the label {show_label(distinct[0])}; two distinct labels are needed"
-        )
-        raise UserError(f"{shown}; if another column of a table has them, give --label")
     if distinct.size > 2:
         raise SeveralLabelsError(f"{where} has {distinct.size} distinct labels ({shown}); {remedy}", labels)
     if distinct.dtype.kind == "U" and any(is_number(text) for text in distinct):
@@ -132,18 +132,16 @@ def _like(label: Any, kind: str) -> Any:
     return float(label)
 
 
-def number_text(number: float) -> str:
-    """Return the text of a numeric label.
-
-    >>> number_text(1_000_001.0), number_text(0.5), number_text(1e300)
-    ('1000001', '0.5', '1e+300')
-    """
-    whole = float(number).is_integer() and abs(number) <= LARGEST_WHOLE
-    return str(int(number) if whole else float(number))
-
-
 def label_text(label: float | str) -> str:
-    return label if isinstance(label, str) else number_text(label)
+    """Return the text of a label.
+
+    >>> label_text(1_000_001.0), label_text(0.5), label_text(1e300), label_text("red")
+    ('1000001', '0.5', '1e+300', 'red')
+    """
+    if isinstance(label, str):
+        return label
+    is_whole = float(label).is_integer() and abs(label) <= LARGEST_WHOLE
+    return str(int(label) if is_whole else float(label))
 
 
 def read_label(label: float | str) -> float | str:
@@ -154,7 +152,7 @@ def read_label(label: float | str) -> float | str:
 
 
 def show_label(label: Any) -> str:
-    return show_name(str(label)) if isinstance(label, str) else number_text(label)
+    return show_name(str(label)) if isinstance(label, str) else label_text(label)
 
 
 def describe(labels: Any) -> str:

@@ -26,9 +26,9 @@ from olbench.data.formats import find_format, find_suffixes
 from olbench.data.labels import Labels, label_text, read_label
 from olbench.data.spec import (
     CATEGORICAL,
+    DEFAULT,
     MISSING,
     SCALES,
-    USUAL,
     DatasetSpec,
     Reading,
     is_table_line,
@@ -139,7 +139,7 @@ def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: s
 
 
 def _load_listed(entry: CatalogEntry, spec: DatasetSpec, download: bool, mirror: str | None) -> Dataset:
-    if spec.reading != USUAL:
+    if spec.reading != DEFAULT:
         key = next(iter(spec.reading.plain()))
         raise UserError(f"'{key}' is only allowed for your own files; the catalogue defines {entry.name}")
     has_labels = spec.positive is not None or spec.negative is not None

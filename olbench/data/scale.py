@@ -16,7 +16,7 @@ from olbench.memory import memory_limit, show_size
 
 VALUES_AT_ONCE = 1 << 20
 ARRAYS = 5
-#: Squared lengths outside lose digits.
+#: Squared lengths outside this range lose digits.
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
 #: Brings values whose squares underflow into range, without rounding.
 MAGNIFIED = 2.0**800
@@ -106,7 +106,7 @@ def scale_rows(X: Any) -> Any:
     extreme = ~((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE))
     if extreme.any():  # the squares of these rows overflow or underflow; first scale their largest value to 1
         largest = as_dense(abs(X).max(axis=1)).ravel()
-        # Nothing smaller has an inverse.
+        # Smaller numbers have no finite inverse.
         largest = np.where(largest > 0, np.maximum(largest, np.finfo(np.float64).tiny), 0.0)
         X = _multiply_rows(X, np.where(extreme, _invert(largest), 1.0))
         squares = _sum_squares(X)

@@ -231,7 +231,7 @@ class Reading:
     plain = structs.from_struct
 
 
-USUAL = Reading()
+DEFAULT = Reading()
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class DatasetSpec:
     positive: Classes = None
     negative: Classes = None
     labels: Annotated[str, structs.choice("all"), "every label is a class"] = ""
-    reading: Annotated[Reading, structs.Flat()] = USUAL
+    reading: Annotated[Reading, structs.Flat()] = DEFAULT
 
     plain = structs.from_struct
 

@@ -70,7 +70,7 @@ class TypedFrame:
         return show_name(cell if isinstance(cell, str) else label_text(float(cell)))
 
     def keep(self, mask: Any) -> "TypedFrame":
-        """Return the rows of a mask; a column that loses all its texts is one of numbers."""
+        """Return the rows of a mask; a column that loses all its texts becomes numeric."""
         frame = self.frame[mask].copy()
         for column in list_texts(frame):
             left = frame[column].cat.remove_unused_categories()

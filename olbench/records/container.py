@@ -30,12 +30,12 @@ MEMBERS = re.compile(
 )
 PLUGINS, PAPER = "plugins/", "paper.yaml"
 BINARY = ("arrays.bin", "trials.json.xz")
-#: Others unpack to any size before zipfile can stop them.
+#: With other methods, a member may unpack to any size before zipfile can stop it.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_MEMBERS = 1000
 #: All members together, and how much larger than the bundle they may be, with some allowance for short texts.
 MOST_BYTES, MOST_RATIO, ALLOWANCE = 2_000_000_000, 200, 1 << 20
-#: An unpacked bundle that was not opened for so long is removed from the cache.
+#: An unpacked bundle that was not opened for this long is removed from the cache.
 KEPT_SECONDS = 30 * 24 * 3600
 EPOCH, MODE = (1980, 1, 1, 0, 0, 0), stat.S_IFREG | 0o644
 _trusted: set[Path] = set()

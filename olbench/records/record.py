@@ -11,7 +11,7 @@ from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS, STA
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import is_number, is_whole
 
-#: Fields of a record that are mappings and no curves; a run keeps them in memory.
+#: Fields of a record that are mappings but not curves; a run keeps them in memory.
 MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
 _KINDS: dict[str, type] = {

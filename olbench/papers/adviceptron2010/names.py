@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from olbench.data.catalog import resolve
 from olbench.data.dataset import Dataset
-from olbench.data.labels import Labels, number_text
+from olbench.data.labels import Labels, label_text
 from olbench.data.load import load_dataset
-from olbench.data.spec import USUAL, DatasetSpec, Reading
+from olbench.data.spec import DEFAULT, DatasetSpec, Reading
 from olbench.errors import UserError, count
 from olbench.papers.adviceptron2010.grammar import MOST_DIGITS
 
@@ -147,7 +147,7 @@ def load_named(
     negative: Labels = None,
     features: tuple[str, ...] = (),
     *,
-    reading: Reading = USUAL,
+    reading: Reading = DEFAULT,
     download: bool = True,
 ) -> NamedDataset:
     """Load a data set and its names; `features` replaces those that the data has.
@@ -200,4 +200,4 @@ def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], 
     _, labels, *_ = read_libsvm([path])
     found = np.unique(labels).tolist()
     plus = [max(found)] if positive is None else np.atleast_1d(np.asarray(positive, dtype=np.float64))
-    return default_features(d), {number_text(label): 1 if label in plus else -1 for label in found}
+    return default_features(d), {label_text(label): 1 if label in plus else -1 for label in found}
