@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from olbench import structs
 from olbench.data.formats import FORMATS
@@ -22,6 +21,7 @@ Line = Annotated[str, structs.line]
 Lines = Annotated[tuple[str, ...], structs.one_or_many(structs.line, 0)]
 Labels = Annotated[tuple[float | str, ...] | None, structs.one_or_many(structs.number)]
 
+ADDRESS = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^/?#\[\]])", re.IGNORECASE)
 NOT_STATED = "not stated by the publisher"
 #: The entry points of packages with data sets name a module; this file is in its folder.
 ENTRY_POINTS, FILE = "olbench.datasets", "catalog.yaml"
@@ -37,8 +37,8 @@ def read_members(node: structs.Node, name: str) -> dict[str, int | None]:
     if not isinstance(node.value, dict):
         return dict.fromkeys(structs.one_or_many(structs.line)(node, name))
     members = {pattern: label.value for pattern, label in node.value.items()}
-    whole = all(isinstance(label, int) and not isinstance(label, bool) for label in members.values())
-    if not whole or len(set(members.values())) < 2:
+    are_whole = all(isinstance(label, int) and not isinstance(label, bool) for label in members.values())
+    if not are_whole or len(set(members.values())) < 2:
         raise node.fail(f"{name} must give patterns whole numbers as labels, at least two different ones")
     return members
 
@@ -207,7 +207,7 @@ def _find_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
             yield "files", f"'{file}' must be a path below the data folder"
     for key, addresses in (("upstream", entry.upstream), ("page", (entry.page,) if entry.page else ())):
         for address in addresses:
-            if urlsplit(address).scheme not in ("http", "https"):
+            if not ADDRESS.match(address):
                 yield key, f"'{address}' is not an http(s) address"
     yield from _find_split_faults(entry)
     if entry.fingerprint and not re.fullmatch(r"[0-9a-f]{32}", entry.fingerprint):

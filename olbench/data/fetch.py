@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from olbench.data.catalog import CatalogEntry, resolve
+from olbench.data.catalog import ADDRESS, CatalogEntry, resolve
 from olbench.data.compressed import SUFFIXES, base_name, read_content
 from olbench.errors import UserError, expand_home
 from olbench.files import cache_folder
@@ -22,7 +22,7 @@ from olbench.files import cache_folder
 ATTEMPTS, PAUSE = 3, 0.5
 #: Seconds without a byte after which a server is considered dead.
 TIMEOUT = 30.0
-#: A download must bring this many bytes in as many seconds, on average.
+#: A download must bring PIECE bytes in PATIENCE seconds, on average.
 PIECE, PATIENCE = 1 << 14, 60.0
 
 #: Called with the file name, the bytes received so far and the bytes expected (0 if unknown).
@@ -77,7 +77,7 @@ def mirror_place(given: str | None = None) -> Path | str | None:
     mirror = given or os.environ.get("OLBENCH_MIRROR", "")
     if not mirror:
         return None
-    if re.match(r"https?://(\[[0-9A-Fa-f:.]+\]|[^/?#\[\]])", mirror):
+    if ADDRESS.match(mirror):
         return mirror if mirror.endswith("/") else f"{mirror}/"
     folder = expand_home(mirror)
     if "://" in mirror or not folder.is_dir():
@@ -202,7 +202,7 @@ def download(address: str, path: Path, limit: int, progress: Progress | None = N
 
 def _write_body(response: Any, path: Path, limit: int, progress: Progress | None) -> bool:
     announced = response.headers.get("Content-Length", "")
-    # Other digits, and thousands of them, are possible in a header as well.
+    # A header may also have the digits of other scripts, or thousands of them.
     total = int(announced) if re.fullmatch("[0-9]{1,18}", announced) else 0
     # Unlike read, read1 returns as soon as a byte has come; urllib3 has it since 2.1.
     read = getattr(response.raw, "read1", response.raw.read)

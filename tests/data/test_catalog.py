@@ -78,6 +78,7 @@ MISTAKES = [
     ({"format": "idx"}, "5: IDX files come in pairs: images, labels"),
     ({"files": "../toy"}, "5: '../toy' must be a path below the data folder"),
     ({"upstream": "ftp://x/"}, "6: 'ftp://x/' is not an http(s) address"),
+    ({"upstream": "http://[x"}, "6: 'http://[x' is not an http(s) address"),
     ({"fingerprint": "abc"}, "11: a fingerprint has 32 hexadecimal digits"),
     ({"sha256": "{other: abc}"}, "11: 'other' is not one of the files"),
     ({"variant_of": "none"}, "11: no data set 'none' is defined above it"),
