@@ -1,6 +1,7 @@
 """The one error that users see."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 
@@ -133,6 +134,16 @@ def list_some(names: Sequence[str], most: int) -> str:
     """
     listed = ", ".join(names[:most])
     return f"{listed} and {len(names) - most} more" if len(names) > most else listed
+
+
+def list_first(names: Iterable[str], most: int = 10) -> str:
+    """Return the first names in a row.
+
+    >>> list_first(["cw", "scw1", "scw2"], 3), list_first(["cw", "scw1", "scw2"], 2)
+    ('cw, scw1, scw2', 'cw, scw1, ...')
+    """
+    first = list(islice(names, most + 1))
+    return ", ".join(first[:most]) + (", ..." if len(first) > most else "")
 
 
 def short(value: object) -> str:

@@ -24,7 +24,7 @@ Labels = Annotated[tuple[float | str, ...] | None, structs.one_or_many(structs.n
 ADDRESS = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^/?#\[\]])", re.IGNORECASE)
 NOT_STATED = "not stated by the publisher"
 #: The entry points of packages with data sets name a module; this file is in its folder.
-ENTRY_POINTS, FILE = "olbench.datasets", "catalog.yaml"
+FILE = "catalog.yaml"
 
 
 def read_format(node: structs.Node, name: str) -> str:
@@ -242,7 +242,7 @@ def _take_package(name: str, module: Any) -> None:
 
 
 DATASETS: Registry[CatalogEntry] = Registry(
-    "the data sets", part="datasets", group=ENTRY_POINTS, take=_take_package
+    "the data sets", part="datasets", group="olbench.datasets", take=_take_package
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.errors import UserError, show_name
+from olbench.errors import UserError, list_first, show_name
 from olbench.learners.examples import Floats
 
 Labels = float | str | Sequence[float | str] | None
@@ -156,5 +156,4 @@ def show_label(label: Any) -> str:
 
 
 def describe(labels: Any) -> str:
-    shown = ", ".join(show_label(label) for label in labels[:10])
-    return shown if len(labels) <= 10 else f"{shown}, ..."
+    return list_first(map(show_label, labels))

@@ -75,9 +75,9 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
     if entry.format == "libsvm":
         X, labels, *_ = content
         place = "the first word of each line"
-        return _look_at_matrix(choose_storage(X), labels, place, reading, positive, path)
+        return _look_at_matrix(choose_storage(X), labels, place, reading, positive, str(path))
     if isinstance(content, tuple) and not isinstance(content[0], np.ndarray):
-        return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive, path)
+        return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive, str(path))
     return _look_at_table(as_table(content, str(path)), reading, positive)
 
 
@@ -86,19 +86,19 @@ def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSu
     if not is_frame(content) and sp.issparse((pair := as_pair(content))[0]):
         X, labels, dropped = read_sparse(*pair, "drop")
         reading = replace(reading, missing="drop") if dropped else reading
-        return _look_at_matrix(X, labels, "y", reading, positive, Path("the data"))
+        return _look_at_matrix(X, labels, "y", reading, positive, "the data")
     return _look_at_table(as_table(content, "the data"), reading, positive)
 
 
 def _look_at_matrix(
-    X: Any, found: Any, place: str, reading: Reading, positive: Any, path: Path
+    X: Any, found: Any, place: str, reading: Reading, positive: Any, where: str
 ) -> FileSummary:
     labels, (n, d) = _count(found), X.shape
-    refuse_regression(found, f"{path}: {place}")
+    refuse_regression(found, f"{where}: {place}")
     deviations = _find_deviations(X)
     reading = _add(reading, Reading(scale=_choose_scale(deviations), bias=True))
     chosen = positive or _choose_positive(labels, False)
-    y, kept = as_targets(found, chosen if len(labels) > 1 else None, None, str(path), chosen is None)
+    y, kept = as_targets(found, chosen if len(labels) > 1 else None, None, where, chosen is None)
     notes = (
         *_describe_labels(n, d, place, labels, chosen),
         _describe_scale(deviations),

@@ -22,14 +22,13 @@ from olbench.data.labels import (
 from olbench.data.scale import scale_as_read
 from olbench.data.spec import DATE_PARTS, OTHERS, ColumnSpec, DatasetSpec, Reading
 from olbench.data.tables import TypedFrame, as_pair, as_table, is_frame, list_texts
-from olbench.errors import UserError, count, show_name
+from olbench.errors import UserError, count, list_first, show_name
 from olbench.learners.examples import Floats, Ints
 
 #: A column with more distinct texts is a name or a number rather than a category.
 MOST_CATEGORIES = 1000
 #: A longer text is not the name of a class.
 LONGEST_LABEL = 300
-MOST_LISTED = 10
 ORIGIN = "1970-01-01"
 #: The numbers of the indicators of a part of a date: months and ISO weekdays from 1 on, hours from 0 on.
 PARTS = {"month": range(1, 13), "weekday": range(1, 8), "hour": range(24)}
@@ -108,7 +107,7 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
     places = [place for place, spec in specs.items() if spec.encode != "drop"]
     if not places:
         raise table.fail("no column is left for a feature; at least one is needed")
-    named_out = list_columns(table, [place for place, spec in specs.items() if spec.encode == "drop"])
+    named_out = _list_columns(table, [place for place, spec in specs.items() if spec.encode == "drop"])
     places, left_out = _leave_out_text(table, places, specs, reading.categorical)
     gaps, dropped = _find_gaps(table, [*places, label], reading.missing)
     if dropped:
@@ -150,9 +149,8 @@ def match_columns(
     return {place: found.get(place, usual) for place in range(len(table.names)) if place not in taken}
 
 
-def list_columns(table: TypedFrame, columns: list[int]) -> str:
-    names = ", ".join(table.column_name(column).removeprefix("column ") for column in columns[:MOST_LISTED])
-    return names + (", ..." if len(columns) > MOST_LISTED else "")
+def _list_columns(table: TypedFrame, columns: list[int]) -> str:
+    return list_first(table.column_name(column).removeprefix("column ") for column in columns)
 
 
 def _leave_out_text(
@@ -165,7 +163,7 @@ def _leave_out_text(
     if not kept:
         raise table.fail("every feature is text, so --categorical drop leaves none; use onehot")
     dropped = [column for column in columns if column in texts]
-    return kept, [f"columns of text left out: {list_columns(table, dropped)}"] if dropped else []
+    return kept, [f"columns of text left out: {_list_columns(table, dropped)}"] if dropped else []
 
 
 def _find_gaps(table: TypedFrame, columns: list[int], missing: str) -> tuple[Any, list[str]]:
@@ -386,8 +384,7 @@ def encode_targets(
 
 
 def _list(counts: list[tuple[Any, int, int]]) -> str:
-    listed = [f"{show_label(label)} ({count(n, 'row')})" for label, _, n in counts[:MOST_LISTED]]
-    return ", ".join(listed) + (", ..." if len(counts) > MOST_LISTED else "")
+    return list_first(f"{show_label(label)} ({count(n, 'row')})" for label, _, n in counts)
 
 
 def _describe_signs(counts: list[tuple[Any, int, int]], positive: Any) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from olbench.data.compressed import read_utf8, show_path
 from olbench.data.labels import is_number, label_text
 from olbench.data.spec import detect_delimiter, read_delimiter
-from olbench.errors import UserError, count, shorten, show_name, suggest
+from olbench.errors import UserError, count, list_first, shorten, show_name, suggest
 from olbench.learners.examples import Floats
 
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
@@ -111,8 +111,7 @@ class TypedFrame:
             )
         known, hint = f"it has no headings, and {width} columns", ""
         if self.has_heading:
-            shown = ", ".join(map(show_name, self.names[:10])) + (", ..." if width > 10 else "")
-            known = f"the headings are {shown}"
+            known = f"the headings are {list_first(map(show_name, self.names))}"
             hint = suggest(text, [name for name in self.names if name.isprintable()])
         raise self.fail(
             f"there is no column with the heading {show_name(text)}; {known}; name one of them, or give its "
