@@ -78,6 +78,8 @@ def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
 def read_sparse(X: Any, y: Any, missing: str) -> tuple[Any, Any, list[str]]:
     """Return the rows with a label, their labels, and a description of the rows left out."""
     matrix = sp.csr_matrix(X, dtype=np.float64)
+    if not matrix.shape[1]:
+        raise UserError("the data: X has no columns, and at least one feature is needed")
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
     table = as_table((np.zeros((matrix.shape[0], 1)), y), "the data")

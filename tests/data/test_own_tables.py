@@ -172,6 +172,7 @@ def test_frames_pairs_and_bunches(table):
     assert "name the column of the label, as in label='weight'" in refusal(load_dataset, frame)
     assert " not int" in refusal(load_dataset, 3)
     assert load_dataset((np.eye(2), [True, False])).y.tolist() == [1, -1]
+    assert "X has no columns" in refusal(load_dataset, (sp.csr_matrix((2, 0)), [0, 1]), scale="minmax")
     gap = load_dataset((sp.csr_matrix([[1.0], [2.0], [3.0]]), ["no", None, "yes"]), missing="drop")
     assert (gap.X.tolist(), gap.y.tolist()) == ([[1], [3]], [-1, 1])
 
