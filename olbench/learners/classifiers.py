@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
+from olbench.algorithms.definition import KERNEL
 from olbench.errors import UserError
 from olbench.learners.classes import predict_classes
 from olbench.learners.examples import Ints, as_examples
@@ -167,11 +168,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return bool(self.learners_[0].classes > 1)
 
     def _settings(self) -> dict[str, Any]:
-        params = self.get_params()
-        other = set(OnlineClassifier.__dataclass_fields__) - {"multiclass"}
-        if params.get("kernel") is None:
-            other |= {"gamma", "degree", "coef0"}
-        return {name: value for name, value in params.items() if name not in other and value is not None}
+        other = OnlineClassifier.__dataclass_fields__.keys() - {"multiclass"}
+        params = self.get_params().items()
+        return {name: value for name, value in params if name not in other and value is not None}
 
     def _validate_examples(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
@@ -268,6 +267,10 @@ class SecondOrderClassifier(OnlineClassifier):
     degree: int = 3
     coef0: float = 0.0
 
+    def _settings(self) -> dict[str, Any]:
+        without = KERNEL if self.kernel is None else ()
+        return {name: value for name, value in super()._settings().items() if name not in without}
+
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
         X = self._validate_rows(X)
@@ -292,14 +295,13 @@ class SecondOrderClassifier(OnlineClassifier):
         """Return m / sqrt(v), one column per learner; v is the mean of all, so that only m ranks classes."""
         X = self._validate_rows(X)
         scaled, exponents = _scale_large_rows(X) if self.kernel in (None, "linear") else (X, 0)
-        scored = scaled
+        scored: Any = scaled
+        down: Any = 0
         if get_definition(self.algorithm_id).product and self.covariance == "diag":
-            scored = X  # the margin is not a multiple of that of a scaled row
-        else:
-            exponents = 0
+            scored, down = X, exponents  # the margin is not a multiple of that of a scaled row
         rows, order = as_examples(scored).rows(), np.arange(X.shape[0])
         pairs = [*zip(self.learners_, self._shifts(), strict=True)]
-        scores = [np.ldexp(learner.scores(rows, order), shift - exponents) for learner, shift in pairs]
+        scores = [np.ldexp(learner.scores(rows, order), shift - down) for learner, shift in pairs]
         variances = [np.ldexp(learner.margin_variance(scaled), 2 * shift) for learner, shift in pairs]
         deviations = np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))
         return np.asarray(np.column_stack(scores) / deviations[:, None])

@@ -50,6 +50,14 @@ def test_the_defaults_of_an_estimator_are_those_of_its_algorithm(cls):
     assert list(learner.p) == list(definition.rule_constants(default.params))
 
 
+@for_each("cls", ALL)
+def test_every_parameter_reaches_the_algorithm(cls):
+    for name, values in get_definition(cls.algorithm_id).grid.items():
+        for value in values:
+            [learner] = cls(**{name: value}).fit(*noisy(n=20)).learners_
+            assert learner.algorithm.params[name] == value
+
+
 # scikit-learn warns about the one check that it skips itself, that of array API input.
 #: Every estimator, and some with other forms, kernels and native classes.
 CHECKED = [
