@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64, types, uint8
 
-from olbench.kernels.compile import inlined, kernel
+from olbench.kernels.compile import kernel
+from olbench.kernels.helpers import inlined
 
 FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY = range(4)
 LINES, ROWS, ENTRIES, HARD_NUMBERS, POSITION, UNSORTED = range(6)

@@ -15,7 +15,6 @@ import math
 
 import numpy as np
 
-from olbench.kernels.compile import inlined
 from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW, TILE
 from olbench.kernels.covariance import (
     GATHER_COST,
@@ -25,6 +24,7 @@ from olbench.kernels.covariance import (
     largest_variance,
     tighten,
 )
+from olbench.kernels.helpers import inlined
 from olbench.kernels.margins import (
     VARIANCE,
     count_breakdown,

@@ -90,7 +90,7 @@ def _find_root() -> Path:
 
 
 def _use(folder: Path) -> Path:
-    """Create a folder if need be, and then remove its neighbours that nobody has used for long."""
+    """Create a folder if it is missing, and then remove its neighbours that are long unused."""
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
         for other in folder.parent.iterdir():

@@ -26,7 +26,7 @@ from olbench.kernels.compile import (
     WRITE_INT64,
     kernel,
 )
-from olbench.kernels.counters import FALSE_ALARMS, MISTAKES, POSITIVES, UNLEARNED, UPDATES
+from olbench.kernels.counters import CURVE_COUNTS
 from olbench.kernels.exact import find_step, measure_shares
 from olbench.kernels.helpers import Function, helper
 from olbench.kernels.rows import locate, open_rows
@@ -34,6 +34,7 @@ from olbench.kernels.rows import locate, open_rows
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, types.voidptr))
 # The clock of time.perf_counter.
 _MONOTONIC = time.CLOCK_MONOTONIC
+CURVE_PLACES = tuple(CURVE_COUNTS.values())
 
 
 @helper
@@ -56,11 +57,8 @@ def _run(kernel, rule, p, rows, y, order, state, ends, counters, counts, seconds
         kernel(rule, p, rows, y, order[begin : ends[k]], *state)
         begin = ends[k]
         seconds[k] = 1e-9 * (nanoseconds(scratch) - started)
-        counts[k, 0] = counters[MISTAKES]
-        counts[k, 1] = counters[UPDATES]
-        counts[k, 2] = counters[POSITIVES]
-        counts[k, 3] = counters[FALSE_ALARMS]
-        counts[k, 4] = counters[UNLEARNED]
+        for j in range(len(CURVE_PLACES)):
+            counts[k, j] = counters[CURVE_PLACES[j]]
 
 
 class Address:

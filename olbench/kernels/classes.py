@@ -21,7 +21,6 @@ from olbench.kernels.compile import (
     WRITE_2D,
     WRITE_2D_INT64,
     WRITE_INT64,
-    inlined,
     kernel,
     pass_kernel,
     rule,
@@ -30,7 +29,7 @@ from olbench.kernels.counters import ROUNDS, UPDATES
 from olbench.kernels.diagonal import update_row
 from olbench.kernels.exact import find_step, measure_shares
 from olbench.kernels.first_order import LARGEST_SCALE, SMALLEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.helpers import helper
+from olbench.kernels.helpers import helper, inlined
 from olbench.kernels.margins import (
     count_breakdown,
     count_class,
@@ -101,7 +100,7 @@ def mask_classes(classes, width):
 
 @inlined
 def find_rival(scores, masks, truth):
-    """Return the wrong class with the highest score, of equals the first; no number is the lowest score.
+    """Return the wrong class with the highest score, of equals the first; NaN is the lowest score.
 
     The highest score comes first, without branches: which class leads is hard to predict.
     """
@@ -168,12 +167,11 @@ def open_board(means, confusion, counters, margins):
 def score_rows(rows, order, means, scores):
     """Set scores[k] to the scores of all classes for row order[k], summed as in a pass."""
     columns, values, storage = open_rows(rows)
-    room = np.empty(means.shape[1])
+    padded = np.empty(means.shape[1])
     for k in range(order.size):
         n, c, o = locate(storage, order[k])
-        score_classes(means, columns, c, values, o, n, room)
-        for j in range(scores.shape[1]):
-            scores[k, j] = room[j]
+        score_classes(means, columns, c, values, o, n, padded)
+        scores[k] = padded[: scores.shape[1]]
 
 
 # How the rivals of the true class share the step: only the highest, all equally, or by their lead.

@@ -6,7 +6,7 @@ collected and applied together, as in `blocked`, whose sweeps are used here for 
 
 Look-ahead: reading a large covariance bounds its product with one row. Several rows share a sweep, therefore:
 later rows of the class, and rows whose rival will probably be the class. The guess is made WINDOW rounds
-before with the means of then. A wrong one costs time only, as in `blocked`.
+ahead with the means of that time. A wrong one only costs time, as in `blocked`.
 """
 
 import math
@@ -33,11 +33,11 @@ from olbench.kernels.compile import (
     WRITE_2D_INT64,
     WRITE_3D,
     WRITE_INT64,
-    inlined,
     pass_kernel,
 )
 from olbench.kernels.counters import AHEAD_FROM, EXTRA, ROUNDS, ROW
 from olbench.kernels.covariance import has_no_loss, largest_variance, tighten
+from olbench.kernels.helpers import inlined
 from olbench.kernels.margins import count_breakdown, is_change, is_lost, is_unlearned
 from olbench.kernels.matrix import project, row_sums
 from olbench.kernels.root import SMALLEST, normalise, renew_bound, rescale, rounding, shrink_root
@@ -198,10 +198,8 @@ def run_covariance(
             continue
         own, other = (0, 0) if is_shared else (truth, rival)
         if screened:
-            limit = 0.0
-            for role in range(2):
-                k = other if role else own
-                limit += largest_class_variance(axis, bound, k, s, columns, at, values, o, n)
+            limit = largest_class_variance(axis, bound, own, s, columns, at, values, o, n)
+            limit += largest_class_variance(axis, bound, other, s, columns, at, values, o, n)
             if has_no_loss(rule, p, m, limit, mistake, t, np.inf):
                 continue
         for role in range(parts):

@@ -19,7 +19,6 @@ from numba import boolean, float64, int64, types, uint32, void
 from olbench.errors import UserError
 from olbench.kernels.cache import choose_cache, find_folder
 from olbench.kernels.helpers import Function, Helper
-from olbench.kernels.helpers import inlined as inlined
 
 if numba.config.DISABLE_JIT:
     raise UserError(
@@ -76,17 +75,12 @@ class LazyKernel(Helper):
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes it for: the kernel that Python calls, too."""
+        """The type of the kernel that Python calls, too: it is not compiled twice."""
         return self._compiled._numba_type_
 
     @property
     def overloads(self) -> Any:
         return self._compiled.overloads
-
-    @property
-    def stats(self) -> Any:
-        """How often it was compiled, and how often found in the cache."""
-        return self._compiled.stats
 
     def warm_up(self) -> None:
         _ = self._compiled

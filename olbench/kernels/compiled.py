@@ -14,19 +14,10 @@ from numba import int64, types, void
 
 from olbench.kernels import matrix as matrix_kernels
 from olbench.kernels import rows as row_kernels
-from olbench.kernels.compile import (
-    READ_1D,
-    READ_INT64,
-    ROWS,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_INT64,
-    LazyKernel,
-    inlined,
-)
+from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, WRITE_2D, WRITE_INT64, LazyKernel
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.first_order import add_row
-from olbench.kernels.helpers import Helper
+from olbench.kernels.helpers import Helper, inlined
 from olbench.kernels.margins import MARGIN, count_breakdown, is_usable, judge, keep, read_counts, write_counts
 from olbench.kernels.rows import open_rows, read_round
 

@@ -1,14 +1,23 @@
-"""The places of what a pass counts in the array `counters`, and the roles of its rounds.
+"""What a pass counts, by its place in the array `counters`; the roles of rounds; and the sizes of arrays.
 
-EXTRA belongs to the kernel: changes of Sigma that are pending, an exponent, or support examples. POSITIVES
-are the predicted examples of the positive class, FALSE_ALARMS the mistakes on the others. UNLEARNED is how
-many examples were predicted and not learnt, less those that were learnt without a prediction. BROKEN_ROUND
-and BROKEN_ENTRY locate the first breakdown: the number of predictions so far, and the entry of the order.
+Learners read these numbers before any kernel is compiled. EXTRA belongs to the kernel: changes of Sigma that
+are pending, an exponent, or support examples. POSITIVES are the predicted examples of the positive class,
+FALSE_ALARMS the mistakes on the others. UNLEARNED is how many examples were predicted and not learnt, less
+those that were learnt without a prediction. BROKEN_ROUND and BROKEN_ENTRY locate the first breakdown: the
+number of predictions so far, and the entry of the order.
 """
 
 ROUNDS, MISTAKES, UPDATES, EFFECTIVE, BREAKDOWNS, EXTRA, POSITIVES, FALSE_ALARMS, UNLEARNED = range(9)
 BROKEN_ROUND, BROKEN_ENTRY = 9, 10
 COUNTERS = 11
+#: What a curve shows, and in this order.
+CURVE_COUNTS = {
+    "mistakes": MISTAKES,
+    "updates": UPDATES,
+    "positives": POSITIVES,
+    "false_alarms": FALSE_ALARMS,
+    "unlearned": UNLEARNED,
+}
 #: An entry of an order is the number of a row, plus one of these if its round only predicts or only learns.
 ONLY_PREDICT, ONLY_LEARN = 2**60, 2**61
 #: The bits of an entry that are its row.

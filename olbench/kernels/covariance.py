@@ -12,9 +12,9 @@ import math
 import numpy as np
 from numba import boolean, float64, types
 
-from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
+from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, pass_kernel
 from olbench.kernels.counters import EXTRA, ONLY_LEARN, ONLY_PREDICT
-from olbench.kernels.helpers import helper
+from olbench.kernels.helpers import helper, inlined
 from olbench.kernels.margins import (
     MARGIN,
     VARIANCE,

@@ -15,12 +15,12 @@ from olbench.kernels.compile import (
     WRITE_1D,
     WRITE_2D,
     WRITE_INT64,
-    inlined,
     kernel,
     pass_kernel,
 )
 from olbench.kernels.counters import EFFECTIVE, ROUNDS, UNLEARNED, UPDATES
 from olbench.kernels.forgetting import GROWTH, advance, grown_variance, refresh
+from olbench.kernels.helpers import inlined
 from olbench.kernels.margins import (
     VARIANCE,
     count_breakdown,
@@ -96,7 +96,7 @@ def update_row(means, e, variances, g, columns, a, values, o, n, step, c, beta, 
 def predict_round(moments, marks, clock, columns, c, values, o, n, label, entry, counters, margins):
     """Predict and count a round; return f, v, the examples learnt, the mistake and whether the round learns.
 
-    `marks` and `clock` are those of `forgetting`; without it there are no marks.
+    `marks` and `clock` are those of `forgetting`; without it `marks` is empty.
     """
     forgets, lone = marks.size > 0, is_unlearned(entry)
     if forgets and not lone:

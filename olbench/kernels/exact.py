@@ -16,9 +16,10 @@ import math
 
 import numpy as np
 
-from olbench.kernels.compile import EXACT_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
+from olbench.kernels.compile import EXACT_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, pass_kernel
 from olbench.kernels.counters import UPDATES
 from olbench.kernels.diagonal import predict_round, update_row
+from olbench.kernels.helpers import inlined
 from olbench.kernels.margins import is_effective
 from olbench.kernels.rows import open_rows, read_round, squared_norm
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros

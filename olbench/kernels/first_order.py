@@ -11,16 +11,9 @@ from typing import Any
 import numpy as np
 from numba import float64
 
-from olbench.kernels.compile import (
-    BASELINE_RULE,
-    FIRST_ORDER_RULE,
-    WRITE_1D,
-    WRITE_INT64,
-    inlined,
-    pass_kernel,
-)
+from olbench.kernels.compile import BASELINE_RULE, FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, pass_kernel
 from olbench.kernels.counters import BLOCK, EFFECTIVE, ONLY_LEARN, ONLY_PREDICT, ROW
-from olbench.kernels.helpers import helper
+from olbench.kernels.helpers import helper, inlined
 from olbench.kernels.margins import (
     MARGIN,
     count_breakdown,
@@ -167,7 +160,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
         keep(margins, entry, rounds, MARGIN, f)
         if entry >= ONLY_PREDICT:
             unlearned += 1 if is_predicted else -1
-        # A positive margin is no mistake: nothing is left to do. Compared with infinity, LLVM would take
+        # A positive margin is not a mistake: nothing is left to do. Compared with infinity, LLVM would take
         # apart the bits of s instead.
         if top < m <= LARGEST and 0.0 < s <= LARGEST:
             continue

@@ -11,8 +11,7 @@ R itself only shrinks, as without forgetting, so the bounds of screening hold.
 
 import math
 
-from olbench.kernels.compile import inlined
-from olbench.kernels.helpers import helper
+from olbench.kernels.helpers import helper, inlined
 from olbench.kernels.matrix import inner
 
 # A clock, or a scale of D, beyond this is multiplied out. A power of two changes no digit of a clock.

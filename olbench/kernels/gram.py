@@ -29,13 +29,13 @@ from olbench.kernels.compile import (
     WRITE_1D,
     WRITE_INT64,
     WRITE_UINT32,
-    inlined,
     kernel,
     pass_kernel,
 )
 from olbench.kernels.counters import EXTRA, ROUNDS, ROW
 from olbench.kernels.covariance import has_no_loss
 from olbench.kernels.first_order import add_full
+from olbench.kernels.helpers import inlined
 from olbench.kernels.margins import (
     VARIANCE,
     count_breakdown,

@@ -1,4 +1,4 @@
-"""Functions that kernels and rules call; importing one takes no numba, so neither does listing algorithms."""
+"""Functions that kernels and rules call; importing them, and so listing algorithms, does not import numba."""
 
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
@@ -36,7 +36,7 @@ class Helper:
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes it for: the function, compiled as a part of others."""
+        """The type of the function compiled as a part of its callers."""
         return self._part._numba_type_
 
 

@@ -6,7 +6,6 @@ is a row whose label comes late, or never, or that is not scored: it is predicte
 
 import numpy as np
 
-from olbench.kernels.compile import inlined
 from olbench.kernels.counters import (
     BREAKDOWNS,
     BROKEN_ENTRY,
@@ -21,6 +20,7 @@ from olbench.kernels.counters import (
     UNLEARNED,
     UPDATES,
 )
+from olbench.kernels.helpers import inlined
 
 # The columns of a ring of margins: f, the exponent of its scale and, if there is a third, the variance.
 MARGIN, EXPONENT, VARIANCE = 0, 1, 2
@@ -28,7 +28,7 @@ MARGIN, EXPONENT, VARIANCE = 0, 1, 2
 
 @inlined
 def keep(margins, entry, t, column, value):
-    """Write what belongs to the margin of the t-th prediction of a learner, if round and ring are for it.
+    """Write a value of the t-th prediction to the ring, if the round predicts and the ring has the column.
 
     `margins` is a ring of a power of two of rounds, so that a slice of a pass needs no offset of its own. An
     exponent e says that the margin is 2 ** e times that of the problem; it is zero unless a kernel writes it.
@@ -93,7 +93,7 @@ def is_unlearned(entry):
 def is_usable(f, n, s):
     """Return whether a round with the margin f and ||x||^2 = s can be learnt.
 
-    A square that over- or underflows gives no usable step; a row of zeros, with n = 0, is no such case.
+    A square that over- or underflows gives no usable step; a row of zeros, with n = 0, can be learnt.
     """
     return np.isfinite(f) and (n == 0 or 0.0 < s < np.inf)
 

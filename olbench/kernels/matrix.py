@@ -3,8 +3,7 @@
 Each entry of the result has a sum of its own with a fixed order, so vectorising over entries changes no bits.
 """
 
-from olbench.kernels.compile import inlined
-from olbench.kernels.helpers import helper
+from olbench.kernels.helpers import helper, inlined
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
 # Up to this many entries (128 KiB, within a second-level cache) rows are summed in panels of columns. A panel

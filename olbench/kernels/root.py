@@ -10,10 +10,10 @@ import math
 import numpy as np
 from numba import boolean
 
-from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
+from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, pass_kernel
 from olbench.kernels.counters import EFFECTIVE, EXTRA, ROUNDS, ROW
 from olbench.kernels.forgetting import LARGEST_SCALE, RATE, START, find_caps, grow, multiply_out
-from olbench.kernels.helpers import helper
+from olbench.kernels.helpers import helper, inlined
 from olbench.kernels.margins import (
     EXPONENT,
     VARIANCE,

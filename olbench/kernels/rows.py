@@ -8,9 +8,9 @@ zeros is packed first. Dense and CSR storage therefore give the same order of su
 import numpy as np
 from numba import void
 
-from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, inlined, kernel
+from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, kernel
 from olbench.kernels.counters import LINE, ROW
-from olbench.kernels.helpers import helper
+from olbench.kernels.helpers import helper, inlined
 from olbench.kernels.matrix import inner
 from olbench.kernels.vectors import add, four, load, multiply, pack_four, prefetch, zeros
 

@@ -1,9 +1,9 @@
 """Runs of adjacent doubles that stay in registers, for sums over the rows of a matrix.
 
-The compiler's own vectors have two limits: a loop whose length is no multiple of their width ends in scalar
-code, and a sum over rows is stored and loaded again every few rows. A run is a value instead. LLVM spreads it
-over the registers that the machine has; each lane is a separate sum in the order written, so the bits do not
-depend on them. Nothing here checks that a run lies within its array: that is up to the caller.
+The compiler's own vectors have two limits: a loop whose length is not a multiple of their width ends in
+scalar code, and a sum over rows is stored and loaded again every few rows. A run is a value instead. LLVM
+spreads it over the registers that the machine has; each lane is a separate sum in the order written, so the
+bits do not depend on them. Nothing here checks that a run lies within its array: that is up to the caller.
 """
 
 from collections.abc import Callable
@@ -128,11 +128,11 @@ def lane_by_lane(operation: Callable[[Any, Any, Any], Any]) -> Any:
     return llvm_function()(combine)
 
 
-add = lane_by_lane(lambda builder, left, right: builder.fadd(left, right))
-subtract = lane_by_lane(lambda builder, left, right: builder.fsub(left, right))
-multiply = lane_by_lane(lambda builder, left, right: builder.fmul(left, right))
-divide = lane_by_lane(lambda builder, left, right: builder.fdiv(left, right))
-# The right one where neither is larger, so a left one that is no number is passed over.
+add = lane_by_lane(ir.IRBuilder.fadd)
+subtract = lane_by_lane(ir.IRBuilder.fsub)
+multiply = lane_by_lane(ir.IRBuilder.fmul)
+divide = lane_by_lane(ir.IRBuilder.fdiv)
+# The right one where neither is larger, so NaN on the left is ignored.
 larger = lane_by_lane(
     lambda builder, left, right: builder.select(builder.fcmp_ordered(">", left, right), left, right)
 )
@@ -210,9 +210,7 @@ def add_products(typing: Any, block: Any, left: Any, i: Any, right: Any, j: Any)
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         value = arguments[0]
         factor = entry_address(context, builder, (left, arguments[1]), (i, arguments[2]))
-        first = entry_address(context, builder, (right, arguments[3]), (j, arguments[4]))
-        starts = [builder.gep(first, [INDEX(WIDEST * k)]) for k in range(across)]
-        wide = [builder.bitcast(start, vector(WIDEST).as_pointer()) for start in starts]
+        wide = row_addresses(context, builder, (right, arguments[3]), (j, arguments[4]), 1, across)
         runs = [builder.load(address, align=8) for address in wide]
         for r in range(block.height):
             number = splat(builder, builder.load(builder.gep(factor, [INDEX(r)]), align=8), WIDEST)

@@ -2,10 +2,10 @@
 
 One-vs-rest: each learner sees every example. A round predicts the class whose learner has the highest margin;
 of equals, the first in sorted order, so that a learner that knows nothing predicts the first class. A margin
-that is no number is the lowest. Then the learner of the true class learns the example as positive, and every
-other one as negative. A mistake is a round whose predicted class is wrong. Updates, effective updates and
-breakdowns are sums over the learners. No learner depends on another one, so each runs a slice of rounds in
-compiled code and keeps its margins; the predictions of the slice follow from all of them.
+of NaN is the lowest. Then the learner of the true class learns the example as positive, and every other one
+as negative. A mistake is a round whose predicted class is wrong. Updates, effective updates and breakdowns
+are sums over the learners. No learner depends on another one, so each runs a slice of rounds in compiled code
+and keeps its margins; the predictions of the slice follow from all of them.
 
 Native: one learner with a mean per class, which compares the true class and its rival. A round predicts the
 class with the highest score F_k = mu_k . x, of equals the first. The rival s is the wrong class with the
@@ -18,10 +18,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
-from olbench.errors import UserError, count
 from olbench.kernels import counters as at
 from olbench.kernels.counters import AHEAD_FROM, TILE, choose_depth, count_blocks, count_columns, spread_rows
 from olbench.learners.examples import Floats, Ints
@@ -112,8 +111,8 @@ def predict_classes(learners: Sequence[Learner], rows: tuple[Any, ...], order: I
 def choose_class(margins: Floats, exponents: Floats) -> NDArray[np.int64]:
     """Return the number of the class with the highest margin f / 2 ** e of each round; of equals, the first.
 
-    Both arrays have one row per class. Exponents can be so large that f / 2 ** e is no double, so margins of
-    different scales are compared by sign, then by exponent, then by fraction.
+    Both arrays have one row per class. Exponents can take f / 2 ** e out of the range of doubles, so
+    margins of different scales are compared by sign, then by exponent, then by fraction.
 
     >>> choose_class(np.array([[0.0, 1.0], [0.0, 3.0]]), np.array([[0, 0], [0, 4096]])).tolist()
     [0, 0]
@@ -126,28 +125,6 @@ def choose_class(margins: Floats, exponents: Floats) -> NDArray[np.int64]:
     sizes = np.where(np.isfinite(margins), sizes, -np.inf)
     highest = sizes == sizes.max(axis=0)
     return np.asarray(np.where(highest, fractions, -np.inf).argmax(axis=0), np.int64)
-
-
-def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
-    """Check labels of any kind, and return the number of the class of each, and the classes in order.
-
-    >>> as_classes(["b", "a", "c", "a"], 4)[0].tolist()
-    [1.0, 0.0, 2.0, 0.0]
-    """
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise UserError(f"y must have one dimension, not {labels.ndim}")
-    if labels.size != n:
-        raise UserError(f"X has {count(n, 'row')} but y has {count(labels.size, 'label')}")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise UserError("y holds NaN or infinity, which are no labels")
-    try:
-        classes, numbers = np.unique(labels, return_inverse=True)
-    except TypeError:
-        raise UserError("y holds labels of several kinds, which have no order") from None
-    if classes.size < 2:
-        raise UserError("every example has the same label; two distinct labels are needed")
-    return numbers.astype(np.float64), classes
 
 
 class NativeLearner(ClassLearner, KernelLearner):

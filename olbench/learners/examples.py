@@ -1,4 +1,4 @@
-"""Examples in the form that kernels read: X dense or CSR, y in {-1, +1}, and an order."""
+"""Examples in the form that kernels read: X dense or CSR, y in {-1, +1} or classes, and an order."""
 
 import math
 from dataclasses import dataclass
@@ -182,10 +182,7 @@ def as_labels(y: ArrayLike, n: int) -> Floats:
         labels = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise UserError("y must hold the labels -1 and +1 as numbers") from None
-    if labels.ndim != 1:
-        raise UserError(f"y must have one dimension, not {labels.ndim}")
-    if labels.size != n:
-        raise UserError(f"X has {count(n, 'row')} but y has {count(labels.size, 'label')}")
+    _check_size(labels, n)
     wrong = labels[np.abs(labels) != 1.0]
     if wrong.size:
         raise UserError(
@@ -193,6 +190,32 @@ def as_labels(y: ArrayLike, n: int) -> Floats:
             "; load_dataset and the estimators map other labels, and labels='all' takes any number of classes"
         )
     return labels
+
+
+def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
+    """Check labels of any kind, and return the number of the class of each, and the classes in order.
+
+    >>> as_classes(["b", "a", "c", "a"], 4)[0].tolist()
+    [1.0, 0.0, 2.0, 0.0]
+    """
+    labels = np.asarray(y)
+    _check_size(labels, n)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise UserError("y holds NaN or infinity, which cannot be labels")
+    try:
+        classes, numbers = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise UserError("y holds labels of several kinds, which have no order") from None
+    if classes.size < 2:
+        raise UserError("every example has the same label; two distinct labels are needed")
+    return numbers.astype(np.float64), classes
+
+
+def _check_size(labels: NDArray[Any], n: int) -> None:
+    if labels.ndim != 1:
+        raise UserError(f"y must have one dimension, not {labels.ndim}")
+    if labels.size != n:
+        raise UserError(f"X has {count(n, 'row')} but y has {count(labels.size, 'label')}")
 
 
 def as_order(order: ArrayLike | None, n: int) -> Ints:

@@ -488,19 +488,24 @@ class GramLearner(SecondOrderLearner):
         return np.concatenate(counts), np.concatenate(seconds)
 
     def _reserve_rows(self, rows: tuple[Any, ...], order: Ints) -> None:
-        """Reserve memory for all rows of `order` as support examples."""
+        """Reserve memory for all rows of `order` as support examples, growing by at least half."""
         dense, indptr, order = rows[0], rows[3], order & ROW
         added = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
-        size, entries = self.support_sizes
-        if size + order.size > self.nu.size:
-            most, available = max(size + order.size, 3 * self.nu.size // 2), available_memory()
+        size, entries = self.size + order.size, self.support_sizes[1] + added
+        if size > self.nu.size:
+            most, available = max(size, 3 * self.nu.size // 2), available_memory()
             needed = 4 * most * (most + 1)
             if needed > USABLE * available:
                 raise UserError(
                     f"a kernel with {most:,} support examples needs {needed / 2**30:,.1f} GiB, and "
                     f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
                 )
-        self.reserve(size + order.size, entries + added)
+        for name, array in self.arrays.items():
+            value = getattr(self, name)
+            if array.length is not None and (needed := array.length(size, entries)) > value.size:
+                longer = np.empty(max(needed, 3 * value.size // 2), value.dtype)
+                longer[: value.size] = value
+                setattr(self, name, longer)
 
 
 def choose_second_order(algorithm: Algorithm) -> type[SecondOrderLearner]:

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from olbench.algorithms.algorithm import Algorithm, find_algorithm
 from olbench.errors import UserError
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
-from olbench.learners.classes import as_classes
-from olbench.learners.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.kernels.counters import BREAKDOWNS, CURVE_COUNTS, EFFECTIVE, MISTAKES, UPDATES
+from olbench.learners.examples import Examples, Floats, Ints, as_classes, as_examples, as_labels, as_order
 from olbench.learners.schedules import count_predictions, is_predicted, predicted_rows
 from olbench.learners.start import start, start_classes
-from olbench.learners.state import CURVE_COUNTS, Learner
+from olbench.learners.state import Learner
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000

@@ -19,18 +19,11 @@ from numpy.typing import NDArray
 from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
 from olbench.kernels import counters as at
+from olbench.kernels.counters import CURVE_COUNTS
 from olbench.learners.examples import Floats, Ints, SingleRow
 from olbench.learners.own_rules import raise_errors
 from olbench.memory import USABLE, available_memory
 
-#: The counters that a curve has by its names for them, in the order of `kernels.calls`.
-CURVE_COUNTS = {
-    "mistakes": at.MISTAKES,
-    "updates": at.UPDATES,
-    "positives": at.POSITIVES,
-    "false_alarms": at.FALSE_ALARMS,
-    "unlearned": at.UNLEARNED,
-}
 #: Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
 
@@ -150,15 +143,6 @@ class Learner(ABC):
         for name, array in self.arrays.items():
             array.reset(getattr(self, name), columns)
 
-    def reserve(self, examples: int, entries: int) -> None:
-        """Reserve memory for a support of this size, growing by at least half."""
-        for name, array in self.arrays.items():
-            value = getattr(self, name)
-            if array.length is not None and (needed := array.length(examples, entries)) > value.size:
-                longer = np.empty(max(needed, 3 * value.size // 2), value.dtype)
-                longer[: value.size] = value
-                setattr(self, name, longer)
-
     def _own_arrays(self) -> None:
         """Copy arrays that joblib has mapped into this process: read-only, or shared with other copies."""
         for name in self.arrays:
@@ -192,19 +176,19 @@ class Learner(ABC):
         >>> learner.step([1.0, 0.0], +1), learner.step([1.0, 1.0], -1), learner.mistakes
         (0.0, 0.5, 1)
         """
-        room = self._single_row
-        room.put_label(y)
-        rows = room.fill(x)
+        single = self._single_row
+        single.put_label(y)
+        rows = single.fill(x)
         if not self.margins.shape[0]:
             self.keep_margins(np.zeros((1, 2)))
-        self.run(rows, room.y, room.order)
+        self.run(rows, single.y, single.order)
         margin, exponent = self.margins[(self.rounds - 1) & (self.margins.shape[0] - 1), :2].tolist()
         return float(np.ldexp(margin, -int(exponent)))
 
     def score(self, x: Any) -> float:
         """Return the score of one example, whose sign is the prediction; x is as in `step`."""
-        room = self._single_row
-        return float(np.ldexp(self.scores(room.fill(x), room.order)[0], -self.scale_exponent))
+        single = self._single_row
+        return float(np.ldexp(self.scores(single.fill(x), single.order)[0], -self.scale_exponent))
 
     @cached_property
     def _single_row(self) -> SingleRow:

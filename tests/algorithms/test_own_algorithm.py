@@ -73,7 +73,8 @@ for id, options in [("timid-arow", {}), ("timid-arow", {"covariance": "diag"}), 
     rule = algorithm.definition.compiled_rule
     loops.append(rule) if algorithm.definition.order == "compiled" else hits.append(rule.cache_hits)
 kernels = (*(module.run for module in (covariance, diagonal, first_order, gram)), rows.measure_norms, *loops)
-print(json.dumps([hits, [(len(k.stats.cache_hits), len(k.stats.cache_misses)) for k in kernels]]))
+found = [kernel._compiled.stats for kernel in kernels]
+print(json.dumps([hits, [(len(each.cache_hits), len(each.cache_misses)) for each in found]]))
 """
 
 

@@ -32,7 +32,7 @@ before += [kernel.is_ready for kernel in kernels]
 places = [(kernel.__module__, kernel.__name__) for kernel in kernels]
 done = list(compile_kernels(places, ["arow"], 2, StopFlag()))
 after = [kernel.is_ready for kernel in kernels]
-misses = [len(kernel.stats.cache_misses) for kernel in kernels]
+misses = [len(kernel._compiled.stats.cache_misses) for kernel in kernels]
 print(json.dumps([before, after, misses, sorted(done) == sorted(map(tuple, places))]))
 """
 
