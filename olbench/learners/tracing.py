@@ -203,9 +203,8 @@ def trace(
     if states:
         _refuse_large_states(learner, traced.size)
     learner.warm_up()
-    rows = examples.rows()
-    learner.run(rows, labels, entries[:skip])
-    return _Tracer(learner, rows, labels).run(examples, traced, states)
+    learner.run(examples.rows(), labels, entries[:skip])
+    return _trace_rounds(learner, examples, labels, traced, states)
 
 
 def _explain_untraceable(learner: Learner) -> str:
@@ -233,57 +232,50 @@ def _refuse_large_states(learner: Learner, rounds: int) -> None:
         )
 
 
-class _Tracer:
-    """Runs a learner one round at a time, and asks its rule again about each of them."""
+def _trace_rounds(learner: Learner, examples: Examples, labels: Floats, order: Ints, states: bool) -> Trace:
+    algorithm, rows = learner.algorithm, examples.rows()
+    numbers = ("margin", learner.question, *learner.answers)
+    columns: dict[str, NDArray[Any]] = {
+        "t": learner.rounds + np.arange(1, order.size + 1),
+        "row": order,
+        "label": labels[order].astype(np.int64),
+        "prediction": np.empty(order.size, np.int64),
+        **{name: np.empty(order.size) for name in numbers},
+        **{name: np.empty(order.size, bool) for name in EVENTS},
+    }
+    # A penalty moves the weights of a compiled learner also where there is no loss.
+    is_moving = algorithm.forgetting < 1.0 or algorithm.definition.order == "compiled"
+    # A ring of one round: the kernel writes the margin, its exponent and the variance into it.
+    learner.keep_margins(np.zeros((1, 3 if learner.has_variances else 2)))
+    kept = [State(*learner.read_moments())] if states else []
+    for number, row in enumerate(order.tolist()):
+        values = _run_round(learner, rows, labels, row)
+        for name, value in zip(("prediction", *numbers, *EVENTS), values, strict=True):
+            columns[name][number] = value
+        if states:
+            # A round without a change shares the state of the one before.
+            is_new = is_moving or columns["changed"][number]
+            kept.append(State(*learner.read_moments()) if is_new else kept[-1])
+    return Trace(learner, examples, columns, kept)
 
-    def __init__(self, learner: Learner, rows: tuple[Any, ...], labels: Floats):
-        self.learner, self.rows, self.labels = learner, rows, labels
-        # A ring of one round: the kernel writes the margin, its exponent and the variance into it.
-        self.ring = np.zeros((1, 3 if learner.has_variances else 2))
-        self.answer = np.zeros(len(learner.answers))
 
-    def run(self, examples: Examples, order: Ints, states: bool) -> Trace:
-        learner, algorithm = self.learner, self.learner.algorithm
-        numbers = ("margin", learner.question, *learner.answers)
-        columns: dict[str, NDArray[Any]] = {
-            "t": learner.rounds + np.arange(1, order.size + 1),
-            "row": order,
-            "label": self.labels[order].astype(np.int64),
-            "prediction": np.empty(order.size, np.int64),
-            **{name: np.empty(order.size) for name in numbers},
-            **{name: np.empty(order.size, bool) for name in EVENTS},
-        }
-        # A penalty moves the weights of a compiled learner also where there is no loss.
-        is_moving = algorithm.forgetting < 1.0 or algorithm.definition.order == "compiled"
-        learner.keep_margins(self.ring)
-        kept = [State(*learner.read_moments())] if states else []
-        for number, row in enumerate(order.tolist()):
-            for name, value in zip(("prediction", *numbers, *EVENTS), self.run_round(row), strict=True):
-                columns[name][number] = value
-            if states:
-                # A round without a change shares the state of the one before.
-                is_new = is_moving or columns["changed"][number]
-                kept.append(State(*learner.read_moments()) if is_new else kept[-1])
-        return Trace(learner, examples, columns, kept)
-
-    def run_round(self, row: int) -> list[float]:
-        """Return the prediction, the numbers and the events of a round."""
-        learner = self.learner
-        before = learner.counters.copy()
-        ask = learner.prepare_question(self.rows, row, self.answer)
-        # A kernel that does not scale its margins does not write their exponents.
-        self.ring[0], self.ring[0, 1] = np.nan, 0.0
-        learner.run(self.rows, self.labels, np.array([row]))
-        happened = (learner.counters - before)[list(EVENTS.values())] > 0
-        # A learner that is rescaled keeps its margins in its own units.
-        margin, exponent = float(self.ring[0, 0]), -int(self.ring[0, 1])
-        m = float(self.labels[row]) * math.ldexp(margin, exponent)
-        size = float(self.rows[4][row])
-        if learner.has_variances:
-            size = math.ldexp(float(self.ring[0, 2]), 2 * exponent)
-        lost = not (math.isfinite(m) and math.isfinite(size))
-        if lost or (not learner.has_variances and happened[3] and size == 0.0):
-            self.answer[:] = np.nan
-        else:
-            ask(m, size, bool(happened[0]))
-        return [1 if margin >= 0.0 else -1, m, size, *self.answer, *happened]
+def _run_round(learner: Learner, rows: tuple[Any, ...], labels: Floats, row: int) -> list[float]:
+    """Run one round, ask the rule again about it, and return the prediction, the numbers and the events."""
+    before, answer = learner.counters.copy(), np.zeros(len(learner.answers))
+    ask = learner.prepare_question(rows, row, answer)
+    # A kernel that does not scale its margins does not write their exponents.
+    learner.margins[0], learner.margins[0, 1] = np.nan, 0.0
+    learner.run(rows, labels, np.array([row]))
+    happened = (learner.counters - before)[list(EVENTS.values())] > 0
+    # A learner that is rescaled keeps its margins in its own units.
+    margin, exponent = float(learner.margins[0, 0]), -int(learner.margins[0, 1])
+    m = float(labels[row]) * math.ldexp(margin, exponent)
+    size = float(rows[4][row])
+    if learner.has_variances:
+        size = math.ldexp(float(learner.margins[0, 2]), 2 * exponent)
+    lost = not (math.isfinite(m) and math.isfinite(size))
+    if lost or (not learner.has_variances and happened[3] and size == 0.0):
+        answer[:] = np.nan
+    else:
+        ask(m, size, bool(happened[0]))
+    return [1 if margin >= 0.0 else -1, m, size, *answer, *happened]
