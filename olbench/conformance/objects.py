@@ -18,6 +18,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.replica import make_replica
 from olbench.conformance.subjects import Recording, Sighting, Subject
 from olbench.errors import UserError, count, describe_error, show_name, suggest
+from olbench.learners.contestants import find_style
 from olbench.learners.examples import Floats
 from olbench.plugins import make_module
 
@@ -32,7 +33,6 @@ NAMES = {
     ),
 }  # fmt: skip
 EPOCHS = ("epochs", "n_epochs", "max_iter", "n_iter", "num_iterations", "n_iterations")
-STYLES = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit"), "fit": ("predict", "fit")}
 #: A learner that can only fit from scratch is watched in every round up to this one, then ever more rarely.
 EVERY_ROUND = 24
 CHANGES_ROWS = "it changes the rows that it is given"
@@ -176,13 +176,6 @@ class ObjectSubject(Subject):
                 scores = np.ravel(state.decision_function(np.vstack((np.zeros(d), np.eye(d)))))
                 found["weights"] = scores[1:] - scores[0]
         return found
-
-
-def find_style(model: Any) -> str:
-    for style, methods in STYLES.items():
-        if all(callable(getattr(model, each, None)) for each in methods):
-            return style
-    return ""
 
 
 class RuleSubject(Subject):

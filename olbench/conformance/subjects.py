@@ -1,4 +1,4 @@
-"""Subjects: implementations under test, recordings of their passes, and programs that speak lines."""
+"""Subjects: implementations under test, recordings of their passes, and programs that answer line by line."""
 
 import contextlib
 import io

@@ -24,17 +24,26 @@ from olbench.learners.state import Learner, family
 CLASSES = np.array([-1.0, 1.0])
 #: With more columns than this, the author must state whether an object gets the zeros.
 MOST_COLUMNS = 10_000
+#: The methods of a learner by what it takes: single examples, arrays, or all examples at once.
+STYLES = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit"), "fit": ("predict", "fit")}
 
 
-def find_style(learner: Any, name: str) -> str:
-    """Return whether a learner takes single examples ('one') or arrays ('batch')."""
-    for style, methods in (("one", ("predict_one", "learn_one")), ("batch", ("predict", "partial_fit"))):
+def find_style(learner: Any) -> str:
+    """Return the style of a learner, or "" if it has the methods of none."""
+    for style, methods in STYLES.items():
         if all(callable(getattr(learner, method, None)) for method in methods):
             return style
-    raise UserError(
-        f"{name}: a contestant needs predict_one and learn_one (as in River) or predict and "
-        "partial_fit (as in scikit-learn)"
-    )
+    return ""
+
+
+def require_online(learner: Any, name: str) -> str:
+    style = find_style(learner)
+    if style not in ("one", "batch"):
+        raise UserError(
+            f"{name}: a contestant needs predict_one and learn_one (as in River) or predict and "
+            "partial_fit (as in scikit-learn)"
+        )
+    return style
 
 
 @family("object")
@@ -50,7 +59,7 @@ class ObjectLearner(Learner):
         super().__init__(algorithm, d, classes)
         factory: Any = algorithm.definition.factory
         self.model = factory(**algorithm.params, **algorithm.extras)
-        self.style = find_style(self.model, algorithm.id)
+        self.style = require_online(self.model, algorithm.id)
         if self.style == "one" and algorithm.definition.sparse is None and d > MOST_COLUMNS:
             raise UserError(
                 f"{algorithm.definition.place}{algorithm.id} would get all {d:,} features of every row; add "
@@ -190,12 +199,6 @@ class BatchLearner:
                 raise UserError(f"{self.algorithm.id} cannot fit these examples: {error}") from error
         return self
 
-    @property
-    def converged(self) -> bool:
-        """Whether the solver met its tolerance within its iterations; true where there is no solver."""
-        taken = np.max(getattr(self.model, "n_iter_", 0))
-        return bool(taken < getattr(self.model, "max_iter", np.inf))
-
     def predict(self, rows: tuple[Any, ...], order: Ints | None = None) -> Floats:
         """Return the predicted label, -1 or +1, of each row of `order`, or of all rows."""
         X = as_matrix(rows)
@@ -214,6 +217,6 @@ def _read_row(rows: tuple[Any, ...], i: int) -> tuple[Any, Any]:
 def wrap(learner: Any, id: str = "") -> Algorithm:
     """Return an algorithm that runs an unfitted learner object; every pass starts from a deep copy of it."""
     name = id or type(learner).__name__
-    find_style(learner, name)
+    require_online(learner, name)
     factory, source = partial(deepcopy, learner), type(learner).__module__
     return Algorithm(Definition(id=name, title=name, order="object", source=source, factory=factory), {})
