@@ -1,6 +1,7 @@
 """Compiled learners: algorithms that are more than a rule, as two functions over arrays that they declare."""
 
 import hashlib
+from collections import namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition, register
 from olbench.algorithms.probing import TAKES
@@ -35,12 +35,13 @@ class CompiledDefinition(Definition):
     def functions(self) -> tuple[Any, ...]:
         return self.score, self.rule
 
-    def make_arrays(self, d: int) -> dict[str, NDArray[np.float64]]:
-        """Return its arrays for d features as they start: a number is the diagonal of a matrix."""
-        made = {}
-        for name, (shape, start) in self.arrays.items():
-            made[name] = np.diag(np.full(d, start)) if shape == "d x d" else np.full(SHAPES[shape](d), start)
-        return made
+    def make_arrays(self, d: int) -> Any:
+        """Return its arrays for d features as they start, by name: a number is the diagonal of a matrix."""
+        made = [
+            np.diag(np.full(d, start)) if shape == "d x d" else np.full(SHAPES[shape](d), start)
+            for shape, start in self.arrays.values()
+        ]
+        return namedtuple("Arrays", self.arrays)(*made)
 
     @cached_property
     def compiled_rule(self) -> Any:

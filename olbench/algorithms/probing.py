@@ -6,7 +6,6 @@ What these rounds do not reach fails during a pass: compiled rules have bounds c
 
 import inspect
 import itertools
-from collections import namedtuple
 from collections.abc import Iterator
 from functools import cache
 from types import FunctionType
@@ -82,7 +81,7 @@ def _check_learner(definition: "CompiledDefinition") -> None:
     for name, function in zip(("score", "learn"), definition.functions, strict=True):
         _check_arguments(function, name, f"{place}{name} of '{id}'", f"take ({', '.join(TAKES[name])})")
     score, learn = map(interpret, definition.functions)
-    arrays, p = name_arrays(definition.make_arrays(4)), _read_only(definition)
+    arrays, p = definition.make_arrays(4), _read_only(definition)
     for t, (columns, values, y) in enumerate(_list_rows(), start=1):
         before = [each.copy() for each in arrays]
         try:
@@ -101,11 +100,6 @@ def _check_learner(definition: "CompiledDefinition") -> None:
                 f"{place}learn of '{id}' returns {found!r}; it must return 0 (no loss), 1 (a loss, nothing "
                 "changed) or 2 (changed)"
             )
-
-
-def name_arrays(arrays: dict[str, Any]) -> Any:
-    """Return arrays as a compiled learner gets them: `arrays.w`."""
-    return namedtuple("Arrays", arrays)(**arrays)
 
 
 def has_constant_gain(definition: "Definition") -> bool:

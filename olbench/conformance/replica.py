@@ -5,7 +5,6 @@ small function by name, and a catalogue entry exchanges parts: that is how a con
 """
 
 import math
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -159,8 +158,7 @@ class CompiledReplica(Replica):
         definition = self.definition
         assert isinstance(definition, CompiledDefinition)
         if self.arrays is None:
-            made = definition.make_arrays(x.size)
-            self.arrays = namedtuple("Arrays", made)(**made)
+            self.arrays = definition.make_arrays(x.size)
             self.p = definition.rule_constants(self.params)
         score, columns = interpret(definition.score), np.flatnonzero(x).astype(np.uint32)
         margin = float(score(self.arrays, columns, x[columns], self.t, self.p))

@@ -38,10 +38,9 @@ class CompiledLearner(KernelLearner):
     @property
     def state(self) -> Any:
         """Its arrays by name, as its functions see them."""
-        own = {
-            name.removeprefix(PREFIX): getattr(self, name) for name in self.arrays if name.startswith(PREFIX)
-        }
-        return namedtuple("Arrays", own)(**own)
+        names = [name.removeprefix(PREFIX) for name in self.arrays if name.startswith(PREFIX)]
+        _, (arrays, _) = self._kernel()
+        return namedtuple("Arrays", names)(*arrays)
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         own = tuple(getattr(self, name) for name in self.arrays if name.startswith(PREFIX))
