@@ -18,10 +18,9 @@ from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.definition import KERNEL
 from olbench.errors import UserError
 from olbench.learners.classes import predict_classes
-from olbench.learners.examples import Ints, as_examples
+from olbench.learners.examples import Floats, Ints, as_examples
 from olbench.learners.start import start, start_classes
 
-Floats = NDArray[np.float64]
 Estimator = TypeVar("Estimator", bound=type)
 # Replaces a variance that is zero, or negative by rounding.
 TINY = np.finfo(np.float64).tiny
@@ -32,7 +31,7 @@ LARGE_FEATURE = 1e100
 
 
 def _each(name: str, doc: str) -> Any:
-    def read(model: Any) -> NDArray[np.int64]:
+    def read(model: Any) -> Ints:
         check_is_fitted(model, "learners_")
         return np.array([getattr(learner, name) for learner in model.learners_])
 
@@ -115,8 +114,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, order = as_examples(X).rows(), np.arange(X.shape[0])
         if self._native:
             return np.asarray(self.learners_[0].class_scores(rows, order))
-        pairs = zip(self.learners_, self._shifts(), strict=True)
-        return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
+        scores = [np.ldexp(learner.scores(rows, order), shift) for learner, shift in self._pairs()]
+        return np.column_stack(scores)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margins: one per row for two classes, otherwise one per row and class."""
@@ -201,7 +200,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.learners_ = [start(algorithm, d) for _ in range(count)]
 
-    def _learn(self, X: Any, y: NDArray[Any], order: NDArray[np.int64]) -> Self:
+    def _learn(self, X: Any, y: NDArray[Any], order: Ints) -> Self:
         rows = as_examples(X).rows()
         if self._native:
             self.learners_[0].run(rows, np.searchsorted(self.classes_, y).astype(np.float64), order)
@@ -211,10 +210,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
         return self
 
-    def _shifts(self) -> list[int]:
-        """Return the exponents that bring all learners to the scale of the one rescaled least."""
-        exponents = [learner.scale_exponent for learner in self.learners_]
-        return [min(exponents) - exponent for exponent in exponents]
+    def _pairs(self) -> list[tuple[Any, int]]:
+        """Return each learner with the exponent that brings it to the scale of the one rescaled least."""
+        least = min(learner.scale_exponent for learner in self.learners_)
+        return [(learner, least - learner.scale_exponent) for learner in self.learners_]
 
     def _weights(self) -> list[Floats]:
         check_is_fitted(self, "learners_")
@@ -222,8 +221,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
         if self._native:
             return list(self.learners_[0].weights)
-        pairs = zip(self.learners_, self._shifts(), strict=True)
-        return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
+        return [np.ldexp(learner.weights, shift) for learner, shift in self._pairs()]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -276,9 +274,8 @@ class SecondOrderClassifier(OnlineClassifier):
         X = self._validate_rows(X)
         if self._native:
             return np.asarray(self.learners_[0].class_variances(X))
-        pairs = zip(self.learners_, self._shifts(), strict=True)
         variances = np.column_stack(
-            [np.ldexp(learner.margin_variance(X), 2 * shift) for learner, shift in pairs]
+            [np.ldexp(learner.margin_variance(X), 2 * shift) for learner, shift in self._pairs()]
         )
         return variances[:, 0] if self._binary else variances
 
@@ -300,7 +297,7 @@ class SecondOrderClassifier(OnlineClassifier):
         if get_definition(self.algorithm_id).product and self.covariance == "diag":
             scored, down = X, exponents  # the margin is not a multiple of that of a scaled row
         rows, order = as_examples(scored).rows(), np.arange(X.shape[0])
-        pairs = [*zip(self.learners_, self._shifts(), strict=True)]
+        pairs = self._pairs()
         scores = [np.ldexp(learner.scores(rows, order), shift - down) for learner, shift in pairs]
         variances = [np.ldexp(learner.margin_variance(scaled), 2 * shift) for learner, shift in pairs]
         deviations = np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))
@@ -331,7 +328,7 @@ class SecondOrderClassifier(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class EllipsoidClassifier(OnlineClassifier):
-    """The base of second-order estimators whose matrix is no covariance: there are no probabilities."""
+    """The base of second-order estimators whose matrix is not a covariance: they have no probabilities."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
