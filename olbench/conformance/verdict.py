@@ -125,11 +125,12 @@ def judge(
             raise UserError(f"there is no convention '{name}'{suggest(name, ids)} in the catalogue")
     target, inputs = Candidate(definition, dict(params)), [*design_inputs(), *data]
     verdict = _judge(subject, target, inputs)
-    if verdict.outcome != "conforms" and isinstance(subject, ObjectSubject) and subject.style == "one":
+    is_unlike = verdict.outcome not in ("conforms", "convention")
+    if is_unlike and isinstance(subject, ObjectSubject) and subject.style == "one":
         # A learn_one that multiplies by its label wants -1 and +1; River's gets False and True.
         subject.signed = True
         again = _judge(subject, target, inputs)
-        if again.outcome not in ("differs", "failed") and verdict.outcome != "convention":
+        if again.outcome not in ("differs", "failed"):
             verdict = again
     return replace(verdict, allowed=allowed)
 
