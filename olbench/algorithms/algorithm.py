@@ -71,8 +71,8 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
     cw-var also have "exact"), form ("covariance" or "root" for full), the initial variance a, and forgetting
     (below 1, every variance grows by 1 / forgetting between examples, up to a). With kernel
-    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Definitions
-    may name further settings that they take.
+    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Some
+    algorithms take further settings.
 
     multiclass="native" learns several classes (labels="all") in one learner instead of one-vs-rest, where an
     algorithm has it. Its covariance is "block" (one per class), "shared" or "diag".

@@ -78,8 +78,8 @@ def choose(name: str, doc: str, *words: str) -> Parameter:
     return Parameter(name, words[0], doc, choices=words)
 
 
-#: Options that rules have in addition to their parameters: those in NATIVE are about several classes, the
-#: others about the covariance of a second-order rule.
+#: Options that rules have in addition to their parameters: those in NATIVE apply to several classes, the
+#: others to the covariance of a second-order rule.
 OPTIONS = {
     each.name: each
     for each in (
@@ -217,7 +217,7 @@ class Definition:
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether its matrix is the covariance of a Gaussian over weights."""
+        """Whether that Gaussian is its state; other learners keep w, and mu = Sigma w follows."""
         keeps_product = self.product or self.no_diagonal == KEEPS_PRODUCT
         return self.order == "second" and not keeps_product and self.gaussian
 

@@ -68,8 +68,8 @@ def sgd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> 
     """Step against the gradient of the modified Huber loss plus lam / 2 ||w||^2.
 
     The loss is max(0, 1 - m)^2 for m >= -1 and -4 m below. cw2012 names no loss for its SGD. It cites Zhang
-    (2004), who proposes this one, and Blitzer et al. (2007), who minimise a Huber loss, so it is the likely
-    one.
+    (2004), who proposes this one, and Blitzer et al. (2007), who minimise a Huber loss, so it is the most
+    likely.
     """
     eta0, lam, step = p[0], p[1], p[2]
     eta = eta0 / math.sqrt(t) if step == 0.0 else 1.0 / (lam * t)

@@ -1,6 +1,6 @@
 """Users' rules in compiled code: they may fail, or loop forever.
 
-Numba reports errors, such as an index that is out of range, as ones that nobody can catch, one per round, and
+Numba reports an error, such as an index out of range, in every round, in a way that cannot be caught, and
 continues with zeros.
 """
 
@@ -56,8 +56,8 @@ def run_rule(
 ) -> Item | None:
     """Return the result of some work with an algorithm; None if it does not stop when it should.
 
-    A user's rule may loop forever. Ctrl-C cannot interrupt compiled code, but it can interrupt who
-    waits for it, so such work runs in a thread.
+    A user's rule may loop forever. Ctrl-C cannot interrupt compiled code, but it can interrupt a thread that
+    waits for it, so such work runs in a thread of its own.
     """
     if not definition.is_own or definition.rule is None:
         return work()
