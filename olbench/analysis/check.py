@@ -139,7 +139,6 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     write_text(path, f'{head},\n"rows": [\n{lines}\n]}}\n')
 
 
-HARMLESS = ("new", "note")
 WORSE, BETTER = "worse", "better"
 #: Causes come first, then changes, then results on one side only.
 CHANGED, ORDER = 2, {"data": 0, "parameters": 1, "missing": 3, "new": 4}
@@ -182,7 +181,8 @@ class Comparison:
     allows_better: bool = False
 
     def is_failure(self, finding: Remark) -> bool:
-        return finding.kind not in (*HARMLESS, *((BETTER,) if self.allows_better else ()))
+        is_harmless = finding.kind in ("new", "note")
+        return not is_harmless and not (self.allows_better and finding.kind == BETTER)
 
     @property
     def changes(self) -> tuple[Remark, ...]:

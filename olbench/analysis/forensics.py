@@ -21,19 +21,11 @@ from olbench.protocols.definition import Known
 from olbench.protocols.online import OnlineCell, OnlineExperiment
 from olbench.protocols.specs import Experiment
 from olbench.protocols.tuning import Choice
+from olbench.records import quantities as q
 from olbench.records import seeds
-from olbench.records.quantities import (
-    BREAKDOWNS,
-    MISTAKE_RATE,
-    REPRODUCED,
-    TOLERANCES,
-    UPDATES,
-    Quantity,
-    mean_and_deviation,
-)
 from olbench.records.trial import Record, Trial
 
-COMPARED = (MISTAKE_RATE, UPDATES)
+COMPARED = (q.MISTAKE_RATE, q.UPDATES)
 NEAREST = 3
 SEARCHES = ("coordinate", "grid")
 
@@ -72,9 +64,9 @@ class Tolerance:
 
 #: Consistent: within the tolerance of the verdicts on single numbers; for updates, which
 #: are printed with more digits than a different order of the examples would repeat, 3% is as good.
-CONSISTENT = Tolerance(TOLERANCES[REPRODUCED], {MISTAKE_RATE.name: 0.0, UPDATES.name: 0.03})
+CONSISTENT = Tolerance(q.TOLERANCES[q.REPRODUCED], {q.MISTAKE_RATE.name: 0.0, q.UPDATES.name: 0.03})
 #: Near enough, after the one pass that screens a setting, to be worth further permutations.
-NEAR = Tolerance(6.0, {MISTAKE_RATE.name: 0.1, UPDATES.name: 0.1}, unrounded=True)
+NEAR = Tolerance(6.0, {q.MISTAKE_RATE.name: 0.1, q.UPDATES.name: 0.1}, unrounded=True)
 
 
 @dataclass(frozen=True)
@@ -92,18 +84,15 @@ class Observed:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> "Observed":
-        spreads = {each.name: Spread(*mean_and_deviation(map(each.of, records))) for each in COMPARED}
-        return cls(len(records), spreads, sum(BREAKDOWNS.of(record) > 0 for record in records))
-
-    def spread(self, quantity: Quantity) -> Spread:
-        return self.spreads[quantity.name]
+        spreads = {each.name: Spread(*q.mean_and_deviation(map(each.of, records))) for each in COMPARED}
+        return cls(len(records), spreads, sum(q.BREAKDOWNS.of(record) > 0 for record in records))
 
 
 def distance(observed: Observed, target: Target, tolerance: Tolerance) -> float:
     """Return the largest difference in units of the tolerance: up to 1 is within it."""
     shares = [0.0]
     for quantity in COMPARED:
-        own, reported = observed.spread(quantity), target.numbers[quantity.name]
+        own, reported = observed.spreads[quantity.name], target.numbers[quantity.name]
         if difference := abs(own.mean - reported.mean):
             shares.append(difference / tolerance.allowed(reported, own.deviation))
     return max(shares)

@@ -133,7 +133,6 @@ class Paper:
     protocol: str
     numbers: tuple[Reported, ...]
     requires: Requirements
-    tables: tuple[str, ...]
     traits: Mapping[str, tuple[bool, ...]]
     traits_where: str
     shapes: Mapping[str, Mapping[str, int]]
@@ -274,7 +273,6 @@ class PaperFile:
             protocol=self.protocol.id,
             numbers=tuple(numbers),
             requires=self._requirements(),
-            tables=tuple(table["where"] for table in tables),
             traits={id: tuple(values) for id, values in traits.items()},
             traits_where=traits_where,
             shapes=shapes,
@@ -470,10 +468,7 @@ def _quantifier(node: structs.Node, kind: str) -> str:
 
 
 def load_paper(id_or_path: str) -> Paper:
-    return read_paper(find_paper(id_or_path))
-
-
-def read_paper(path: Path) -> Paper:
+    path = find_paper(id_or_path)
     return _read_cached(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 

@@ -25,17 +25,11 @@ from olbench.protocols.definition import numbers_of, scratch_bytes
 from olbench.protocols.measuring import Measuring, list_wanted
 from olbench.protocols.recorded import RecordedRun, read_run
 from olbench.protocols.specs import Experiment
+from olbench.records import quantities as q
 from olbench.records import run_file
 from olbench.records.arrays import read_array
 from olbench.records.container import trust
-from olbench.records.quantities import (
-    EPOCHS,
-    SECONDS,
-    STATE_BYTES,
-    TRAINING_ROUNDS,
-    Quantity,
-    mean_and_deviation,
-)
+from olbench.records.quantities import Quantity, mean_and_deviation
 from olbench.records.run_file import CellFacts, DataFacts, RunFile
 from olbench.records.shipped import REFERENCE, find_run
 
@@ -367,7 +361,7 @@ class Results:
                     each.name: entry.values(each) if each.ratio or each.formula else entry.columns[each.name]
                     for each in measured
                 },
-                STATE_BYTES.name: entry.columns[STATE_BYTES.name],
+                q.STATE_BYTES.name: entry.columns[q.STATE_BYTES.name],
                 "timing": entry.columns["timing"],
             }
             for entry in self.entries
@@ -465,7 +459,7 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
 
 
 def _find_costs(entry: Entry, data: DataFacts | None) -> Costs:
-    recorded = entry.columns[STATE_BYTES.name]
+    recorded = entry.columns[q.STATE_BYTES.name]
     state, origin = None, ""
     if entry.done and not np.isnan(recorded).any():
         state, origin = round(float(recorded.mean())), RECORDED
@@ -491,15 +485,15 @@ def _derive_state(entry: Entry, data: DataFacts) -> int | None:
 
 def _find_rate(entry: Entry) -> float | None:
     """By the training rows of each epoch or, of one pass, by the last point of its curves."""
-    if not entry.done or SECONDS.name not in entry.columns:
+    if not entry.done or q.SECONDS.name not in entry.columns:
         return None
-    if TRAINING_ROUNDS.name in entry.columns:
-        rows = entry.columns[TRAINING_ROUNDS.name] * entry.columns.get(EPOCHS.name, 1)
+    if q.TRAINING_ROUNDS.name in entry.columns:
+        rows = entry.columns[q.TRAINING_ROUNDS.name] * entry.columns.get(q.EPOCHS.name, 1)
         examples = float(rows.sum())
     else:
         is_pass = any(each.along == "t" for each in entry.protocol.series) and entry.points.size
         examples = float(entry.points[-1]) * entry.done if is_pass else 0.0
-    seconds = float(entry.values(SECONDS).sum())
+    seconds = float(entry.values(q.SECONDS).sum())
     return examples / seconds if examples > 0 and seconds > 0 else None
 
 

@@ -202,11 +202,7 @@ def _noncentrality(freedom: int) -> float:
 
 
 def within(
-    values: Mapping[str, Floats],
-    better: str = "lower",
-    seed: int = 0,
-    resamples: int = 10_000,
-    overlap: float = 0.0,
+    values: Mapping[str, Floats], better: str = "lower", resamples: int = 10_000, overlap: float = 0.0
 ) -> tuple[str, list[Difference]]:
     """Return the best algorithm on a data set and the difference of every other one from it.
 
@@ -215,7 +211,7 @@ def within(
     losses = _orient(values, better)
     best = _best(losses)
     differences = _adjust(
-        _difference(label, losses[label], losses[best], seed, resamples, overlap)
+        _difference(label, losses[label], losses[best], resamples, overlap)
         for label in _labels_present(losses)
         if label != best
     )
@@ -356,7 +352,7 @@ def rank_intervals(
         return {}
     table, _, labels = found
     columns = zip(labels, _rank(table).T, strict=True)
-    return {label: _bootstrap(ranks, seed=0, resamples=10_000) for label, ranks in columns}
+    return {label: _bootstrap(ranks, resamples=10_000) for label, ranks in columns}
 
 
 def _tabulate(means: Mapping[str, Mapping[str, float]], better: str) -> Losses | str:
@@ -533,22 +529,20 @@ def _paired_differences(first: Floats, second: Floats) -> Floats:
     return _drop_noise(first - second, float(scale))
 
 
-def _difference(
-    label: str, one: Floats, best: Floats, seed: int, resamples: int, overlap: float
-) -> Difference:
+def _difference(label: str, one: Floats, best: Floats, resamples: int, overlap: float) -> Difference:
     apart = _paired_differences(one, best)
     test = resampled_t(one, best, overlap)
-    low, high = (test.low, test.high) if overlap else _bootstrap(apart, seed, resamples)
+    low, high = (test.low, test.high) if overlap else _bootstrap(apart, resamples)
     wins, ties, losses = (int(count.sum()) for count in (apart < 0, apart == 0, apart > 0))
     return Difference(label, test.mean, low, high, wins, ties, losses, test.p, test.detectable)
 
 
-def _bootstrap(apart: Floats, seed: int, resamples: int) -> tuple[float, float]:
+def _bootstrap(apart: Floats, resamples: int) -> tuple[float, float]:
     if apart.size < 2:
         return math.nan, math.nan
-    few = _distinct_weights(apart.size, seed, resamples)
+    few = _distinct_weights(apart.size, resamples)
     if few is None:
-        low, high = np.quantile(_resample_weights(apart.size, seed, resamples) @ apart, [0.025, 0.975])
+        low, high = np.quantile(_resample_weights(apart.size, resamples) @ apart, [0.025, 0.975])
         return float(low), float(high)
     weights, counts = few
     means = weights @ apart
@@ -565,18 +559,18 @@ def _quantile(values: Floats, ends: NDArray[np.int64], share: float) -> float:
 
 
 @lru_cache(maxsize=4)
-def _distinct_weights(size: int, seed: int, resamples: int) -> tuple[Floats, NDArray[np.int64]] | None:
+def _distinct_weights(size: int, resamples: int) -> tuple[Floats, NDArray[np.int64]] | None:
     """Return the distinct resamples with how often each is drawn; None if there are many."""
     if math.comb(2 * size - 1, size) > _FEW_RESAMPLES:
         return None
-    weights, counts = np.unique(_resample_weights(size, seed, resamples), axis=0, return_counts=True)
+    weights, counts = np.unique(_resample_weights(size, resamples), axis=0, return_counts=True)
     return weights, counts
 
 
 @lru_cache(maxsize=4)
-def _resample_weights(size: int, seed: int, resamples: int) -> Floats:
+def _resample_weights(size: int, resamples: int) -> Floats:
     """Return the weight of each permutation in each resample; all pairs of a report share them."""
-    drawn = np.random.default_rng(seed).integers(size, size=(resamples, size))
+    drawn = np.random.default_rng(0).integers(size, size=(resamples, size))
     return np.stack([(drawn == each).mean(axis=1) for each in range(size)], axis=1)
 
 

@@ -104,7 +104,7 @@ def _setting(setting: Setting, finding: Finding) -> dict[str, Any]:
     return {
         "params": dict(setting.params),
         "permutations": observed.permutations,
-        **{each.name: _spread(observed.spread(each)) for each in COMPARED},
+        **{each.name: _spread(observed.spreads[each.name]) for each in COMPARED},
         "distance": round(setting.distance, 4),
         "consistent": setting.consistent,
         "by_our_spread": setting.wide,

@@ -8,7 +8,7 @@ import pytest
 
 from olbench import make_algorithm
 from olbench.algorithms import get_definition
-from olbench.analysis.published import load_paper, read_paper, standard_error
+from olbench.analysis.published import load_paper, standard_error
 from olbench.data.catalog import catalog, find
 from olbench.plugins import paper_ids
 from olbench.protocols.reading import read_config
@@ -141,7 +141,7 @@ TABLE = "tables:\n  - where: Table 1\n    quantities: [mistake_rate]\n"
 def read(text: str, folder: Path):
     path = folder / "mine.yaml"
     path.write_text(text, encoding="utf-8")
-    return read_paper(path)
+    return load_paper(str(path))
 
 
 def test_a_number_without_a_deviation_has_the_error_of_its_sample(tmp_path):

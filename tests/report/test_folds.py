@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from olbench.analysis.published import read_paper
+from olbench.analysis.published import load_paper
 from olbench.analysis.results import aligned, load_results
 from olbench.analysis.stats import not_worse, resampled_t
 from olbench.analysis.verdicts import Attempt, count_tested, judge_tuning
@@ -29,7 +29,7 @@ NAMES = ["var-KL", "var-Exact", "perceptron", "pa", "naive-bayes"]
 
 @pytest.fixture(scope="module")
 def report():
-    return Report(load_results(FOLDS), read_paper(FOLDS / "paper.yaml"))
+    return Report(load_results(FOLDS), load_paper(str(FOLDS / "paper.yaml")))
 
 
 def text_rows(table):
