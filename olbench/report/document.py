@@ -11,8 +11,6 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.claims import OUTCOMES
 from olbench.analysis.published import Paper
 from olbench.errors import UserError, count, list_some
-from olbench.records.container import is_bundle
-from olbench.records.shipped import REFERENCE
 from olbench.report import table as t
 from olbench.report.formats import write_csv
 from olbench.report.model import Report
@@ -28,14 +26,12 @@ from olbench.report.tables.summary import (
     list_winners,
     winner_sentence,
 )
-from olbench.report.words import describe_bold, describe_guesses
+from olbench.report.words import describe_bold, describe_guesses, is_fixed
 
 NAMED = 2
 RANKED = 8
 #: The fewest rows of a table, even on a low terminal, and the lines around them: title, headings, note.
 FEWEST, AROUND = 5, 8
-_VERBS = ("hold", "hold partly", "not significant", "reversed", "not decided")
-CLAIMS = dict(zip(OUTCOMES, _VERBS, strict=True))
 
 
 @dataclass(frozen=True)
@@ -133,8 +129,9 @@ def brief_parts(report: Report, again: str, width: int = 80, height: int = 40) -
     headlines = headline_lines(report, report.made[:10], NAMED)
     if report.claims:
         counts = Counter(claim.verdict for claim in report.claims)
-        listed = ", ".join(f"{counts[each]} {name}" for each, name in CLAIMS.items() if counts[each])
-        headlines.append(f"Claims of the paper: {listed}")
+        found = ((counts[outcome], outcome) for outcome in OUTCOMES if counts[outcome])
+        listed = (f"{n} {outcome if n == 1 else outcome.replace('holds', 'hold')}" for n, outcome in found)
+        headlines.append(f"Claims of the paper: {', '.join(listed)}")
     before = "\n".join(headlines)
     steps = next_steps(report, again)
     longest = max(len(command) for command, _ in steps)
@@ -187,8 +184,8 @@ def describe_ranks(report: Report) -> str:
 
 def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
     run, steps = report.results, []
-    if run.folder.resolve().name == REFERENCE or is_bundle(run.folder):
-        pass  # the run shipped or came as a bundle, so the user cannot continue it
+    if is_fixed(run):
+        pass
     elif run.missing:
         steps.append(("olbench run ...", "the same command again finishes it"))
     elif run.config.tuning.search == "none" and any(map(_is_tunable, run.config.algorithms)):

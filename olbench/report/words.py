@@ -146,6 +146,11 @@ def describe_bold(results: Results) -> str:
     return f"* or bold: {best}, or not significantly worse ({describe_test(results)})."
 
 
+def is_fixed(results: Results) -> bool:
+    """Return whether the run shipped or came as a bundle, so that the user cannot continue it."""
+    return results.folder.resolve().name == REFERENCE or is_bundle(results.folder)
+
+
 def describe_absent(results: Results) -> str:
     """Return the measures that the records do not have, and the command that adds them."""
     done = [entry for entry in results.entries if entry.done]
@@ -157,7 +162,6 @@ def describe_absent(results: Results) -> str:
     if not absent:
         return ""
     listed = ", ".join(absent)
-    is_fixed = results.folder.resolve().name == REFERENCE or is_bundle(results.folder)
-    place = f"results/{results.name}" if is_fixed else results.folder
+    place = f"results/{results.name}" if is_fixed(results) else results.folder
     command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
     return f"the record of this run has no {listed}; `{command}` runs the trials again to add it"

@@ -3,10 +3,12 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from olbench.analysis.claims import ClaimVerdict
 from olbench.records.quantities import ACCURACY, BALANCED_ACCURACY, MISTAKE_RATE, UPDATES
 from olbench.report.document import brief_parts, few_winners
 from olbench.report.model import make_report
@@ -73,6 +75,14 @@ def test_many_rows_become_the_best_of_each_data_set(report):
         entries = report.results.of(row[0])
         lowest = min(entries, key=lambda entry: entry.mean(MISTAKE_RATE))
         assert row[1] == lowest.label
+
+
+def test_claims_are_counted_by_their_outcomes(report):
+    own = replace(report)
+    outcomes = ("holds", "holds partly", "holds partly", "reversed")
+    vars(own)["claims"] = [ClaimVerdict("claim", "text", "where", each, "", "", "") for each in outcomes]
+    shown = brief_parts(own, "olbench report small")[0]
+    assert shown.endswith("Claims of the paper: 1 holds, 2 hold partly, 1 reversed")
 
 
 def test_what_to_run_next_depends_on_what_is_there(here, run, monkeypatch):

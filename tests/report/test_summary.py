@@ -70,6 +70,13 @@ def test_a_run_that_is_not_finished_does_not_count(here):
     assert here.err("summary", code=4) == "olbench: there is no finished run of a paper below results/\n"
 
 
+def test_runs_without_a_paper_are_named_as_such(here, run):
+    facts = json.loads((run / "run.json").read_text())
+    del facts["config"]["paper"]
+    (run / "run.json").write_text(json.dumps(facts))
+    assert here.err("summary", run, code=4) == "olbench: there is no run of a paper among these\n"
+
+
 def test_a_run_of_two_algorithms_changes_no_verdict_of_the_main_run():
     main, grid = (SHIPPED / "scw" / name for name in ("reference", "grid"))
     [alone] = summary.reproductions([main])

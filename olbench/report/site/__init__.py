@@ -22,6 +22,7 @@ from olbench.errors import UserError, count, escape_controls, list_some, plural,
 from olbench.records import shipped
 from olbench.records.quantities import Quantity
 from olbench.report import table as t
+from olbench.report import words
 from olbench.report.document import report_document
 from olbench.report.model import Report, make_report
 from olbench.report.page import make_environment, read_part, render_page, table_values
@@ -221,8 +222,7 @@ def make_leaderboard(report: Report, quantity: Quantity) -> Table:
         note = f"Place 1: best mean rank over {over}, and all not significantly different from it (5%, Holm)."
     note += f" Ranks and intervals are over data sets, not over {plural(results.numbered)}."
     if twins:
-        equal = ", ".join(f"{label} = {twin}" for label, twin in twins.items())
-        note += f" Equal in every trial, and ranked once: {equal}."
+        note += f" {words.describe_twins(results)}."
     return Table(f"{capitalise(quantity.title)} on {count(len(contestants), 'data set')}", shown, rows, note)
 
 
