@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     metavar="FILE|RUN",
     type=PATH,
     help="A baseline, or a run; from a run, only data sets of CONFIG are compared. By default: "
-    "results/ci-baseline.json, or for the name of a config that ships, its results.",
+    "results/ci-baseline.json or, without this file, the results of a config that ships.",
 )
 @click.option(
     "--tolerance", metavar="X", type=SHARE, default=0.0, help="How much rates, not counts, may change."
@@ -57,7 +57,7 @@ def command(
       olbench check configs/ci.yaml --update
       olbench check configs/ci.yaml --only mistake_rate --tolerance 0.001
       olbench check configs/ci.yaml --format junit -o check.xml
-      olbench check scw --set 'datasets=[synthetic]'
+      olbench check scw --against scw --set 'datasets=[synthetic]'
     """
     from olbench import api
     from olbench.analysis.check import Baseline, compare, read_baseline, write_baseline

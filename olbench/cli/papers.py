@@ -38,7 +38,8 @@ def summary(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
 
     found = reproductions(folders or find_runs(Path("results")))
     if not found:
-        say("olbench: there is no finished run of a paper below results/", err=True)
+        what = "run of a paper among these" if folders else "finished run of a paper below results/"
+        say(f"olbench: there is no {what}", err=True)
         sys.exit(4)
     deliver(render(summary_document(found), form, output), output, "summary")
 
