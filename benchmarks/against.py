@@ -1,4 +1,4 @@
-"""Two versions of olbench in turns: `make bench AGAINST=<another environment's python>`.
+"""Compare two versions of olbench: `make bench AGAINST=<another environment's python>`.
 
 Each version serves passes in a process of its own. They take turns case by case, and the least processor time
 of each counts, so that what else the machine does falls on both.

@@ -18,7 +18,7 @@ from olbench.conformance.verdict import Conformance, judge
 from olbench.errors import describe_error, shorten
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/tables/conformance.md"
-#: Parameters that tell conventions apart: none is 1, and none is the square or the inverse of another.
+#: Parameters that distinguish conventions: none is 1, and none is the square or the inverse of another.
 R, C, B, ETA = 0.7, 0.4, 3.0, 0.8
 #: The first step of ALMA, long enough for its projection.
 LONG = 1.2
@@ -121,7 +121,7 @@ class _Oll:
 
 
 def _with_numbers(learner: Any, arguments: dict[str, Any]) -> Any:
-    """Return a learner of scw whose 1 x 1 arrays are numbers: newer NumPy does not take them for numbers."""
+    """Return a learner of scw whose 1 x 1 arrays are numbers, which newer NumPy requires."""
 
     class Adapted(learner):  # type: ignore[misc]
         def calc_confidence(self, x: Any) -> float:

@@ -133,7 +133,7 @@ def without_times(value: Any) -> Any:
 
 
 def arrays_are_whole(record: dict[str, Any], folder: Path) -> bool:
-    """Tell whether every array that a record refers to matches its checksum."""
+    """Return whether every array that a record refers to matches its checksum."""
     from olbench.errors import UserError
     from olbench.records.arrays import read_array
 
@@ -300,18 +300,7 @@ def torture_with_dead_workers(deaths: int, moments: random.Random) -> Losses:
 
 def run_command(folder: Path) -> subprocess.Popen[bytes]:
     """Start the command in a process of its own."""
-    words = [
-        sys.executable,
-        "-m",
-        "olbench",
-        "run",
-        "workers.yaml",
-        "--out",
-        folder,
-        "--jobs",
-        "2",
-        "--quiet",
-    ]
+    words = [sys.executable, "-m", "olbench", "run", "workers.yaml", "--out", folder, "--jobs", "2", "-q"]
     return subprocess.Popen(words, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 

@@ -101,10 +101,10 @@ def parse():
         catalog().values(), key=lambda entry: entry.rows * max(20, min(1000, entry.features)) ** 2
     )
     parser.add_argument(
-        "--datasets", default=[entry.name for entry in by_size], help="names, with commas", **listed
+        "--datasets", default=[entry.name for entry in by_size], help="comma-separated names", **listed
     )
     parser.add_argument(
-        "--algorithms", default=[each.id for each in built_in()], help="ids, with commas", **listed
+        "--algorithms", default=[each.id for each in built_in()], help="comma-separated ids", **listed
     )
     parser.add_argument("--orders", type=int, default=3, help="how many orders")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so many seconds")
@@ -116,7 +116,7 @@ def parse():
 
 
 class Record:
-    """The passes so far, one JSON line each, after a line that says what they are passes of."""
+    """The passes so far, one JSON line each, after a line that names the code and the machine."""
 
     def __init__(self, path):
         self.path, self.lines = path, []
@@ -128,7 +128,7 @@ class Record:
                 self.lines = lines
                 self.known = {key(line) for line in lines}
                 return
-            print(f"{path.name} is of other code or another machine: starting from scratch")
+            print(f"{path.name} comes from other code or another machine: starting from scratch")
         path.write_text(json.dumps(self.head) + "\n")
         self.known = set()
 

@@ -82,7 +82,7 @@ def render(head, lines):
             broken = sum(line["reference"][2] > 0 for line in chosen)
             agreeing = sum(not any(parted for parted, _ in line["plain"]) for line in chosen)
             said = " ".join(words.format(broken=broken, agreeing=agreeing).split())
-            parts += [f"{said} {len(chosen):,} passes in all.", tabulate_differences(chosen, tell_difference)]
+            parts += [f"{said} {len(chosen):,} passes in all.", tabulate_differences(chosen, show_difference)]
     parts.append("### Unstable\n\nIn brackets: the round from which the two references differ.")
     parts.append(tabulate_differences(unstable, lambda line: f"{line['unstable_from']:,}"))
     parts += ["### Data sets", tabulate_datasets(lines)]
@@ -102,15 +102,15 @@ def tabulate_algorithms(lines):
     return tabulate(rows)
 
 
-def tabulate_differences(lines, tell):
+def tabulate_differences(lines, show):
     rows = [["algorithm", "setting", "option", "data sets"]]
     for (id, params, option), group in collect(lines, "algorithm", "params", "option"):
-        sets = [f"{name} ({', '.join(map(tell, own))})" for (name,), own in collect(group, "dataset")]
+        sets = [f"{name} ({', '.join(map(show, own))})" for (name,), own in collect(group, "dataset")]
         rows.append([id, params, option, ", ".join(sets)])
     return tabulate(rows)
 
 
-def tell_difference(line):
+def show_difference(line):
     return f"{line['parted']:,}" if line["parted"] else f"error {line['error']:.0e}"
 
 
