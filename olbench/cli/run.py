@@ -148,10 +148,8 @@ def say_first_look(source: "Source") -> None:
         say(f"{source.name}: every label is a class (labels: all); --positive LABEL makes two", err=True)
     left_out = ["untuned", *([] if reading.scale else ["unscaled"]), *([] if reading.bias else ["no bias"])]
     file = Path(source.spec.path).name
-    say(
-        f"{source.name}: {', '.join(left_out)}; `olbench init {file}` writes a config with all three",
-        err=True,
-    )
+    remedy = f"`olbench init {file}` writes a config with tuning, scaling and a bias"
+    say(f"{source.name}: {', '.join(left_out)}; {remedy}", err=True)
 
 
 def is_config(what: str) -> bool:
@@ -171,6 +169,7 @@ def read(
     positive: tuple[str, ...] = (),
     **reading: Any,
 ) -> "Experiment":
+    from olbench.algorithms import load_plugin
     from olbench.data.catalog import catalog
     from olbench.data.compressed import STDIN, is_pipe, show_path
     from olbench.data.fetch import is_present
@@ -183,9 +182,11 @@ def read(
 
     if is_config(what):
         return read_config(find_config(what), overrides)
-    if Path(what).suffix and not Path(what).exists():
-        raise UserError(f"there is no file {what}")
+    for plugin in plugins:  # it may add data sets
+        load_plugin(plugin)
     if what != STDIN and what not in catalog() and not Path(what).exists():
+        if Path(what).suffix:
+            raise UserError(f"there is no file {what}")
         hint = suggest(what, [*configs(), *catalog()])
         raise UserError(
             f"there is no config, data set or file '{escape_controls(what)}'{hint}; `olbench list` and "

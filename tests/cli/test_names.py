@@ -10,6 +10,7 @@ import yaml
 from olbench import load_results, plot
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import RECORDED, REGISTRY
+from olbench.data.catalog import DATASETS
 from olbench.protocols import get_protocol, protocols
 from olbench.protocols.reading import read_config
 from olbench.records.shipped import configs, find_run
@@ -57,6 +58,23 @@ def test_titles_name_algorithms_as_ids_do(here, tmp_path):
         "datasets: [synthetic]\nalgorithms: [AROW, {id: SCW-I, params: {C: 2}}]"
     )
     assert [spec.id for spec in read_config(tmp_path / "titled.yaml").algorithms] == ["arow", "scw1"]
+
+
+def test_a_plugin_may_add_the_data_set_that_a_run_names(here):
+    Path("six.libsvm").write_text("+1 1:1\n-1 2:1\n+1 1:2\n-1 2:3\n+1 1:3\n-1 2:2\n")
+    facts = {"title": "Six points", "format": "libsvm", "files": "six.libsvm", "source": "made by hand"}
+    facts |= {"rows": 6, "features": 2, "labels": {-1: 3, 1: 3}}
+    Path("catalog.yaml").write_text(yaml.safe_dump({"folder": ".", "datasets": {"six.points": facts}}))
+    Path("mine.py").write_text(
+        "from pathlib import Path\n"
+        "from olbench.data.catalog import add_datasets\n"
+        "add_datasets(Path(__file__).with_name('catalog.yaml'), __name__)\n"
+    )
+    words = ["six.points", "--plugin", "mine.py", "--algorithms", "perceptron", "--quiet"]
+    try:
+        assert here("run", *words) == (0, "", "")
+    finally:
+        DATASETS.pop("six.points", None)
 
 
 def test_the_title_of_an_own_algorithm_is_on_record_and_in_figures(here, tmp_path):
