@@ -57,13 +57,7 @@ def bundle(run: Path, output: Path | None) -> None:
     type=PROBABILITY,
     help="Draw enough trials to detect altered ones with this probability.",
 )
-@click.option(
-    "--share",
-    metavar="P",
-    type=PROBABILITY,
-    default=0.05,
-    help="The share of altered trials, by default 0.05.",
-)
+@click.option("--share", metavar="P", type=PROBABILITY, help="The share of altered trials, by default 0.05.")
 @click.option(
     "--seed", metavar="N", type=NUMBER, help="Draw the sample of an earlier check; by default a random one."
 )
@@ -93,18 +87,18 @@ def verify(run: Path, trial: str | None, trust_plugins: bool, quiet: bool, form:
     from olbench.engine.progress import show_progress
     from olbench.report.checks import make_statement
 
-    size, confidence, seed = (sample[name] for name in ("trials", "confidence", "seed"))
-    if size is not None and confidence is not None:
+    given = {name: value for name, value in sample.items() if value is not None}
+    if {"trials", "confidence"} <= given.keys():
         raise UserError("--trials and --confidence both set the size of the sample; give one of them")
     if trial is not None:
-        if size or confidence or seed is not None or form == "json":
+        if given or form == "json":
             raise UserError("--trial can only be combined with --trust-plugins and --quiet")
         with show_progress(quiet) as progress:
             one = verification.verify_trial(run, trial, trust_plugins, progress.say)
         show_trial(one)
         sys.exit(1 if one.mismatches else 3 if one.error else 4 if one.not_run else 0)
     with show_progress(quiet) as progress:
-        shown = verification.verify(run, trust_plugins=trust_plugins, say=progress.say, **sample)
+        shown = verification.verify(run, trust_plugins=trust_plugins, say=progress.say, **given)
     if form == "json":
         click.echo(json.dumps(make_statement(shown), indent=1))
     else:

@@ -157,6 +157,7 @@ def test_the_confidence_decides_how_many_trials_run_and_other_words_are_refused(
         ("--confidence", 0.7, "--trials", 3): "give one of them",
         ("--trial", "zzz"): "no trial with a key that begins with 'zzz'",
         ("--trial", "a", "--trials", 3): "--trial can only be combined with --trust-plugins and --quiet",
+        ("--trial", "a", "--share", 0.2): "--trial can only be combined with --trust-plugins and --quiet",
     }
     for words, sentence in refused.items():
         assert sentence in here.err("verify", made[1], *words)
