@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli import flags
-from olbench.cli.flags import FILE, OUTPUT, PATH, TRUST, choice_flag, names_flag, plugin_flag
+from olbench.cli.flags import FILE, NO_TITLES, OUTPUT, PATH, TRUST, choice_flag, names_flag, plugin_flag
 from olbench.cli.output import choose_run, deliver, render, render_parts, say, screen_size
 from olbench.errors import UserError, count
 from olbench.report.formats import OUTPUTS
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     default="deviation",
     show_default=True,
 )
-@flags.NO_TITLES
+@NO_TITLES
 @click.option(
     "--all",
     "everything",

@@ -1,7 +1,6 @@
 """One trial becomes one record, whatever happens; and this machine as an executor of many.
 
-Threads share one copy of the data; Python objects go to processes. An executor takes trials and yields their
-records in any order: an object with the members of `Executor`.
+Threads share one copy of the data; Python objects go to processes.
 """
 
 import time
@@ -64,12 +63,10 @@ def fail(trial: Trial, error: BaseException) -> Record:
 
 
 class Executor(Protocol):
-    @property
-    def deaths(self) -> Sequence[str]:
-        """The workers that died so far, each in a sentence."""
+    """It may have a list `deaths` as well: the workers that died so far, each in a sentence."""
 
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
-        """Yield records as trials finish; after a stop, only those of trials that were done in time."""
+        """Yield records as trials finish, in any order; after a stop, only those that were done in time."""
 
 
 def order_by_cost(trials: Sequence[Trial]) -> list[Trial]:

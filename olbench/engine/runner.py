@@ -202,7 +202,6 @@ class Run:
                 raise
 
     def _tell_deaths(self) -> None:
-        # An executor of the user's own need not count them.
         found = list(getattr(self.executor, "deaths", ()))[self.told :]
         for text in found:
             self.progress.warn(text)
