@@ -145,10 +145,10 @@ def compare(
         "tuning": {"search": "grid", "permutations": 3, "ties": "last"},
     }
     config = parse_config(from_plain(content, "compare"), Path())
-    cells = list(cells_of(replace(config, datasets=(source.spec,)), [source]))
+    cells = cells_of(replace(config, datasets=(source.spec,)), [source])
     check_rules(cells)
     workers = jobs or default_jobs()
-    refuse_excess(cells, workers, [])
+    refuse_excess(cells, workers)
     _FOLDERS.append(TemporaryDirectory(prefix="olbench-compare-"))
     folder = Path(_FOLDERS[-1].name, "compare")
     _complete_or_stop(cells, folder, workers, quiet, executor=_HereExecutor(workers))

@@ -162,7 +162,7 @@ def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
 
 
 def read_expected(path: Path) -> dict[str, str]:
-    """Lines like `usps, cw, updates: reproduced` or `claim scw1-beats-cw: holds`; others may be anything."""
+    """Read lines like `usps, cw, updates: reproduced` or `claim scw1-beats-cw: holds`; some are enough."""
     root = read_yaml(path)
     if not isinstance(root.value, dict):
         raise root.fail("expected verdicts are lines like `usps, cw, updates: reproduced`")
@@ -347,7 +347,7 @@ def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighe
 
 
 def _needed(on: str, n: int) -> tuple[int, int]:
-    """A share like "11 of 12" is of the data sets that could be checked; below a majority is "most"."""
+    """Return on how many of n checked data sets a claim must be true to hold, and to hold partly."""
     if on in NEEDED:
         words = list(NEEDED)
         weaker = words[min(words.index(on) + 1, len(words) - 1)]
@@ -392,7 +392,7 @@ def _pairs(statement: Statement) -> list[tuple[str, str]]:
 
 
 def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
-    """Shows the first pair that fails; reversed if half of the pairs differ significantly the other way."""
+    """Show the first pair that fails; reversed if half of the pairs differ significantly the other way."""
 
     def finder(numbers: Numbers, statement: Statement) -> Observation:
         pairs, means = _pairs(statement), numbers.means

@@ -62,8 +62,8 @@ class Tolerance:
         return max(self.deviations * deviation + reported.rounding, share)
 
 
-#: Consistent: within the tolerance of the verdicts on single numbers; for updates, which
-#: are printed with more digits than a different order of the examples would repeat, 3% is as good.
+#: Consistent: within the tolerance of the verdicts on single numbers. For updates, whose last digits another
+#: order of the examples would not repeat, 3% is as good.
 CONSISTENT = Tolerance(q.TOLERANCES[q.REPRODUCED], {q.MISTAKE_RATE.name: 0.0, q.UPDATES.name: 0.03})
 #: Near enough, after the one pass that screens a setting, to be worth further permutations.
 NEAR = Tolerance(6.0, {q.MISTAKE_RATE.name: 0.1, q.UPDATES.name: 0.1}, unrounded=True)

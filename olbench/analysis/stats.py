@@ -464,7 +464,7 @@ def _rank_sum_tail(ranks: NDArray[np.int64], bound: int) -> float:
 def mean_ranks(
     means: Mapping[str, Mapping[str, float]], better: str = "lower", ties: str = "average"
 ) -> dict[str, float]:
-    """Equals share the average of their ranks or, with ties="min", the smallest, as in cw2012, Table 2.
+    """Return mean ranks; ties share their average rank or, with ties="min", the smallest (cw2012, Table 2).
 
     >>> means = {"a": {"x": 0.1, "y": 0.2}, "b": {"x": 0.3, "y": 0.3}}
     >>> mean_ranks(means), mean_ranks(means, ties="min")

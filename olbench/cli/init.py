@@ -41,7 +41,7 @@ STREAM = (
     """\
 protocol: stream          # the rows once, in the order of the file; each is predicted before it is learnt
 delay: 0                  # rows that are predicted before a label is learnt; not together with arrival
-window: 1000              # the rows that windowed curves are over""",
+window: 1000              # how many rows a windowed curve covers""",
     "tuning: {search: grid, prefix: 0.1, ties: last}   # on the first tenth of the rows, which is not scored",
 )
 LATER = (

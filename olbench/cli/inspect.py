@@ -145,7 +145,7 @@ def trace_table(traced: "Trace", dataset: str) -> "Table":
 )
 @click.option("--command", "program", metavar="COMMAND", help="A program instead; see docs/conform.md.")
 @click.option("--data", "names", multiple=True, metavar="DATA", help="Also compare on this data set.")
-@click.option("--rounds", metavar="N", type=COUNT, default=1000, show_default=True, help="Rows of each.")
+@click.option("--rounds", metavar="N", type=COUNT, default=1000, show_default=True, help="Most rows of it.")
 @click.option("--allow", multiple=True, metavar="CONVENTION", help="Accept this known convention.")
 @click.option("--list", "listing", is_flag=True, help="List the known conventions and defects.")
 @format_flag("text", "json", "github", "md")

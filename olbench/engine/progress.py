@@ -79,9 +79,6 @@ class Progress:
         self.words = "running"
         self.show()
 
-    def expect(self, planned: dict[Kind, int]) -> None:
-        self.planned = planned
-
     def add(self, record: Record) -> None:
         self._count(record)
         self.words = ""

@@ -24,7 +24,7 @@ JOBS_PER_CORE = 32
 OBJECT_COST = 50_000
 #: The rows that an estimate from a few rounds may read.
 PROBED_ROWS = 2000
-#: How many times longer learners with advice take, and learners that fit all examples at once.
+#: How many times longer algorithms take that are declared slow, or that fit all examples at once.
 SLOW = 20
 
 

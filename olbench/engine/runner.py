@@ -187,7 +187,7 @@ class Run:
                 return
             if record:
                 self.write()
-            self.progress.expect(self._planned())
+            self.progress.planned = self._planned()
             left = Counter(trial.dataset for trial in trials)
             running = self.executor.execute(trials, self.stop)
             try:

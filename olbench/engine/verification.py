@@ -238,7 +238,7 @@ def verify(
     """Run a random sample of the trials of a folder or a bundle again, and compare every count.
 
     The sample has `trials` trials, 20 by default; with a `confidence`, enough to detect altered trials, a
-    `share` of all, with that probability. Of the result, `passed` and `sentence` say what was found.
+    `share` of all, with that probability. `passed` and `sentence` of the result say what was found.
     """
     verifier, jobs = Verifier(run, trust_plugins, say), jobs or default_jobs()
     able, unable = [], dict[str, list[Record]]()

@@ -40,7 +40,7 @@ from olbench.structs import Key, checked, is_number, many
 MOST_EPOCHS = 10_000
 TUNINGS = ("nested", "paper", "oracle")
 DUPLICATES = ("refuse", "remove", "keep")
-#: Among so many rows, two have the same label, and one of them can be held out.
+#: Two of three rows have the same label, and one of these can be held out.
 FEWEST_SPLIT = 3
 #: Weights of feature values: none, every row scaled to length one, or TF-IDF fitted on the training rows and
 #: then scaled.

@@ -36,7 +36,7 @@ from olbench.records.trial import Outcome, Trial
 from olbench.structs import Node, checked, is_number, many, with_schema
 
 BASELINES = ("no-change", "majority-so-far")
-#: The counts of a stream are recorded at so many places. Statistics divide them into so many blocks.
+#: At how many places the counts of a stream are recorded, and into how many blocks statistics divide them.
 PLACES, BLOCKS = 2000, 20
 COUNTED = measuring.COUNTS[1:]
 DETECT = "detect"
@@ -96,7 +96,7 @@ class StreamTuning(Tuning):
 class StreamExperiment(Experiment):
     protocol: str = "stream"
     tuning: StreamTuning = StreamTuning()
-    window: Annotated[int, whole(1), "how many recent examples windowed measures are over"] = 1000
+    window: Annotated[int, whole(1), "how many recent examples a windowed measure covers"] = 1000
     curve: Annotated[int, whole(1), "points of the curves"] = 100
     delay: Annotated[ByDataset[int], by_dataset(whole(0)), "examples predicted before a label is learnt"] = 0
     warm: Annotated[ByDataset[int], by_dataset(whole(0)), "first examples, learnt but not scored"] = 0

@@ -35,7 +35,7 @@ class Report:
     paper: Paper | None
     #: What the bands of curves show: see `figures.run.BANDS`.
     band: str = "deviation"
-    #: The report of all rows, if this one is about some of them.
+    #: The report of all rows, if this one has only some of them.
     whole: "Report | None" = None
     #: The quantity that ranks the algorithms, if not the first of the protocol.
     measure: Quantity | None = None
