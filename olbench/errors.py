@@ -89,7 +89,7 @@ def expand_home(path: str | Path) -> Path:
 
 
 def find_line(error: BaseException, file: str) -> int:
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno or 0
     line, trace = 0, error.__traceback__
     while trace is not None:

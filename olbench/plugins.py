@@ -59,10 +59,10 @@ class Registry(dict[str, Item], Generic[Item]):
         self._places: dict[str, int] | None = None
         REGISTRIES.append(self)
 
-    def add(self, id: str, item: Item, module: str, place: str = "") -> None:
+    def add(self, id: str, item: Item, module: str) -> None:
         """Register an item; only the file that did so before, or a notebook, may do so again."""
         if LOADS and (self.what, id) in LOADS[-1]:
-            raise UserError(f"{place}this file defines {self.what} '{id}' a second time; give it another id")
+            raise UserError(f"this file defines {self.what} '{id}' a second time; give it another id")
         if LOADS:
             LOADS[-1].add((self.what, id))
         if id in self and file_of(self.homes[id]) not in (file_of(module), "__main__"):
@@ -259,11 +259,12 @@ def _execute(name: str, file: Path, given: str) -> None:
     # sys.exit in a plugin would end the command as if all were well.
     except BaseException as error:
         forget_file(name)  # the user may correct it and load it again
-        if isinstance(error, UserError):
+        reason = str(error) if isinstance(error, UserError) else f"the plugin failed: {describe_error(error)}"
+        if reason.startswith(str(file)):
             raise
         line = find_line(error, str(file))
         place = f"{given}:{line}" if line else given
-        raise UserError(f"{place}: the plugin failed: {describe_error(error)}") from error
+        raise UserError(f"{place}: {reason.replace(f' ({file.name}, line {line})', '')}") from error
     finally:
         LOADS.pop()
 

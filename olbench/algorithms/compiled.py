@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.algorithms.definition import Definition, register
+from olbench.algorithms.definition import Definition, check_keywords, register
 from olbench.algorithms.probing import TAKES
 from olbench.errors import UserError, shorten
 
@@ -76,6 +76,8 @@ def compiled_learner(
 
     Further keywords are the fields of Definition: parameters, constants, traits and version.
     """
+
+    check_keywords(id, declared)
 
     def define(owner: type) -> CompiledDefinition:
         learner = CompiledDefinition(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.algorithms import probing
-from olbench.errors import UserError, shorten, show_name, suggest
+from olbench.errors import UserError, describe_error, shorten, show_name, suggest
 from olbench.plugins import PREFIX, Registry, digest_syntax, load_file, read_source
 
 #: Our rules read p[0], p[1]: to unpack p tests its length, which takes about 10 ns in every round.
@@ -266,15 +266,24 @@ class Definition:
         return {name: each.check(given.get(name, each.default), self.id) for name, each in known.items()}
 
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
-        values = self.constants(**params) if self.constants else tuple(params.values())
-        return np.array(values, dtype=np.float64)
+        return self._call(self.constants or (lambda **params: tuple(params.values())), "constants", params)
 
     def find_passive_margin(self, params: Mapping[str, Value]) -> float:
         """Return the margin above which the rule promises to do nothing; infinity if it promises nothing.
 
         A mistake may change anything, so the margin is not negative.
         """
-        return max(0.0, float(self.passive_above(**params))) if self.passive_above else math.inf
+        above = self.passive_above
+        return max(0.0, float(self._call(above, "passive_above", params))) if above else math.inf
+
+    def _call(self, function: Any, name: str, params: Mapping[str, Value]) -> NDArray[np.float64]:
+        try:
+            return np.array(function(**params), dtype=np.float64)
+        except Exception as error:
+            raise UserError(
+                f"{self.place}{name} of '{self.id}', which gets ({', '.join(params)}), fails: "
+                f"{describe_error(error)}"
+            ) from error
 
     @cached_property
     def reads_norm(self) -> bool:
@@ -330,17 +339,20 @@ class Definition:
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
         """Raise numba's errors as a UserError with the line and the reason."""
-        from numba.core.errors import NumbaError
+        from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
         try:
             yield
-        except NumbaError as error:
+        except (NumbaError, UnsupportedBytecodeError) as error:
             plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+            plain = re.sub(r"\. Raised from (.*) \((\d+).*", r'\nFile "\1", line \2', plain)
             line = re.search(r'File "[^"]*", line (\d+)', plain)
             lines = [line.strip() for line in plain.splitlines() if line.strip()]
             reason, *more = [each for each in lines if not each.startswith("Failed in nopython")] or lines
             if reason.endswith(":") and more:  # the call that numba cannot compile is in the next line
                 reason = f"{reason} {more[0].lstrip('> ')}"
+            if reason.endswith("of <class 'function'>"):
+                reason = f"{reason}; decorate it with @numba.njit"
             place = f"{self.file}:{line[1]}" if line else self.file
             raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
 
@@ -416,6 +428,12 @@ def _check_name(name: Any, what: str) -> None:
         raise UserError(f"{what} cannot be named {shorten(repr(name))}; use a word without spaces and commas")
 
 
+def check_keywords(id: str, declared: Mapping[str, Any]) -> None:
+    known = [each.name for each in fields(Definition)]
+    for name in declared.keys() - known:
+        raise UserError(f"'{id}' has an unknown keyword {show_name(name)}{suggest(name, known)}")
+
+
 def register(definition: Definition) -> Definition:
     id, place, order = definition.id, definition.place, definition.order
     options = {"first": NATIVE, "second": OPTIONS.keys() - KERNEL}.get(order, frozenset())
@@ -433,7 +451,7 @@ def register(definition: Definition) -> Definition:
         for value in (parameter.default, *parameter.grid):
             parameter.check(value, f"{id}, its default or grid")
         names.append(parameter.name)
-    REGISTRY.add(id, definition, definition.module, place)
+    REGISTRY.add(id, definition, definition.module)
     return definition
 
 
@@ -514,6 +532,8 @@ def make_decorator(
 ) -> Callable[[Callable[..., Any]], Definition]:
     """Return a decorator of rules, or of factories for the orders "object" and "batch"."""
     role = "factory" if order in ("object", "batch") else "rule"
+
+    check_keywords(id, declared)
 
     def define(function: Callable[..., Any]) -> Definition:
         if role == "rule":

@@ -19,7 +19,7 @@ from olbench.data.source import Source
 from olbench.errors import UserError, plural
 from olbench.learners.passes import kept_bytes
 from olbench.learners.start import count_memory_bytes
-from olbench.plugins import Registry, file_of
+from olbench.plugins import Registry
 from olbench.protocols import tuning
 from olbench.protocols.measures import FROM_MARGINS
 from olbench.protocols.specs import Experiment, value_for
@@ -184,7 +184,7 @@ REGISTRY: Registry[Protocol] = Registry(
 
 def protocol(definition: type[Protocol]) -> type[Protocol]:
     """Register a protocol; an id may be defined again only in the file that defined it."""
-    REGISTRY.add(definition.id, definition(), definition.__module__, f"{file_of(definition.__module__)}: ")
+    REGISTRY.add(definition.id, definition(), definition.__module__)
     return definition
 
 

@@ -129,9 +129,12 @@ def test_run_json_has_the_versions_of_the_libraries_of_its_learners(tmp_path):
 ONE = "from olbench import Parameter, contestant, second_order\n@second_order({}, parameters=({}))\n"
 ONE += "def one(m, v, mistake, t, p): return 0.0, 0.0, 0.0\n"
 TWICE = "@contestant('mine-one')\ndef two(): return object()\n"
+LEARNER = "from olbench import compiled_learner\n@compiled_learner('mine-one', arrays={})\nclass One:\n"
+LEARNER += "    def score(arrays, columns, values, t, p): return 0.0\n"
 MUTE = "class Mute(Exception):\n    def __str__(self): raise RuntimeError\nraise Mute"
 REFUSED_FILES = [
-    ("x = 1 +", ":1: the plugin failed: SyntaxError"),
+    ("x = 1 +", ":1: the plugin failed: SyntaxError: invalid syntax"),
+    ("import mine_too", "mine.py:1: the plugin failed: SyntaxError: invalid syntax (mine_too.py, line 2)"),
     ("import nothing_like_this", ":1: the plugin failed: ModuleNotFoundError"),
     ("\n\n1 / 0", ":3: the plugin failed: ZeroDivisionError"),
     (MUTE, ":3: the plugin failed: Mute: its message cannot be shown"),
@@ -153,12 +156,22 @@ REFUSED_FILES = [
     (ONE.format("'mine-one'", "Parameter('a', 0.5, ''),"), "mine-one: a parameter cannot be named a"),
     (
         ONE.format("'mine-one'", "Parameter('r', 1.0, '', grid=(1.0, -2.0)),"),
-        "mine-one, its default or grid: r must lie in (0, inf), not -2.0",
+        ":2: mine-one, its default or grid: r must lie in (0, inf), not -2.0",
     ),
+    (ONE.format("'mine-one', params=()", ""), ":2: 'mine-one' has an unknown keyword 'params' (did you mean"),
+    (
+        LEARNER.format("{'w': 'n'}") + "    def learn(): pass",
+        "mine.py:2: 'mine-one': the array w must have one of the shapes",
+    ),
+    (LEARNER.format("{'w': 'd'}"), "mine.py:2: 'mine-one' needs a function learn(arrays,"),
+    (LEARNER.format("{}, traitz=1"), "mine.py:2: 'mine-one' has an unknown keyword 'traitz'"),
 ]
 
 
-def test_files_that_are_refused(load_text, tmp_path):
+def test_files_that_are_refused(load_text, tmp_path, monkeypatch):
+    (tmp_path / "mine_too.py").write_text("\nx = 1 +")
+    monkeypatch.syspath_prepend(tmp_path)
+
     def load(text):
         try:
             load_text(text)
@@ -188,6 +201,7 @@ import numba, numpy
 TABLE, ARRAY = (1.0, 2.0), numpy.array([1.0, 0.5])
 read = numba.njit(lambda p, i: p[i])
 pair = numba.njit(lambda r: (r,))
+def plain(r): return r
 """
 FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
 
@@ -210,6 +224,9 @@ REFUSED_RULES = [
     ("return los, 0.5, 0.5", "mine.py:6: the rule of 'ID' fails: NameError: name 'los' is not"),
     ("return 'a', 0.5, 0.5", rf"returns \('a', 0.5, 0.5\); it must be {FORM}"),
     ("seen[t] = m; return 1.0, 0.5, 0.5", "mine.py:6: the rule of 'ID' does not compile: Untyped"),
+    ("print(f'{m:.3f}'); return 1.0, 0.5, 0.5", "mine.py:6: the rule of 'ID' does not compile: format spec"),
+    ("global n; n = t; return 1.0, 0.5, 0.5", "mine.py:6: the rule of 'ID' does not compile: Use of unsup"),
+    ("return 1.0, plain(m), 0.5", "mine.py:6: .* <class 'function'>; decorate it with @numba.njit$"),
     ("raise RuntimeError('no')", "mine.py:6: the rule of 'ID' fails: RuntimeError: no$"),
     ("assert t < 2; return 1.0, 0.5, 0.5", "mine.py:6: the rule of 'ID' fails: AssertionError"),
     ("return 1.0, 1.0, 1.0", rf"takes \(m, v, p\); it must be {FORM}", "m, v, p"),
@@ -268,12 +285,16 @@ def test_what_the_trial_calls_do_not_reach_fails_during_the_pass(load_rule):
         assert f"mine.py:3: the rule of '{id}' fails during a pass: {message}" in said
 
 
-PROMISES = """from olbench import first_order, second_order
+PROMISES = """from olbench import Parameter, first_order, second_order
 def step(m, v, p): return 1.0, 0.1, 0.1, 0.1, 0.1, p[7]
 @second_order("mine-exact", exact=step)
 def exact(m, v, mistake, t, p): return 1.0, 0.1, 0.1
 @first_order("mine-passive", passive_above=lambda: 1.0)
 def passive(m, s, mistake, q, t, k, p): return (1.0, 1.0, 0.1) if m < 6.0 else (0.0, 1.0, 0.0)
+@first_order("mine-renamed", parameters=(Parameter("C", 1.0, ""),), passive_above=lambda r: 1.0)
+def renamed(m, s, mistake, q, t, k, p): return 0.0, 1.0, 0.0
+@first_order("mine-constants", parameters=(Parameter("C", 1.0, ""),), constants=lambda C: 1 / (C - 1))
+def failing(m, s, mistake, q, t, k, p): return 0.0, 1.0, 0.0
 """
 
 
@@ -286,6 +307,11 @@ def test_the_rule_of_an_exact_step_and_a_promise_to_be_passive_are_checked_too(l
         "mine.py:5: the rule of 'mine-passive' is declared passive above a margin of 1, but at 5 it returns "
         "(1.0, 1.0, 0.1); passive is (0.0, 1.0, 0.0)"
     ) in refusal(online_pass, make_algorithm("mine-passive"), *noisy(20, 3))
+    for id, words in (
+        ("mine-renamed", "mine.py:7: passive_above of 'mine-renamed', which gets (C), fails: TypeError: "),
+        ("mine-constants", "mine.py:9: constants of 'mine-constants', which gets (C), fails: ZeroDivision"),
+    ):
+        assert words in refusal(online_pass, id, *noisy(20, 3))
 
 
 def test_a_rule_may_return_whole_numbers_and_floats_in_different_branches(load_rule):

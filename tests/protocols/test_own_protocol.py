@@ -136,5 +136,5 @@ def test_a_wrong_key_of_the_protocol_is_refused_with_its_line(here):
         assert here.err("run", "bad.yaml") == f"olbench: bad.yaml:{message}\n"
     text = EXAMPLE.read_text().replace('"train-test"', '"twins"')
     Path("twins.py").write_text(f"{text}\n{text}")  # the second would win without a word
-    with pytest.raises(UserError, match=r"twins.py: this file defines the protocol 'twins' a second time"):
+    with pytest.raises(UserError, match=r"twins.py:82: this file defines the protocol 'twins' a second time"):
         load_plugin("twins.py")
