@@ -186,8 +186,8 @@ def conform(
     from olbench.conformance.verdict import judge
 
     data = [read_data(name, rounds) for each in names for name in each.split(",")]
-    definition, given = get_definition(id), read_settings(settings)
-    params, theirs = definition.resolve(given), read_pairs(renamed, "--map")
+    definition, theirs = get_definition(id), read_pairs(renamed, "--map")
+    params = definition.resolve(read_settings(settings))
     for name in theirs:
         definition.resolve({name: params.get(name, 1.0)})
     subject: Subject
@@ -196,16 +196,16 @@ def conform(
         for name in exposed:
             if name not in NAMES:
                 raise UserError(f"--expose {name}: it must be one of {', '.join(NAMES)}")
-        subject = load_subject(spec, params, given, theirs, exposed)
+        subject = load_subject(spec, params, theirs, exposed)
     else:
         subject = ProcessSubject(str(program), params)
     allowed = [name for each in allow for name in each.split(",")]
     verdict = judge(subject, definition, params, data=data, allow=allowed)
-    deliver(render_verdict(verdict, form, spec or ""), output, "verdict")
+    deliver(render_verdict(verdict, form, output, spec or ""), output, "verdict")
     sys.exit(0 if verdict.conforms else 1)
 
 
-def render_verdict(verdict: "Conformance", form: str, place: str) -> str:
+def render_verdict(verdict: "Conformance", form: str, output: Path | None, place: str) -> str:
     from olbench.conformance import rendering
 
     if form == "json":
@@ -215,8 +215,8 @@ def render_verdict(verdict: "Conformance", form: str, place: str) -> str:
         return rendering.render_github(verdict, file if file.endswith(".py") else "")
     if form == "md":
         return rendering.render_markdown(verdict)
-    line = f"\nFor a README: {rendering.render_readme_line(verdict)}\n" if verdict.conforms else ""
-    return rendering.render_text(verdict) + line
+    line = [f"For a README: {rendering.render_readme_line(verdict)}"] if verdict.conforms else []
+    return render_parts([rendering.render_text(verdict).rstrip(), *line], output)
 
 
 def list_catalogue(id: str | None) -> "Table":

@@ -7,7 +7,7 @@ import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ import numpy as np
 
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.replica import make_replica
-from olbench.conformance.subjects import Recording, Sighting, Subject
-from olbench.errors import UserError, count, describe_error, show_name, suggest
+from olbench.conformance.subjects import Recording, Recordings, Sighting, Subject
+from olbench.errors import UserError, count, describe_error, short, show_name, suggest
 from olbench.learners.contestants import find_style
 from olbench.learners.examples import Floats
 from olbench.plugins import make_module
@@ -178,6 +178,14 @@ class ObjectSubject(Subject):
         return found
 
 
+def check_exposed(subject: ObjectSubject, recordings: Recordings) -> None:
+    """Refuse the name of an attribute that no round showed, or agreement would be claimed without it."""
+    seen = [each for one in recordings for each in one.sightings if each]
+    for quantity, name in subject.exposed.items():
+        if seen and all(getattr(each, quantity) is None for each in seen):
+            raise UserError(f"{subject.name} has no attribute {show_name(name)}")
+
+
 class RuleSubject(Subject):
     """A rule or a compiled learner, run in plain NumPy."""
 
@@ -215,7 +223,8 @@ def make_subject(
         return ObjectSubject(lambda d: lambda state, x, y: factory(state, x, y, **given), name, exposed)
     if len(required) == 2:
         raise UserError(
-            f"{name} needs {', '.join(required)}; a factory takes the number of features and parameters"
+            f"{name} needs {', '.join(required)}; a factory takes the number of features, and parameters by "
+            "name, which --map changes"
         )
     if any(each.kind is each.VAR_KEYWORD for each in arguments):
         given = dict(params)
@@ -231,28 +240,34 @@ def list_arguments(factory: Any) -> list[inspect.Parameter] | None:
 
 
 def load_subject(
-    spec: str,
-    params: Mapping[str, Value],
-    given: Iterable[str],
-    renamed: Mapping[str, str],
-    exposed: Mapping[str, str],
+    spec: str, params: Mapping[str, Value], renamed: Mapping[str, str], exposed: Mapping[str, str]
 ) -> ObjectSubject:
     """Return the subject MODULE:OBJECT; `renamed` has its names of parameters, 1/name for an inverse."""
-    found, theirs = load_object(spec), {}
+    found, theirs, fixed = load_object(spec), {}, []
+    if isinstance(found, Definition):
+        if found.factory is None:
+            words = f"olbench algorithms --plugin FILE {found.id} --conform-to ID"
+            raise UserError(f"{spec} is an algorithm of olbench; `{words}` compares it")
+        found = found.factory
     for name, value in params.items():
         called = renamed.get(name, name)
         theirs[name] = (called[2:], 1.0 / float(value)) if called.startswith("1/") else (called, value)
     arguments = list_arguments(found)
     known = [each.name for each in arguments or ()]
     takes_all = arguments is None or any(each.kind is each.VAR_KEYWORD for each in arguments)
-    for name in given:
-        argument = theirs[name][0]
-        if not takes_all and argument not in known:
-            raise UserError(
-                f"{spec} has no argument {show_name(argument)}{suggest(argument, known)}; its arguments are "
-                f"{', '.join(known) or 'none'}: name the right one with --map {name}=..."
-            )
-    return make_subject(found, dict(theirs.values()), spec.rpartition(":")[2], exposed)
+    for name, (argument, value) in theirs.items():
+        if takes_all or argument in known:
+            continue
+        has_none = f"it has no argument {show_name(argument)}{suggest(argument, known)}"
+        if name in renamed:
+            raise UserError(f"{spec}: {has_none}; its arguments are {', '.join(known) or 'none'}")
+        fixed.append(
+            f"{has_none}, so only the exact learner gets {name} = {short(value)}; choose the value with "
+            f"--set {name}=VALUE, or the subject's name for it with --map {name}=NAME"
+        )
+    subject = make_subject(found, dict(theirs.values()), spec.rpartition(":")[2], exposed)
+    subject.remarks |= dict.fromkeys(fixed)
+    return subject
 
 
 def load_object(spec: str) -> Any:
@@ -264,13 +279,18 @@ def load_object(spec: str) -> Any:
     except (UserError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise UserError(f"cannot import {show_name(module)}: {describe_error(error)}") from error
+        hint = suggest(module, list_modules(Path.cwd())) if isinstance(error, ModuleNotFoundError) else ""
+        raise UserError(f"cannot import {show_name(module)}{hint}: {describe_error(error)}") from error
     for name in path.split("."):
         if not hasattr(found, name):
             hint = suggest(name, [each for each in dir(found) if not each.startswith("_")])
             raise UserError(f"{module} has no {show_name(name)}{hint}")
         found = getattr(found, name)
     return found
+
+
+def list_modules(folder: Path) -> list[str]:
+    return [each.stem for each in folder.glob("*.py")]
 
 
 def _import(module: str) -> Any:
@@ -282,7 +302,7 @@ def _import(module: str) -> Any:
             sys.path.pop(0)
     file = Path(module)
     if not file.is_file():
-        raise UserError(f"there is no file {module}")
+        raise UserError(f"there is no file {module}{suggest(file.stem, list_modules(file.parent))}")
     loader, loaded = make_module(file.stem, file)
     loader.exec_module(loaded)
     return loaded

@@ -1,6 +1,7 @@
 """Verdicts as text, JSON and a line for a README, with the formulas of the papers."""
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -9,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
+from olbench import __version__
 from olbench.algorithms.definition import Definition
+from olbench.analysis.published import load_paper
 from olbench.conformance.comparison import tolerance_of
 from olbench.conformance.example import PLACES
 from olbench.errors import count
+from olbench.plugins import paper_ids
 
 if TYPE_CHECKING:
     from olbench.conformance.verdict import Conformance
@@ -79,8 +83,13 @@ def render_evidence(verdict: "Conformance") -> str:
 
 
 def render_readme_line(verdict: "Conformance") -> str:
+    subject, setting, definition = verdict.subject, describe_params(verdict.params), verdict.definition
     verb = "conforms to" if verdict.outcome == "conforms" else "conforms, with another convention, to"
-    return f"{verdict.definition.title} {verb} {verdict.definition.source}: {render_evidence(verdict)}"
+    papers = re.compile("|".join(rf"\b{id}\b" for id in paper_ids()))
+    source = papers.sub(lambda id: load_paper(id[0]).citation, definition.source)
+    with_setting = f" with {setting}" if setting else ""
+    evidence = f"{render_evidence(verdict).replace(', ', ' to ')}, olbench {__version__}"
+    return f"{subject} {verb} {definition.title}{with_setting} ({source}): {evidence}"
 
 
 def render_github(verdict: "Conformance", place: str) -> str:

@@ -15,7 +15,7 @@ from olbench.conformance.catalogue import CATALOGUE, Deviation
 from olbench.conformance.comparison import Agreement, Divergence, compare
 from olbench.conformance.example import SmallestExample, find_example
 from olbench.conformance.inputs import Input, design_inputs
-from olbench.conformance.objects import ObjectSubject, RuleSubject, make_subject
+from olbench.conformance.objects import ObjectSubject, RuleSubject, check_exposed, make_subject
 from olbench.conformance.rendering import describe_params, render_headline, render_text
 from olbench.conformance.search import Candidate, find_alternatives, find_order, search
 from olbench.conformance.subjects import SINGLE, Recording, Recordings, Subject, set_unit
@@ -137,6 +137,8 @@ def judge(
 
 def _judge(subject: Subject, target: Candidate, inputs: Sequence[Input]) -> Conformance:
     recordings = [subject.record(given) for given in inputs]
+    if isinstance(subject, ObjectSubject):
+        check_exposed(subject, recordings)
     set_unit(subject, recordings)
     recordings, zero_rows = _set_zero_rows_apart(target, recordings)
     remarks = list(subject.remarks)

@@ -15,6 +15,7 @@ from sklearn.linear_model import SGDClassifier
 from olbench import load_plugin, make_algorithm, online_pass, run, second_order, wrap
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.definition import REGISTRY
+from olbench.plugins import forget_file
 from tests import ROOT
 from tests.examples import noisy
 from tests.refusals import find_wrong, refusal
@@ -36,7 +37,9 @@ def load_text(tmp_path):
         (tmp_path / "mine.py").write_text(text)
         return load_plugin(tmp_path / "mine.py")
 
-    return load
+    yield load
+    for module in {each.module for each in REGISTRY.values() if each.file == str(tmp_path / "mine.py")}:
+        forget_file(module)
 
 
 def test_the_documents_show_the_example_files():

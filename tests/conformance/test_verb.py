@@ -2,16 +2,18 @@
 
 import json
 import re
-import sys
 
 import pytest
 
+import olbench
 from olbench.conformance.catalogue import CATALOGUE
+from olbench.plugins import forget_file
 from tests import ROOT
 
 RULE = ROOT / "docs/examples/my_rule.py"
 MODULE = """\
 import numpy as np
+from olbench import Parameter, contestant, second_order
 class Arow:
     def __init__(self, d, r, wrong=False):
         self.mu, self.S, self.r, self.wrong = np.zeros(d), np.eye(d), r, wrong
@@ -30,6 +32,18 @@ class Wrong(Arow):
 class Inverse(Arow):
     def __init__(self, d, gamma):
         super().__init__(d, 1 / gamma)
+def step(state, x, y, r):
+    model = state or Arow(x.size, r)
+    model.partial_fit([x], [y])
+    return model
+def step_at_half(state, x, y):
+    return step(state, x, y, 0.5)
+@contestant("mine-arow", parameters=(Parameter("r", 1.0, "regularisation"),))
+def contestant(d, r):
+    return Arow(d, r)
+@second_order("mine-rule")
+def rule(m, v, mistake, t, p):
+    return 0.0, 0.0, 0.0
 instance = Arow(3, 0.5)
 number = 3
 """
@@ -39,7 +53,8 @@ number = 3
 def module(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    yield
+    forget_file("mine")
 
 
 WRONG = ("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5")
@@ -48,14 +63,17 @@ WRONG = ("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5")
 def test_a_class_that_conforms_exits_with_zero_and_gives_a_line_for_a_readme(here, module):
     out = here.out("conform", "mine:Arow", "--as", "arow", "--set", "r=0.5")
     assert out.startswith("Arow conforms to arow (r = 0.5).\nIt agrees in 575 rounds to ")
-    assert "For a README: AROW conforms to Crammer, Kulesza & Dredze, NIPS 2009" in out
+    line = "For a README: Arow conforms to AROW with r = 0.5 (Crammer, Kulesza & Dredze, NIPS 2009; Wang, "
+    assert line in out.replace("\n", " ")
+    assert f", olbench {olbench.__version__}\n" in out
+    assert max(map(len, out.splitlines())) <= 100
 
 
 def test_a_class_with_a_defect_exits_with_one_in_every_format(here, module, tmp_path):
     out = here.out(*WRONG, code=1)
     assert "contains a known defect against arow (r = 0.5): it takes v from the diagonal of Sigma" in out
     page = (RULE.parents[1] / "conform.md").read_text(encoding="utf-8")
-    shown = "".join(f"    {line}\n" for line in out.splitlines()[:3])
+    shown = "".join(f"    {line}\n" for line in out.splitlines()[:5])
     rounding = r" to \de-\d\d "  # as the linear algebra of this machine adds
     assert re.sub(rounding, "", shown) in re.sub(rounding, "", page)
     out = here.out("conform", "mine.py:Wrong", *WRONG[2:], "--format", "github", code=1)
@@ -72,12 +90,19 @@ def test_a_class_with_a_defect_exits_with_one_in_every_format(here, module, tmp_
 
 def test_a_parameter_can_have_another_name_or_be_the_inverse(here, module):
     words = ("conform", "mine:Inverse", "--as", "arow", "--set", "r=0.5")
-    assert "its arguments are d, gamma: name the right one with --map r=" in here.err(*words)
+    assert "Inverse needs d, gamma; a factory takes" in here.err(*words)
     out = here.out(*words, "--map", "r=gamma", code=1)
     assert "conforms with another convention" in out
     assert "allow it: --allow r-inverted" in out
     assert here(*words, "--map", "r=gamma", "--allow", "r-inverted")[0] == 0
     assert here(*words, "--map", "r=1/gamma")[0] == 0
+    for name in ("step", "contestant"):
+        assert f"{name} conforms to arow (r = 0.5)" in here.out("conform", f"mine:{name}", *words[2:])
+    # A parameter that is built in has its value from --set.
+    out = here.out("conform", "mine:step_at_half", *words[2:])
+    assert "conforms to arow (r = 0.5)" in out
+    assert "Note: it has no argument 'r', so only the exact learner gets r = 0.5;" in out
+    assert "r = 1; choose" in here.out("conform", "mine:step_at_half", "--as", "arow", code=1)
 
 
 def test_a_wrong_question_is_one_sentence_and_exit_code_two(here, module):
@@ -90,6 +115,11 @@ def test_a_wrong_question_is_one_sentence_and_exit_code_two(here, module):
         ((*arow, "--set", "r"), "--set r: it must be NAME=VALUE"),
         ((*arow, "--set", "r=-1"), "r must lie in (0, inf)"),
         ((*arow, "--map", "q=r"), "unknown parameter 'q'"),
+        ((*arow, "--map", "r=gamma"), "it has no argument 'gamma'; its arguments are d, r, wrong"),
+        ((*arow, "--set", "r=1", "--expose", "weights=mean"), "Arow has no attribute 'mean'"),
+        (("mine:rule", "--as", "arow"), "`olbench algorithms --plugin FILE mine-rule --conform-to ID`"),
+        (("mime:Arow", "--as", "arow"), "cannot import 'mime' (did you mean 'mine'?)"),
+        (("mime.py:Arow", "--as", "arow"), "there is no file mime.py (did you mean 'mine'?)"),
         ((*arow, "--expose", "z=S"), "--expose z: it must be one of weights"),
         (("mine:Arrow", "--as", "arow"), "mine has no 'Arrow' (did you mean 'Arow'?)"),
         (("mine:number", "--as", "arow"), "number is not a class, a factory"),
