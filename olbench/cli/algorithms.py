@@ -11,6 +11,8 @@ from olbench.errors import UserError
 if TYPE_CHECKING:
     from olbench.algorithms.definition import Definition
 
+KINDS = {"compiled": "compiled learner", "object": "Python object", "batch": "batch learner"}
+
 
 @click.command("algorithms")
 @click.argument("id", required=False)
@@ -136,6 +138,8 @@ def show_one(definition: "Definition") -> None:
     if definition.no_diagonal:
         rows.append(("not with", f"covariance: diag, because {definition.no_diagonal}"))
     doc = "\n".join(line.strip() for line in definition.doc.strip().splitlines())
-    heading = f"{definition.id}: {definition.title} ({definition.order} order)"
+    order = definition.order
+    kind = f"{order} order" if order in ("first", "second") else KINDS.get(order, order)
+    heading = f"{definition.id}: {definition.title} ({kind})"
     facts = [row for row in rows if row[1]]
     show_parts(heading, doc, Table("Facts", columns("fact", "value"), facts))

@@ -12,7 +12,6 @@ import yaml
 
 from olbench import __version__
 from olbench.algorithms.definition import Definition
-from olbench.analysis.published import load_paper
 from olbench.conformance.comparison import tolerance_of
 from olbench.conformance.example import PLACES
 from olbench.errors import count
@@ -83,6 +82,8 @@ def render_evidence(verdict: "Conformance") -> str:
 
 
 def render_readme_line(verdict: "Conformance") -> str:
+    from olbench.analysis.published import load_paper
+
     subject, setting, definition = verdict.subject, describe_params(verdict.params), verdict.definition
     verb = "conforms to" if verdict.outcome == "conforms" else "conforms, with another convention, to"
     papers = re.compile("|".join(rf"\b{id}\b" for id in paper_ids()))

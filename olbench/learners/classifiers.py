@@ -30,6 +30,12 @@ LARGE_SCORE = 1e100
 LARGE_FEATURE = 1e100
 
 
+def _has_probabilities(model: Any) -> bool:
+    if model.multiclass == "native":
+        raise AttributeError("multiclass='native' has no probabilities; use multiclass='one-vs-rest'")
+    return True
+
+
 def _each(name: str, doc: str) -> Any:
     def read(model: Any) -> Ints:
         check_is_fitted(model, "learners_")
@@ -303,7 +309,7 @@ class SecondOrderClassifier(OnlineClassifier):
         deviations = np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))
         return np.asarray(np.column_stack(scores) / deviations[:, None])
 
-    @available_if(lambda self: self.multiclass != "native")  # type: ignore[untyped-decorator]
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class under the Gaussian over weights, which is not calibrated.
 

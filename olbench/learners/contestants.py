@@ -216,6 +216,8 @@ def _read_row(rows: tuple[Any, ...], i: int) -> tuple[Any, Any]:
 
 def wrap(learner: Any, id: str = "") -> Algorithm:
     """Return an algorithm that runs an unfitted learner object; every pass starts from a deep copy of it."""
+    if isinstance(learner, type):
+        raise UserError(f"wrap takes an object, not a class: wrap({learner.__name__}())")
     name = id or type(learner).__name__
     require_online(learner, name)
     factory, source = partial(deepcopy, learner), type(learner).__module__

@@ -129,6 +129,17 @@ def test_run_json_has_the_versions_of_the_libraries_of_its_learners(tmp_path):
         assert {name: version(name) for name in ("river", "scikit-learn")}.items() <= versions.items()
 
 
+def test_an_algorithm_says_what_kind_it_is(here):
+    kinds = {
+        "arow": "second order",
+        "ftrl": "compiled learner",
+        "svm": "batch learner",
+        "adviceptron": "advice",
+    }
+    for id, kind in kinds.items():
+        assert here.out("algorithms", id).splitlines()[0].endswith(f" ({kind})")
+
+
 ONE = "from olbench import Parameter, contestant, second_order\n@second_order({}, parameters=({}))\n"
 ONE += "def one(m, v, mistake, t, p): return 0.0, 0.0, 0.0\n"
 TWICE = "@contestant('mine-one')\ndef two(): return object()\n"

@@ -263,6 +263,9 @@ def test_an_estimator_learns_labels_of_text(digits):
     assert model.margin_variance(X).shape == (1797, 10)
     assert (model.margin_variance(X) > 0).all()
     assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError) as refused:
+        model.predict_proba(X)
+    assert "multiclass='native' has no probabilities; use" in str(refused.value.__cause__)
 
 
 def test_a_config_runs_classes_both_ways(tmp_path, here):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from olbench import conform, contestant, online_pass
+from olbench import conform, contestant, online_pass, wrap
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
 
@@ -43,6 +43,11 @@ def test_an_object_sees_every_column_or_only_those_that_are_not_zero(watch, kind
     seen = watch(sparse=True)
     online_pass("watcher", kind(X), Y)
     assert seen == [{0: 1.0, 2: 2.0}, {}, {1: 3.0}]
+
+
+def test_a_class_is_not_an_object():
+    with pytest.raises(UserError, match=r"wrap takes an object, not a class: wrap\(Watcher\(\)\)"):
+        wrap(Watcher)
 
 
 def test_with_many_columns_the_choice_must_be_stated(watch):
