@@ -55,6 +55,7 @@ def _read_rows(node: structs.Node, name: str) -> tuple[Row, ...]:
 ROW_KEYS = structs.make_keys(
     {"dataset": structs.name_text, "algorithm": structs.name_text, "fingerprint": structs.any_text},
     **dict.fromkeys(("params", "grid", "options", "setting"), structs.mapping(structs.anything)),
+    code=structs.any_text,
     n=structs.whole(1),
 )
 ABOUT = tuple(key.name for key in ROW_KEYS)
@@ -66,20 +67,26 @@ class Baseline:
     protocol: Annotated[str, structs.any_text]
     seed: int
     versions: Annotated[Mapping[str, str], structs.mapping(structs.any_text)] = field(default_factory=dict)
+    #: The first error of each result that has one, by data set and algorithm; not in the file.
+    failed: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
-KEYS = (*structs.make_keys({"format": structs.whole(1)}), *structs.keys_of(Baseline))
+KEYS = (*structs.make_keys({"format": structs.whole(1)}), *structs.keys_of(Baseline, "failed"))
 
 
 def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
-    rows = []
+    rows: list[Row] = []
+    failed: dict[tuple[str, str], str] = {}
     for cell in cells:
+        for trial in cell.trials(known):
+            if (record := known.get(trial.key)) and record["status"] == "failed":
+                failed.setdefault((cell.source.name, cell.label), str(record["error"]))
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         if len(good) == cell.repeats:
             rows.append(_row(cell.protocol, cell.source.name, cell.label, cell.spec, good))
     config = cells[0].config
-    return Baseline(tuple(rows), config.protocol, config.seed, provenance.versions())
+    return Baseline(tuple(rows), config.protocol, config.seed, provenance.versions(), failed)
 
 
 def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, records: Sequence[Record]) -> Row:
@@ -88,9 +95,7 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
     if spec.grid:
         about["grid"] = {name: list(values) for name, values in spec.grid.items()}
     about |= {name: dict(first[name]) for name in ("options", "setting") if first.get(name)}
-    about["fingerprint"] = first["fingerprint"]
-    if "n" in first:
-        about["n"] = first["n"]
+    about |= {name: first[name] for name in ("fingerprint", "code", "n") if name in first}
     exact = {each.compared: each for each in protocol.quantities if each.exact}
     # A ratio is compared by its count.
     numbers = {
@@ -99,6 +104,9 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
     }
     # A measure that is undefined in a trial cannot be compared.
     return about | {name: values for name, values in numbers.items() if not any(map(math.isnan, values))}
+
+
+RENEW = "--update writes one to a new file"
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -110,13 +118,13 @@ def read_baseline(path: Path) -> Baseline:
         reason = error.strerror or error
         raise UserError(f"cannot read the baseline {path}: {reason}; write one with --update") from None
     except (ValueError, RecursionError, MemoryError):
-        raise UserError(f"{path} is not a baseline; write a new one with --update") from None
+        raise UserError(f"{path} is not a baseline; {RENEW}") from None
     try:
         given = structs.read_keys(KEYS, structs.from_plain(content, "baseline", paths=True), "the file")
         if (found := given.pop("format")) != FORMAT:
             raise UserError(f"its format is {found}, and this olbench reads {FORMAT}")
     except UserError as error:
-        raise UserError(f"{path} is not a baseline: {error}; write a new one with --update") from None
+        raise UserError(f"{path} is not a baseline: {error}; {RENEW}") from None
     return Baseline(**given)
 
 
@@ -178,6 +186,7 @@ class Comparison:
     compared: int
     changed: int
     findings: tuple[Remark, ...]
+    failed: Mapping[tuple[str, str], str] = field(default_factory=dict)
     allows_better: bool = False
 
     def is_failure(self, finding: Remark) -> bool:
@@ -202,7 +211,7 @@ def compare(
         first, then = getattr(before, kind), getattr(now, kind)
         if first != then:
             message = f"the {kind} changed: {first} -> {then}; {why}, so nothing was compared"
-            return Comparison(0, 0, (Remark(kind, message),))
+            return Comparison(0, 0, (Remark(kind, message),), now.failed)
     if only:
         before, now = (_select(each, protocol, only) for each in (before, now))
     old, new = ({(row["dataset"], row["algorithm"]): row for row in each.rows} for each in (before, now))
@@ -215,7 +224,9 @@ def compare(
     if versions and any(_order(each) == CHANGED for each in findings):
         findings.append(Remark("note", f"other versions than in the baseline: {', '.join(versions)}"))
     findings += [
-        Remark("missing", f"{_name(row)}: missing now", *key) for key, row in old.items() if key not in new
+        Remark("missing", f"{_name(row)}: missing now", *key)
+        for key, row in old.items()
+        if key not in new and key not in now.failed
     ]
     for key, row in new.items():
         lacking = [name.replace("_", " ") for name in row.keys() - old.get(key, {}).keys() - {*ABOUT}]
@@ -225,7 +236,7 @@ def compare(
             findings.append(Remark("new", message, *key))
     compared = sum(len(pairs) for each in shared for pairs in _pair_counts(*each).values())
     changed = sum(shift.trials for each in findings for shift in each.shifts)
-    return Comparison(compared, changed, tuple(sorted(findings, key=_order)))
+    return Comparison(compared, changed, tuple(sorted(findings, key=_order)), now.failed)
 
 
 def _order(finding: Remark) -> int:
@@ -250,7 +261,7 @@ def _find_other_data(shared: Sequence[tuple[Row, Row]]) -> Iterator[Remark]:
         sizes = [count(row["n"], "example") for row in own[0] if "n" in row]
         grown = f"{' -> '.join(sizes)}, " if len(set(sizes)) == 2 else ""
         prints = " -> ".join(row["fingerprint"][:12] for row in own[0])
-        cause = f"{dataset}: the data changed ({grown}fingerprint {prints})"
+        cause = f"{dataset}: the data or its preparation changed ({grown}fingerprint {prints})"
         yield Remark("data", f"{cause}; {count(len(own), 'result')} not compared", dataset)
 
 
@@ -281,7 +292,8 @@ def _compare_rows(old: Row, new: Row, protocol: Protocol, tolerance: float) -> I
             changed = {number for shift in shifts for number in shift.numbers}
             of, trials = max(shift.of for shift in shifts), plural(protocol.numbered)
             moved = f"{len(changed)} of {of} {trials} changed"
-            yield Remark(kind, f"{_name(old)}: {shown}, {kind} ({moved}){tuned}", *place, shifts)
+            cause = "its code changed; " if old.get("code") not in (None, new.get("code")) else ""
+            yield Remark(kind, f"{_name(old)}: {cause}{shown}, {kind} ({moved}){tuned}", *place, shifts)
     if lacking := max((len(old[name]) - len(pairs) for name, pairs in paired.items()), default=0):
         yield Remark("missing", f"{_name(old)}: {count(lacking, protocol.numbered)} missing now", *place)
 

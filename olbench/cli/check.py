@@ -48,8 +48,8 @@ def command(
 
     If the data, the seed, parameters or the version of an algorithm changed, that is named as the cause.
 
-    Exit codes: 0 if nothing changed; 1 if anything did, for better or worse; 3 if trials failed; 4 if nothing
-    was compared.
+    Exit codes: 0 if nothing changed; 3 if trials failed; otherwise 1 if anything changed, for better or
+    worse, and 4 if nothing was compared.
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def command(
       olbench check scw --against scw --set 'datasets=[synthetic]'
     """
     from olbench import api
-    from olbench.analysis.check import Baseline, compare, read_baseline, write_baseline
+    from olbench.analysis.check import compare, read_baseline, write_baseline
     from olbench.protocols.reading import read_config
     from olbench.records.shipped import BASELINE, find_baseline, find_config, runs
     from olbench.report import checks
@@ -73,12 +73,17 @@ def command(
         raise UserError(f"{against} is the folder of a run; --update writes a file: name it with --against")
     path = find_config(str(config))
     experiment = read_config(path, overrides)
-    nothing = Baseline((), experiment.protocol, experiment.seed)
-    before = nothing if update else read_baseline(against)
+    # Only a baseline is written over.
+    before = read_baseline(against) if not update or against.is_file() else None
     plan = api.plan(experiment, jobs, skip_missing)
     say_skipped(plan)
     run, now = api.measure(plan, quiet)
-    if update and not run.failed:
+    for (dataset, algorithm), error in [*now.failed.items()][:MAX_LINES]:
+        say(f"{algorithm} on {dataset} failed: {escape_controls(error)}", err=True)
+    if update or before is None:
+        if now.failed:
+            say(f"olbench: {against} was not written, because trials failed", err=True)
+            sys.exit(3)
         write_baseline(against, now)
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
@@ -88,27 +93,22 @@ def command(
     before = replace(before, rows=tuple(row for row in before.rows if row["dataset"] not in ignored))
     comparison = compare(before, now, plan.cells[0].protocol, tolerance, only)
     comparison = replace(comparison, allows_better=allow_better)
-    for record in run.failed[:MAX_LINES]:
-        reason = escape_controls(record["error"])
-        say(f"{record['dataset']}, {record['algorithm']}: failed: {reason}", err=True)
     deliver(render(comparison, run, form, path), output, None)
     if advice := checks.advise(comparison, can_update=not against.is_dir()):
         say(advice, err=True)
-    if comparison.compared and comparison.changes:
-        sys.exit(1)
-    sys.exit(3 if run.failed else 0 if comparison.compared else 4)
+    sys.exit(3 if now.failed else 4 if not comparison.compared else 1 if comparison.changes else 0)
 
 
 def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str:
     from olbench.report import checks
 
     if form == "json":
-        return checks.render_json(comparison, run.failed)
+        return checks.render_json(comparison)
     if form == "junit":
         places = [(cell.source.name, cell.label) for cell in run.cells]
-        return checks.render_junit(comparison, run.failed, places)
+        return checks.render_junit(comparison, places)
     if form == "github":
-        return checks.render_github(comparison, run.failed, partial(locate, run, config))
+        return checks.render_github(comparison, partial(locate, run, config))
     return checks.render_text(comparison)
 
 

@@ -11,7 +11,6 @@ from olbench.analysis.check import BETTER, WORSE, Comparison, Remark
 from olbench.engine.verification import VerifiedRun
 from olbench.errors import count
 from olbench.records import provenance
-from olbench.records.trial import Record
 
 MAX_LINES = 20
 #: The version of the statement of a verification.
@@ -30,12 +29,13 @@ def render_text(comparison: Comparison) -> str:
 
 def _summary(comparison: Comparison) -> str:
     line = f"{count(comparison.compared, 'count')} compared, {comparison.changed} changed"
-    moved = [f"{number} {kind}" for kind in (WORSE, BETTER) if (number := comparison.count(kind))]
-    return f"{line}; of the results, {' and '.join(moved)}" if moved else line
+    counts = {kind: comparison.count(kind) for kind in (WORSE, BETTER, "missing")}
+    moved = [f"{n} {kind}" for kind, n in {**counts, "failed": len(comparison.failed)}.items() if n]
+    return f"{line}; of the results, {', '.join(moved)}" if moved else line
 
 
 def advise(comparison: Comparison, can_update: bool) -> str:
-    if not comparison.changes:
+    if not comparison.changes or comparison.failed:
         return ""
     ways = ["--update writes the new counts"] if can_update else []
     if all(finding.kind == BETTER for finding in comparison.changes):
@@ -43,19 +43,22 @@ def advise(comparison: Comparison, can_update: bool) -> str:
     return f"if this is intended: {', or '.join(ways)}" if ways else ""
 
 
-def render_json(comparison: Comparison, failed: Sequence[Record]) -> str:
+def render_json(comparison: Comparison) -> str:
     findings = [{**asdict(each), "fails": comparison.is_failure(each)} for each in comparison.findings]
     content = {
         "compared": comparison.compared,
         "changed": comparison.changed,
         "findings": findings,
-        "failed": [{name: record[name] for name in ("dataset", "algorithm", "error")} for record in failed],
+        "failed": [
+            {"dataset": dataset, "algorithm": algorithm, "error": error}
+            for (dataset, algorithm), error in comparison.failed.items()
+        ],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def render_junit(comparison: Comparison, failed: Sequence[Record], cells: Sequence[tuple[str, str]]) -> str:
-    errors = {(record["dataset"], record["algorithm"]): str(record["error"]) for record in failed}
+def render_junit(comparison: Comparison, cells: Sequence[tuple[str, str]]) -> str:
+    errors = comparison.failed
     found: dict[tuple[str, str], list[Remark]] = {place: [] for place in cells}
     for finding in comparison.changes:
         found.setdefault((finding.dataset, finding.algorithm), []).append(finding)
@@ -84,14 +87,11 @@ def _clean(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def render_github(
-    comparison: Comparison, failed: Sequence[Record], locate: Callable[[Remark], tuple[str, int]]
-) -> str:
+def render_github(comparison: Comparison, locate: Callable[[Remark], tuple[str, int]]) -> str:
     found = [(each, "error" if each.kind != BETTER else "warning") for each in comparison.changes]
     found += [(each, "notice") for each in comparison.findings if not comparison.is_failure(each)]
-    for record in failed[:MAX_LINES]:
-        dataset, algorithm = record["dataset"], record["algorithm"]
-        message = f"{algorithm} on {dataset} failed: {record['error']}"
+    for (dataset, algorithm), error in [*comparison.failed.items()][:MAX_LINES]:
+        message = f"{algorithm} on {dataset} failed: {error}"
         found.append((Remark("failed", message, dataset, algorithm), "error"))
     lines = []
     for each, level in found:

@@ -77,7 +77,7 @@ def test_a_rule_that_became_worse_is_a_regression(check):
     code, out, err = check()
     assert code == 1
     line, summary = out.splitlines()
-    assert line.startswith("my-sgd on ok: mistake rate ")
+    assert line.startswith("my-sgd on ok: its code changed; mistake rate ")
     assert line.endswith(", worse (3 of 3 permutations changed)")
     assert summary == "12 counts compared, 6 changed; of the results, 1 worse"
     assert err == "if this is intended: --update writes the new counts\n"
@@ -112,7 +112,7 @@ def test_changed_data_and_another_seed_are_said_to_be_that(check):
     code, out, _ = check()
     assert code == 4
     line, summary = out.splitlines()
-    assert line.startswith("ok: the data changed (fingerprint ")
+    assert line.startswith("ok: the data or its preparation changed (fingerprint ")
     assert line.endswith("; 2 results not compared")
     assert summary == "0 counts compared, 0 changed"
 
@@ -153,7 +153,8 @@ def test_missing_results_are_apart(check):
     ]  # fmt: skip
     assert check("--set", "permutations=4")[:2] == (0, "12 counts compared, 0 changed\n")
     code, out, _ = check("--set", "algorithms=[perceptron]")
-    assert (code, out) == (1, "my-sgd on ok: missing now\n6 counts compared, 0 changed\n")
+    summary = "6 counts compared, 0 changed; of the results, 1 missing\n"
+    assert (code, out) == (1, f"my-sgd on ok: missing now\n{summary}")
 
 
 def test_a_baseline_of_another_format_is_refused(check):

@@ -291,7 +291,7 @@ def test_a_contestant_that_leaves_or_fails_is_a_failed_trial_with_one_line(
     assert err.startswith(f"olbench: 1 trial failed, the first: leaving on breast-cancer: {error}; ")
     assert err.count("\n") == 1
     words = ("--against", "base.json", "--update", "--jobs", 1, "--quiet")
-    assert f"breast-cancer, leaving: failed: {error}\n" in here.err("check", path, *words, code=3)
+    assert f"leaving on breast-cancer failed: {error}\n" in here.err("check", path, *words, code=3)
 
 
 def test_a_contestant_that_cannot_be_built_does_not_end_a_plan(here, contestants):
