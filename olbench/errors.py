@@ -100,7 +100,12 @@ def find_line(error: BaseException, file: str) -> int:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the class of an error and its message, if it has one; a user's class may fail to give it."""
+    """Return the class of an error and its message, if it has one; a user's class may fail to give it.
+
+    A UserError is its message.
+    """
+    if isinstance(error, UserError):
+        return str(error)
     try:
         message = str(error)
     except (Exception, SystemExit):

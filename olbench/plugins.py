@@ -201,10 +201,8 @@ def load_entry_points(
             take(point.name, point.load())
         except (Exception, SystemExit) as error:
             owner = f"the package {point.dist.name}" if point.dist else point.value
-            reason = str(error) if isinstance(error, UserError) else describe_error(error)
-            warnings.warn(
-                f"{what} of {owner} ({point.value}) cannot be loaded: {reason}", PackageWarning, stacklevel=3
-            )
+            reason = f"{what} of {owner} ({point.value}) cannot be loaded: {describe_error(error)}"
+            warnings.warn(reason, PackageWarning, stacklevel=3)
 
 
 def folder_of(module: Any) -> Path:

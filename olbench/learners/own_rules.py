@@ -12,7 +12,7 @@ from threading import Thread, local
 from typing import Any, TypeVar
 
 from olbench.algorithms.definition import Definition
-from olbench.errors import UserError, describe_error
+from olbench.errors import UserError, describe_error, find_line
 
 Item = TypeVar("Item")
 #: Seconds between checks of work in a thread, and how long it may continue after a stop.
@@ -38,9 +38,9 @@ def raise_errors(definition: Definition) -> Iterator[None]:
     finally:
         _heard.errors = before
     for error in errors:
-        raise UserError(
-            f"{definition.place}the rule of '{definition.id}' fails during a pass: {describe_error(error)}"
-        )
+        line = find_line(error, definition.file)
+        place = f"{definition.file}:{line}: " if line else definition.place
+        raise UserError(f"{place}the rule of '{definition.id}' fails during a pass: {describe_error(error)}")
 
 
 def _hear(unraisable: Any) -> None:

@@ -283,20 +283,20 @@ def test_a_rule_may_unpack_its_parameters_and_leave_a_number_undefined(load_rule
 
 
 LATE = [
-    ("i = 0 if t < 200 else 1000; return max(0.0, 1.0 - m), 0.1 * p[i], 0.1", "IndexError: index is out"),
-    ("k = 0 if t < 200 else t; return max(0.0, 1.0 - m), ARRAY[k], 0.1", "IndexError: index is out"),
-    ("assert t < 200; return max(0.0, 1.0 - m), 0.5, 0.5", "AssertionError"),
+    ("i = 0 if t < 200 else 1000; return max(0.0, 1.0 - m), 0.1 * p[i], 0.1", 3, "IndexError: index is out"),
+    ("k = 0 if t < 200 else t; return max(0.0, 1.0 - m), ARRAY[k], 0.1", 3, "IndexError: index is out"),
+    ("assert t < 200; return max(0.0, 1.0 - m), 0.5, 0.5", 6, "AssertionError"),
 ]
 
 
 def test_what_the_trial_calls_do_not_reach_fails_during_the_pass(load_rule):
     """Without bounds checks it would read stray memory, and exit 0 with a plausible rate."""
     X, y = noisy(300, 3)
-    for body, message in LATE:
+    for body, line, message in LATE:
         id = load_rule(body)
         assert online_pass(id, X[:199], y[:199]).n == 199
         said = refusal(online_pass, id, X, y)
-        assert f"mine.py:3: the rule of '{id}' fails during a pass: {message}" in said
+        assert f"mine.py:{line}: the rule of '{id}' fails during a pass: {message}" in said
 
 
 PROMISES = """from olbench import Parameter, first_order, second_order
