@@ -57,13 +57,16 @@ class Node:
     def fail(self, reason: str) -> UserError:
         return UserError(f"{self.place}: {reason}")
 
-    def mapping(self, what: str, known: list[str] | None = None) -> "dict[str, Node]":
+    def mapping(
+        self, what: str, known: list[str] | None = None, others: Mapping[str, str] | None = None
+    ) -> "dict[str, Node]":
+        """Return the values by key; `others` has sentences about keys that are known elsewhere."""
         if not isinstance(self.value, dict):
             raise self.fail(f"{what} must be a mapping, not {self.shown()}")
         for key in self.value:
             if known is not None and key not in known:
-                reason = f"unknown key {show_name(str(key))} in {what}{suggest(key, known)}"
-                raise UserError(f"{self.keys[key]}: {reason}")
+                unknown = f"unknown key {show_name(str(key))} in {what}{suggest(key, known)}"
+                raise UserError(f"{self.keys[key]}: {(others or {}).get(key, unknown)}")
         return self.value
 
     def items(self, what: str) -> "list[Node]":
@@ -365,9 +368,11 @@ def as_node(node: Node, name: str) -> Node:
     return node
 
 
-def read_keys(keys: Iterable[Key], node: Node, what: str) -> dict[str, Any]:
+def read_keys(
+    keys: Iterable[Key], node: Node, what: str, others: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     known = {key.name: key for key in keys}
-    content = node.mapping(what, list(known))
+    content = node.mapping(what, list(known), others)
     for name, key in known.items():
         if key.default is MISSING and name not in content:
             raise node.fail(f"{what} needs the key '{name}'")

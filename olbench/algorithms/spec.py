@@ -60,8 +60,6 @@ def read_options(
     given: Mapping[str, Any], places: Mapping[str, Node], definition: Definition, covariance: str
 ) -> dict[str, Any]:
     """Return the options of an entry as records name them; `covariance` is the default of the config."""
-    for name in given.keys() & {parameter.name for parameter in definition.parameters}:
-        raise places[name].fail(f"{name} is a parameter of {definition.id}; write params: {{{name}: ...}}")
     default: dict[str, Any] = {}
     if definition.order != "second":
         for name in given.keys() - NATIVE:

@@ -71,7 +71,13 @@ def parse_config(root: structs.Node, folder: Path) -> Experiment:
     protocol = _find_protocol(root.value.get("protocol"))
     kind: Any = type(protocol.experiment)
     keys = [replace(key, read=structs.as_node) if key.name in PARTS else key for key in structs.keys_of(kind)]
-    given = structs.read_keys(keys, root, "the config")
+    others: Any = [type(each.experiment) for each in protocols()]
+    elsewhere = {
+        key.name: f"{key.name} does not apply to protocol: {protocol.id}"
+        for other in others
+        for key in structs.keys_of(other)
+    }
+    given = structs.read_keys(keys, root, "the config", elsewhere)
     given |= {"plugins": plugins, "protocol": protocol.id}
     if "paper" in given:
         given["paper"] = _find_paper(root.value["paper"], folder)
@@ -132,9 +138,10 @@ def searches(protocol: Protocol) -> list[str]:
 def _tuning(node: structs.Node | None, protocol: Protocol) -> Tuning:
     if node is None:
         return protocol.experiment.tuning
-    if isinstance(node.value, dict) and "search" not in node.value:
+    keys = tuning_keys(protocol)
+    if "search" not in node.mapping("tuning", [key.name for key in keys]):
         raise node.fail(f"tuning needs the key 'search': one of {', '.join(searches(protocol))}")
-    return type(protocol.experiment.tuning)(**structs.read_keys(tuning_keys(protocol), node, "tuning"))
+    return type(protocol.experiment.tuning)(**structs.read_keys(keys, node, "tuning"))
 
 
 def _datasets(node: structs.Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec, ...]:
@@ -207,9 +214,15 @@ def _algorithm(node: structs.Node, protocol: Protocol, tuning: Tuning, covarianc
     if not isinstance(node.value, dict):
         node = structs.Node({"id": node}, node.place, {"id": node.place})
     places = node.value
+    parameters: dict[str, str] = {}
+    with suppress(KeyError, UserError):
+        id = str(places["id"].value)
+        names = [each.name for each in get_definition(id).parameters]
+        parameters = {name: f"{name} is a parameter of {id}; write params: {{{name}: ...}}" for name in names}
     checked = {"params": structs.mapping(structs.as_node), "grid": structs.as_node}
-    keys = [replace(key, read=checked.get(key.name, key.read)) for key in ENTRY_KEYS]
-    given = structs.read_keys([*keys, *protocol.experiment.entry_keys], node, "an algorithm")
+    keys = [replace(key, read=checked.get(key.name, key.read)) for key in structs.keys_of(AlgorithmSpec)]
+    keys += [key for key in OPTION_KEYS if key.name not in parameters]
+    given = structs.read_keys([*keys, *protocol.experiment.entry_keys], node, "an algorithm", parameters)
     with structs.place_errors(places["id"]):
         definition = get_definition(given["id"])
         protocol.refuse(definition)

@@ -90,7 +90,7 @@ def test_a_pipe_is_copied_piece_by_piece(monkeypatch):
         ("+1 1:1\n-1 2:1\n+1 3:", (), "stdin:3:4: '3:' has no value after its colon"),
         ("", (), "stdin contains no examples"),
         ("1 1:1\n1 2:1\n", (), "two distinct labels"),
-        ("+1 1:1\n-1 2:1\n", ("--set", "permutations=2"), "unknown key 'permutations'"),
+        ("+1 1:1\n-1 2:1\n", ("--set", "permutations=2"), "permutations does not apply"),
         ("+1 1:1\n-1 2147483646:1\n", ("--memory", "1G"), "perceptron on stdin needs"),
     ],
 )

@@ -95,6 +95,12 @@ BROKEN = {
     "holdout, none",
     GOOD + "tuning: {search: gird}\n": "bad.yaml:3: search must be one of grid, coordinate, holdout, none, "
     "not 'gird' (did you mean 'grid'?)",
+    GOOD + "tuning: {serach: grid}\n": "bad.yaml:3: unknown key 'serach' in tuning "
+    "(did you mean 'search'?)",
+    GOOD + "protocol: stream\npermutations: 5\n": "bad.yaml:4: permutations does not apply to "
+    "protocol: stream",
+    DATA + "algorithms: [{id: arow, r: 2}]\n": "bad.yaml:2: r is a parameter of arow; write "
+    "params: {r: ...}",
     GOOD + "plugins: [none.py]\n": "bad.yaml:3: there is no plugin file none.py",
 }  # fmt: skip
 

@@ -138,7 +138,7 @@ def test_a_wrong_setting_is_one_sentence(tmp_path):
         ({"measures": ["macro_f1"]}, "use f1 instead of macro_f1"),
         (prefix, "no rows are left for tuning: the prefix of tuning has 57 of 569 rows, and warm is 100; "),
         (four, "no rows are left for tuning: the prefix of tuning has 0 of 4 rows; raise it"),
-        ({"permutations": 3}, "unknown key 'permutations'"),
+        ({"permutations": 3}, "permutations does not apply to protocol: stream"),
         ({"datasets": [str(tmp_path / "one.libsvm")]}, "two distinct labels"),
     ]
     out = tmp_path / "out"
