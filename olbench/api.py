@@ -209,7 +209,7 @@ def plan(
     sources, skipped = find_sources(config.datasets, skip_missing, say)
     cells = list(find_cells(sources) if find_cells else cells_of(config, sources))
     workers = jobs or default_jobs()
-    check_rules(cells)
+    check_rules(cells, say)
     if cells:
         refuse_too_many(cells)
     own = [folder] if folder else []

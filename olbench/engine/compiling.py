@@ -27,10 +27,11 @@ from olbench.protocols.definition import Cell
 Place = tuple[str, str]
 
 
-def check_rules(cells: Sequence[Cell]) -> None:
+def check_rules(cells: Sequence[Cell], say: Callable[[str], None] = lambda text: None) -> None:
     """Refuse users' rules that have the wrong form or do not compile, before the first trial."""
     for definition in {cell.spec.id: cell.definition for cell in cells}.values():
         if definition.is_own and definition.rule is not None:
+            say(f"compiling {definition.id}")
             run_rule(definition, partial(getattr, definition, "compiled_rule"))
 
 
