@@ -108,7 +108,10 @@ def _explain_cell(
         found = nearby.get(tuple(getattr(trial, name) for name in SAME), ())
         if key not in reused and found:
             reasons[explain_trial(cell, trial, found)] += 1
-    return CellReuse(cell, reused, max(0, cell.tuning_passes + cell.repeats - len(reused)), reasons)
+    would_run = max(0, cell.tuning_passes + cell.repeats - len(reused))
+    if reasons and (later := would_run - len(trials.keys() - reused)) > 0:
+        reasons["the tuning comes first"] += later
+    return CellReuse(cell, reused, would_run, reasons)
 
 
 def explain_trial(cell: Cell, trial: Trial, nearby: Sequence[Record]) -> str:

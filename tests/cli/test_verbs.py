@@ -130,6 +130,7 @@ def test_the_dry_run_says_what_is_reused_and_why_not_the_rest(here, config):
     assert plan().endswith("26 trials reused, 0 would run\n")
     out = plan("--set", "seed=4")
     assert "seed is 4, not 3 (" in out
+    assert "the tuning comes first (3 trials)" in out
     assert out.endswith("0 trials reused, 26 would run\n")
     assert plan("--set", "permutations=4").endswith("26 trials reused, 6 would run\n")
     assert "options is covariance=diag, projection=kl, a=1.0, not covariance=full" in plan(
