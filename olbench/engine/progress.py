@@ -49,6 +49,8 @@ class Progress:
         self.done = Counter[Kind]()
         self.reused_cost = 0.0
         self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+        #: Set by Ctrl-C.
+        self.stop = Event()
 
     def say(self, text: str) -> None:
         """Show the current activity before or between trials."""
@@ -99,6 +101,8 @@ class Progress:
     @property
     def state(self) -> str:
         """The current activity and for how long it has lasted or, between trials, the time left."""
+        if self.stop.is_set():
+            return "stopping"
         if self.words:
             words = f"{self.words}, {self.share}" if self.share else self.words
             return f"{words} ({duration(time.monotonic() - self.since)})"

@@ -43,6 +43,7 @@ def open_run(
     config = cells[0].config
     refuse_too_many(cells)
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, show_progress(quiet) as progress:
+        progress.stop = stop
         own = executor or LocalExecutor(jobs, config.plugins, progress.say)
         yield Run(cells, ledger, own, stop, progress, timing, folder, reuse)
 

@@ -83,6 +83,8 @@ def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
     finally:
         activity.close()
     assert capsys.readouterr().err.startswith("loading big, 2 of 3, 50% (")
+    activity.stop.set()
+    assert activity.state == "stopping"
 
 
 def test_the_best_is_the_highest_where_higher_is_better_and_options_are_not_averaged():
