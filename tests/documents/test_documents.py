@@ -15,7 +15,9 @@ from olbench import load_results
 from olbench.analysis.claims import compare_expected, read_expected
 from olbench.analysis.published import load_paper
 from olbench.plugins import paper_ids
+from olbench.protocols.reading import parse_config
 from olbench.report.model import make_report
+from olbench.structs import parse_yaml
 from tests import ROOT
 from tests.cases import for_each
 
@@ -45,9 +47,17 @@ def test_every_page_and_place_that_is_linked_exists():
 def anchors(page):
     """Return the places of a page that a link can name, generated ones included."""
     text = page.read_text()
-    generated = {"functions", "measures", "protocol-shards"} if "<!-- from the code" in text else set()
+    known = {"functions", "measures", "protocol-crossval", "protocol-shards"}
+    generated = known if "<!-- from the code" in text else set()
     titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
     return generated | {re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def test_the_config_of_cross_validation_can_be_read():
+    page = (ROOT / "docs/reference/config.md").read_text()
+    [text] = re.findall(r"```yaml\n(protocol: crossval\n.*?)```", page, flags=re.DOTALL)
+    config = parse_config(parse_yaml(text, "config.md"), ROOT)
+    assert config.tuning.ways == ("nested", "oracle")
 
 
 def test_the_readme_and_the_site_are_short_enough_to_be_read():
