@@ -58,7 +58,8 @@ def commit() -> dict[str, Any]:
         top = Path(_git("rev-parse", "--show-toplevel").strip())
         if top != PACKAGE.parent:
             return {"commit": None, "dirty": None}
-        return {"commit": _git("rev-parse", "HEAD").strip(), "dirty": bool(_git("status", "--porcelain"))}
+        changes = _git("status", "--porcelain", "--untracked-files=no")
+        return {"commit": _git("rev-parse", "HEAD").strip(), "dirty": bool(changes)}
     except (OSError, subprocess.SubprocessError):
         return {"commit": None, "dirty": None}
 

@@ -3,6 +3,7 @@
 import linecache
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY, first_order
 from olbench.plugins import digest_syntax, forget_file, load_file
+from olbench.records import provenance
 from tests import ROOT
 from tests.behaviours import find_unversioned, list_forms, list_probed, observe, read_recorded
 
@@ -117,3 +119,19 @@ def test_the_shipped_trials_still_count(here, tmp_path):
     words = ("--set", "datasets=[synthetic, synthetic-noise]", "--out", tmp_path / "copy")
     out = here.out("run", ROOT / "configs/scw.yaml", *words)
     assert re.search(r"\n0 trials run, \d+ reused", out), out[-300:]
+
+
+def test_files_that_git_does_not_track_are_no_uncommitted_changes(tmp_path, monkeypatch):
+    def git(*words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
+
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path / "olbench")
+    (tmp_path / "olbench").mkdir()
+    (tmp_path / "olbench/rule.py").write_text("a")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "first")
+    (tmp_path / "churn.yaml").write_text("b")
+    assert provenance.commit.__wrapped__()["dirty"] is False
+    (tmp_path / "olbench/rule.py").write_text("c")
+    assert provenance.commit.__wrapped__()["dirty"] is True
