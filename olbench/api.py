@@ -5,6 +5,7 @@ The verbs run, check, forensics and bundle do this between reading their options
 """
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,7 @@ from olbench.structs import apply_overrides, from_plain
 if TYPE_CHECKING:
     from olbench.analysis.forensics import Candidate, Inquiry
     from olbench.analysis.results import Results
+    from olbench.data.look import FileSummary
 
 
 def run(
@@ -107,8 +109,10 @@ def compare(
 ) -> "Results":
     """Compare algorithms on a pandas frame with a label column, or on X and y, and return the results.
 
-    Columns are read as `olbench init` would: missing values are 0, text becomes indicators, rows are scaled
-    if the features differ much, and a constant feature is added. Of three or more labels, each is a class.
+    Columns are read as `olbench init` would: text becomes indicators; if features differ much, each is scaled
+    to standard deviation 1 and missing values are its mean, else they are 0; a constant feature is added. A
+    warning lists what is left out: rows without a label, ids, mixed columns. Of three or more labels, each is
+    a class; if one of two is rare, balanced accuracy and AUC replace the mistake rate.
     `algorithms` has ids, mappings as in a config, and unfitted learners of scikit-learn (partial_fit) or
     River (learn_one). Parameters that are not given are tuned on three orders that are not reported. A
     notebook shows the results as a table and curves.
@@ -131,7 +135,9 @@ def compare(
             drawing = as_bytes(curves(self), "svg").decode()
             return super()._repr_html_() + drawing[drawing.index("<svg") :]
 
-    source, covariance = _look_at_data(data, y, label)
+    source, look = _look_at_data(data, y, label)
+    if look.left_out:
+        warnings.warn(f"left out: {', '.join(look.left_out)}", stacklevel=2)
     # A learner object goes by the name of its class; one with other settings replaces it.
     ids = [
         each if isinstance(each, str | Mapping) else register(wrap(each).definition).id for each in algorithms
@@ -141,8 +147,9 @@ def compare(
         "datasets": ["breast-cancer"],
         "algorithms": entries,
         "permutations": permutations,
-        "covariance": covariance,
+        "covariance": look.covariance,
         "tuning": {"search": "grid", "permutations": 3, "ties": "last"},
+        **({"measures": list(look.measures)} if look.measures else {}),
     }
     config = parse_config(from_plain(content, "compare"), Path())
     cells = cells_of(replace(config, datasets=(source.spec,)), [source])
@@ -155,8 +162,7 @@ def compare(
     return load_results(folder, kind=ComparedResults)
 
 
-def _look_at_data(data: Any, y: Any, label: str | int) -> tuple[Source, str]:
-    """Return the data of a frame or a pair, and the covariance that suits its features."""
+def _look_at_data(data: Any, y: Any, label: str | int) -> "tuple[Source, FileSummary]":
     from olbench.data.look import look_at_data
     from olbench.data.prepare import prepare_content, read_frame
     from olbench.data.spec import DatasetSpec, Reading
@@ -169,7 +175,7 @@ def _look_at_data(data: Any, y: Any, label: str | int) -> tuple[Source, str]:
     spec = DatasetSpec(
         "data", positive=look.positive, labels="all" if look.positive is None else "", reading=reading
     )
-    return Source(spec, prepare_content(content, spec, "the data"), can_reload=False), look.covariance
+    return Source(spec, prepare_content(content, spec, "the data"), can_reload=False), look
 
 
 class _HereExecutor(LocalExecutor):

@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.utils import Bunch
 
 import olbench
-from olbench.data.look import look_at
+from olbench.data.look import look_at, look_at_data
 from olbench.data.spec import Reading
 from tests import ROOT
 from tests.refusals import refusal
@@ -57,9 +57,12 @@ def test_a_sparse_x_takes_the_labels_that_a_dense_one_takes():
     X = sp.random(40, 5, 0.5, format="csr", random_state=0)
     names = np.array(["no", "yes"] * 20, dtype=object)
     gap = [*names[:-1], None]
-    for given, rows in (((X, names), 40), ((X, [False, True] * 20), 40), ((X, gap), 39)):
-        found = olbench.compare(*given, algorithms=["perceptron"], **FEW)
-        assert found.to_frame().n.tolist() == [rows, rows]
+    for y in (names, [False, True] * 20):
+        found = olbench.compare(X, y, algorithms=["perceptron"], **FEW)
+        assert found.to_frame().n.tolist() == [40, 40]
+    with pytest.warns(UserWarning, match="left out: 1 row without a label"):
+        found = olbench.compare(X, gap, algorithms=["perceptron"], **FEW)
+    assert found.to_frame().n.tolist() == [39, 39]
     found = olbench.compare(Bunch(data=X, target=names), algorithms=["perceptron"], **FEW)
     assert found.to_frame().n.tolist() == [40, 40]
 
@@ -86,14 +89,58 @@ def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):
     rows = [f"{k},c{k},5,{k * 7 % 11},{'pqr'[k % 3]},{'abc'[k % 3]}" for k in range(60)]
     path.write_text("\n".join(["row,customer,five,size,same,class", *rows]))
     look = look_at(path, Reading())
-    assert look.lines()[-3:] == [
-        "constant: five",
-        "different in every row, as an id: row, customer (left out)",
-        "gives the label away: same=p, same=q, same=r (left out)",
+    assert look.lines()[-2:] == [
+        "constant: 'five'",
+        "left out: 'row' (different in every row, as an id), 'customer' (different in every row, as an id), "
+        "'same' (gives the label away)",
     ]
     dropped = [spec.name for spec in look.reading.columns if spec.encode == "drop"]
     assert dropped == ["customer", "row", "same"]
-    assert (look.positive, look.reading.scale, look.reading.missing) == (None, "unit", "")
+    assert (look.positive, look.reading.scale, look.reading.missing) == (None, "standard", "")
+
+
+def test_what_a_table_cannot_use_is_said_with_its_reason_and_the_rest_is_kept(tmp_path):
+    path = tmp_path / "offers.csv"
+    rows = [f"{k % 28 + 1:02}.12.2022,{k % 7},{k % 9 or ''},{'no' if k % 8 else 'yes'}" for k in range(60)]
+    rows[4], rows[5] = "05.12.2022,n.a.,,NO", "06.12.2022,1,2,"
+    path.write_text("\n".join(["day,visits,size,sold", *rows]))
+    look = look_at(path, Reading())
+    lines = look.lines()
+    assert "labels that differ only in capitals: 'no', 'NO'; are they one class?" in lines
+    assert "missing: 8 values in 8 rows" in lines
+    assert lines[-1] == (
+        "left out: 1 row without a label, 'day' (dates such as '01.12.2022'; write them as 2024-01-31), "
+        f"'visits' (numbers and 'n.a.' at {path}:6)"
+    )
+    assert (look.reading.missing, look.reading.columns[-1].name) == ("zero", "*")
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "missing"),
+    [
+        ((2.0, 3.0), "", "zero"),
+        ((2.0, 30.0), "standard", "mean"),
+        ((30.0, 30.0), "standard", "mean"),  # beside the bias, and indicators of texts
+        ((1e200, 1.0), "unit", "zero"),  # its squares overflow
+    ],
+)
+def test_features_of_different_sizes_are_scaled_one_by_one(values, scale, missing):
+    made = pd.DataFrame({f"c{k}": size * np.resize([-1, 1, 1], 60) for k, size in enumerate(values)})
+    made.loc[3, "c0"] = np.nan
+    made["sold"] = np.resize([0, 0, 0, 1, 1], 60)
+    reading = look_at_data(made, Reading(label="sold")).reading
+    assert (reading.scale, reading.missing) == (scale, missing)
+    made.insert(0, "date", pd.date_range("2024-01-01", periods=60).astype(str))
+    assert look_at_data(made, Reading(label="sold")).reading.scale == (scale or "standard")
+
+
+def test_a_rare_class_is_judged_by_balanced_accuracy_and_rows_left_out_are_said(frame):
+    frame["churned"] = np.where(frame.b > 1.2, "yes", "no")
+    frame.loc[5, "churned"] = None
+    frame["id"] = [f"c{k}" for k in range(120)]
+    with pytest.warns(UserWarning, match="left out: 1 row without a label, 'id' .different in every row"):
+        found = olbench.compare(frame, label="churned", algorithms=["arow", SGDClassifier()], **FEW)
+    assert found.protocol.quantities[0].name == "balanced_accuracy"
 
 
 def test_decimal_commas_are_not_taken_for_categories(tmp_path):

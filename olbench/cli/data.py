@@ -154,7 +154,13 @@ def _describe_file(name: str, positive: tuple[str, ...], given: dict[str, Any]) 
     path = keep_pipe(name, Reading(**given)) if is_pipe(name) else expand_home(name)
     for line in look_at(path, Reading(**given)).lines():
         say(line)
-    data = load_dataset(path, list(positive) or None, **given)
+    try:
+        data = load_dataset(path, list(positive) or None, **given)
+    except UserError as error:
+        if positive or given.keys() - {"label", "delimiter"}:
+            raise
+        say(f"not read without further options: {error}")
+        return
     for step in data.about.steps:
         say(step)
     rows, features = data.X.shape

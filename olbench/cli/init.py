@@ -1,13 +1,14 @@
 """olbench init: a commented config to start from; for your own data, it comes from a look at the file."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from olbench import FIRST_ALGORITHMS
-from olbench.cli.output import say
+from olbench.cli.output import say, suggest_file
 from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
 
@@ -44,11 +45,10 @@ delay: 0                  # rows that are predicted before a label is learnt; no
 window: 1000              # how many rows a windowed curve covers""",
     "tuning: {search: grid, prefix: 0.1, ties: last}   # on the first tenth of the rows, which is not scored",
 )
-LATER = (
-    "# protocol: stream      # for a file sorted by {}; leave out permutations, and name the column: time\n"
-)
-#: A class with a smaller share of the rows is rare: accuracy then says little.
-RARE = 0.2
+LATER = """\
+# protocol: stream      # for a file sorted by {}: leave out permutations, name the column (time:),
+#                       # and take scale: running and missing: zero, which use no later row
+"""
 COMMENTS = {
     "label": "the heading or the number of the label column",
     "time": "the column with the time of each row, not a feature; add arrival: NAME if labels come later",
@@ -56,7 +56,7 @@ COMMENTS = {
     "missing": "missing values: drop (the rows), zero, or mean (of the column, over all rows)",
     "categorical": "columns of text: onehot (indicators) or drop",
     "columns": "one by one: number, onehot, ordinal, date or drop; the others as above",
-    "scale": "unit (rows); minmax, standard (features, by all rows); in a stream running (by rows so far)",
+    "scale": "standard, minmax: by the features of all rows; unit: row by row; running: by the rows so far",
     "bias": "a feature that is always 1: the learners have no intercept",
 }
 
@@ -101,7 +101,8 @@ def command(
         say(f"{file} written, and {file.with_name(FILE)} for editors; now `olbench run {file}`")
         return
     if not file.is_file():
-        raise UserError(f"{file}: there is no such data file, and the name of a config must end in .yaml")
+        hint = suggest_file(file)
+        raise UserError(f"{file}: there is no such data file{hint}; the name of a config must end in .yaml")
     config = Path(Path(base_name(file.name)).stem + ".yaml")
     text, look = make_config(file, config, label, positive, delimiter)
     _write(config, text, force)
@@ -110,9 +111,10 @@ def command(
     if look.is_sorted:
         say(f"the rows are in the order of {look.time}, so {config} runs them as a stream")
     say(f"{config} written, and {config.with_name(FILE)} for editors; check it, then")
-    click.echo(f"  olbench run {config} --dry-run   # the plan, with a time estimate")
-    click.echo(f"  olbench run {config}")
-    click.echo(f"  olbench report results/{config.stem}")
+    name, folder = shlex.quote(str(config)), shlex.quote(f"results/{config.stem}")
+    click.echo(f"  olbench run {name} --dry-run   # the plan, with a time estimate")
+    click.echo(f"  olbench run {name}")
+    click.echo(f"  olbench report {folder}")
 
 
 def make_config(
@@ -130,10 +132,9 @@ def make_config(
     algorithms, measures = ", ".join(FIRST_ALGORITHMS), ""
     if look.positive is None:
         algorithms = ", ".join(f"{{id: {id}, multiclass: native}}" for id in FIRST_ALGORITHMS)
-    if look.positive is not None and look.rarest < RARE and len(look.labels) > 1:
-        listed = "auc, balanced_accuracy" if look.is_sorted else "balanced_accuracy, auc"
+    if look.measures:
         why = f"the rarer class has {look.rarest:.1%} of the rows, so accuracy says little"
-        measures = f"\nmeasures: [{listed}]  # {why}"
+        measures = f"\nmeasures: [{', '.join(look.measures)}]  # {why}"
     text = DATA_TEMPLATE.format(
         file=names[0], config=names[1], look="\n".join(f"# {line}" for line in look.lines()),
         path=_show(str(file)), keys=keys, covariance=look.covariance, algorithms=algorithms,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.engine.display import can_redraw, wrap
-from olbench.errors import count, escape_controls
+from olbench.errors import count, escape_controls, suggest
 from olbench.files import write_text
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ def screen_size() -> tuple[int, int]:
 def find_screen(output: Path | None) -> tuple[int, bool]:
     """Return the columns of a file or of the terminal, and whether it shows colours."""
     return (SCREEN[0], False) if output else (screen_size()[0], can_redraw(sys.stdout))
+
+
+def suggest_file(name: str | Path) -> str:
+    path = Path(name)
+    return suggest(path.name, [each.name for each in path.parent.glob("*") if each.is_file()])
 
 
 def say(text: str, err: bool = False, indent: int = 0) -> None:

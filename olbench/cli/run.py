@@ -1,5 +1,6 @@
 """olbench run: from a YAML file or a data file to a complete record."""
 
+import shlex
 import sys
 from contextlib import nullcontext
 from functools import partial
@@ -10,7 +11,7 @@ import click
 
 from olbench import FIRST_ALGORITHMS
 from olbench.cli.flags import DRY_RUN, NUMBER, OUT, choice_flag, experiment, own_data, plugin_flag
-from olbench.cli.output import exit_code, ignore_closed_output, say, say_skipped, show_parts
+from olbench.cli.output import exit_code, ignore_closed_output, say, say_skipped, show_parts, suggest_file
 from olbench.errors import UserError, count, escape_controls, suggest
 
 if TYPE_CHECKING:
@@ -139,16 +140,17 @@ def command(
 def say_first_look(source: "Source") -> None:
     """Print what is odd about a user's file, and what a first look leaves out."""
     from olbench.data.dataset import find_oddities
-    from olbench.errors import list_some
+    from olbench.errors import list_some, show_name
 
     data, reading = source.open(), source.spec.reading
-    for what, names in find_oddities(data.X, data.y, data.about.features).items():
-        say(f"{source.name}: {what}: {list_some(names, 10)}", err=True)
+    X = data.X[:, :-1] if reading.bias else data.X
+    for what, names in find_oddities(X, data.y, data.about.features).items():
+        say(f"{source.name}: {what}: {list_some(list(map(show_name, names)), 10)}", err=True)
     if source.classes:
         say(f"{source.name}: every label is a class (labels: all); --positive LABEL makes two", err=True)
     left_out = ["untuned", *([] if reading.scale else ["unscaled"]), *([] if reading.bias else ["no bias"])]
-    file = Path(source.spec.path).name
-    remedy = f"`olbench init {file}` writes a config with tuning, scaling and a bias"
+    file = shlex.quote(Path(source.spec.path).name)
+    remedy = f"`olbench init {file}` writes a config that tunes, scales and adds a bias"
     say(f"{source.name}: {', '.join(left_out)}; {remedy}", err=True)
 
 
@@ -181,12 +183,14 @@ def read(
     from olbench.records.shipped import configs, find_config
 
     if is_config(what):
+        if Path(what).suffix and not Path(what).exists():
+            raise UserError(f"there is no file {what}{suggest_file(what)}")
         return read_config(find_config(what), overrides)
     for plugin in plugins:  # it may add data sets
         load_plugin(plugin)
     if what != STDIN and what not in catalog() and not Path(what).exists():
         if Path(what).suffix:
-            raise UserError(f"there is no file {what}")
+            raise UserError(f"there is no file {what}{suggest_file(what)}")
         hint = suggest(what, [*configs(), *catalog()])
         raise UserError(
             f"there is no config, data set or file '{escape_controls(what)}'{hint}; `olbench list` and "

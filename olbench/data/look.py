@@ -1,6 +1,8 @@
 """A look at a user's data: a summary, its odd columns, and a reading of it that works."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from olbench.data.dataset import CONSTANT, FEW_ROWS, ID, choose_storage, find_oddities
+from olbench.data.dataset import FEW_ROWS, ID, LEAK, choose_storage, find_oddities
 from olbench.data.formats import find_format
 from olbench.data.labels import as_targets, is_number, refuse_regression, show_label
 from olbench.data.load import describe_file, refuse_reading
@@ -17,6 +19,8 @@ from olbench.data.prepare import (
     MOST_CATEGORIES,
     ORIGIN,
     feature_name,
+    find_text,
+    find_unlabelled,
     prepare_table,
     read_column,
     read_dates,
@@ -28,12 +32,18 @@ from olbench.data.prepare import (
 from olbench.data.source import choose_covariance
 from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
 from olbench.data.tables import TypedFrame, as_pair, as_table, is_frame, list_texts
-from olbench.errors import UserError, count, escape_controls, list_some
+from olbench.errors import UserError, count, escape_controls, list_some, show_name
 from olbench.learners.examples import Floats
 
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
-#: Features whose standard deviations differ by more than this factor are better scaled.
+#: A day as it is not written in ISO 8601.
+NOT_ISO = re.compile(r"(\d{4}([./-])\d\d?\2\d\d?|\d\d?([./-])\d\d?\3\d{4})(\D.*)?")
+#: Features whose standard deviations differ by more than this factor are scaled.
 UNEVEN = 5.0
+#: The squares of larger ones overflow.
+LARGEST_DEVIATION = 1e150
+#: A class with a smaller share of the rows is rare: accuracy then says little.
+RARE = 0.2
 MOST_SHOWN = 10
 
 
@@ -46,6 +56,8 @@ class FileSummary:
     positive: Any
     reading: Reading
     notes: tuple[str, ...]
+    #: Rows and columns that are not used, and why.
+    left_out: tuple[str, ...] = ()
     time: str = ""
     is_sorted: bool = False
 
@@ -64,8 +76,16 @@ class FileSummary:
         share = sum(counts.get(label, 0) for label in positive) / total
         return float(min(share, 1 - share))
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What to report in place of the mistake rate if one of two classes is rare; the first ranks."""
+        if self.positive is None or self.rarest >= RARE or len(self.labels) < 2:
+            return ()
+        return ("auc", "balanced_accuracy") if self.is_sorted else ("balanced_accuracy", "auc")
+
     def lines(self) -> list[str]:
-        return [escape_controls(line) for line in self.notes]
+        left_out = [f"left out: {list_some(self.left_out, MOST_SHOWN)}"] if self.left_out else []
+        return [escape_controls(line) for line in (*self.notes, *left_out)]
 
 
 def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
@@ -84,10 +104,10 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
 def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSummary:
     """Look at a frame, at a pair (X, y) whose X may be sparse, or at scikit-learn's Bunch."""
     if not is_frame(content) and sp.issparse((pair := as_pair(content))[0]):
-        X, labels, dropped = read_sparse(*pair, "drop")
-        reading = replace(reading, missing="drop") if dropped else reading
-        return _look_at_matrix(X, labels, "y", reading, positive, "the data")
-    return _look_at_table(as_table(content, "the data"), reading, positive)
+        X, labels, dropped = read_sparse(*pair)
+        found = _look_at_matrix(X, labels, "y", reading, positive, "the data")
+        return replace(found, left_out=tuple(each.removesuffix(" left out") for each in dropped))
+    return _look_at_table(as_table(content, "the data"), reading, positive, may_stream=False)
 
 
 def _look_at_matrix(
@@ -96,42 +116,47 @@ def _look_at_matrix(
     labels, (n, d) = _count(found), X.shape
     refuse_regression(found, f"{where}: {place}")
     deviations = _find_deviations(X)
-    reading = _add(reading, Reading(scale=_choose_scale(deviations), bias=True))
+    even = "standard" if isinstance(X, np.ndarray) else "unit"  # to shift features would fill a sparse X
+    reading = _add(reading, Reading(scale=_choose_scale(deviations, even), bias=True))
     chosen = positive or _choose_positive(labels, False)
     y, kept = as_targets(found, chosen if len(labels) > 1 else None, None, where, chosen is None)
     notes = (
         *_describe_labels(n, d, place, labels, chosen),
-        _describe_scale(deviations),
+        _describe_scale(deviations, reading),
         *_describe_oddities(find_oddities(X[kept], y)),
     )
     return FileSummary(d + 1, labels, chosen, reading, notes)
 
 
-def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSummary:
-    label = table.find_label(reading.label)
+def _look_at_table(
+    table: TypedFrame, reading: Reading, positive: Any, may_stream: bool = True
+) -> FileSummary:
+    label, rows = table.find_label(reading.label), len(table.frame)
     timed, _ = read_times(table, reading, label)
-    time, is_sorted = (timed["time"], True) if timed else _guess_time(table, label)
+    guessed = _guess_time(table, label) if may_stream else (None, False)
+    time, is_sorted = (timed["time"], True) if timed else guessed
+    unlabelled, left_out = find_unlabelled(table, label)
+    table = table.keep(~unlabelled) if left_out else table
     others = {label, *(timed.values() if timed else [time] if is_sorted else [])}
     columns = [column for column in range(len(table.names)) if column not in others]
     gaps = table.frame.isna().to_numpy()
-    if gaps[:, label].all():
-        raise table.fail(f"{table.column_name(label)} has no values; name another column with --label")
-    found = read_labels(table.keep(~gaps[:, label]), label)
+    found = read_labels(table, label)
     labels = _count(found)
     refuse_regression(found, f"{table.where}: {table.column_name(label)}")
     texts = [column for column in list_texts(table.frame) if column in columns]
     numeric = [column for column in columns if column not in texts]
-    single, ids = _choose_columns(table, texts)
+    single, reasons = _choose_columns(table, texts)
     dates = [column for column, spec in single.items() if spec.encode == "date"]
     days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
     deviations = _find_deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
+    scale = reading.scale or _choose_scale(deviations, "running" if is_sorted else "standard")
     guess = Reading(
         label=_name_column(table, label),
         time=_name_column(table, time) if is_sorted and time is not None else "",
-        # Rows without a label can only be left out. The mean would be taken over all rows.
-        missing="drop" if gaps[:, label].any() else "zero" if gaps.any() else "",
+        # Zeros may be far from all values and spoil the standard deviation; both use all rows.
+        missing=("mean" if scale == "standard" else "zero") if gaps[:, columns].any() else "",
         categorical="onehot" if len(texts) > len(single) else "",
-        scale=_choose_scale(deviations),
+        scale=scale,
         bias=True,
         columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
     )
@@ -141,25 +166,32 @@ def _look_at_table(table: TypedFrame, reading: Reading, positive: Any) -> FileSu
     plain = replace(reading, scale="", bias=False)
     X, y, about, _ = prepare_table(table, chosen if len(labels) > 1 else None, None, plain, chosen is None)
     oddities = find_oddities(X, y, about.features)
-    odd = {name.partition("=")[0] for what, names in oddities.items() if what != CONSTANT for name in names}
-    left_out = [k for k in columns if k not in single and feature_name(table, k) in odd]
-    if ids:
-        oddities |= {ID: [*oddities.get(ID, []), *(_show_name(table, k) for k in ids)]}
-    dropped = {_show_name(table, k) for k in ids}
-    if len(left_out) + len(single) < len(columns) or dates:
-        dropped |= {feature_name(table, k) for k in left_out}
-        single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in left_out}
+    odd = {name.partition("=")[0]: what for what in (ID, LEAK) for name in oddities.get(what, [])}
+    names = {k: feature_name(table, k) for k in columns if k not in single}
+    odd_columns = {k: odd[name] for k, name in names.items() if name in odd}
+    if len(odd_columns) + len(single) < len(columns) or dates:
+        reasons |= odd_columns
+        single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in odd_columns}
         reading = replace(reading, columns=(*single.values(), ColumnSpec(OTHERS))) if single else reading
+        hidden = {names[k] for k in odd_columns}
+        oddities = {
+            what: [name for name in found if name.partition("=")[0] not in hidden]
+            for what, found in oddities.items()
+        }
     place = f"{table.column_name(label)} (choose another with --label)"
     time_name = "" if time is None else table.column_name(time)
     notes = (
-        *_describe_labels(len(table.frame), len(columns), place, labels, chosen),
+        *_describe_labels(rows, len(columns), place, labels, chosen),
         *([f"time: {time_name}, {'in order' if is_sorted else 'not in order'}"] if time_name else []),
-        *_describe_cells(table, gaps, texts),
-        _describe_scale(deviations),
-        *_describe_oddities(oddities, dropped),
+        *_describe_cells(table, [k for k in columns if k not in reasons], dates),
+        _describe_scale(deviations, reading),
+        *_describe_oddities(oddities),
     )
-    return FileSummary(X.shape[1] + 1, labels, chosen, reading, notes, time_name, is_sorted)
+    columns_out = [f"{_show_name(table, k)} ({reasons[k]})" for k in sorted(reasons)]
+    left_out = [each.removesuffix(" left out") for each in left_out]
+    return FileSummary(
+        X.shape[1] + 1, labels, chosen, reading, notes, (*left_out, *columns_out), time_name, is_sorted
+    )
 
 
 def _describe_labels(
@@ -171,37 +203,36 @@ def _describe_labels(
     if positive is None:
         classes = count(len(labels), "class")
         lines.append(f"{classes}, learnt as such (labels: all); --positive LABEL makes two")
+    written = Counter(str(label).casefold() for label, _ in labels)
+    if alike := [show_label(label) for label, _ in labels if written[str(label).casefold()] > 1]:
+        shown = list_some(alike, MOST_SHOWN)
+        lines.append(f"labels that differ only in capitals: {shown}; are they one class?")
     return lines
 
 
-def _describe_cells(table: TypedFrame, gaps: Any, texts: list[int]) -> list[str]:
-    lines = []
-    if gaps.any():
-        lines.append(
-            f"missing: {count(int(gaps.sum()), 'value')} in {count(int(gaps.any(axis=1).sum()), 'row')}"
-        )
-    mixed = [_show_name(table, k) for k in texts if _is_mixed(table, k)]
+def _describe_cells(table: TypedFrame, columns: list[int], dates: list[int]) -> list[str]:
+    gaps = table.frame[columns].isna().to_numpy()
+    n, rows = int(gaps.sum()), int(gaps.any(axis=1).sum())
+    lines = [f"missing: {count(n, 'value')} in {count(rows, 'row')}"] if n else []
     words = [
         f"{_show_name(table, k)} ({len(table.frame[k].cat.categories):,} different)"
-        for k in texts
-        if not _is_mixed(table, k)
+        for k in list_texts(table.frame)
+        if k in columns and k not in dates
     ]
-    for what, names in (("text", words), ("numbers and text in one column", mixed)):
+    for what, names in (("text", words), ("dates", [_show_name(table, k) for k in dates])):
         lines += [f"{what}: {list_some(names, MOST_SHOWN)}"] if names else []
     return lines
 
 
-def _describe_scale(deviations: tuple[float, float]) -> str:
+def _describe_scale(deviations: tuple[float, float], reading: Reading) -> str:
     low, high = deviations
-    return f"scale: standard deviations of the features from {low:.3g} to {high:.3g}"
+    chosen = f", so scale: {reading.scale}" if reading.scale else ""
+    return f"scale: standard deviations of the features from {low:.3g} to {high:.3g}{chosen}"
 
 
-def _describe_oddities(oddities: Mapping[str, list[str]], dropped: Collection[str] = ()) -> list[str]:
-    lines = []
-    for what, names in oddities.items():
-        is_dropped = all(name.partition("=")[0] in dropped for name in names)
-        lines.append(f"{what}: {list_some(names, MOST_SHOWN)}{' (left out)' if is_dropped else ''}")
-    return lines
+def _describe_oddities(oddities: Mapping[str, list[str]]) -> list[str]:
+    shown = {what: list_some(list(map(show_name, names)), MOST_SHOWN) for what, names in oddities.items()}
+    return [f"{what}: {names}" for what, names in shown.items() if names]
 
 
 def _add(reading: Reading, guess: Reading) -> Reading:
@@ -209,7 +240,7 @@ def _add(reading: Reading, guess: Reading) -> Reading:
 
 
 def _show_name(table: TypedFrame, column: int) -> str:
-    return table.names[column] if table.has_heading else f"column {column + 1}"
+    return show_name(table.names[column]) if table.has_heading else f"column {column + 1}"
 
 
 def _name_column(table: TypedFrame, column: int) -> str | int:
@@ -237,9 +268,12 @@ def _guess_time(table: TypedFrame, label: int) -> tuple[int | None, bool]:
     return -column, bool(is_sorted)
 
 
-def _choose_scale(deviations: tuple[float, float]) -> str:
-    """Rows can be scaled one by one; the deviations of features are not known before the last row."""
-    return "unit" if deviations[1] > UNEVEN * deviations[0] else ""
+def _choose_scale(deviations: tuple[float, float], even: str) -> str:
+    """Return `even` if features differ much from each other, or from the bias and indicators of texts."""
+    low, high = deviations
+    if not high or max(high, 1.0) <= UNEVEN * min(low, 1.0):
+        return ""
+    return even if high < LARGEST_DEVIATION else "unit"
 
 
 def _choose_positive(labels: tuple[tuple[Any, int], ...], is_stream: bool) -> Any:
@@ -252,12 +286,11 @@ def _choose_positive(labels: tuple[tuple[Any, int], ...], is_stream: bool) -> An
     return max(plain)
 
 
-def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, ColumnSpec], list[int]]:
-    """Return the specs of columns of text that are not categories, and the columns left out as ids."""
-    chosen, ids = {}, []
+def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, ColumnSpec], dict[int, str]]:
+    """Return the specs of columns of text that are not categories, and why some are left out."""
+    chosen, reasons = {}, {}
     for column in texts:
         cells, name = table.frame[column].cat.categories, _name_column(table, column)
-        is_id = len(cells) == len(table.frame) >= FEW_ROWS
         if all(is_number(text.replace(",", ".", 1)) for text in cells):
             refuse_text(table, column, ColumnSpec(name, "number"), "")
         try:
@@ -265,10 +298,18 @@ def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, Colu
             first = str(dates[~np.isnat(dates)][0].astype("datetime64[D]"))
             chosen[column] = ColumnSpec(name, "date", origin=first)
         except UserError:
-            if _is_mixed(table, column) or is_id or len(cells) > MOST_CATEGORIES:
+            if _is_mixed(table, column):
+                row = find_text(table, column)
+                reasons[column] = f"numbers and {table.show_cell(row, column)} at {table.show_row(row)}"
+            elif all(map(NOT_ISO.fullmatch, cells)):
+                reasons[column] = f"dates such as {show_name(cells[0])}; write them as 2024-01-31"
+            elif len(cells) == len(table.frame) >= FEW_ROWS:
+                reasons[column] = ID
+            elif len(cells) > MOST_CATEGORIES:
+                reasons[column] = f"{len(cells):,} different texts"
+            if column in reasons:
                 chosen[column] = ColumnSpec(name, "drop")
-                ids += [column] if is_id else []
-    return chosen, ids
+    return chosen, reasons
 
 
 def _is_mixed(table: TypedFrame, column: int) -> bool:

@@ -66,7 +66,7 @@ def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     reading = spec.reading
     if reading.time != "" or reading.arrival != "" or reading.columns:
         raise UserError("a sparse X has no named columns; leave out time, arrival and columns")
-    X, labels, dropped = read_sparse(X, y, reading.missing)
+    X, labels, dropped = read_sparse(X, y)
     about = About(steps=("label: column 'label'", *dropped), label="label")
     X, targets, about, _ = encode_targets(
         X, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
@@ -75,7 +75,7 @@ def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     return Dataset.make(spec.name, X, targets, about=about)
 
 
-def read_sparse(X: Any, y: Any, missing: str) -> tuple[Any, Any, list[str]]:
+def read_sparse(X: Any, y: Any) -> tuple[Any, Any, list[str]]:
     """Return the rows with a label, their labels, and a description of the rows left out."""
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not matrix.shape[1]:
@@ -83,7 +83,7 @@ def read_sparse(X: Any, y: Any, missing: str) -> tuple[Any, Any, list[str]]:
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
     table = as_table((np.zeros((matrix.shape[0], 1)), y), "the data")
-    gaps, dropped = _find_gaps(table, [1], missing)
+    gaps, dropped = find_unlabelled(table, 1)
     return matrix[~gaps] if dropped else matrix, read_labels(table.keep(~gaps), 1), dropped
 
 
@@ -111,7 +111,7 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
         raise table.fail("no column is left for a feature; at least one is needed")
     named_out = _list_columns(table, [place for place, spec in specs.items() if spec.encode == "drop"])
     places, left_out = _leave_out_text(table, places, specs, reading.categorical)
-    gaps, dropped = _find_gaps(table, [*places, label], reading.missing)
+    gaps, dropped = _find_gaps(table, places, label, reading.missing)
     if dropped:
         table, times = table.keep(~gaps), tuple(each[~gaps] for each in times)
     labels = read_labels(table, label)
@@ -122,7 +122,7 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
         *left_out,
         *dropped,
         *coded,
-        *_fill(X, reading.missing),
+        *_fill(X, table, places, reading.missing),
     )
     heading = table.names[label] if table.has_heading else ""
     return X, labels, About(tuple(names), steps=steps, label=heading), times
@@ -168,21 +168,32 @@ def _leave_out_text(
     return kept, [f"columns of text left out: {_list_columns(table, dropped)}"] if dropped else []
 
 
-def _find_gaps(table: TypedFrame, columns: list[int], missing: str) -> tuple[Any, list[str]]:
-    """Return the rows to leave out, and a description; the label is the last column."""
-    gaps = table.frame[columns if missing in ("", "drop") else columns[-1:]].isna()
-    if missing != "drop" and gaps.any(axis=None):
-        column = gaps.columns[int(gaps.any().argmax())]
+def find_unlabelled(table: TypedFrame, label: int) -> tuple[Any, list[str]]:
+    """Return the rows without a label, and a description."""
+    gaps = table.frame[label].isna().to_numpy()
+    if gaps.all():
+        raise table.fail(f"{table.column_name(label)} has no values; name another column with --label")
+    return gaps, [f"{count(int(gaps.sum()), 'row')} without a label left out"] if gaps.any() else []
+
+
+def _find_gaps(table: TypedFrame, columns: list[int], label: int, missing: str) -> tuple[Any, list[str]]:
+    """Return the rows to leave out, and a description."""
+    unlabelled, steps = find_unlabelled(table, label)
+    if missing in ("zero", "mean"):
+        return unlabelled, steps
+    gaps = table.frame[columns].isna().to_numpy() & ~unlabelled[:, None]
+    if not missing and gaps.any():
+        column = int(gaps.any(axis=0).argmax())
+        shown = f"{table.column_name(columns[column])} has no value"
         remedy = "choose --missing drop, zero or mean, or let `olbench init` choose"
-        if column == columns[-1]:
-            remedy = "rows without a label cannot be used: leave them out with --missing drop"
-        shown = f"{table.column_name(column)} has no value"
-        raise table.fail(f"{shown}; {remedy}", int(gaps[column].argmax()))
-    left_out = gaps.any(axis=1).to_numpy()
-    dropped, n = int(left_out.sum()), len(left_out)
-    if dropped == n:
+        raise table.fail(f"{shown}; {remedy}", int(gaps[:, column].argmax()))
+    has_gap = gaps.any(axis=1)
+    left_out, n = unlabelled | has_gap, len(has_gap)
+    if left_out.all():
         raise table.fail("every row has a missing value, so --missing drop leaves none; use zero or mean")
-    return left_out, [f"{dropped:,} of {n:,} rows with missing values left out"] if dropped else []
+    if has_gap.any():
+        steps.append(f"{int(has_gap.sum()):,} of {n:,} rows with missing values left out")
+    return left_out, steps
 
 
 def read_labels(table: TypedFrame, column: int) -> Any:
@@ -322,10 +333,15 @@ def _encode_dates(table: TypedFrame, place: int, parts: tuple[str, ...], origin:
     return names, values, ", ".join(words)
 
 
+def find_text(table: TypedFrame, place: int) -> int:
+    """Return the first row whose cell is not a number."""
+    cells = table.frame[place].cat
+    is_text = np.array([not is_number(word) for word in cells.categories] + [False])[cells.codes]
+    return int(np.argmax(is_text))
+
+
 def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: str) -> None:
-    cells = table.frame[place]
-    is_text = np.array([not is_number(word) for word in cells.cat.categories] + [False])[cells.cat.codes]
-    row = int(np.argmax(is_text))
+    row, cells = find_text(table, place), table.frame[place]
     first = cells.iloc[row]
     shown = f"the text {show_name(first)}, where a number is expected"
     is_mixed = any(map(is_number, cells.cat.categories))
@@ -348,11 +364,11 @@ def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: st
     raise table.fail(f"{table.column_name(place)} has {shown}; {remedy}", row)
 
 
-def _fill(X: Floats, missing: str) -> list[str]:
+def _fill(X: Floats, table: TypedFrame, places: list[int], missing: str) -> list[str]:
     gaps = np.isnan(X)
     if not gaps.any():
         return []
-    found = count(int(np.count_nonzero(gaps)), "missing value")
+    found = count(int(table.frame[places].isna().to_numpy().sum()), "missing value")
     if missing == "zero":
         X[gaps] = 0.0
         return [f"{found} replaced by 0"]

@@ -49,12 +49,12 @@ class TypedFrame:
     #: Whether the last column is the y of a pair (X, y).
     is_pair: bool = False
 
+    def show_row(self, row: int) -> str:
+        number = int(self.frame.index[row])
+        return self.where + (f", row {number}" if self.find_line is None else f":{self.find_line(number)}")
+
     def fail(self, reason: str, row: int | None = None) -> UserError:
-        place = self.where
-        if row is not None:
-            number = int(self.frame.index[row])
-            place += f", row {number}" if self.find_line is None else f":{self.find_line(number)}"
-        return UserError(f"{place}: {reason}")
+        return UserError(f"{self.where if row is None else self.show_row(row)}: {reason}")
 
     def column_name(self, column: int) -> str:
         name = self.names[column]

@@ -30,21 +30,21 @@ def shop():
 
 def test_three_commands_from_a_csv_file_to_a_report(here, shop):
     out = here.out("init", shop, "--label", "sold")
-    for line in ("60 rows, 3 features", "missing: 3 values in 3 rows", "text: colour (2 different)"):
+    for line in ("60 rows, 3 features", "missing: 3 values in 3 rows", "text: 'colour' (2 different)"):
         assert f"shop.csv: {line}\n" in out
     assert "  olbench report results/shop\n" in out
     text = Path("shop.yaml").read_text()
     assert is_valid(text)
     assert yaml.safe_load(text)["datasets"] == [{
-        "path": "shop.csv", "label": "sold", "positive": "yes", "missing": "zero", "categorical": "onehot",
-        "scale": "unit", "bias": True,
+        "path": "shop.csv", "label": "sold", "positive": "yes", "missing": "mean", "categorical": "onehot",
+        "scale": "standard", "bias": True,
     }]  # fmt: skip
     words = ("run", "shop.yaml", "--set", "permutations=2", "--set", "algorithms=[perceptron, pa1]")
     err = here.err(*words, "--set", "tuning.search=none", code=0)
-    assert "shop: every row scaled to length 1" in err
+    assert "shop: every feature scaled to mean 0 and standard deviation 1 by all rows" in err
     assert "perceptron" in here.out("report", "results/shop")
     prepared = json.loads(Path("results/shop/run.json").read_text())["data"]["shop"]["prepared"]
-    assert "3 missing values replaced by 0" in prepared
+    assert "3 missing values replaced by the mean of their column over all rows" in prepared
     assert "nothing to do: all 4 trials are in" in here.out(*words, "--set", "tuning.search=none")
 
 
@@ -65,7 +65,13 @@ def test_init_replaces_nothing_and_refuses_a_missing_file(here, shop):
     assert here("init", shop, "--label", 2)[0] == 0
     assert here.err("init", shop, "--label", 2).endswith("overwrite it with --force\n")
     assert here("init", shop, "--label", 2, "--force")[0] == 0
-    assert "there is no such data file" in here.err("init", "nothing.csv")
+    assert "shop2.csv: there is no such data file (did you mean 'shop.csv'?)" in here.err("init", "shop2.csv")
+    assert "there is no file shap.yaml (did you mean 'shop.yaml'?)" in here.err("run", "shap.yaml")
+    shop.rename("a shop.csv")
+    assert "  olbench run 'a shop.yaml'\n" in here.out("init", "a shop.csv", "--label", "sold")
+    out = here.out("data", "info", "a shop.csv", "--label", "sold")
+    assert "not read without further options: a shop.csv:5: column 'weight' has no value; choose" in out
+    out = here.out("data", "info", "a shop.csv", "--label", "sold")
 
 
 def test_a_first_look_says_what_became_positive(here, shop):

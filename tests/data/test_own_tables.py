@@ -84,6 +84,12 @@ def test_rows_with_gaps_can_be_left_out_and_text_too(table):
     assert "columns of text left out: 'colour'" in data.about.steps
     zeros = load_dataset(table(SHOP), label=-4, missing="zero", categorical="drop")
     assert zeros.X.tolist() == [[1.5, 10], [0, 20], [2.5, 0], [3.5, 40]]
+    for missing, kept in (("zero", 4), ("drop", 2)):  # of a row without a label, nothing else counts
+        data = load_dataset(table(SHOP + ",,red,50\n"), label=1, missing=missing, categorical="onehot")
+        assert len(data.y) == kept
+        assert "1 row without a label left out" in data.about.steps
+    blank = load_dataset(table(SHOP.replace("blue", "")), **{**HOW, "missing": "zero"})
+    assert "3 missing values replaced by 0" in blank.about.steps
 
 
 def test_more_than_two_labels_want_to_be_told(table):
@@ -107,7 +113,7 @@ REFUSED = [
     ("a,b\nx,0\ny,1\n", {"categorical": "drop"}, "every feature is text, so --categorical drop"),
     ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),
     ("a,b\n,0\n,1\n", {"missing": "drop"}, "every row has a missing value, so --missing drop"),
-    ("a,b\n1,0\n2,\n", {"missing": "zero"}, ":3: column 'b' has no value; rows without a label"),
+    ("a,b\n1,\n2,\n", {"missing": "zero"}, "column 'b' has no values; name another column with --label"),
     ("a,b\n1,0\n2,1\n", {"delimiter": "ab"}, "the delimiter must be one character or one of comma"),
     (MANY, {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000"),
     ('y,c\n1,a\n0,b\n1,"a\n0,b\n1,a\n', {"label": "y"}, "shop.csv:4: a quote is opened here or later"),
@@ -173,8 +179,10 @@ def test_frames_pairs_and_bunches(table):
     assert " not int" in refusal(load_dataset, 3)
     assert load_dataset((np.eye(2), [True, False])).y.tolist() == [1, -1]
     assert "X has no columns" in refusal(load_dataset, (sp.csr_matrix((2, 0)), [0, 1]), scale="minmax")
-    gap = load_dataset((sp.csr_matrix([[1.0], [2.0], [3.0]]), ["no", None, "yes"]), missing="drop")
-    assert (gap.X.tolist(), gap.y.tolist()) == ([[1], [3]], [-1, 1])
+    for X in (sp.csr_matrix([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [3.0]])):
+        gap = load_dataset((X, ["no", None, "yes"]))
+        assert (gap.X.tolist(), gap.y.tolist()) == ([[1], [3]], [-1, 1])
+        assert "1 row without a label left out" in gap.about.steps
 
 
 def test_the_examples_of_the_page_on_data_hold():

@@ -137,7 +137,7 @@ def test_an_override_is_checked_like_the_file(override, message, here):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["none.yaml"], "cannot read none.yaml: No such file or directory"),
+        (["none.yaml"], "there is no file none.yaml (did you mean 'good.yaml'?)"),
         (["splice"], "splice is not downloaded; run `olbench data fetch splice`, or "
          "go on without with --skip-missing"),
         (["none.txt"], "there is no file none.txt"),
