@@ -37,7 +37,8 @@ HARD = {
     "cw": {"eta": 0.95},
     "cw-var": {"eta": 0.95}, "arow": {"r": 0.0625}, "nherd": {"C": 16.0}, "narow": {"b": 16.0},
     "narow2010": {"b": 16.0}, "scw1": {"C": 16.0, "eta": 0.95}, "scw2": {"C": 16.0, "eta": 0.95},
-    "scw2-libol": {"C": 16.0, "eta": 0.95},
+    "scw2-libol": {"C": 16.0, "eta": 0.95}, "adagrad-da": {"lam": 0.001}, "ftrl": {"alpha": 1.0, "l2": 1.0},
+    "tg": {"gravity": 0.01, "K": 3.5}, "fobos": {"eta": 1.0, "lam": 0.0001}, "rda": {"gamma": 10.0},
 }  # fmt: skip
 #: The data sets with rules that the learners which take advice run on.
 WITH_RULES = ("advice-synthetic", "pima", "tb-east-asian")
@@ -51,7 +52,10 @@ TOO_MANY_PRODUCTS = 2e9
 MANY_ENTRIES = 2.5e7
 #: Above this, rules that read or write all weights in a round, in plain loops, are left out,
 TOO_MANY_ENTRIES = 1e9
-ALL_WEIGHTS = ("romma", "aromma", "alma", "sgd", "averaged-perceptron", "averaged-pa", "averaged-pa1")
+ALL_WEIGHTS = (
+    "romma", "aromma", "alma", "sgd", "averaged-perceptron", "averaged-pa", "averaged-pa1", "adagrad-da",
+    "tg", "fobos", "rda",
+)  # fmt: skip
 #: and above this the whole data set.
 LARGEST = 2e11
 #: A learner in the space of a kernel is left out if rounds * support^2 is above this.
@@ -182,7 +186,7 @@ def plan(data, options):
 
 
 def find_families(definition, data):
-    if definition.order == "first":
+    if definition.order in ("first", "compiled"):
         return {"first": [{}]}
     if definition.order == "advice":
         return {"advice": [{}, {"advice": True}]} if data.name in WITH_RULES else {}

@@ -32,6 +32,13 @@ PASSES = {
     "product": ("skewed", "product", "sop", {}, {"covariance": "diag"}),
     "dual": ("separable", "full", "scw1", {}, {"kernel": "linear"}),
     "advice": ("separable", "advice", "adviceptron", {}, {}),
+    "compiled-adagrad": ("skewed", "first", "adagrad", {}, {}),
+    "compiled-adagrad-da": ("skewed", "first", "adagrad-da", {"lam": 0.001}, {}),
+    "compiled-ftrl": ("skewed", "first", "ftrl", {"l2": 0.5}, {}),
+    "compiled-adam": ("skewed", "first", "adam", {}, {}),
+    "compiled-tg": ("skewed", "first", "tg", {"K": 3.5}, {}),
+    "compiled-fobos": ("skewed", "first", "fobos", {}, {}),
+    "compiled-rda": ("skewed", "first", "rda", {}, {}),
 }
 
 

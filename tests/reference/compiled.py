@@ -81,7 +81,7 @@ def run(id, params, family, data, order, advice=None, other=False, real="long do
     """Run one pass in C; `other` asks for the second way to evaluate it."""
     number, library = TYPES[real], load_library(real)
     order = np.ascontiguousarray(order, np.int64)
-    p = np.array([find_constant(name, value) for name, value in params.items()] or [0.0], number)
+    p = np.array([find_constant(name, value, family) for name, value in params.items()] or [0.0], number)
     bits, counts = np.empty(order.size, np.uint8), np.zeros(3, np.int64)
     weights = np.zeros(data.X.shape[1], number)
     shape = ctypes.c_int64(order.size), ctypes.c_int64(weights.size)
@@ -133,8 +133,8 @@ def find_error(weights, exact, exponent=0):
     return float(apart / length) if length > 0 else float(apart)
 
 
-def find_constant(name, value):
-    if name == "eta":
+def find_constant(name, value, family):
+    if name == "eta" and family != "first":  # the confidence of cw and its kin, not the size of a step
         return NormalDist().inv_cdf(value)
     return WORDS.get(value, 0) if isinstance(value, str) else value
 

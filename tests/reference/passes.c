@@ -34,9 +34,9 @@ typedef struct {
     const real *p;
     real *w;     /* w, or mu */
     real *total; /* of w over the rounds, for the averaged learners */
-    real *theta; /* the sum of y x, where a paper keeps it beside mu */
+    real *theta; /* the sum of y x, where a paper keeps it beside mu; minus a sum or mean of gradients */
     real *sigma; /* Sigma, its root A with Sigma = A'A, its diagonal, or the diagonal of its inverse */
-    real *z, *a; /* Sigma x and A x */
+    real *z, *a; /* Sigma x and A x; the z of FTRL, and sums or means of squared gradients */
 } learner;
 
 /* ---- sums ---- */
@@ -175,13 +175,95 @@ static int sgd(learner *l, const row *x, real y, real f, int mistake, int64_t t)
     return slope > 0;
 }
 
+/* ---- a step size for each feature, and penalties that move all weights in every round ---- */
+
+static real soften(real value, real amount) {
+    return fabs(value) <= amount ? 0 : value > 0 ? value - amount : value + amount;
+}
+
+/* minus the derivative of the logistic loss at the margin m; 0 where doubles have nothing smaller */
+static real logistic_slope(real m) {
+    real slope = 1 / (1 + exp(m));
+    return (double)slope > 0 ? slope : 0;
+}
+
+static int adagrad(learner *l, const row *x, real y, real f, int mistake, int64_t t) {
+    real eta = l->p[0], delta = l->p[1], loss = lost(1, y * f);
+    for (int64_t k = 0; k < x->n && loss > 0; k++) {
+        int64_t j = x->column[k];
+        real gradient = -y * x->value[k];
+        l->a[j] += gradient * gradient;
+        l->w[j] -= eta * gradient / (delta + sqrt(l->a[j]));
+    }
+    return loss > 0;
+}
+
+static int adagrad_da(learner *l, const row *x, real y, real f, int mistake, int64_t t) {
+    real eta = l->p[0], delta = l->p[1], lam = l->p[2], loss = lost(1, y * f);
+    for (int64_t k = 0; k < x->n && loss > 0; k++) l->a[x->column[k]] += (real)x->value[k] * x->value[k];
+    if (loss > 0) add_row(l->theta, y, x);
+    for (int64_t j = 0; j < l->d; j++) l->w[j] = eta * soften(l->theta[j], lam * t) / (delta + sqrt(l->a[j]));
+    return loss > 0;
+}
+
+static int ftrl(learner *l, const row *x, real y, real f, int mistake, int64_t t) {
+    real alpha = l->p[0], beta = l->p[1], l1 = l->p[2], l2 = l->p[3], slope = logistic_slope(y * f);
+    for (int64_t k = 0; k < x->n && slope > 0; k++) {
+        int64_t j = x->column[k];
+        real gradient = -y * slope * x->value[k], sum = l->a[j] + gradient * gradient;
+        l->z[j] += gradient - (sqrt(sum) - sqrt(l->a[j])) / alpha * l->w[j];
+        l->a[j] = sum;
+        l->w[j] = -soften(l->z[j], l1) / ((beta + sqrt(sum)) / alpha + l2);
+    }
+    return slope > 0;
+}
+
+/* Adam as for sparse gradients: a feature that is zero keeps its weight and its means. */
+static int adam(learner *l, const row *x, real y, real f, int mistake, int64_t t) {
+    real alpha = l->p[0], b1 = l->p[1], b2 = l->p[2], slope = logistic_slope(y * f);
+    for (int64_t k = 0; k < x->n && slope > 0; k++) {
+        int64_t j = x->column[k];
+        real gradient = -y * slope * x->value[k];
+        l->theta[j] = b1 * l->theta[j] + (1 - b1) * gradient;
+        l->a[j] = b2 * l->a[j] + (1 - b2) * gradient * gradient;
+        real mean = l->theta[j] / (1 - pow(b1, (real)t)), square = l->a[j] / (1 - pow(b2, (real)t));
+        l->w[j] -= alpha * mean / (sqrt(square) + l->p[3]);
+    }
+    return slope > 0;
+}
+
+static int truncated_gradient(learner *l, const row *x, real y, real f, int mistake, int64_t t) {
+    real eta = l->p[0], gravity = l->p[1], K = l->p[2], theta = l->p[3], slope = logistic_slope(y * f);
+    add_row(l->w, eta * slope * y, x);
+    if (floor(t / K) > floor((t - 1) / K))
+        for (int64_t j = 0; j < l->d; j++)
+            if (fabs(l->w[j]) <= theta) l->w[j] = soften(l->w[j], K * eta * gravity);
+    return slope > 0;
+}
+
+static int fobos(learner *l, const row *x, real y, real f, int mistake, int64_t t) {
+    real eta = l->p[0] / sqrt((real)t), loss = lost(1, y * f);
+    if (loss > 0) add_row(l->w, eta * y, x);
+    for (int64_t j = 0; j < l->d; j++) l->w[j] = soften(l->w[j], l->p[1] * eta);
+    return loss > 0;
+}
+
+static int rda(learner *l, const row *x, real y, real f, int mistake, int64_t t) {
+    real slope = logistic_slope(y * f);
+    add_row(l->theta, slope * y, x);
+    for (int64_t j = 0; j < l->d; j++) l->w[j] = soften(l->theta[j], l->p[1] * t) / (l->p[0] * sqrt((real)t));
+    return slope > 0;
+}
+
 static const struct {
     const char *id;
     first_order_rule *learn;
 } FIRST_ORDER[] = {
     {"perceptron", perceptron}, {"margin-perceptron", margin_perceptron}, {"pa", pa}, {"pa1", pa1}, {"pa2", pa2},
     {"romma", romma}, {"aromma", aromma}, {"alma", alma}, {"ogd", ogd}, {"sgd", sgd},
-    {"averaged-perceptron", perceptron}, {"averaged-pa", pa}, {"averaged-pa1", pa1},
+    {"averaged-perceptron", perceptron}, {"averaged-pa", pa}, {"averaged-pa1", pa1}, {"adagrad", adagrad},
+    {"adagrad-da", adagrad_da}, {"ftrl", ftrl}, {"adam", adam}, {"tg", truncated_gradient}, {"fobos", fobos},
+    {"rda", rda},
 };
 
 /* ---- second order: mu += alpha y z, Sigma -= beta z z', that is Sigma^-1 += c x x' ---- */
