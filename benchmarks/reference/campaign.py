@@ -191,6 +191,8 @@ def find_families(definition, data):
     if definition.order == "advice":
         return {"advice": [{}, {"advice": True}]} if data.name in WITH_RULES else {}
     full = [{"form": "covariance"}, {"form": "root"}, {"kernel": "linear"}]
+    if any(parameter.name == "gamma" for parameter in definition.parameters):  # also a kernel's
+        full.pop()
     if definition.product:
         return {"full": full, "product": [{"covariance": "diag"}]}
     diagonal = {name: [{"covariance": "diag", "projection": name}] for name in definition.projections}
