@@ -50,8 +50,10 @@ class CompiledDefinition(Definition):
 
         self.check()
         shapes = {name: shape for name, (shape, _) in self.arrays.items()}
-        # Numba stores the name of the module too, and that of a user's file depends on its path.
-        digest = hashlib.sha256(self.source_text + repr((self.module, shapes)).encode()).hexdigest()[:16]
+        # Numba stores the name of the module too, and that of a user's file depends on its path. A file may
+        # define several learners with the same arrays.
+        what = repr((self.module, self.id, shapes)).encode()
+        digest = hashlib.sha256(self.source_text + what).hexdigest()[:16]
         score, learn = self.functions
         loop = bind(f"run_{digest}", shapes, score, learn, is_kept=Path(self.file).is_file())
         with self.explain_errors():

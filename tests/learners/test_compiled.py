@@ -135,6 +135,16 @@ def test_an_edit_of_the_file_is_noticed(write):
         assert online_pass("mine", np.eye(3), [1, -1, 1]).weights.tolist() == [step, -step, step]
 
 
+def test_learners_of_one_file_with_the_same_arrays_are_kept_apart(write):
+    path = write()
+    text = path.read_text()
+    path.write_text(text + text.replace('"mine"', '"double"').replace("STEP * y", "2.0 * y"))
+    load_plugin(path)
+    weights = [online_pass(id, np.eye(2), [1, -1]).weights.tolist() for id in ("mine", "double")]
+    REGISTRY.pop("double")
+    assert weights == [[1.0, -1.0], [2.0, -2.0]]
+
+
 BROKEN = [
     ({"learn": "arrays.w[columns[k] + 1] = 1.0"}, "mine.py:11: 'mine' fails: IndexError: index 4 is"),
     ({"learn": "arrays.u[0] = 1.0"}, "mine.py:11: 'mine' fails: AttributeError: "),
