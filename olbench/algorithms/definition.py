@@ -346,13 +346,16 @@ class Definition:
         except (NumbaError, UnsupportedBytecodeError) as error:
             plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
             plain = re.sub(r"\. Raised from (.*) \((\d+).*", r'\nFile "\1", line \2', plain)
-            line = re.search(r'File "[^"]*", line (\d+)', plain)
+            # Numba shows lines of its own files first.
+            line = re.search(rf'File "(?:[^"]*/)?{re.escape(Path(self.file).name)}", line (\d+)', plain)
             lines = [line.strip() for line in plain.splitlines() if line.strip()]
             reason, *more = [each for each in lines if not each.startswith("Failed in nopython")] or lines
             if reason.endswith(":") and more:  # the call that numba cannot compile is in the next line
                 reason = f"{reason} {more[0].lstrip('> ')}"
             if reason.endswith("of <class 'function'>"):
                 reason = f"{reason}; decorate it with @numba.njit"
+            if self.order == "compiled" and "returning of array" in plain:
+                reason = f"{reason}; a learner cannot allocate arrays: declare those that it needs"
             place = f"{self.file}:{line[1]}" if line else self.file
             raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
 
@@ -429,6 +432,8 @@ def _check_name(name: Any, what: str) -> None:
 
 
 def check_keywords(id: str, declared: Mapping[str, Any]) -> None:
+    if callable(id):
+        raise UserError('the decorator of an algorithm needs an id, such as @second_order("my-rule")')
     known = [each.name for each in fields(Definition)]
     for name in declared.keys() - known:
         raise UserError(f"'{id}' has an unknown keyword {show_name(name)}{suggest(name, known)}")

@@ -172,6 +172,7 @@ REFUSED_FILES = [
         ONE.format("'mine-one'", "Parameter('r', 1.0, '', grid=(1.0, -2.0)),"),
         ":2: mine-one, its default or grid: r must lie in (0, inf), not -2.0",
     ),
+    (ONE.replace("({}, parameters=({}))", ""), ":2: the decorator of an algorithm needs an id, such as"),
     (ONE.format("'mine-one', params=()", ""), ":2: 'mine-one' has an unknown keyword 'params' (did you mean"),
     (
         LEARNER.format("{'w': 'n'}") + "    def learn(): pass",

@@ -89,7 +89,7 @@ def test_a_row_or_a_learner_that_is_too_large_has_a_reason(data):
 
 
 TEXT = """\
-import math
+import math, numpy
 from olbench import compiled_learner, dot
 
 STEP = 1.0
@@ -158,6 +158,8 @@ BROKEN = [
     ({"score": "t, p): return 'high'"}, "score of 'mine' returns 'high'; it must return a number"),
     ({"score": "p): return 0.0"}, "score of 'mine' takes (arrays, columns, values, p); it must take"),
     ({"learn": "z = {}"}, ": the rule of 'mine' does not compile"),
+    ({"learn": "z = numpy.zeros(k)"}, "zeros(int64); a learner cannot allocate arrays: declare those that"),
+    ({"learn": "z = numpy.zeros(k)"}, "mine.py:11: the rule of 'mine' does not compile: No implement"),
     ({"shape": '"n"'}, "the array w must have one of the shapes 'd', 'd x d', '1', or a shape"),
     ({"shape": '"d"}, parameters={"x": 1'}, "mine.py:6: the plugin failed: AttributeError"),
 ]
