@@ -22,14 +22,14 @@ from olbench.data.source import find_source
 from olbench.data.spec import DatasetSpec
 from olbench.engine.resources import guess_cost
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
-from olbench.errors import count
+from olbench.errors import UserError, count
 from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import numbers_of
 from olbench.records.record import failure, success
-from olbench.records.trial import Outcome, Record, Trial
+from olbench.records.trial import Outcome, Record, Trial, code_of
 
 #: Records of a thread that may wait to be written before it takes another trial.
 WAITING_PER_JOB = 4
@@ -172,6 +172,18 @@ def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...
         for path in plugins:
             load_plugin(path)
         trial = replace(trial, source=find_source(spec))
+        _refuse_changes(trial)
     except Exception as error:
         return fail(trial, error)
     return attempt(trial, StopFlag())
+
+
+def _refuse_changes(trial: Trial) -> None:
+    """Refuse files that were edited during the run: this process has read them later than the plan did."""
+    code = code_of(trial.definition, get_protocol(trial.protocol).version)
+    for name, is_same in (
+        (trial.dataset, trial.source.fingerprint == trial.fingerprint),
+        (trial.algorithm, code == trial.code),
+    ):
+        if not is_same:
+            raise UserError(f"{name} has changed since the run began; run it again")

@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from olbench.data.source import find_source
+from olbench.engine.local import LocalExecutor
+from olbench.engine.stopping import StopFlag
 from olbench.plugins import forget_file, load_file
+from olbench.protocols import cells_of
+from olbench.protocols.reading import read_config
 from olbench.records.record import write_line
 from tests.cases import for_each
 from tests.conftest import SMALL, without_activity
@@ -292,6 +297,20 @@ def test_a_contestant_that_leaves_or_fails_is_a_failed_trial_with_one_line(
     assert err.count("\n") == 1
     words = ("--against", "base.json", "--update", "--jobs", 1, "--quiet")
     assert f"leaving on breast-cancer failed: {error}\n" in here.err("check", path, *words, code=3)
+
+
+@pytest.mark.parametrize("edited", ["rows.libsvm", "mine.py"])
+def test_a_process_that_reads_a_file_edited_during_the_run_refuses_it(contestants, edited):
+    Path("rows.libsvm").write_text("+1 1:1\n-1 1:2\n" * 9)
+    path = contestants(sound=("pass", "pass"))
+    experiment = read_config(Path(path), ["datasets=[rows.libsvm]"])
+    [cell] = cells_of(experiment, [find_source(spec) for spec in experiment.datasets])
+    text = Path(edited).read_text()
+    trials = cell.reported({})
+    Path(edited).write_text(text.replace("True", "False").replace("-1 1:2", "-1 1:3", 1))
+    [record] = LocalExecutor(2, experiment.plugins).execute(trials, StopFlag())
+    name = "rows.libsvm" if edited == "rows.libsvm" else "sound"
+    assert record["error"] == f"{name} has changed since the run began; run it again"
 
 
 def test_a_contestant_that_cannot_be_built_does_not_end_a_plan(here, contestants):
