@@ -11,12 +11,14 @@ from typing import Any
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.source import Source
+from olbench.engine.reuse import select_usable
 from olbench.errors import UserError, count, show_name
 from olbench.learners.own_rules import run_rule
 from olbench.learners.passes import online_pass
 from olbench.memory import memory_limit, show_size
 from olbench.protocols.definition import Cell
 from olbench.records import ledger, seeds
+from olbench.records.trial import Record
 
 #: Jobs beyond the number of cores only wait for each other, and each takes memory.
 JOBS_PER_CORE = 32
@@ -108,8 +110,9 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()
     refuse_many_jobs(jobs)
     limit = memory_limit()
     excess = [(cell, reason) for cell in cells if (reason := _describe_excess(cell, jobs, limit))]
-    recorded = (record for folder in folders if excess for record in ledger.current(folder).values())
-    known = {record["key"]: record for record in recorded if record["status"] == "ok"}
+    known: dict[str, Record] = {}
+    for folder in folders if excess else ():
+        known |= select_usable(ledger.current(folder).values(), cells[0], folder)
     for cell, reason in excess:
         if any(trial.key not in known for trial in cell.trials(known)):
             raise UserError(reason)

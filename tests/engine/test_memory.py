@@ -151,7 +151,8 @@ def test_a_finished_run_needs_no_memory(here, monkeypatch):
     assert here(*words, "--quiet")[0] == 0
     monkeypatch.setattr("olbench.engine.resources.memory_limit", lambda: 1)
     assert here.out(*words) == "nothing to do: all 2 trials are in results/my.libsvm\n"
-    for other in (("--set", "permutations=3"), ("--out", "empty")):
+    # A trial without a number that is asked for runs again.
+    for other in (("--set", "permutations=3"), ("--out", "empty"), ("--set", "measures=[auc]")):
         assert "needs" in here.err(*words, *other)
 
 
