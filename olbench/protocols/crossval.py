@@ -107,6 +107,12 @@ class CrossvalCell(Cell):
     def most_epochs(self) -> int:
         return int(self.config.epochs) if self.definition.online else 1
 
+    @cached_property
+    def memory(self) -> int:
+        """A trial that scales or weighs the features has a copy of them."""
+        is_copied = self.source_setting or self.spec.settings.get("weights", "none") != "none"
+        return super().memory + (self.source.bytes if is_copied else 0)
+
     @property
     def rounds(self) -> float:
         tuned = self.repeats if self.way == "nested" else self.tuning_passes

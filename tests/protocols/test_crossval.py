@@ -129,6 +129,8 @@ def test_tfidf_is_what_weighing_by_hand_gives():
 
     assert errors(X, weights="tfidf") == errors(weighted) != errors(X)
     assert errors(X, weights="unit") == errors(unit)
+    copied, plain = (cell_of(source, **only, **entry).memory for entry in ({"weights": "unit"}, {}))
+    assert copied - plain == source.bytes, "a trial has a copy of its own"
 
 
 def test_a_share_of_the_positive_rows_stays_and_all_negative_ones():
