@@ -28,8 +28,9 @@ _heard = local()
 
 @contextmanager
 def raise_errors(definition: Definition) -> Iterator[None]:
-    if sys.unraisablehook is not _hear:
-        _Hooks.before, sys.unraisablehook = sys.unraisablehook, _hear
+    # Read once: another thread may set it between two reads.
+    if (hook := sys.unraisablehook) is not _hear:
+        _Hooks.before, sys.unraisablehook = hook, _hear
     before = getattr(_heard, "errors", None)
     errors: list[BaseException] = []
     _heard.errors = errors

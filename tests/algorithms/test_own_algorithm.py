@@ -15,6 +15,7 @@ from sklearn.linear_model import SGDClassifier
 from olbench import load_plugin, make_algorithm, online_pass, run, second_order, wrap
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.definition import REGISTRY
+from olbench.learners import own_rules
 from olbench.plugins import forget_file
 from tests import ROOT
 from tests.examples import noisy
@@ -430,3 +431,13 @@ def test_compiled_rules_stay_out_of_the_folder_of_their_file_and_notice_its_edit
     assert compile_both() == ["20.0", "0", "12.0", "0"]
     assert compile_both(OLBENCH_CACHE="/dev/null/nowhere") == ["20.0", "0", "12.0", "0"]
     assert [list(file.parent.iterdir()) for file in files] == [[file] for file in files]
+
+
+def test_two_passes_that_begin_at_once_do_not_hear_errors_as_their_own(monkeypatch):
+    class Sys:
+        hooks = iter([sys.__unraisablehook__, own_rules._hear])
+        unraisablehook = property(lambda self: next(self.hooks), lambda self, hook: None)
+
+    monkeypatch.setattr(own_rules, "sys", Sys())
+    with own_rules.raise_errors(get_definition("arow")):
+        assert own_rules._Hooks.before is sys.__unraisablehook__
