@@ -46,7 +46,10 @@ def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     if zlib.crc32(piece) != reference["crc32"]:
-        raise UserError(f"{path} is damaged: an array does not match its checksum; run the trial again")
+        raise UserError(
+            f"{path} is damaged: an array does not match its checksum; remove the line of its trial from "
+            "trials.jsonl, and the next run computes that trial again"
+        )
     with suppress(ValueError, TypeError, EOFError, MemoryError, SyntaxError, zlib.error):
         is_plain = piece.startswith(np.lib.format.MAGIC_PREFIX)
         content = piece if is_plain else zlib.decompressobj().decompress(piece, MOST_BYTES)
