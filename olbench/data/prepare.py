@@ -350,7 +350,10 @@ def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: st
     elif categorical and not spec.encode:
         return
     if is_number(first.replace(",", ".", 1)):
-        remedy = "numbers need a decimal point: convert the file, as pandas.read_csv(FILE, decimal=',') does"
+        remedy = (
+            "numbers need a decimal point: convert the file, as "
+            "pandas.read_csv(FILE, sep=';', decimal=',') does"
+        )
     elif is_number(first.replace("_", "")):
         remedy = "numbers have no underscores: remove them"
     elif spec.encode == "number":
