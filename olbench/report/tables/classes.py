@@ -53,8 +53,10 @@ def confusion_data(report: Report) -> Mapping[str, Any]:
 
 @table("Confusion", 90, data=confusion_data)
 def confusion(report: Report) -> Iterator[Table]:
-    note = "Classes are numbered in the order of their labels."
     for dataset, (label, matrix) in best_matrices(report).items():
+        steps = report.results.run.data[dataset].prepared
+        named = next((step for step in steps if step.startswith(f"{len(matrix)} classes: ")), "")
+        note = f"Classes are numbered from 0 in the order of their labels{named and f'; {named}'}."
         shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
         if len(matrix) <= WIDEST:
             rows: list[Any] = [[f"class {k}", *row] for k, row in enumerate(shares.tolist())]
