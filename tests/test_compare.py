@@ -84,6 +84,16 @@ def test_what_cannot_be_compared_is_refused_with_a_remedy(frame):
     assert "every example has the label 'yes'" in refusal(olbench.compare, frame, label="churned")
 
 
+def test_a_column_of_dates_or_of_numbers_with_a_word_is_no_label(tmp_path):
+    days = np.datetime64("2024-01-01") + np.arange(60)
+    for cells, shown in ((days, "60 different texts"), (["thin", *range(59)], "59 different numbers")):
+        path = tmp_path / "loans.csv"
+        path.write_text("\n".join(["size,last", *(f"{k % 7},{cell}" for k, cell in enumerate(cells))]))
+        assert f"column 'last' has {shown} in 60 rows" in refusal(look_at, path, Reading())
+    path.write_text("\n".join(["size,last", *(f"{k % 7},c{k % 30}" for k in range(60))]))
+    assert len(look_at(path, Reading()).labels) == 30
+
+
 def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):
     path = tmp_path / "odd.csv"
     rows = [f"{k},c{k},5,{k * 7 % 11},{'pqr'[k % 3]},{'abc'[k % 3]}" for k in range(60)]

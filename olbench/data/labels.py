@@ -19,6 +19,8 @@ NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
 LARGEST_WHOLE = 2**53 - 1
 #: More different numbers, with fewer rows each on average, are a numeric target rather than classes.
 MOST_CLASSES, FEW_PER_CLASS = 20, 10
+#: More different texts, with fewer rows each on average, are dates or ids rather than classes.
+FEW_PER_TEXT = 2
 
 
 class SeveralLabelsError(UserError):
@@ -30,11 +32,18 @@ class SeveralLabelsError(UserError):
 
 
 def refuse_regression(labels: Any, where: str) -> None:
-    distinct = np.unique(labels)
-    if distinct.dtype.kind != "U" and distinct.size > max(MOST_CLASSES, len(labels) / FEW_PER_CLASS):
+    distinct, n = np.unique(labels), len(labels)
+    is_text = distinct.dtype.kind == "U"
+    numbers = sum(map(is_number, distinct.tolist())) if is_text else distinct.size
+    if numbers > max(MOST_CLASSES, n / FEW_PER_CLASS):
         raise UserError(
-            f"{where} has {distinct.size:,} different numbers in {len(labels):,} rows: that is a regression "
-            "target, and olbench learns classes; cut the numbers into classes in a new column, or name "
+            f"{where} has {numbers:,} different numbers in {n:,} rows: that is a regression target, and "
+            "olbench learns classes; cut the numbers into classes in a new column, or name another column "
+            "with --label"
+        )
+    if is_text and distinct.size > max(MOST_CLASSES, n / FEW_PER_TEXT):
+        raise UserError(
+            f"{where} has {distinct.size:,} different texts in {n:,} rows, and a label names a class; name "
             "another column with --label"
         )
 
