@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.utils import Bunch
 
 import olbench
-from olbench.data.look import look_at, look_at_data
+from olbench.data.look import ARRIVAL_HINT, look_at, look_at_data
 from olbench.data.spec import Reading
 from tests import ROOT
 from tests.refusals import refusal
@@ -92,6 +92,17 @@ def test_a_column_of_dates_or_of_numbers_with_a_word_is_no_label(tmp_path):
         assert f"column 'last' has {shown} in 60 rows" in refusal(look_at, path, Reading())
     path.write_text("\n".join(["size,last", *(f"{k % 7},c{k % 30}" for k in range(60))]))
     assert len(look_at(path, Reading()).labels) == 30
+
+
+def test_an_empty_column_is_left_out_and_dates_of_a_stream_may_be_arrivals(tmp_path):
+    path = tmp_path / "paid.csv"
+    rows = [f"2024-01-{k // 2 + 1:02},2024-02-{k % 29 + 1:02},,{k * 7 % 11},{k % 2}" for k in range(60)]
+    path.write_text("\n".join(["day,known,notes,size,bad", *rows]))
+    look = look_at(path, Reading())
+    assert look.lines()[-1] == "left out: 'notes' (no values)"
+    assert ARRIVAL_HINT in look.lines()
+    assert (look.reading.missing, look.reading.categorical) == ("", "")
+    assert not any(line.startswith("missing") for line in look.lines())
 
 
 def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):

@@ -45,6 +45,7 @@ LARGEST_DEVIATION = 1e150
 #: A class with a smaller share of the rows is rare: accuracy then says little.
 RARE = 0.2
 MOST_SHOWN = 10
+ARRIVAL_HINT = "if labels become known at one of these dates, move its column from columns to arrival"
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,10 @@ def _look_at_table(
     texts = [column for column in list_texts(table.frame) if column in columns]
     numeric = [column for column in columns if column not in texts]
     single, reasons = _choose_columns(table, texts)
+    empty = [column for column in columns if gaps[:, column].all()]
+    single |= {column: ColumnSpec(_name_column(table, column), "drop") for column in empty}
+    reasons |= dict.fromkeys(empty, "no values")
+    filled = [column for column in columns if column not in empty]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
     days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
     deviations = _find_deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
@@ -154,8 +159,8 @@ def _look_at_table(
         label=_name_column(table, label),
         time=_name_column(table, time) if is_sorted and time is not None else "",
         # Zeros may be far from all values and spoil the standard deviation; both use all rows.
-        missing=("mean" if scale == "standard" else "zero") if gaps[:, columns].any() else "",
-        categorical="onehot" if len(texts) > len(single) else "",
+        missing=("mean" if scale == "standard" else "zero") if gaps[:, filled].any() else "",
+        categorical="onehot" if set(texts) - set(single) else "",
         scale=scale,
         bias=True,
         columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
@@ -184,6 +189,7 @@ def _look_at_table(
         *_describe_labels(rows, len(columns), place, labels, chosen),
         *([f"time: {time_name}, {'in order' if is_sorted else 'not in order'}"] if time_name else []),
         *_describe_cells(table, [k for k in columns if k not in reasons], dates),
+        *([ARRIVAL_HINT] if is_sorted and dates else []),
         _describe_scale(deviations, reading),
         *_describe_oddities(oddities),
     )
