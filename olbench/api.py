@@ -167,6 +167,10 @@ def _look_at_data(data: Any, y: Any, label: str | int) -> "tuple[Source, FileSum
     from olbench.data.prepare import prepare_content, read_frame
     from olbench.data.spec import DatasetSpec, Reading
 
+    if isinstance(data, str | Path):
+        raise UserError(
+            "compare takes a pandas frame or X and y: read the file first, as with pandas.read_csv"
+        )
     content = data if y is None else (data, y)
     if y is None and label == "":
         read_frame(data, DatasetSpec("data"))  # refuses it

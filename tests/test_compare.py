@@ -77,6 +77,7 @@ def test_a_look_at_the_largest_numbers_warns_of_nothing(tmp_path):
 
 def test_what_cannot_be_compared_is_refused_with_a_remedy(frame):
     assert "name the column of the label, as in label='churned'" in refusal(olbench.compare, frame)
+    assert "read the file first" in refusal(olbench.compare, "churn.csv", label="churned")
     frame["churned"] = range(120)
     refused = refusal(olbench.compare, frame, label="churned")
     assert "has 120 different numbers in 120 rows: that is a regression target" in refused
