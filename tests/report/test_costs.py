@@ -80,7 +80,7 @@ algorithm = make_algorithm("arow", covariance="diag")
 online_pass(algorithm, examples, y, np.arange(10))
 Path("/proc/self/clear_refs").write_text("5")
 before = resident("VmRSS")
-result = online_pass(algorithm, examples, y, rng.permutation(n))
+weights = online_pass(algorithm, examples, y, rng.permutation(n)).weights
 print(resident("VmHWM") - before, count_memory_bytes(algorithm, d) + 8 * n)
 """
 
