@@ -72,8 +72,7 @@ def _markdown_table(table: Table) -> str:
     rows = [line(headings, (each in table.highlighted for each in headings))]
     rows.append("|" + "|".join(SIDES[column.format.side] for column in table.columns) + "|")
     for y, (texts, row) in enumerate(zip(table.texts(), table.rows, strict=True)):
-        names = (isinstance(cell, str) and cell in table.highlighted for cell in row)
-        rows.append(line(texts, (is_name or (y, x) in table.best for x, is_name in enumerate(names))))
+        rows.append(line(texts, (table.is_name(cell) or (y, x) in table.best for x, cell in enumerate(row))))
     note = ["", escape_markdown(table.note)] if table.note else []
     return "\n".join([f"**{escape_markdown(table.caption)}**", "", *rows, *note])
 

@@ -126,7 +126,7 @@ def _longtable(table: "Table") -> str:
         lines += [r"\addlinespace"] if place else []
         lines += [rf"{across}{{l}}{{\textit{{{escape(title)}}}}} \\*"] if title else []
         for y in rows:
-            bold = [x for x in shown if (y, x) in table.best or table.is_highlighted(y)]
+            bold = [x for x in shown if (y, x) in table.best or table.is_name(table.rows[y][x])]
             lines.append(line(texts[y], bold) + r" \\")
     # Inside the table, a note would widen the last column.
     note = [_paragraph(table.note)] if table.note else [""]

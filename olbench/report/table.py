@@ -251,8 +251,12 @@ class Table:
         """Return the table with the columns that fit a paper."""
         return self.printed(TIME)
 
+    def is_name(self, cell: Any) -> bool:
+        """Return whether a cell is a name that stands out; numbers never do, as bold means the best."""
+        return isinstance(cell, str) and cell in self.highlighted
+
     def is_highlighted(self, row: int) -> bool:
-        return any(isinstance(cell, str) and cell in self.highlighted for cell in self.rows[row])
+        return any(self.is_name(cell) for cell in self.rows[row])
 
     def blocks(self) -> list[tuple[str, range]]:
         """Return the title and rows of every block; a table without groups is one block."""

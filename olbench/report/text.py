@@ -51,11 +51,10 @@ def _point(table: "Table") -> "Table":
         return table
 
     def point(cell: Any) -> Any:
-        is_marked = isinstance(cell, str) and cell in table.highlighted
-        return type(cell)(POINTER + cell) if is_marked else cell
+        return type(cell)(POINTER + cell) if table.is_name(cell) else cell
 
     columns = tuple(replace(each, heading=point(each.heading)) for each in table.columns)
-    bold = {(y, x) for y in range(len(table.rows)) if table.is_highlighted(y) for x in range(len(columns))}
+    bold = {(y, x) for y, row in enumerate(table.rows) for x, cell in enumerate(row) if table.is_name(cell)}
     rows = [[point(cell) for cell in row] for row in table.rows]
     return replace(table, columns=columns, rows=rows, best=table.best | bold, highlighted=())
 

@@ -72,6 +72,9 @@ def test_tables_point_at_what_is_highlighted_in_every_format(here, run):
     marked = replace(report, results=report.results.highlight(["scw1"]))
     assert "| **scw1** |" in render(marked, "md")
     assert r"\textbf{scw1}" in render(marked, "latex")
+    for form, best in (("text", r"\d\*"), ("md", r"\*\*\d"), ("latex", r"textbf\{\d")):
+        counts = [len(re.findall(best, render(each, form))) for each in (report, marked)]
+        assert counts[0] == counts[1] > 0, "a highlighted name makes no number look like the best"
     rows = re.findall(r'<tr class="[^"]*highlighted">.*?</tr>', render(marked, "html"), re.DOTALL)
     assert rows
     assert all(">scw1<" in row for row in rows)
