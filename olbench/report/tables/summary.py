@@ -205,10 +205,10 @@ def in_words(report: Report) -> str | None:
         )
     if not isinstance(report.across, str):
         friedman = f"chi-square {report.across.statistic:.2f}, p = {report.across.p:.2g}"
-        sentences.append(
-            f"Across data sets, average ranks were compared by Friedman's test ({friedman}) and with the "
-            "best by z-tests, with Holm's correction."
-        )
+        text = f"Across data sets, average ranks were compared by Friedman's test ({friedman})"
+        if not isinstance(report.against_best, str):
+            text += " and with the best by z-tests, with Holm's correction"
+        sentences.append(f"{text}.")
     sentences.append(winner_sentence(report, display_name))
     if not isinstance(report.against_best, str):
         label, number = Counter(best.label for best, _ in won).most_common(1)[0]
