@@ -55,12 +55,12 @@ def serve() -> None:
         n, d, density, classes, id, settings = CASES[name]
         if name not in made:
             rng = np.random.default_rng(54)
-            drawn = (
+            is_dense = density == 1.0
+            X: Any = (
                 rng.normal(size=(n, d))
-                if density == 1.0
-                else sp.random_array((n, d), density=density, rng=rng)
+                if is_dense
+                else sp.random_array((n, d), density=density, format="csr", rng=rng)
             )
-            X: Any = drawn if density == 1.0 else drawn.tocsr()
             scores = np.asarray(X @ rng.normal(size=(d, classes)))
             scores += 0.3 * scores.std() * rng.normal(size=scores.shape)
             y = np.where(scores[:, 0] >= 0.0, 1.0, -1.0) if classes == 2 else scores.argmax(axis=1)

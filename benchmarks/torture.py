@@ -105,7 +105,6 @@ class Losses:
         self.changed += sum(not arrays_are_whole(record, folder) for record in found)
 
     def describe(self) -> str:
-        """Return the outcome in a line."""
         return (
             f"{self.what:<8} {self.events:>6,} times in {self.folders:>4,} folders with {self.trials:>8,} "
             "trials: "
@@ -186,7 +185,6 @@ class Experiment:
             os._exit(code)
 
     def run(self, folder: Path, room: int = resource.RLIM_INFINITY) -> int:
-        """Run in a fork to the end; return the exit code."""
         return os.waitstatus_to_exitcode(os.waitpid(self.start(folder, room), 0)[1])
 
 
@@ -230,7 +228,6 @@ def wait_for_growth(path: Path, growth: int, child: int) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of a file, or zero where there is none."""
     return path.stat().st_size if path.exists() else 0
 
 
@@ -299,13 +296,11 @@ def torture_with_dead_workers(deaths: int, moments: random.Random) -> Losses:
 
 
 def run_command(folder: Path) -> subprocess.Popen[bytes]:
-    """Start the command in a process of its own."""
     words = [sys.executable, "-m", "olbench", "run", "workers.yaml", "--out", folder, "--jobs", "2", "-q"]
     return subprocess.Popen(words, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def find_workers(parent: int) -> list[int]:
-    """Return the workers that a run has started."""
     found = []
     for tasks in Path(f"/proc/{parent}/task").glob("*/children"):
         for child in tasks.read_text().split():
@@ -319,7 +314,6 @@ def find_workers(parent: int) -> list[int]:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Torture; print what was lost or doubled; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000, help="how many runs to kill")
     parser.add_argument("--disks", type=int, default=20, help="how many times the disk is full")
@@ -346,7 +340,6 @@ def main(words: list[str] | None = None) -> int:
 
 
 def show(losses: Losses) -> Losses:
-    """Print an outcome as soon as it is known."""
     print(losses.describe(), flush=True)
     return losses
 

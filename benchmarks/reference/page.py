@@ -115,19 +115,8 @@ def show_difference(line):
 
 
 def tabulate_datasets(lines):
-    rows = [
-        [
-            "data set",
-            "rounds",
-            "features",
-            "passes",
-            "orders",
-            "orders, full Σ",
-            "equal",
-            "unstable",
-            "differ",
-        ]
-    ]
+    headings = "data set|rounds|features|passes|orders|orders, full Σ|equal|unstable|differ"
+    rows = [headings.split("|")]
     for (name,), group in collect(lines, "dataset"):
         counts = [sum(line["outcome"] == each for line in group) for each in ("equal", "unstable", "differs")]
         full = [line for line in group if line["option"].startswith("form")]
