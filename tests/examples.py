@@ -3,6 +3,9 @@
 import numpy as np
 
 from olbench.algorithms import definitions
+from olbench.data.dataset import Dataset
+from olbench.data.source import Source
+from olbench.data.spec import DatasetSpec
 
 
 def built_in():
@@ -24,6 +27,10 @@ def _rules():
         for each in definitions()
         if each.rule and each.rule.__module__.startswith("olbench.") and each.order != "baseline"
     ]
+
+
+def make_source(name, X, y):
+    return Source(DatasetSpec(name), Dataset(name, X, y, ""), can_reload=False)
 
 
 def noisy(n=300, d=12, noise=0.15, seed=0, density=1.0, scale=1.0):

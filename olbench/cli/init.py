@@ -59,6 +59,8 @@ COMMENTS = {
     "scale": "standard, minmax: by the features of all rows; unit: row by row; running: by the rows so far",
     "bias": "a feature that is always 1: the learners have no intercept",
 }
+#: The values of keys that need no quotes.
+PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard", "running", "date")
 
 
 @click.command("init")
@@ -179,9 +181,6 @@ def _show(value: Any) -> str:
     if isinstance(value, str) and value in PLAIN_WORDS:
         return value
     return escape_controls(json.dumps(value, ensure_ascii=False))
-
-
-PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard", "running", "date")
 
 
 def _write(file: Path, text: str, force: bool) -> None:

@@ -194,10 +194,6 @@ def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
     return [*steps, "a feature that is always 1 added"] if bias else steps
 
 
-def divide_by_255(X: Any) -> Any:
-    return X / 255.0
-
-
 def unit_range(X: Any) -> Floats:
     """Scale each feature to [0, 1]; a constant becomes 0."""
     dense = as_dense(X)
@@ -245,7 +241,7 @@ def pixel_products(X: Any) -> Floats:
 
 
 STEPS: dict[str, Callable[[Any], Any]] = {
-    "divide-by-255": divide_by_255,
+    "divide-by-255": lambda X: X / 255.0,
     "unit-range": unit_range,
     "normgrey": normgrey,
     "pixel-products": pixel_products,

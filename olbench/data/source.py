@@ -165,10 +165,6 @@ def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:
     raise UserError(f"the config of the last run no longer has a data set '{name}'")
 
 
-def make_source(name: str, X: Any, y: Any) -> Source:
-    return Source(DatasetSpec(name), Dataset(name, X, y, ""), can_reload=False)
-
-
 class OtherDataError(UserError):
     """The examples do not have the fingerprint that was asked for."""
 

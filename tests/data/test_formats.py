@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from olbench import load_dataset
 from olbench.data.readers import read_idx, read_images
-from olbench.data.scale import divide_by_255, normgrey, pixel_products, unit_range
+from olbench.data.scale import STEPS, normgrey, pixel_products, unit_range
 from tests.refusals import find_wrong, refusal
 
 
@@ -87,7 +87,7 @@ def test_a_csv_file_that_is_not_text_is_refused(libsvm_file):
 
 def test_scaling():
     X = np.array([[0.0, 255.0, 7.0], [51.0, 0.0, 7.0]])
-    assert divide_by_255(X).tolist() == [[0, 1, 7 / 255], [0.2, 0, 7 / 255]]
+    assert STEPS["divide-by-255"](X).tolist() == [[0, 1, 7 / 255], [0.2, 0, 7 / 255]]
     assert unit_range(X).tolist() == [[0, 1, 0], [1, 0, 0]]
 
 

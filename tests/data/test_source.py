@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import olbench
-from olbench.data.source import find_named, find_source, find_sources, make_source
+from olbench.data.source import find_named, find_source, find_sources
 from olbench.data.spec import DatasetSpec
 from olbench.records.quantities import MISTAKE_RATE
+from tests.examples import make_source
 from tests.refusals import refusal
 
 BREAST, DIGITS = DatasetSpec("breast-cancer"), DatasetSpec("digits-1-vs-7")

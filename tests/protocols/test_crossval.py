@@ -8,7 +8,6 @@ import pytest
 
 from olbench import load_results
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
 from olbench.protocols.crossval import (
     CrossvalExperiment,
@@ -19,6 +18,7 @@ from olbench.protocols.crossval import (
     thin_positives,
 )
 from olbench.records.record import success
+from tests.examples import make_source
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}

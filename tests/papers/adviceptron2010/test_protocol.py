@@ -9,13 +9,13 @@ import pytest
 
 from olbench import load_results
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment, AdviceProtocol, AdviceTuning, _Work
 from olbench.protocols import get_protocol
 from olbench.protocols.measuring import Scores
 from olbench.records.quantities import BALANCED_ACCURACY
+from tests.examples import make_source
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 SMALL = """\

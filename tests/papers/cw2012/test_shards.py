@@ -7,12 +7,12 @@ import pytest
 
 from olbench import load_results, make_algorithm, online_pass
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.data.source import make_source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.papers.cw2012.corpus import Corpus
 from olbench.papers.cw2012.protocol import Shards, ShardsExperiment, ShardsTuning, _Work
 from olbench.protocols import get_protocol
+from tests.examples import make_source
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 SMALL = """\
