@@ -164,7 +164,7 @@ def compare(
 
 def _look_at_data(data: Any, y: Any, label: str | int) -> "tuple[Source, FileSummary]":
     from olbench.data.look import look_at_data
-    from olbench.data.prepare import prepare_content, read_frame
+    from olbench.data.prepare import prepare_content
     from olbench.data.spec import DatasetSpec, Reading
 
     if isinstance(data, str | Path):
@@ -172,13 +172,9 @@ def _look_at_data(data: Any, y: Any, label: str | int) -> "tuple[Source, FileSum
             "compare takes a pandas frame or X and y: read the file first, as with pandas.read_csv"
         )
     content = data if y is None else (data, y)
-    if y is None and label == "":
-        read_frame(data, DatasetSpec("data"))  # refuses it
     look = look_at_data(content, Reading(label=label))
-    reading = look.reading if y is None else replace(look.reading, label="")
-    spec = DatasetSpec(
-        "data", positive=look.positive, labels="all" if look.positive is None else "", reading=reading
-    )
+    labels = "all" if look.positive is None else ""
+    spec = DatasetSpec("data", positive=look.positive, labels=labels, reading=look.reading)
     return Source(spec, prepare_content(content, spec, "the data"), can_reload=False), look
 
 

@@ -65,6 +65,11 @@ def test_a_sparse_x_takes_the_labels_that_a_dense_one_takes():
     assert found.to_frame().n.tolist() == [39, 39]
     found = olbench.compare(Bunch(data=X, target=names), algorithms=["perceptron"], **FEW)
     assert found.to_frame().n.tolist() == [40, 40]
+    y = np.arange(40) % 3
+    for pair in (Bunch(data=X.toarray(), target=y), (X.toarray(), y)):
+        found = olbench.compare(pair, algorithms=["perceptron"], **FEW)
+        assert found.to_frame().n.tolist() == [40, 40]
+        assert refusal(olbench.compare, pair, label="x1") == "y has the labels, so leave out label"
 
 
 def test_a_look_at_the_largest_numbers_warns_of_nothing(tmp_path):

@@ -28,6 +28,7 @@ from olbench.data.prepare import (
     read_sparse,
     read_times,
     refuse_text,
+    refuse_unnamed,
 )
 from olbench.data.source import choose_covariance
 from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
@@ -104,11 +105,14 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
 
 def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSummary:
     """Look at a frame, at a pair (X, y) whose X may be sparse, or at scikit-learn's Bunch."""
-    if not is_frame(content) and sp.issparse((pair := as_pair(content))[0]):
-        X, labels, dropped = read_sparse(*pair)
+    refuse_unnamed(content, reading.label)
+    X, y = (content, None) if is_frame(content) else as_pair(content, reading.label)
+    if sp.issparse(X):
+        X, labels, dropped = read_sparse(X, y)
         found = _look_at_matrix(X, labels, "y", reading, positive, "the data")
         return replace(found, left_out=tuple(each.removesuffix(" left out") for each in dropped))
-    return _look_at_table(as_table(content, "the data"), reading, positive, may_stream=False)
+    found = _look_at_table(as_table(content, "the data"), reading, positive, may_stream=False)
+    return found if is_frame(content) else replace(found, reading=replace(found.reading, label=""))
 
 
 def _look_at_matrix(

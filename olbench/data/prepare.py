@@ -43,17 +43,19 @@ Encoded = tuple[list[str], Any, str]
 def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
     if spec.reading.delimiter:
         raise UserError("a frame has no delimiter; leave it out")
-    if is_frame(data) and spec.reading.label == "":
-        raise UserError(f"name the column of the label, as in label={str(data.columns[-1])!r}")
+    refuse_unnamed(data, spec.reading.label)
     return prepare_content(data, replace(spec, name=spec.name or "frame"), "the frame")
+
+
+def refuse_unnamed(data: Any, label: str | int) -> None:
+    if is_frame(data) and label == "":
+        raise UserError(f"name the column of the label, as in label={str(data.columns[-1])!r}")
 
 
 def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:
     """Return a data set of a table, a frame or a pair (X, y)."""
     if not isinstance(content, TypedFrame) and not is_frame(content):
-        X, labels = as_pair(content)
-        if spec.reading.label != "":
-            raise UserError("y has the labels, so leave out label")
+        X, labels = as_pair(content, spec.reading.label)
         if sp.issparse(X):
             return _prepare_sparse(X, labels, spec)
     X, y, about, arrivals = prepare_table(

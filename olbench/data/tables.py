@@ -212,19 +212,19 @@ def is_frame(data: Any) -> bool:
     return isinstance(data, pd.DataFrame)
 
 
-def as_pair(data: Any) -> tuple[Any, Any]:
-    if isinstance(data, tuple) and len(data) == 2:
-        return data
-    if isinstance(data, Mapping) and "data" in data and "target" in data:
-        if data["target"] is None:
-            raise UserError(
-                "the Bunch has no target; fetch it with target_column, or pass its frame with label"
-            )
-        return data["data"], data["target"]
-    raise UserError(
-        f"load_dataset takes a name, a path, a pandas frame, a pair (X, y) or scikit-learn's Bunch, not "
-        f"{type(data).__name__}"
-    )
+def as_pair(data: Any, label: str | int = "") -> tuple[Any, Any]:
+    is_bunch = isinstance(data, Mapping) and "data" in data and "target" in data
+    if not is_bunch and not (isinstance(data, tuple) and len(data) == 2):
+        raise UserError(
+            "load_dataset takes a name, a path, a pandas frame, a pair (X, y) or scikit-learn's Bunch, not "
+            f"{type(data).__name__}"
+        )
+    if label != "":
+        raise UserError("y has the labels, so leave out label")
+    X, y = (data["data"], data["target"]) if is_bunch else data
+    if is_bunch and y is None:
+        raise UserError("the Bunch has no target; fetch it with target_column, or pass its frame with label")
+    return X, y
 
 
 def _join_pair(X: Any, y: Any) -> TypedFrame:
