@@ -11,8 +11,12 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.utils import Bunch
 
 import olbench
+from olbench.cli.init import make_config
 from olbench.data.look import ARRIVAL_HINT, look_at, look_at_data
+from olbench.data.source import find_source
 from olbench.data.spec import Reading
+from olbench.protocols.reading import parse_config
+from olbench.structs import parse_yaml
 from tests import ROOT
 from tests.refusals import refusal
 
@@ -77,7 +81,35 @@ def test_a_look_at_the_largest_numbers_warns_of_nothing(tmp_path):
     path.write_text(
         "a,b,y\n" + "".join(f"{'-' * (k % 2)}1e308,{k * 7 % 11},{k % 3 % 2}\n" for k in range(60))
     )
-    assert look_at(path, Reading()).lines()[0] == "60 rows, 2 features"
+    look = look_at(path, Reading())
+    assert (look.lines()[0], look.reading.scale) == ("60 rows, 2 features", "unit")
+
+
+@pytest.mark.parametrize("heading", ["a,a,b", "a,a=p,b", "a,*,b", ",x1,b"])
+def test_a_column_is_left_out_for_what_it_has_itself_not_for_its_heading(heading, tmp_path):
+    path = tmp_path / "headings.csv"
+    rows = [f"{RNG.normal():.3f},{k % 2},{RNG.normal():.3f},{'pq'[k % 2]}" for k in range(40)]
+    path.write_text("\n".join([f"{heading},y", *rows]))
+    text, look = make_config(path, tmp_path / "headings.yaml")
+    assert [spec.name for spec in look.reading.columns if spec.encode] == {
+        "a,a,b": [], "a,a=p,b": ["a=p"], "a,*,b": [2], ",x1,b": []
+    }[heading]  # fmt: skip
+    config = parse_config(parse_yaml(text, "headings.yaml"), tmp_path)
+    assert find_source(config.datasets[0]).d == look.features
+
+
+def test_a_positive_label_given_as_a_number_may_be_a_text_in_the_file(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text("a,y\n" + "".join(f"{k * 7 % 5},{'1' if k % 2 else '1b'}\n" for k in range(40)))
+    look = look_at(path, Reading(), (1.0,))
+    assert (look.rarest, look.measures) == (0.5, ())
+
+
+def test_a_time_that_is_the_only_feature_stays_one(tmp_path):
+    path = tmp_path / "days.csv"
+    path.write_text("date,y\n" + "".join(f"2024-01-{k + 1:02},{k % 2}\n" for k in range(28)))
+    look = look_at(path, Reading())
+    assert (look.is_sorted, look.features, look.reading.columns[0].encode) == (False, 2, "date")
 
 
 def test_what_cannot_be_compared_is_refused_with_a_remedy(frame):
@@ -123,7 +155,9 @@ def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):
     ]
     dropped = [spec.name for spec in look.reading.columns if spec.encode == "drop"]
     assert dropped == ["customer", "row", "same"]
-    assert (look.positive, look.reading.scale, look.reading.missing) == (None, "standard", "")
+    # The column of row numbers, which is left out, has no say in the scale and the covariance.
+    assert (look.positive, look.reading.scale, look.reading.missing, look.features) == (None, "", "", 3)
+    assert "scale: standard deviations of the features from 3.19 to 3.19" in look.lines()
 
 
 def test_what_a_table_cannot_use_is_said_with_its_reason_and_the_rest_is_kept(tmp_path):

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from olbench.data.dataset import FEW_ROWS, ID, LEAK, choose_storage, find_oddities
 from olbench.data.formats import find_format
-from olbench.data.labels import as_targets, is_number, refuse_regression, show_label
+from olbench.data.labels import as_targets, is_number, label_text, refuse_regression, show_label
 from olbench.data.load import describe_file, refuse_reading
 from olbench.data.prepare import (
     MOST_CATEGORIES,
@@ -70,13 +70,14 @@ class FileSummary:
     @property
     def rarest(self) -> float:
         """The share of the rarest class, or of the rarer side if one label is +1."""
-        counts = dict(self.labels)
-        total = sum(counts.values())
+        counts = [n for _, n in self.labels]
+        total = sum(counts)
         if self.positive is None:
-            return float(min(counts.values()) / total)
-        positive = self.positive if isinstance(self.positive, tuple) else (self.positive,)
-        share = sum(counts.get(label, 0) for label in positive) / total
-        return float(min(share, 1 - share))
+            return min(counts) / total
+        given = self.positive if isinstance(self.positive, tuple) else (self.positive,)
+        positive = set(map(label_text, given))  # 1 may be given for the text '1'
+        share = sum(n for label, n in self.labels if label_text(label) in positive) / total
+        return min(share, 1 - share)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -138,6 +139,8 @@ def _look_at_table(
 ) -> FileSummary:
     label, rows = table.find_label(reading.label), len(table.frame)
     timed, _ = read_times(table, reading, label)
+    # A column that is the only feature stays one, even if it has times.
+    may_stream = may_stream and len(table.names) > 2
     guessed = _guess_time(table, label) if may_stream else (None, False)
     time, is_sorted = (timed["time"], True) if timed else guessed
     unlabelled, left_out = find_unlabelled(table, label)
@@ -148,8 +151,7 @@ def _look_at_table(
     found = read_labels(table, label)
     labels = _count(found)
     refuse_regression(found, f"{table.where}: {table.column_name(label)}")
-    texts = [column for column in list_texts(table.frame) if column in columns]
-    numeric = [column for column in columns if column not in texts]
+    texts = [column for column in list_texts(table.frame) if column not in others]
     single, reasons = _choose_columns(table, texts)
     empty = [column for column in columns if gaps[:, column].all()]
     single |= {column: ColumnSpec(_name_column(table, column), "drop") for column in empty}
@@ -157,36 +159,42 @@ def _look_at_table(
     filled = [column for column in columns if column not in empty]
     dates = [column for column, spec in single.items() if spec.encode == "date"]
     days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
-    deviations = _find_deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
-    scale = reading.scale or _choose_scale(deviations, "running" if is_sorted else "standard")
-    guess = Reading(
-        label=_name_column(table, label),
-        time=_name_column(table, time) if is_sorted and time is not None else "",
-        # Zeros may be far from all values and spoil the standard deviation; both use all rows.
-        missing=("mean" if scale == "standard" else "zero") if gaps[:, filled].any() else "",
-        categorical="onehot" if set(texts) - set(single) else "",
-        scale=scale,
-        bias=True,
-        columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
-    )
-    reading = _add(reading, guess)
+    even = "running" if is_sorted else "standard"
+
+    def guess_reading(numeric: list[int]) -> tuple[Reading, tuple[float, float]]:
+        """Guess from the standard deviations of these columns and of the dates, and return them as well."""
+        deviations = _find_deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
+        scale = reading.scale or _choose_scale(deviations, even)
+        guess = Reading(
+            label=_name_column(table, label),
+            time=_name_column(table, time) if is_sorted and time is not None else "",
+            # Zeros may be far from all values and spoil the standard deviation; both use all rows.
+            missing=("mean" if scale == "standard" else "zero") if gaps[:, filled].any() else "",
+            categorical="onehot" if set(texts) - single.keys() else "",
+            scale=scale,
+            bias=True,
+            columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
+        )
+        return _add(reading, guess), deviations
+
+    numeric = [column for column in filled if column not in texts]
+    made, deviations = guess_reading(numeric)
     chosen = positive or _choose_positive(labels, is_sorted)
     # Refuses what could not be loaded.
-    plain = replace(reading, scale="", bias=False)
+    plain = replace(made, scale="", bias=False)
     X, y, about, _ = prepare_table(table, chosen if len(labels) > 1 else None, None, plain, chosen is None)
     oddities = find_oddities(X, y, about.features)
-    odd = {name.partition("=")[0]: what for what in (ID, LEAK) for name in oddities.get(what, [])}
-    names = {k: feature_name(table, k) for k in columns if k not in single}
-    odd_columns = {k: odd[name] for k, name in names.items() if name in odd}
-    if len(odd_columns) + len(single) < len(columns) or dates:
-        reasons |= odd_columns
-        single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in odd_columns}
-        reading = replace(reading, columns=(*single.values(), ColumnSpec(OTHERS))) if single else reading
-        hidden = {names[k] for k in odd_columns}
-        oddities = {
-            what: [name for name in found if name.partition("=")[0] not in hidden]
-            for what, found in oddities.items()
-        }
+    features = {k: [feature_name(table, k)] for k in columns if k not in single}
+    for k in set(texts) - single.keys():
+        features[k] = [f"{features[k][0]}={text}" for text in table.frame[k].cat.categories]
+    odd = _find_odd_columns(features, oddities)
+    hidden: set[str] = set()
+    if odd and (len(odd) + len(single) < len(columns) or dates):
+        reasons |= odd
+        single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in odd}
+        made, deviations = guess_reading([k for k in numeric if k not in odd])
+        hidden = {name for k in odd for name in features[k]}
+        oddities = {what: [name for name in names if name not in hidden] for what, names in oddities.items()}
     place = f"{table.column_name(label)} (choose another with --label)"
     time_name = "" if time is None else table.column_name(time)
     notes = (
@@ -194,14 +202,20 @@ def _look_at_table(
         *([f"time: {time_name}, {'in order' if is_sorted else 'not in order'}"] if time_name else []),
         *_describe_cells(table, [k for k in columns if k not in reasons], dates),
         *([ARRIVAL_HINT] if is_sorted and dates else []),
-        _describe_scale(deviations, reading),
+        _describe_scale(deviations, made),
         *_describe_oddities(oddities),
     )
     columns_out = [f"{_show_name(table, k)} ({reasons[k]})" for k in sorted(reasons)]
     left_out = [each.removesuffix(" left out") for each in left_out]
-    return FileSummary(
-        X.shape[1] + 1, labels, chosen, reading, notes, (*left_out, *columns_out), time_name, is_sorted
-    )
+    size = sum(name not in hidden for name in about.features) + 1
+    return FileSummary(size, labels, chosen, made, notes, (*left_out, *columns_out), time_name, is_sorted)
+
+
+def _find_odd_columns(features: Mapping[int, list[str]], oddities: Mapping[str, list[str]]) -> dict[int, str]:
+    """Return the columns to leave out, and why; not those whose features have the names of others."""
+    counts = Counter(name for names in features.values() for name in names)
+    odd = {name: what for what in (ID, LEAK) for name in oddities.get(what, []) if counts[name] == 1}
+    return {k: odd[name] for k, names in features.items() for name in names if name in odd}
 
 
 def _describe_labels(
@@ -221,13 +235,13 @@ def _describe_labels(
 
 
 def _describe_cells(table: TypedFrame, columns: list[int], dates: list[int]) -> list[str]:
-    gaps = table.frame[columns].isna().to_numpy()
+    gaps, shown = table.frame[columns].isna().to_numpy(), set(columns)
     n, rows = int(gaps.sum()), int(gaps.any(axis=1).sum())
     lines = [f"missing: {count(n, 'value')} in {count(rows, 'row')}"] if n else []
     words = [
         f"{_show_name(table, k)} ({len(table.frame[k].cat.categories):,} different)"
         for k in list_texts(table.frame)
-        if k in columns and k not in dates
+        if k in shown and k not in dates
     ]
     for what, names in (("text", words), ("dates", [_show_name(table, k) for k in dates])):
         lines += [f"{what}: {list_some(names, MOST_SHOWN)}"] if names else []
@@ -255,7 +269,7 @@ def _show_name(table: TypedFrame, column: int) -> str:
 
 def _name_column(table: TypedFrame, column: int) -> str | int:
     name = table.names[column]
-    has_name = table.has_heading and name.strip() and table.names.count(name) == 1
+    has_name = table.has_heading and name.strip() and name != OTHERS and table.names.count(name) == 1
     return name if has_name else column + 1
 
 
@@ -308,7 +322,7 @@ def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, Colu
             first = str(dates[~np.isnat(dates)][0].astype("datetime64[D]"))
             chosen[column] = ColumnSpec(name, "date", origin=first)
         except UserError:
-            if _is_mixed(table, column):
+            if any(map(is_number, cells)):
                 row = find_text(table, column)
                 reasons[column] = f"numbers and {table.show_cell(row, column)} at {table.show_row(row)}"
             elif all(map(NOT_ISO.fullmatch, cells)):
@@ -322,10 +336,6 @@ def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, Colu
     return chosen, reasons
 
 
-def _is_mixed(table: TypedFrame, column: int) -> bool:
-    return any(map(is_number, table.frame[column].cat.categories))
-
-
 def _count(labels: Any) -> tuple[tuple[Any, int], ...]:
     distinct, counts = np.unique(labels, return_counts=True)
     order = np.argsort(-counts, kind="stable")
@@ -336,7 +346,8 @@ def _find_deviations(values: Any) -> tuple[float, float]:
     """Return the smallest and the largest positive standard deviation of the features."""
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(values, np.ndarray):
-            deviation: Floats = pd.DataFrame(values).std(ddof=0).to_numpy()
+            frame = pd.DataFrame(values).dropna(axis=1, how="all")
+            deviation: Floats = frame.std(ddof=0).fillna(np.inf).to_numpy()  # NaN where sums overflow
         else:  # only features that occur: their numbers may be billions
             _, places = np.unique(values.indices, return_inverse=True)
             mean = np.bincount(places, values.data) / values.shape[0]
