@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from olbench.analysis.results import Results
     from olbench.data.look import FileSummary
 
+FORENSICS = "forensics.json"
+#: Folders of comparisons, which are removed at the end of the process.
+_FOLDERS: list[TemporaryDirectory[str]] = []
+
 
 def run(
     config: str | Path | Mapping[str, Any] | Experiment,
@@ -91,10 +95,6 @@ def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> tupl
     if isinstance(config, Experiment):
         return config, Path(out)
     return parse_config(apply_overrides(from_plain(dict(config), "config"), overrides), Path()), Path(out)
-
-
-#: Folders of comparisons, which are removed at the end of the process.
-_FOLDERS: list[TemporaryDirectory[str]] = []
 
 
 def compare(
@@ -264,9 +264,6 @@ def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
     name = folder.resolve().parent.name if folder.name == REFERENCE else folder.resolve().name
     paper = read_run(folder).config.paper
     return write_bundle(folder, Path(output or f"{name}{SUFFIX}"), find_paper(paper) if paper else None)
-
-
-FORENSICS = "forensics.json"
 
 
 def investigate(

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from olbench.report.table import Table
 
 __all__ = ["curves", "gaussian", "ranks", "table"]
+#: How many rounds are drawn unless they are named.
+FIRST_CHANGES = 6
 
 
 def curves(
@@ -115,9 +117,6 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> Any:
     if ax is not None:
         return figures.draw_ranks(ax, across, figures.find_looks(results))
     return figures.critical_difference_figure(across, figures.find_looks(results), report.headline.title)
-
-
-FIRST_CHANGES = 6
 
 
 def gaussian(

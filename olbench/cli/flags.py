@@ -30,8 +30,6 @@ NO_TITLES = click.option("--no-titles", is_flag=True, help="Draw figures without
 SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the algorithm."
 )
-
-
 Decorator = Callable[..., Any]
 
 

@@ -222,7 +222,6 @@ class Reading:
 
     @property
     def is_fitted_per_trial(self) -> bool:
-        """Whether features are scaled within each trial, by its training rows."""
         return self.scale in FITTED_SCALES and self.fitted == TRAINING_ROWS
 
     def before_trials(self) -> "Reading":

@@ -41,8 +41,6 @@ CLAIMS_NOTE = (
     "sets, and on more than the claim holds on. Tests are conditional on each data set, and not corrected "
     "for their number."
 )
-
-
 #: How many numbers the best wrong learner reproduces, and its name.
 MOST_WRONG = Format(
     lambda best: f"{best[0]:.0f} ({best[1]})",
