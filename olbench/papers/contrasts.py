@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from olbench.analysis.results import Results
+from olbench.analysis.results import Entry, Results
 from olbench.records.quantities import Quantity
 from olbench.report import table as t
 from olbench.report.figures.palette import Style, display_name, styles
@@ -33,14 +33,9 @@ class Pairing:
     y: str
 
 
-def split_label(label: str) -> tuple[str, str]:
-    """Return the name in a label and the tuning in brackets after it, which the config's first omits.
-
-    >>> split_label("var-KL"), split_label("var-KL [paper]")
-    (('var-KL', ''), ('var-KL', 'paper'))
-    """
-    name, bracket, tuning = label.removesuffix("]").rpartition(" [")
-    return (name, tuning) if bracket and label.endswith("]") else (label, "")
+def further_tuning(results: Results, entry: Entry) -> str:
+    """Return how an entry is tuned; empty for the first tuning of the config."""
+    return "" if results.is_contestant(entry) else results.tuning_of(entry)
 
 
 def with_tuning(name: str, tuning: str) -> str:
@@ -72,9 +67,10 @@ class Contrast:
 def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
     respect = pairing.respect
     facts = {
-        each.label: {**each.options, "algorithm": each.algorithm, "tuning": split_label(each.label)[1]}
+        each.label: {**each.options, "algorithm": each.algorithm, "tuning": further_tuning(results, each)}
         for each in results.entries
     }
+    names = {each.label: results.name_of(each) for each in results.entries}
     pairs = [
         (one, other)
         for one, own in facts.items()
@@ -91,9 +87,8 @@ def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
     for x, y in pairs:
         shared = [name for name in results.datasets if (name, x) in means and (name, y) in means]
         if len(shared) >= FEWEST:
-            (first, tuning), (second, _) = split_label(x), split_label(y)
             points = {name: (means[name, x], means[name, y]) for name in shared}
-            found.append(Contrast(first, second, tuning, points))
+            found.append(Contrast(names[x], names[y], facts[x]["tuning"], points))
     return found
 
 

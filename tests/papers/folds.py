@@ -44,7 +44,9 @@ def entry(dataset, label, by_epoch, training=(), **changes) -> Entry:
 def results(entries) -> Results:
     datasets = tuple(DatasetSpec(name) for name in dict.fromkeys(each.dataset for each in entries))
     specs = {each.label: each.spec for each in entries}
-    config = CrossvalExperiment(datasets, tuple(specs.values()), tuning=CrossvalTuning("nested"))
+    config = CrossvalExperiment(
+        datasets, tuple(specs.values()), tuning=CrossvalTuning("nested", also=("paper",))
+    )
     return Results(Path("made"), RunFile(config.plain()), tuple(entries))
 
 

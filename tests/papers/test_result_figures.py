@@ -26,7 +26,7 @@ FORMS = Pairing(TEST_ERROR, "algorithm", "cw-var", "cw")
 
 
 def draw_epochs(results: Results):
-    return epochs_figure(entries_by_epoch(results, ""), folds.CROSSVAL.series[0], results.labels)
+    return epochs_figure(results, entries_by_epoch(results, ""), folds.CROSSVAL.series[0])
 
 
 def named_lines(panel) -> dict:
@@ -67,6 +67,13 @@ def test_each_tuning_has_figures_of_its_own():
     assert list(figures) == ["epochs-1", "epochs-2", "epochs-paper-1", "epochs-paper-2"]
     drawn = [panel for name in ("epochs-1", "epochs-2") for panel in figures[name]().axes]
     assert [panel.get_title("left") for panel in drawn] == list(TASKS)
+
+
+def test_brackets_in_a_name_of_the_user_are_not_a_tuning():
+    figures = epoch_figures(Report(folds.many(["a"], ["var-KL [mine]", "pa"]), None))
+    assert list(figures) == ["epochs"]
+    [panel] = figures["epochs"]().axes
+    assert set(named_lines(panel)) == {display_name("var-KL [mine]"), "PA"}
 
 
 def test_a_contrast_pairs_what_differs_in_one_respect_whatever_its_name():

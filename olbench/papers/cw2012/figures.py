@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, StrMethodFormatter
 
-from olbench.analysis.results import Entry
-from olbench.papers.contrasts import split_label
+from olbench.analysis.results import Entry, Results
 from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import Quantity
@@ -29,16 +28,12 @@ PANELS = 9
 
 
 def epochs_figure(
-    entries: Mapping[str, Sequence[Entry]],
-    series: Series,
-    labels: Sequence[str],
-    title: str = "",
-    highlighted: Sequence[str] = (),
+    results: Results, entries: Mapping[str, Sequence[Entry]], series: Series, title: str = ""
 ) -> Figure:
-    """Draw cw2012, Figures 3 and 4; `labels` are all of the run, so that looks agree between figures."""
-    stressed = {split_label(label)[0] for label in highlighted}
-    look = styles((split_label(label)[0] for label in labels), stressed)
-    drawn = {split_label(entry.label)[0] for each in entries.values() for entry in each}
+    """Draw cw2012, Figures 3 and 4, of some entries of a run; looks agree between its figures."""
+    stressed = {results.name_of(entry) for entry in results.entries if entry.label in results.highlighted}
+    look = styles(results.names, stressed)
+    drawn = {results.name_of(entry) for each in entries.values() for entry in each}
     samples = line_samples([name for name in look if name in drawn], look)
     heading = f"Test accuracy (%) after each epoch, mean and deviation over the folds{title}"
     *names, last = entries
@@ -47,13 +42,12 @@ def epochs_figure(
     along = series.along_title
     with new_page(heading, 1.85, samples, caption, list(entries), along) as (figure, panels):
         for panel, own in zip(panels, entries.values(), strict=True):
-            _draw_epochs(panel, [band_of(entry, series) for entry in own], look)
+            _draw_epochs(panel, {results.name_of(entry): band_of(entry, series) for entry in own}, look)
     return figure
 
 
-def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) -> None:
-    for band in bands:
-        name = split_label(band.label)[0]
+def _draw_epochs(panel: Axes, bands: Mapping[str, Band], look: Mapping[str, Style]) -> None:
+    for name, band in bands.items():
         style = look[name]
         if band.low is not band.mean:
             low, high = 100 - band.high, 100 - band.low
@@ -61,9 +55,9 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
             for edge in (low, high):
                 panel.plot(band.points, edge, color=style.colour, alpha=0.35, linewidth=0.3, zorder=2)
         draw_line(panel, band.points, 100 - band.mean, name, style)
-    last = int(max(band.points[-1] for band in bands))
+    last = int(max(band.points[-1] for band in bands.values()))
     panel.set_xlim(0.7, last + 0.3)
-    panel.xaxis.set_major_locator(FixedLocator([1, *range(2, last + 1, ceil(last / 10) * 2 or 1)]))
+    panel.xaxis.set_major_locator(FixedLocator([1, *range(2, last + 1, ceil(last / 10) * 2)]))
     panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     set_ticks(panel.yaxis, 5)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import olbench.papers.cw2012.significance  # noqa: F401
 from olbench.analysis.results import Entry, Floats, Results
-from olbench.papers.contrasts import Pairing, accuracy, add_contrasts, split_label, with_tuning
+from olbench.papers.contrasts import Pairing, accuracy, add_contrasts, further_tuning, with_tuning
 from olbench.papers.cw2012.combination import TITLES
 from olbench.protocols.definition import Series
 from olbench.records.quantities import TRAINING_ERROR
@@ -178,7 +178,7 @@ FOLLOWED = ("cw-var", "cw", "pa")
 
 def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
     curves = {
-        name: [e for e in results.of(name) if e.points.size > 1 and split_label(e.label)[1] == tuning]
+        name: [e for e in results.of(name) if e.points.size > 1 and further_tuning(results, e) == tuning]
         for name in results.datasets
     }
     labels = {e.label for entries in curves.values() for e in entries if e.algorithm in FOLLOWED}
@@ -208,7 +208,7 @@ def epoch_figures(report: Report) -> Figures:
     if series is None:
         return {}
     found = {}
-    for tuning in dict.fromkeys(split_label(entry.label)[1] for entry in results.entries):
+    for tuning in dict.fromkeys(further_tuning(results, entry) for entry in results.entries):
         blocks = entries_by_epoch(results, tuning)
         names = np.array(list(blocks), dtype=object)
         pages = np.array_split(names, ceil(len(blocks) / PANELS)) if blocks else []
@@ -216,7 +216,7 @@ def epoch_figures(report: Report) -> Figures:
         for number, page in enumerate(pages, 1):
             name = with_tuning("epochs", tuning) + (f"-{number}" if len(pages) > 1 else "")
             shown = {dataset: blocks[dataset] for dataset in page}
-            found[name] = partial(epochs_figure, shown, series, results.labels, title, results.highlighted)
+            found[name] = partial(epochs_figure, results, shown, series, title)
     return found
 
 
