@@ -22,7 +22,7 @@ from olbench.learners.start import count_memory_bytes
 from olbench.plugins import Registry
 from olbench.protocols import tuning
 from olbench.protocols.measures import FROM_MARGINS
-from olbench.protocols.specs import Experiment, value_for
+from olbench.protocols.specs import Experiment, setting_for
 from olbench.protocols.tuning import Choice, Grid
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial, code_of
@@ -239,8 +239,7 @@ class Cell:
     @property
     def repeats(self) -> int:
         """How many trials are reported: by default the field of the experiment that `numbered` names."""
-        name, config = plural(self.protocol.numbered), self.config
-        return int(value_for(getattr(config, name), self.source.name, getattr(type(config), name)))
+        return int(setting_for(self.config, plural(self.protocol.numbered), self.source.name))
 
     @property
     def tuning_passes(self) -> int:

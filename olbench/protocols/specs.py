@@ -185,3 +185,8 @@ def value_for(setting: Any, dataset: str, default: Any) -> Any:
     if not isinstance(setting, Mapping):
         return default if setting is None else setting
     return next((value for pattern, value in setting.items() if fnmatchcase(dataset, pattern)), default)
+
+
+def setting_for(settings: Any, name: str, dataset: str) -> Any:
+    """Return a field of a config for a data set, or the field's default if no pattern matches."""
+    return value_for(getattr(settings, name), dataset, getattr(type(settings), name))

@@ -41,7 +41,7 @@ from olbench.protocols.specs import (
     Tuning,
     by_dataset,
     refuse_unknown,
-    value_for,
+    setting_for,
 )
 from olbench.protocols.tuning import Choice
 from olbench.records import quantities as q
@@ -101,17 +101,13 @@ class AdviceExperiment(Experiment):
         return self
 
     def rules_for(self, source: Source) -> Plain | None:
-        plain = value_for(self.advice, source.name, None)
+        plain = setting_for(self, "advice", source.name)
         if plain is None and source.spec.name in shipped_rules():
             plain = read_rules(source.spec.name).plain()
         if plain is None:
             return None
-        given = {name: value_for(getattr(self, name), source.name, None) for name in ("domain", "missing")}
+        given = {name: setting_for(self, name, source.name) for name in ("domain", "missing")}
         return {**plain, **{name: value for name, value in given.items() if value is not None}}
-
-
-def _setting_for(settings: AdviceExperiment | AdviceTuning, name: str, dataset: str) -> Any:
-    return value_for(getattr(settings, name), dataset, getattr(type(settings), name))
 
 
 @dataclass(frozen=True)
@@ -122,11 +118,11 @@ class AdviceCell(Cell):
 
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
         config, dataset, grid = self.config, self.source.name, self.spec.grid
-        own = {name: _setting_for(config, name, dataset) for name in ("train", "early", "scaling")}
+        own = {name: setting_for(config, name, dataset) for name in ("train", "early", "scaling")}
         if self.rules is not None:
             own["rules"] = dict(self.rules)
         if grid:
-            own |= {name: _setting_for(config.tuning, name, dataset) for name in ("folds", "score")}
+            own |= {name: setting_for(config.tuning, name, dataset) for name in ("folds", "score")}
             own["grid"] = {name: list(values) for name, values in grid.items()}
             own["defaults"] = {name: self.defaults[name] for name in grid}
             own["ties"] = config.tuning.ties
@@ -160,7 +156,7 @@ class AdviceProtocol(Protocol):
             source.facts = own
             if (rules := config.rules_for(source)) is not None:
                 compile_for(source, rules)
-            if source.n <= _setting_for(config, "train", source.name):
+            if source.n <= setting_for(config, "train", source.name):
                 raise UserError(
                     f"{source.name} has {count(source.n, 'row')}, which leaves none for testing; "
                     "lower 'train'"

@@ -22,7 +22,7 @@ from olbench.learners.state import Learner
 from olbench.papers.cw2012.combination import Columns, Sums, count_features
 from olbench.protocols.definition import Cell, InParts, Protocol, Stopped, fold, protocol, whole, wholes
 from olbench.protocols.measuring import Scores, accuracy_series
-from olbench.protocols.specs import ByDataset, Experiment, Tuning, by_dataset, value_for
+from olbench.protocols.specs import ByDataset, Experiment, Tuning, by_dataset, setting_for
 from olbench.protocols.tuning import Choice
 from olbench.records import quantities as q
 from olbench.records.trial import Outcome, Record, Trial
@@ -65,12 +65,6 @@ class ShardsExperiment(Experiment):
 
     order_free = ("splits", "shards", "combinations", "every", "tuning.folds")
 
-    def test_rows(self, dataset: str) -> int:
-        return int(value_for(self.test, dataset, ShardsExperiment.test))
-
-    def tuning_rows(self, dataset: str) -> int:
-        return int(value_for(self.tuning.rows, dataset, ShardsTuning.rows))
-
 
 @dataclass(frozen=True)
 class ShardsCell(Cell):
@@ -84,12 +78,12 @@ class ShardsCell(Cell):
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
         """Return the rows of a trial; cells that share a trial have the same setting."""
         config, dataset, shards = self.config, self.source.name, self.setting["shards"]
-        own: dict[str, Any] = {"tuning_rows": config.tuning_rows(dataset)}
+        own: dict[str, Any] = {"tuning_rows": setting_for(config.tuning, "rows", dataset)}
         if role == "tune":
             return {**own, "folds": config.tuning.folds}
-        own |= {"test": config.test_rows(dataset), "shards": shards}
+        own |= {"test": setting_for(config, "test", dataset), "shards": shards}
         if shards == 1:
-            return {**own, "every": value_for(config.every, dataset, ShardsExperiment.every)}
+            return {**own, "every": setting_for(config, "every", dataset)}
         return {**own, "combinations": list(self.ways)}
 
 
@@ -116,7 +110,8 @@ class Shards(InParts, Protocol):
 
     def _check_rows(self, source: Source) -> None:
         config = self.experiment
-        test, tuned = config.test_rows(source.name), config.tuning_rows(source.name)
+        test = setting_for(config, "test", source.name)
+        tuned = setting_for(config.tuning, "rows", source.name)
         most, folds = max(config.shards, default=1), config.tuning.folds
         if source.n - test - tuned < most:
             raise UserError(
