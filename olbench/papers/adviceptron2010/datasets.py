@@ -32,14 +32,15 @@ SPACERS = 43
 COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2)")
 
 
-def draw_clusters(rows: int, seed: int) -> "tuple[Floats, Floats]":
+@reader("clusters", files=0)
+def draw_clusters(entry: CatalogEntry) -> "tuple[Floats, Floats]":
     """Draw two small positive clusters that overlap with a wide one; read off adviceptron2010, Figure 1."""
-    random = np.random.default_rng(seed)
-    quarter = rows // 4
+    random = np.random.default_rng(entry.generator["seed"])  # type: ignore[arg-type]
+    quarter = entry.rows // 4
     clusters = (([-1.0, 2.0], 0.5, quarter), ([2.0, 1.0], 0.5, quarter), ([-0.5, -1.0], 1.5, 2 * quarter))
     X = np.concatenate([np.array(at) + width * random.standard_normal((n, 2)) for at, width, n in clusters])
     y = np.repeat([1.0, -1.0], 2 * quarter)
-    order = random.permutation(rows)
+    order = random.permutation(entry.rows)
     return X[order], y[order]
 
 
@@ -89,11 +90,6 @@ def simulate_miru24(labels: "Floats", seed: int = 2010, flips: float = 0.02) -> 
     repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
     flipped = np.random.default_rng(seed).random(labels.size) < flips
     return np.where(flipped, 3.0 - repeats, repeats)
-
-
-@reader("clusters", files=0)
-def read_clusters(entry: CatalogEntry) -> Any:
-    return draw_clusters(entry.rows, **entry.generator)  # type: ignore[arg-type]
 
 
 @reader("spoligotypes", version=1)
