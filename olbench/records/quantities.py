@@ -122,6 +122,11 @@ class Quantity:
         return self.ratio is not None or self.percent
 
     @property
+    def factor(self) -> int:
+        """What a value is multiplied by to be shown: 100 in percent."""
+        return 100 if self.percent else 1
+
+    @property
     def top(self) -> float:
         """The largest value that can be shown: 1 for a rate, 100 in percent, otherwise no bound."""
         return 100.0 if self.percent else 1.0 if self.is_rate else math.inf
@@ -138,8 +143,7 @@ class Quantity:
         """
         if math.isnan(value):
             return "–"
-        scaled = 100 * value if self.percent else value
-        return f"{scaled:{sign},.{self.digits if digits is None else digits}f}"
+        return f"{self.factor * value:{sign},.{self.digits if digits is None else digits}f}"
 
     def spread(self, mean: float, deviation: float) -> str:
         """Return a mean and its deviation as the papers print them."""

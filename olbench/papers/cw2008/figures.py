@@ -90,7 +90,7 @@ def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
 
 
 def _draw_errors(panel: Axes, quantity: Quantity, entry: Entry, place: int, style: Style) -> None:
-    values = entry.values(quantity) * (100 if quantity.percent else 1)
+    values = entry.values(quantity) * quantity.factor
     low, first, median, third, high = np.quantile(values, (0, 0.25, 0.5, 0.75, 1))
     label, colour = entry.label, style.colour
     panel.plot([low, high], [place, place], color=colour, linewidth=0.7, zorder=2, gid=f"range {label}")

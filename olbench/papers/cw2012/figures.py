@@ -84,7 +84,7 @@ def points_figure(found: Sequence["Family"], singles: Sequence["Family"], quanti
         for panel, family in zip(panels, found, strict=True):
             reaches += _draw_points(panel, family, ways, quantity)
             for each in (each for each in singles if each.dataset == family.dataset):
-                mean, style = _scaled(quantity, each.single.mean(quantity)), look[each.label]
+                mean, style = quantity.factor * each.single.mean(quantity), look[each.label]
                 dashes = DASHES[style.dash]
                 panel.axhline(mean, color=style.colour, linestyle=dashes, linewidth=1.1, zorder=4)
                 reaches.append(mean)
@@ -100,10 +100,6 @@ def _point_look(way: str) -> dict[str, Any]:
     return {"color": COLOURS[way], "marker": MARKERS[way], "markersize": 4}
 
 
-def _scaled(quantity: Quantity, value: float) -> float:
-    return 100 * value if quantity.percent else value
-
-
 def _draw_points(panel: Axes, family: "Family", ways: Sequence[str], quantity: Quantity) -> list[float]:
     width, reaches = 0.7 / len(ways), []
     for place, shards in enumerate(family.shards):
@@ -111,7 +107,7 @@ def _draw_points(panel: Axes, family: "Family", ways: Sequence[str], quantity: Q
             entry = family.combined.get((shards, way))
             if entry is None:
                 continue
-            mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
+            mean, deviation = (quantity.factor * value for value in entry.spread(quantity))
             below, above = min(deviation, mean), min(deviation, quantity.top - mean)
             at, look = place + (k - (len(ways) - 1) / 2) * width, {**WHISKERS, **_point_look(way)}
             panel.errorbar([at], [mean], yerr=[[below], [above]], **look)

@@ -56,7 +56,7 @@ class Band(NamedTuple):
 
 def band_of(entry: Entry, series: Series, kind: str = DEVIATION) -> Band:
     points = entry.points.astype(np.float64)
-    values = entry.curves[series.name] * (100 if series.quantity.percent else 1)
+    values = entry.curves[series.name] * series.quantity.factor
     values = values / points if series.per_example else values
     mean = values.mean(axis=0)
     # Shared times vary with the load of the machine, not with the algorithm.

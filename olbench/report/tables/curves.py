@@ -66,7 +66,7 @@ def describe_series(series: Sequence[Series]) -> dict[str, Any]:
             "per_example": each.per_example,
             "level": each.is_level,
             "timed": each.timed,
-            "factor": 100 if quantity.percent else 1,
+            "factor": quantity.factor,
             "top": quantity.top if quantity.is_rate else None,
         }
     shown = {"series": about, "buttons": buttons, "along": capitalise(series[0].along_title)}
