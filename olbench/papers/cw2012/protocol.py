@@ -19,7 +19,7 @@ from olbench.learners.examples import Floats, Ints
 from olbench.learners.passes import SLICE_ROWS, StoppedError
 from olbench.learners.start import start
 from olbench.learners.state import Learner
-from olbench.papers.cw2012.combination import Columns, Sums, count_features
+from olbench.papers.cw2012.combination import TITLES, Columns, Sums, count_features
 from olbench.protocols.definition import Cell, InParts, Protocol, Stopped, fold, protocol, whole, wholes
 from olbench.protocols.measuring import Scores, accuracy_series
 from olbench.protocols.specs import ByDataset, Experiment, Tuning, by_dataset, setting_for
@@ -30,7 +30,7 @@ from olbench.structs import choice, one_or_many
 
 AVERAGE, L2, KL, COUNTS = COMBINATIONS = ("average", "l2", "kl", "counts")
 #: How labels name the combinations.
-LABELS = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
+LABELS = {**TITLES, COUNTS: "counts"}
 SINGLE = "single"
 NUMBERS = ("right", "balanced_accuracy")
 Curve = Mapping[str, list[Any]]
