@@ -107,10 +107,22 @@ class Widths:
 
 
 def fit(table: "Table", width: int) -> "Table":
-    """Drop columns in the order of `drop` until the table fits, and list them in the note."""
-    widths, kept = Widths(table), list(range(len(table.columns)))
+    """Drop columns in the order of `drop` until the table fits, and list them in the note.
+
+    A table that is split anyway keeps those that its last piece has room for.
+    """
+
+    def count_pieces(places: list[int]) -> int:
+        part = table.keep(places)
+        return len(stack(part, width, Widths(part).narrowest))
+
+    widths, kept, left_out = Widths(table), list(range(len(table.columns))), []
     while widths.total(kept) > width and any(table.columns[x].drop for x in kept):
-        kept.remove(max(kept, key=lambda x: (table.columns[x].drop, x)))
+        left_out.append(max(kept, key=lambda x: (table.columns[x].drop, x)))
+        kept.remove(left_out[-1])
+    for x in reversed(left_out if widths.total(kept) > width else []):
+        more = sorted([*kept, x])
+        kept = more if count_pieces(more) == count_pieces(kept) else kept
     dropped = [column.heading for x, column in enumerate(table.columns) if x not in kept]
     if not dropped:
         return table

@@ -156,6 +156,9 @@ def test_a_narrow_terminal_drops_columns_in_their_order_and_stacks_the_rest():
         lines = write_text([wide], width).splitlines()
         assert max(map(len, lines)) <= width
         assert sum(line.startswith("x ") for line in lines) == {20: 3, 40: 2, 80: 1}[width]
+    spare = Table("spare", (*wide.columns, Column("more", drop=t.COST)), [("x", *range(6), "yes")])
+    assert "Not shown" not in write_text([spare], 40), "the last piece has room"
+    assert "width: more." in write_text([spare], 20)
 
 
 def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tmp_path, report):
