@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
+#: A longer message only repeats the user's input, such as a key of a damaged file.
+LONGEST_MESSAGE = 1900
+
 
 class UserError(ValueError):
     """The user's input is wrong; the message says what, where, and what to do about it.
@@ -14,7 +17,7 @@ class UserError(ValueError):
     exit_code = 2
 
     def __str__(self) -> str:
-        return escape_controls(super().__str__())
+        return shorten(escape_controls(super().__str__()), LONGEST_MESSAGE)
 
 
 def suggest(word: str, known: list[str]) -> str:

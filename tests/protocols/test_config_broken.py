@@ -19,6 +19,8 @@ BROKEN = {
     GOOD + "seed: !!python/object:os.system x\n": "bad.yaml:3: not YAML (could not determine a constructor "
     "for the tag 'tag:yaml.org,2002:python/object:os.system')",
     GOOD + "paper: *nothing\n": "bad.yaml:3: not YAML (found undefined alias 'nothing')",
+    GOOD + f"paper: *{'a' * 3000}\n": f"bad.yaml:3: not YAML (found undefined alias '{'a' * 1855}"
+    "... (3,047 characters)",
     "datasets: &a [*a]\n" + ALGORITHMS: "bad.yaml:1: an alias may not contain itself",
     GOOD + "[1, 2]: 3\n": "bad.yaml:3: a key must be a word",
     GOOD + "seed: 1\nseed: 2\n": "bad.yaml:4: the key 'seed' is listed twice",
