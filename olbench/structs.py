@@ -123,6 +123,10 @@ def parse_yaml(text: str, name: str, one_place: bool = False, loader: Any = LOAD
         raise UserError(f"{place(mark.line if mark else 0)}: not YAML ({problem})") from None
     except RecursionError:
         raise UserError(f"{place()}: its brackets or lists are nested too deeply") from None
+    except UserError:
+        raise
+    except (ValueError, OverflowError) as error:  # at an escape such as "\U00110000"
+        raise UserError(f"{place(reader.line)}: not YAML ({error})") from None
 
 
 def from_plain(value: Any, place: str, paths: bool = False) -> Node:

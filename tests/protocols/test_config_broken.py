@@ -21,6 +21,7 @@ BROKEN = {
     GOOD + "paper: *nothing\n": "bad.yaml:3: not YAML (found undefined alias 'nothing')",
     GOOD + f"paper: *{'a' * 3000}\n": f"bad.yaml:3: not YAML (found undefined alias '{'a' * 1855}"
     "... (3,047 characters)",
+    GOOD + 'paper: "\\U00110000"\n': "bad.yaml:3: not YAML (chr() arg not in range(0x110000))",
     "datasets: &a [*a]\n" + ALGORITHMS: "bad.yaml:1: an alias may not contain itself",
     GOOD + "[1, 2]: 3\n": "bad.yaml:3: a key must be a word",
     GOOD + "seed: 1\nseed: 2\n": "bad.yaml:4: the key 'seed' is listed twice",
