@@ -72,6 +72,7 @@ class ColumnSpec:
 
 
 _ENCODE_OF = {"order": "ordinal", "parts": "date", "origin": "date"}
+_ALONE = [each for each in ENCODINGS if each != "ordinal"]
 _COLUMN_KEYS = structs.keys_of(ColumnSpec, "place")
 
 
@@ -108,9 +109,10 @@ def _read_listed(node: structs.Node, name: str) -> ColumnSpec:
 
 
 def _read_column_spec(column: str | int, node: structs.Node, place: str, name: str) -> ColumnSpec:
-    if not isinstance(node.value, dict):
-        return ColumnSpec(column, structs.choice(*ENCODINGS)(node, name), place=place)
-    given = structs.read_keys(_COLUMN_KEYS[1:], node, name)
+    if isinstance(node.value, dict):
+        given = structs.read_keys(_COLUMN_KEYS[1:], node, name)
+    else:
+        given = {"encode": structs.choice(*ENCODINGS)(node, name)}
     encode = given.get("encode", "")
     for key, right in _ENCODE_OF.items():
         if key in given and encode != right:
@@ -144,7 +146,7 @@ structs.with_schema(
             {
                 "type": "object",
                 "minProperties": 1,
-                "additionalProperties": {"anyOf": [{"enum": list(ENCODINGS)}, _column_schema()]},
+                "additionalProperties": {"anyOf": [{"enum": _ALONE}, _column_schema()]},
             },
             {
                 "type": "array",

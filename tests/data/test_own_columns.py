@@ -128,6 +128,7 @@ def test_what_does_not_fit_the_table_is_refused_with_file_and_line(shop, here, c
     [
         ("{size: nummer}", "yaml:4: columns.size must be one of number, onehot, .*mean 'number'"),
         ("{size: {encode: number, order: [1]}}", "yaml:4: order is only allowed with encode: ordinal"),
+        ("{size: ordinal}", "yaml:4: columns.size: encode: ordinal needs order, the list of"),
         ("{size: {encode: ordinal}}", "yaml:4: columns.size: encode: ordinal needs order, the list of"),
         ("{size: {encode: ordinal, order: [1, 1]}}", "yaml:4: order lists a value twice"),
         ("{day: {encode: date, parts: [year]}}", "yaml:4: parts must be one of days, month, weekday, hour"),
