@@ -65,7 +65,7 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -
             X, y, boundary = X[kept], y[kept], int(np.searchsorted(kept, boundary))
         else:
             X = STEPS[step](X)
-    X, about = scale_as_read(X, about, entry.reading)
+    X, about = scale_as_read(X, about, entry.reading, where)
     return Dataset.make(entry.name, X, y, boundary if entry.split else None, about)
 
 

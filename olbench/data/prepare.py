@@ -73,7 +73,7 @@ def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     X, targets, about, _ = encode_targets(
         X, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
     )
-    X, about = scale_as_read(X, about, reading)
+    X, about = scale_as_read(X, about, reading, "the data")
     return Dataset.make(spec.name, X, targets, about=about)
 
 
@@ -94,7 +94,7 @@ def prepare_table(
 ) -> tuple[Any, Any, About, Ints | None]:
     X, labels, about, times = encode(table, reading)
     X, y, about, kept = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
-    X, about = scale_as_read(X, about, reading)
+    X, about = scale_as_read(X, about, reading, table.where)
     arrivals = find_arrivals(*(each[kept] for each in times)) if len(times) == 2 else None
     if arrivals is not None and (never := np.count_nonzero(arrivals == NEVER)):
         steps = (*about.steps, f"labels that arrive after the last row or never: {never:,} of {len(y):,}")

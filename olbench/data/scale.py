@@ -174,9 +174,12 @@ def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any
     return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 
 
-def scale_as_read(X: Any, about: About, reading: Reading) -> tuple[Any, About]:
+def scale_as_read(X: Any, about: About, reading: Reading, where: str) -> tuple[Any, About]:
     if reading.scale or reading.bias:
-        X = scale_features(X, reading.scale, reading.bias)
+        try:
+            X = scale_features(X, reading.scale, reading.bias)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from None
     steps = describe_scaling(reading.scale, reading.bias, reading.fitted)
     names = (*about.features, "bias") if reading.bias and about.features else about.features
     return choose_storage(X), replace(about, features=names, steps=(*about.steps, *steps))

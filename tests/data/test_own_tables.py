@@ -234,6 +234,8 @@ def test_rows_with_tiny_and_huge_values_are_scaled_to_length_one_and_have_a_fini
     assert load_dataset(path, missing="mean").X[2, 0] == pytest.approx(1.25e308)
 
 
+    path = table("a,y\n1e300,0\n-1e300,1\n")
+    assert f"{path}: feature 1 has values too large" in refusal(load_dataset, path, scale="standard")
 def test_labels_of_many_digits_are_shown_in_full_or_refused(table):
     with pytest.raises(UserError, match=r"\(1000001, 1000002, 1000003\); .* --positive 1000001"):
         load_dataset(table("1,1000001\n2,1000002\n3,1000003\n"))
