@@ -79,6 +79,8 @@ def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
 
 def read_sparse(X: Any, y: Any) -> tuple[Any, Any, list[str]]:
     """Return the rows with a label, their labels, and a description of the rows left out."""
+    if X.dtype.kind not in "biuf":
+        raise UserError(f"the data: X must hold real numbers, not {X.dtype}")
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not matrix.shape[1]:
         raise UserError("the data: X has no columns, and at least one feature is needed")

@@ -230,7 +230,10 @@ def as_pair(data: Any, label: str | int = "") -> tuple[Any, Any]:
 def _join_pair(X: Any, y: Any) -> TypedFrame:
     frame = X
     if not is_frame(X):
-        matrix = np.asarray(X)
+        try:
+            matrix = np.asarray(X)
+        except ValueError:
+            raise UserError("the rows of X must have the same length") from None
         if matrix.ndim != 2:
             raise UserError(f"X must have two dimensions, not {matrix.ndim}")
         frame = pd.DataFrame(matrix, columns=[f"x{k + 1}" for k in range(matrix.shape[1])])

@@ -179,6 +179,8 @@ def test_frames_pairs_and_bunches(table):
     assert " not int" in refusal(load_dataset, 3)
     assert load_dataset((np.eye(2), [True, False])).y.tolist() == [1, -1]
     assert "X has no columns" in refusal(load_dataset, (sp.csr_matrix((2, 0)), [0, 1]), scale="minmax")
+    assert "real numbers, not complex128" in refusal(load_dataset, (sp.csr_matrix([[1j], [2.0]]), [0, 1]))
+    assert "must have the same length" in refusal(load_dataset, ([[1, 2], [3]], [0, 1]))
     for X in (sp.csr_matrix([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [3.0]])):
         gap = load_dataset((X, ["no", None, "yes"]))
         assert (gap.X.tolist(), gap.y.tolist()) == ([[1], [3]], [-1, 1])
@@ -232,10 +234,10 @@ def test_rows_with_tiny_and_huge_values_are_scaled_to_length_one_and_have_a_fini
         assert np.array_equal(np.sign(dense), np.sign(X))
     path = table("a,b,y\n1e308,1,0\n1.5e308,2,1\n,3,1\n")
     assert load_dataset(path, missing="mean").X[2, 0] == pytest.approx(1.25e308)
-
-
     path = table("a,y\n1e300,0\n-1e300,1\n")
     assert f"{path}: feature 1 has values too large" in refusal(load_dataset, path, scale="standard")
+
+
 def test_labels_of_many_digits_are_shown_in_full_or_refused(table):
     with pytest.raises(UserError, match=r"\(1000001, 1000002, 1000003\); .* --positive 1000001"):
         load_dataset(table("1,1000001\n2,1000002\n3,1000003\n"))
