@@ -17,7 +17,7 @@ from itertools import accumulate, groupby, islice, pairwise
 from typing import Any
 
 from olbench.records import FORMAT
-from olbench.records.record import BrokenRecordError, check_fields
+from olbench.records.record import BrokenRecordError, check_fields, refuse_constant
 from olbench.records.trial import Record, key_of
 
 #: Columns are never this much larger than packed, with some allowance for a few; a bomb is.
@@ -120,7 +120,7 @@ def _read(content: bytes) -> Any:
     if not unpacker.eof or unpacker.unused_data:
         raise PackedError("it is cut off, or something follows it")
     try:
-        tree = json.loads(text)
+        tree = json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         raise PackedError("it is not JSON") from None
     if not isinstance(tree, dict) or tree.get("format") != FORMAT:

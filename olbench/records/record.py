@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from olbench.errors import describe_error, shorten
+from olbench.errors import describe_error, escape_controls, shorten
 from olbench.records import FORMAT
 from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS, STATE_BYTES
 from olbench.records.trial import Outcome, Record, Trial
@@ -66,7 +66,7 @@ def write_line(record: Mapping[str, Any]) -> bytes:
 
 def read_line(line: bytes) -> Record:
     try:
-        record = json.loads(line)
+        record = json.loads(line, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         raise RecordError("this line is not a trial") from None
     if not isinstance(record, dict) or not {"key", "status"} <= record.keys():
@@ -82,6 +82,11 @@ def read_line(line: bytes) -> Record:
     del record["checksum"]
     check_fields(record)
     return record
+
+
+def refuse_constant(word: str) -> NoReturn:
+    """Refuse NaN and Infinity, which `write_line` does not write."""
+    raise ValueError(word)
 
 
 def check_fields(record: Mapping[str, Any]) -> None:
@@ -131,15 +136,20 @@ def _check_measured(record: Mapping[str, Any]) -> None:
             if not is_number(value) or value < 0:
                 raise BrokenRecordError(f"its {name} is {_show(value)}")
         elif type(value) in (int, float) and not is_number(value):
-            raise BrokenRecordError(f"its {name} is {_show(value)}")
+            raise BrokenRecordError(f"its {_show_field(name)} is {_show(value)}")
         elif isinstance(value, dict) and name not in MAPPINGS:
             lengths = {len(column) if isinstance(column, list) else -1 for column in value.values()}
             if len(lengths) != 1 or min(lengths) < 0:
-                raise BrokenRecordError(f"the columns of its {name} are not lists of one length")
+                shown = f"the columns of its {_show_field(name)}"
+                raise BrokenRecordError(f"{shown} are not lists of one length")
 
 
 def _show(value: Any) -> str:
     return "missing" if value is None else shorten(repr(value))
+
+
+def _show_field(name: str) -> str:
+    return escape_controls(shorten(name))
 
 
 def _checksum(text: bytes) -> str:

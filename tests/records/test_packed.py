@@ -85,6 +85,7 @@ NOT_WRITTEN = [
     (lambda tree: tree["groups"][0].update(n=[1]), "do not fit together"),
     (lambda tree: tree["groups"][0].update(n=7), "do not fit together"),
     (lambda tree: tree["groups"][0].update(n=[-5] * 9), "olbench cannot have written"),
+    (lambda tree: tree["groups"][0].update(loss=[float("nan")] * 9), "not JSON"),
     (lambda tree: tree["groups"][0].update(curve={"t": [[1]] * 9, "m": [[1, 2]] * 9}), "of one length"),
 ]
 

@@ -37,7 +37,7 @@ def test_a_changed_line_and_one_that_is_no_record_are_refused():
     assert all(each in line for each in changes)
     cases = [(line.replace(*pair), broken) for pair in changes.items()]
     assert find_wrong([*cases, (json.dumps(RECORD).encode(), "")], read_line, BrokenRecordError) == []
-    lines = (b"", b"oops", b"[]", b'{"key": "12"}', b'{"key":' + b"[" * 100_000)
+    lines = (b"", b"oops", b"[]", b'{"key": "12"}', b'{"key":' + b"[" * 100_000, line.replace(b":7", b":NaN"))
     assert find_wrong([(each, "not a trial") for each in lines], read_line, RecordError) == []
 
 
@@ -207,6 +207,8 @@ IMPOSSIBLE = [
     ("arrays", {"right": 7}, "its arrays is {'right': 7}"),
     ("arrays", {"right": {"offset": 0, "bytes": 1}}, "its arrays is {'right': {'offset': 0, 'bytes': 1}}"),
     ("arrays", {"right": {"offset": 2**63, "bytes": 1, "crc32": 0}}, "its arrays is {'right': {'offset': 9"),
+    ("x" * 500, 10**400, f"its {'x' * 60}... (500 characters) is 1000"),
+    ("a\nb", {"t": 7}, r"the columns of its a\nb are not lists of one length"),
 ]
 
 
