@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
             f"{path} is damaged: an array does not match its checksum; remove the line of its trial from "
             "trials.jsonl, and the next run computes that trial again"
         )
-    with suppress(ValueError, TypeError, EOFError, MemoryError, SyntaxError, zlib.error):
+    with suppress(ValueError, TypeError, EOFError, MemoryError, SyntaxError, TokenError, zlib.error):
         is_plain = piece.startswith(np.lib.format.MAGIC_PREFIX)
         content = piece if is_plain else zlib.decompressobj().decompress(piece, MOST_BYTES)
         array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)

@@ -165,18 +165,18 @@ def test_a_damaged_array_is_refused(tmp_path):
 def test_an_array_that_claims_to_be_larger_than_any_memory_is_refused(tmp_path):
     """Anyone may have made a bundle, and its checksums fit."""
 
-    def read(shape, **changes):
+    def read(shape, header=b"", **changes):
         file = io.BytesIO()
-        header = {"descr": "|u1", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        content = file.getvalue() + b"ab"
+        described = {"descr": "|u1", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, described)
+        content = file.getvalue().replace(b"{'descr'", header or b"{'descr'") + b"ab"
         (tmp_path / ARRAYS).write_bytes(content)
         place = {"offset": 0, "bytes": len(content), "crc32": zlib.crc32(content), **changes}
         return read_array(tmp_path, place)
 
     assert read((2,)).tolist() == [97, 98]
     assert read((2,), bytes=2**62).tolist() == [97, 98]
-    cases = [((10**15,), {}), ((2,), {"bits": 17}), ((2,), {"bits": 10**15})]
+    cases = [((10**15,), {}), ((2,), {"bits": 17}), ((2,), {"bits": 10**15}), ((2,), {"header": b"((descr'"})]
     words = "has an array that olbench cannot have written"
     assert find_wrong([(*each, words) for each in cases], lambda shape, changes: read(shape, **changes)) == []
 
