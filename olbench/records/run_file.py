@@ -183,10 +183,10 @@ class LineKeys(Sequence[str]):
     """The keys of some lines of a ledger, which is read when the first of them is needed."""
 
     def __init__(self, folder: Path, spans: Sequence[Sequence[int]]):
-        self.folder, self.spans = folder, [(int(first), int(last)) for first, last in spans]
+        self.folder, self.spans = folder, [(first, last) for first, last in spans]
         before = 0
         for first, last in sorted(self.spans):
-            if not before < first <= last:
+            if not structs.is_whole(first, before + 1) or not structs.is_whole(last, first):
                 raise UserError("it names lines that cannot exist, or a line twice")
             before = last
 

@@ -139,5 +139,6 @@ def test_lines_are_looked_up_once_a_key_is_asked_for(usps, write_lines):
 def test_lines_that_are_none_out_of_range_or_named_twice_are_refused(usps, write_lines):
     cannot = "it names lines that cannot exist, or a line twice"
     cases = [(lines, cannot) for lines in ([[0, 1]], [[1, 2]] * 1000, [[2, 1]], [[3, 5], [1, 3]])]
+    cases += [(lines, cannot) for lines in ([[1, 2**70]], [[1, 1e999]], [[1.5, 2.5]])]
     cases += [(lines, "") for lines in (None, [1, 2], [["a", "b"]], [[1]])]
     assert find_wrong(cases, lambda lines: (write_lines(lines), run_file.read(usps))) == []
