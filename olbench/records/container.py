@@ -91,7 +91,7 @@ def open_bundle(path: Path) -> Path:
                 _unpack(path, Path(draft) / path.stem)
                 with suppress(FileExistsError):  # another process was faster
                     os.rename(Path(draft) / path.stem, folder)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError):
         raise UserError(f"{path} is damaged, or not a bundle; get the file again") from None
     except OSError as error:
         raise UserError(f"cannot unpack {path} into the cache: {error.strerror or error}") from None

@@ -208,6 +208,9 @@ def test_what_is_not_a_bundle_is_refused():
     assert find_wrong(cases, lambda members, how: load_results(make_zip(members, **how))) == []
     Path("text.olb").write_text("A file with some words in it, and no archive at all.")
     assert "text.olb is damaged, or not a bundle; get the file again" in refusal(load_results, "text.olb")
+    path = make_zip([("é.json", b"{}")])
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xff"))
+    assert "bad.olb is damaged, or not a bundle; get the file again" in refusal(load_results, path)
     assert "is a file; name the folder of a run, " in refusal(load_results, Path(__file__))
 
 
