@@ -114,17 +114,16 @@ def read_baseline(path: Path) -> Baseline:
         return read_run_baseline(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = error.strerror or error
-        raise UserError(f"cannot read the baseline {path}: {reason}; write one with --update") from None
-    except (ValueError, RecursionError, MemoryError):
-        raise UserError(f"{path} is not a baseline; {RENEW}") from None
-    try:
         given = structs.read_keys(KEYS, structs.from_plain(content, "baseline", paths=True), "the file")
         if (found := given.pop("format")) != FORMAT:
             raise UserError(f"its format is {found}, and this olbench reads {FORMAT}")
+    except OSError as error:
+        reason = error.strerror or error
+        raise UserError(f"cannot read the baseline {path}: {reason}; write one with --update") from None
     except UserError as error:
         raise UserError(f"{path} is not a baseline: {error}; {RENEW}") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise UserError(f"{path} is not a baseline; {RENEW}") from None
     return Baseline(**given)
 
 

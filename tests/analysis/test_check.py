@@ -162,6 +162,10 @@ def test_a_baseline_of_another_format_is_refused(check):
         with edited() as content:
             content["format"] = other
         assert f"base.json is not a baseline: {reason}" in check()[2]
+    with edited() as content:
+        for _ in range(480):
+            content["versions"] = {"deeper": content["versions"]}
+    assert "base.json is not a baseline; --update writes one" in check()[2]
 
 
 def test_an_improvement_is_named_apart_and_can_be_allowed(check):
