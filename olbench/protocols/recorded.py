@@ -34,7 +34,10 @@ class RecordedRun:
     def protocol(self) -> Protocol:
         if self.config.protocol not in {protocol.id for protocol in protocols()}:
             self.load_plugins()
-        return make_protocol(self.config)
+        try:
+            return make_protocol(self.config)
+        except UserError as error:
+            raise UserError(f"{self.folder / run_file.NAME}: {error}") from None
 
     def load_plugins(self) -> None:
         for path in self.config.plugins:

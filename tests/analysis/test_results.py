@@ -146,6 +146,7 @@ PLACES = [
     (("cells", 0, "entry"), 5, "cells.0.entry is beyond the algorithms of the config"),
     (("cells", 0, "label"), "\ud800", "cells.0.label: label is not valid Unicode"),
     (("config", "datasets", 0, "name"), "\ud800", "datasets.0.name: name is not valid Unicode"),
+    (("config", "protocol"), "mine", "run.json: unknown protocol 'mine' (did you mean 'online'?); "),
     (
         ("config", "tuning", "permutations"),
         [0.5],
