@@ -257,7 +257,7 @@ def read_parquet(path: Path) -> TypedFrame:
         ) from None
     try:
         frame = pyarrow.parquet.read_table(path).to_pandas()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{path} is not a Parquet file that can be read ({reason}); write it again") from None
     named = [name for name in frame.index.names if name is not None]

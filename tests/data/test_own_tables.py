@@ -152,10 +152,14 @@ def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
 
 def test_parquet_gives_what_csv_gives(table, tmp_path):
     expected = load_dataset(table(SHOP), **HOW)
-    pytest.importorskip("pyarrow")
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pd.read_csv(table(SHOP)).to_parquet(tmp_path / "shop.parquet")
     assert load_dataset(tmp_path / "shop.parquet", **HOW).fingerprint == expected.fingerprint
     assert "is not a Parquet file that can be read" in refusal(load_dataset, table("no", "bad.parquet"))
+    for metadata in ("{}", "[]"):  # pyarrow does not check what pandas writes there
+        damaged = arrow.table({"a": [1]}).replace_schema_metadata({"pandas": metadata})
+        parquet.write_table(damaged, tmp_path / "bad.parquet")
+        assert "is not a Parquet file that can" in refusal(load_dataset, tmp_path / "bad.parquet")
     assert "leave out --delimiter" in refusal(load_dataset, tmp_path / "shop.parquet", delimiter=";")
 
 
