@@ -36,6 +36,8 @@ def read_class(node: structs.Node, name: str) -> float | str:
         raise node.fail(f"YAML reads this word as {node.shown()}; write it in quotes, as in {name}: {words}")
     if not isinstance(node.value, int | float | str) or node.value == "":
         raise node.fail(f"{name} must be a label or a list of labels, not {node.shown()}")
+    if isinstance(node.value, int) and not structs.is_number(node.value):
+        raise node.fail("a whole number is too large for a label; write it in quotes")
     return node.value
 
 
