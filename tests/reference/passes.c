@@ -554,15 +554,19 @@ static row read_row(int64_t i, const double *data, const int64_t *columns, const
     return x;
 }
 
-/* The sum of |w_j x_j|: a score far below it is zero but for rounding. */
-static real find_size(const real *w, const row *x) {
+/* The sum of |x_j|, times the largest weight seen so far: a score far below it is zero but for rounding. The weights of
+   the row do not tell: they may themselves be zero but for rounding. */
+static real find_size(const real *w, const row *x, real *largest) {
     real size = 0;
-    for (int64_t k = 0; k < x->n; k++) size += fabs(w[x->column[k]] * x->value[k]);
-    return size;
+    for (int64_t k = 0; k < x->n; k++) {
+        *largest = larger(*largest, fabs(w[x->column[k]]));
+        size += fabs((real)x->value[k]);
+    }
+    return size * *largest;
 }
 
 static int describe_round(int mistake, int update, real f, real size) {
-    return mistake + 2 * update + 4 * (size > 0 && fabs(f) <= TOLERANCE * size);
+    return mistake + 2 * update + 4 * (fabs(f) <= TOLERANCE * size);
 }
 
 /* Run the rows of `order`. bits[t] is 1 for a mistake plus 2 for an update in round t plus 4 for a score that is zero
@@ -584,10 +588,11 @@ int run_pass(const char *id, int family, int other, const real *p, int64_t round
     if (family != FIRST)
         for (int64_t j = 0; j < d; j++) l.sigma[matrix ? j * d + j : j] = 1;
     int64_t mistakes = 0;
+    real largest = 0;
     for (int64_t t = 1; t <= rounds; t++) {
         int64_t i = order[t - 1];
         row x = read_row(i, data, columns, ends, other);
-        real y = labels[i], size = family == PRODUCT ? 0 : find_size(l.w, &x);
+        real y = labels[i], size = family == PRODUCT ? 0 : find_size(l.w, &x, &largest);
         real f = family == PRODUCT ? product_score(&l, &x, &size) : dot(l.w, &x, other);
         int mistake = (f >= 0) != (y > 0), update = 0;
         if (!isfinite(f)) l.breakdowns++;
@@ -726,10 +731,11 @@ int run_advice(const char *id, int other, const real *p, int64_t rounds, int64_t
     }
     memset(w, 0, d * sizeof(real));
     memset(counts, 0, 3 * sizeof *counts);
+    real largest = 0;
     for (int64_t t = 0; t < rounds; t++) {
         int64_t row_number = order[t];
         row x = read_row(row_number, data, columns, ends, other);
-        real y = labels[row_number], f = dot(w, &x, other), size = find_size(w, &x);
+        real y = labels[row_number], f = dot(w, &x, other), size = find_size(w, &x, &largest);
         int mistake = (f >= 0) != (y > 0);
         real loss = lost(1, nu * y * f + (1 - nu) * y * dot(r, &x, other));
         real alpha = loss / (1 / lam + nu * x.s);
