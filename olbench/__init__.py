@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from olbench.records.trial import Outcome as Outcome
     from olbench.report.tables.results import load_results as load_results
 
-__version__ = "2.0.0.dev0"
+__version__ = "2.0.0"
 #: What `compare`, `olbench init` and `olbench run DATA` run unless algorithms are named.
 FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
 
