@@ -157,6 +157,11 @@ def test_a_run_shows_a_bar_in_a_notebook_unless_it_is_quiet(notebook, tmp_path, 
     assert counts == sorted(counts)
     assert counts[-1] == 6
     assert capfd.readouterr().err == ""
+    monkeypatch.setattr(NotebookBars, "PAUSE", 3600.0)
+    olbench.run(SPEC, tmp_path / "seldom", jobs=1)
+    first, last = notebook[1]  # it is drawn at the start and once more at the end
+    assert "6/6" not in first
+    assert "6/6" in last
     shown = len(notebook)
     olbench.run(SPEC, tmp_path / "quiet", jobs=1, quiet=True)
     monkeypatch.delattr(Shell, "kernel")
