@@ -8,6 +8,7 @@ import sys
 import zlib
 from importlib.metadata import version
 
+import numba
 import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
@@ -282,6 +283,11 @@ def test_a_rule_may_unpack_its_parameters_and_leave_a_number_undefined(load_rule
         assert online_pass(make_algorithm(load_rule(body)), *noisy(20, 3)).n == 20
     nonsense = online_pass(make_algorithm(load_rule("return 1.0, (m - m) / (v - v), 1.0")), *noisy(20, 3))
     assert (nonsense.breakdowns, nonsense.weights.any()) == (20, False)
+
+
+def test_a_rule_may_be_decorated_with_njit():
+    rule = get_definition("arow").rule
+    assert second_order("decorated")(numba.njit(rule)).rule is rule
 
 
 LATE = [

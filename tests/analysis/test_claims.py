@@ -229,6 +229,8 @@ def test_a_claim_may_say_by_how_much_the_others_are_worse():
     run = results([entry("splice", "scw1", [0.2, 0.2]), entry("splice", "arow", [0.216, 0.216])])
     assert [check(run, by=by).verdict for by in (0.075, 0.0800001)] == ["holds", "holds partly"]
     assert check(run, by=0.075).evidence.endswith("(scw1 0.2000, arow 0.2160, +8.0%)")
+    twice = results([entry("splice", "scw1", [0.25, 0.25]), entry("splice", "arow", [0.5, 0.5])])
+    assert check(twice, by=1.0).verdict == "holds"
 
 
 def test_steadier_is_the_smaller_deviation():
