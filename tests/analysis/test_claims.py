@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ttest_ind_from_stats
 
 from olbench.analysis.claims import chances, check_claims, printed_test
 from olbench.analysis.published import Claim, Reported, Statement, load_paper
@@ -193,8 +194,6 @@ def test_print_can_only_show_what_rounding_cannot_undo():
 
 @given(st.floats(0.1, 0.4), st.floats(0.001, 0.1), st.floats(0.1, 0.4), st.floats(0.001, 0.1))
 def test_the_test_on_print_is_welchs_where_print_is_fine(a, sd_a, b, sd_b):
-    from scipy.stats import ttest_ind_from_stats
-
     expected = ttest_ind_from_stats(a, sd_a, 20, b, sd_b, 20, equal_var=False).pvalue
     fine = [number(a, sd_a, 1e-12), number(b, sd_b, 1e-12)]
     assert printed_test(*fine) == pytest.approx(expected, abs=1e-6)

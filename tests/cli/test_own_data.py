@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from olbench import load_dataset, make_algorithm, online_pass
 from olbench.cli.run import read
+from olbench.protocols import crossval
 from olbench.records import seeds
 from tests.test_schema import is_valid
 
@@ -107,8 +108,6 @@ def test_the_command_reads_what_python_reads(here, shop):
 
 def test_crossval_scales_by_the_training_rows_only(here, shop, monkeypatch):
     """The rows that are tested must not decide how they are scaled."""
-    from olbench.protocols import crossval
-
     seen, real = [], crossval.scale_features
 
     def spy(X, scale, bias, rows):

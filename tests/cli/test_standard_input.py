@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset
+from olbench.data.load import keep_pipe
 from olbench.data.spec import Reading
 from tests.cases import for_each
 
@@ -71,8 +72,6 @@ def test_standard_input_counts_as_a_stream_from_a_file_does(here, records, label
 
 def test_a_pipe_is_copied_piece_by_piece(monkeypatch):
     """What is in memory at a time is a piece, whatever the size of the pipe."""
-    from olbench.data.load import keep_pipe
-
     monkeypatch.setattr("olbench.data.compressed.READ_AT_ONCE", 100)
     os.mkfifo("pipe")
     content = text(300)

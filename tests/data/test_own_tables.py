@@ -1,6 +1,7 @@
 """One's own tables: labels of text, gaps, separators, formats, frames; every refusal has a remedy."""
 
 import doctest
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -255,8 +256,6 @@ def test_labels_of_many_digits_are_shown_in_full_or_refused(table):
 
 def test_parquet_columns_of_lists_are_refused_and_decimals_are_numbers(tmp_path):
     pytest.importorskip("pyarrow")
-    from decimal import Decimal
-
     path = tmp_path / "t.parquet"
     pd.DataFrame({"a": [[1], [2]], "y": ["no", "yes"]}).to_parquet(path)
     with pytest.raises(UserError, match=r"column 'a' has values of type \w+, neither numbers nor text"):

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from olbench.protocols import protocols
+from olbench.protocols.specs import own_keys
 from tests import ROOT
 
 DOCS = ROOT / "docs"
@@ -44,9 +46,6 @@ def test_notebooks_are_stored_without_outputs():
 
 
 def test_every_key_of_a_config_is_described(pages):
-    from olbench.protocols import protocols
-    from olbench.protocols.specs import own_keys
-
     text = pages.describe_config("", "reference/config")
     for protocol in protocols():
         own = text.partition(f"## Protocol `{protocol.id}`")[2].partition("\n## ")[0]

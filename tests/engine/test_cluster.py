@@ -14,8 +14,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import scipy.sparse as sp
 
 import olbench
+from olbench.algorithms.spec import AlgorithmSpec
+from olbench.data.dataset import Dataset, fingerprint
+from olbench.data.source import Source
+from olbench.data.spec import DatasetSpec
+from olbench.engine.cluster import ClusterExecutor
+from olbench.engine.runner import open_run
+from olbench.engine.worker import identify
+from olbench.protocols.online import Online, OnlineExperiment
 from tests import ROOT
 
 pytest.importorskip("distributed", reason="the tests of clusters need dask.distributed")
@@ -309,8 +318,6 @@ def test_a_worker_with_other_sources_is_refused_or_retired_if_it_comes_late(
     shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
     with (other / "olbench/errors.py").open("a") as file:
         file.write("\n# another source, the same version\n")
-    from olbench.engine.worker import identify
-
     config(MANY)
     words = ("run", "small.yaml", "--cluster", nursery.file, "--quiet", "--out")
     run = start(*words, "late", "--set", "permutations=20000")
@@ -339,9 +346,6 @@ def test_a_worker_with_other_sources_is_refused_or_retired_if_it_comes_late(
 
 
 def run_cells(folder, nursery, cells, say):
-    from olbench.engine.cluster import ClusterExecutor
-    from olbench.engine.runner import open_run
-
     with (
         ClusterExecutor(str(nursery.file), say=say) as executor,
         open_run(Path(folder), cells, 1, quiet=True, executor=executor) as run,
@@ -352,12 +356,6 @@ def run_cells(folder, nursery, cells, say):
 
 def make_cells(path, X, y):
     """Return the cells of a data set that has a path, but whose examples are these."""
-    from olbench.algorithms.spec import AlgorithmSpec
-    from olbench.data.dataset import Dataset, fingerprint
-    from olbench.data.source import Source
-    from olbench.data.spec import DatasetSpec
-    from olbench.protocols.online import Online, OnlineExperiment
-
     spec = DatasetSpec("mine", path=str(path))
     source = Source(spec, Dataset("mine", X, y, fingerprint(X, y)), can_reload=False)
     algorithms = AlgorithmSpec("perceptron"), AlgorithmSpec("pa")
@@ -368,10 +366,6 @@ def make_cells(path, X, y):
 def test_data_that_a_worker_lacks_or_has_with_other_content_is_sent_to_it(
     storage, place, nursery, counts, rng
 ):
-    import scipy.sparse as sp
-
-    from olbench.engine.runner import open_run
-
     Path("mine.libsvm").write_text("1 1:1\n-1 2:1\n")
     X = rng.normal(size=(200, 7)) * (rng.random((200, 7)) < 0.5)
     y = (X[:, 0] >= 0) * 2.0 - 1.0

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, memory
+from olbench.learners.examples import as_examples
 from olbench.learners.start import start
 from olbench.memory import available_memory, limit_memory, memory_limit, parse_size, show_size
 
@@ -50,8 +51,6 @@ def test_every_verb_that_runs_trials_looks_first(here, config, monkeypatch, wide
 
 
 def test_norms_and_scores_of_sparse_rows_do_not_depend_on_the_number_of_features():
-    from olbench.learners.examples import as_examples
-
     # 16 GiB for one array by feature: more than a machine without overcommitment would give.
     examples = as_examples(sp.csr_matrix(([1.0, 2.0], ([0, 1], [3, 2**31 - 10])), shape=(2, 2**31 - 2)))
     assert examples.norms.tolist() == [1.0, 4.0]

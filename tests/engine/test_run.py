@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from olbench import api
 from olbench.data.source import find_source
-from olbench.engine.local import LocalExecutor
+from olbench.engine.local import WAITING_PER_JOB, LocalExecutor, attempt
 from olbench.engine.runner import pin_to_one_core
 from olbench.engine.stopping import StopFlag
 from olbench.plugins import forget_file, load_file
 from olbench.protocols import cells_of
 from olbench.protocols.reading import read_config
+from olbench.records import run_file
 from olbench.records.record import write_line
+from olbench.records.seeds import order
 from tests.cases import for_each
 from tests.conftest import SMALL, without_activity
 
@@ -49,9 +52,6 @@ def test_a_run_records_every_trial_with_all_fields_and_what_ran_with_what(here, 
 
 def test_any_object_that_yields_records_is_an_executor(here, config, counts, records):
     """The example of docs/cluster.md."""
-    from olbench import api
-    from olbench.engine.local import attempt
-    from olbench.protocols.reading import read_config
 
     class OneByOne:
         def execute(self, trials, stop):
@@ -67,11 +67,6 @@ def test_any_object_that_yields_records_is_an_executor(here, config, counts, rec
 
 def test_threads_wait_for_their_records_to_be_written(here, config):
     """Otherwise a kill loses all that are computed and not yet written, and Ctrl-C waits for the disk."""
-    from olbench import api
-    from olbench.engine.local import WAITING_PER_JOB, LocalExecutor
-    from olbench.engine.stopping import StopFlag
-    from olbench.protocols.reading import read_config
-
     text = SMALL.replace("permutations: 3", "permutations: 100")
     cells = api.plan(read_config(Path(config(text)))).cells
     trials, stop = [trial for cell in cells for trial in cell.reported({})], StopFlag()
@@ -101,8 +96,6 @@ def test_a_changed_config_reuses_what_still_applies(here, config, records):
 
 
 def test_orders_depend_on_seed_data_set_and_role_and_halves_are_disjoint():
-    from olbench.records.seeds import order
-
     reported = [order(3, "d", "report", p, "all", 50).tolist() for p in range(5)]
     tuned = [order(3, "d", "tune", p, "all", 50).tolist() for p in range(5)]
     assert len({tuple(o) for o in reported + tuned}) == 10
@@ -162,8 +155,6 @@ def test_whatever_is_measured_can_be_timed_alone_and_verified(here, config, reco
 
 
 def test_the_run_file_is_written_at_the_start_after_a_tuning_and_at_the_end(here, config, monkeypatch):
-    from olbench.records import run_file
-
     written, write = [], run_file.write
     monkeypatch.setattr(
         run_file, "write", lambda folder, content: written.append(content) or write(folder, content)

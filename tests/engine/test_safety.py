@@ -13,6 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from olbench import load_dataset, make_algorithm, online_pass
+from olbench.learners.passes import StoppedError
+from olbench.protocols.definition import Cell
+from olbench.records.ledger import open_ledger
 from tests import ROOT
 from tests.conftest import without_activity
 
@@ -114,8 +118,6 @@ def test_damage_in_the_middle_is_refused_and_left_alone(here, config):
 
 
 def test_a_folder_that_is_in_use_or_cannot_be_made_is_refused(here, config):
-    from olbench.records.ledger import open_ledger
-
     Path("file").write_text("")
     err = here.err("run", config(), "--out", "file/out")
     assert err == "olbench: cannot write to file/out: Not a directory; choose another --out\n"
@@ -210,8 +212,6 @@ def test_ctrl_c_stops_whatever_goes_on_and_shows_nothing_of_it(text, jobs, delay
 
 
 def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, monkeypatch):
-    from olbench.protocols.definition import Cell
-
     plan, seen = Cell.trials, []
 
     def interrupted(cell, known):
@@ -231,9 +231,6 @@ def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, mo
 
 @pytest.mark.alone
 def test_a_long_pass_asks_often_whether_to_stop():
-    from olbench import make_algorithm, online_pass
-    from olbench.learners.passes import StoppedError
-
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 200)), rng.choice([-1.0, 1.0], 3000)
     algorithm = make_algorithm("arow")
@@ -287,8 +284,6 @@ def test_two_thousand_trials_of_a_millisecond_cost_at_most_two_more_each(here, c
 
 @pytest.mark.alone
 def test_the_points_of_a_curve_are_not_hidden_in_the_time_of_the_pass():
-    from olbench import load_dataset, make_algorithm, online_pass
-
     data, algorithm = load_dataset("breast-cancer"), make_algorithm("arow")
     # Long enough that a call of the kernel and a look at the clock for each point are a small part of it.
     X, y = np.tile(data.X, (8, 1)), np.tile(data.y, 8)

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from olbench.protocols import read_experiment
+from olbench.protocols.reading import parse_config, read_config
 from olbench.protocols.tuning import UNDEFINED, best, count_candidates, search
+from olbench.structs import from_plain
 from tests import ROOT
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -76,9 +79,6 @@ def test_where_no_candidate_has_a_score_ties_choose_and_the_run_and_its_report_s
 
 
 def test_params_fix_and_the_papers_grid_fills_the_rest():
-    from olbench.protocols.reading import parse_config
-    from olbench.structs import from_plain
-
     def read(content):
         return parse_config(from_plain(content, "x"), Path())
 
@@ -90,10 +90,6 @@ def test_params_fix_and_the_papers_grid_fills_the_rest():
 
 
 def test_a_config_survives_being_written_down():
-    from olbench.protocols import read_experiment
-    from olbench.protocols.reading import read_config
-    from olbench.structs import from_plain
-
     for path in (ROOT / "configs").glob("*.yaml"):
         written = json.loads(json.dumps(read_config(path).plain()))
         again = read_experiment(from_plain(written, "config"), "config").plain()

@@ -19,6 +19,7 @@ import pytest
 
 import olbench
 from olbench import UserError, load_results
+from olbench.analysis.published import load_paper
 from olbench.api import bundle as write_bundle
 from olbench.plugins import forget_file, load_file
 from olbench.records import container, ledger, run_file
@@ -122,8 +123,6 @@ def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
     assert (said["file"], said["rows"]) == ("own.libsvm", 60)
     config = run_file.read(find_run(path)).config
     assert config["paper"] == str(find_run(path) / "paper.yaml")
-    from olbench.analysis.published import load_paper
-
     assert load_paper(config["paper"]).algorithms == load_paper(str(paper)).algorithms
 
 

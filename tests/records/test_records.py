@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from olbench.errors import UserError
+from olbench.protocols import get_protocol
+from olbench.protocols.recorded import find_defect
 from olbench.records import ledger, packed
 from olbench.records.arrays import NAME as ARRAYS
 from olbench.records.arrays import ArrayFile, read_array
@@ -228,9 +230,6 @@ def test_a_record_that_no_trial_can_have_written_is_refused():
 
 
 def test_a_count_out_of_nothing_is_a_defect_and_no_infinite_rate():
-    from olbench.protocols import get_protocol
-    from olbench.protocols.recorded import find_defect
-
     protocol = get_protocol("crossval")
     quantities = (*protocol.quantities, *protocol.recorded)
     record = dict.fromkeys([name for each in quantities for name in each.ratio or (each.name,)], 1)

@@ -13,6 +13,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from scipy import stats
 
 from olbench.algorithms import definitions
 from olbench.analysis.results import Entry, Results, load_results
@@ -29,6 +30,7 @@ from olbench.report.figures.run import (
     save_figures,
 )
 from olbench.report.figures.style import PAGE_HEIGHT
+from olbench.report.formats import file_name, file_names
 from olbench.report.model import Report
 from tests import ROOT
 
@@ -100,8 +102,6 @@ def test_the_three_panels_draw_the_means_of_the_record(small: Results):
 
 def test_a_band_is_one_deviation_or_the_interval_of_the_mean(small: Results):
     """Student's t by SciPy's own formula; one permutation has no band."""
-    from scipy import stats
-
     bands = {kind: curves_figure(small, "splice", band=kind) for kind in ("deviation", "interval")}
     assert "95% intervals of the means" in bands["interval"].get_suptitle()
     for kind, figure in bands.items():
@@ -252,7 +252,5 @@ def test_names_with_signs_of_formulas_or_without_a_glyph_are_drawn(small: Result
 
 @pytest.mark.parametrize("name", ["n" * 300, "漢" * 200, "a/b" * 100])
 def test_a_long_name_of_a_data_set_gives_a_file_name_that_fits(name):
-    from olbench.report.formats import file_name, file_names
-
     assert len(f"curves-{file_name(name)}-2.pdf".encode()) < 255
     assert len(set(file_names([name, f"{name}x", f"{name}y"]).values())) == 3

@@ -16,7 +16,7 @@ import pytest
 from olbench.analysis.results import load_results
 from olbench.report import table as t
 from olbench.report.comparison import comparison_document
-from olbench.report.formats import OUTPUTS, write_markdown
+from olbench.report.formats import OUTPUTS, write_csv, write_markdown
 from olbench.report.latex import escape, write_latex
 from olbench.report.model import make_report
 from olbench.report.table import Best, Column, Flagged, Spread, Table, columns
@@ -171,8 +171,6 @@ def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tm
 
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "-arow"])
 def test_a_name_in_a_csv_file_never_becomes_a_formula(text):
-    from olbench.report.formats import write_csv
-
     table = write_csv([{"label": text, "mean": -0.25, "plain": "-0.25", "none": None}])
     [row] = csv.DictReader(io.StringIO(table))
     assert row == {"label": f"'{text}", "mean": "-0.25", "plain": "-0.25", "none": ""}

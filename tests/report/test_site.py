@@ -14,7 +14,7 @@ import pytest
 
 from olbench import UserError
 from olbench.analysis.results import load_results
-from olbench.records import shipped
+from olbench.records import ledger, shipped
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report import site
 from olbench.report.model import Report, make_report
@@ -93,8 +93,6 @@ def test_every_run_algorithm_and_measure_has_a_page_and_all_links_lead_somewhere
 
 
 def test_every_command_names_a_trial_of_its_run(papers):
-    from olbench.records import ledger
-
     page = (papers / "algorithm-arow.html").read_text(encoding="utf-8")
     keys = re.findall(r"olbench verify libol --trial ([0-9a-f]+)<", page)
     folder = shipped.runs()["libol"]

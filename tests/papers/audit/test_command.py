@@ -1,9 +1,11 @@
 """olbench audit: verdicts, exit codes, formats."""
 
 import json
+import signal
 
 import pytest
 
+from olbench.cli.papers import examine
 from olbench.errors import UserError
 from olbench.papers import audit
 from olbench.papers.audit import REGISTRY, Evidence, Instance, check, checks
@@ -108,10 +110,6 @@ def test_two_files_cannot_share_a_name():
 
 
 def test_an_interrupt_that_a_library_swallows_still_ends_the_audit(monkeypatch):
-    import signal
-
-    from olbench.cli.papers import examine
-
     class Swallower:
         paper = id = "x"
         runs = 0
