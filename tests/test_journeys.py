@@ -13,16 +13,12 @@ def timid(m, v, mistake, t, p):
     '''Learn as AROW does, but only from mistakes.'''
     return (1.0 - m, (1.0 - m) / (v + p[0]), 1.0 / p[0]) if mistake else (0.0, 0.0, 0.0)
 """
-
-
 GUARD = "datasets: [breast-cancer]\nalgorithms: [{id: arow, params: {r: 1}}]\npermutations: 2\n"
 
 
 @pytest.fixture
-def walk(here, tmp_path, monkeypatch):
+def walk(here, own_folder, monkeypatch):
     """Return a function that runs a command and returns its output, or its error if it ends with `code`."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "80")
 
     def run(*words, code=0):

@@ -45,12 +45,9 @@ CONFIG = "permutations: 3\npaper: mine2026\ndatasets: [my-points]\nalgorithms: [
 
 
 @pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Return a function that installs a package with these files and entry points."""
-    monkeypatch.chdir(tmp_path)
-    place = tmp_path / "site"
+def installed(own_folder, monkeypatch):
+    place = own_folder / "site"
     monkeypatch.setenv("PYTHONPATH", str(place), prepend=os.pathsep)
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
 
     def install(files, points):
         about = "Metadata-Version: 2.1\nName: my-things\nVersion: 1.0\n"

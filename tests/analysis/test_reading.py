@@ -21,8 +21,7 @@ SMALL = ROOT / "tests/report/small"
 
 
 @pytest.fixture(autouse=True)
-def empty_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+def empty_cache(cache_folder, monkeypatch):
     monkeypatch.setattr(remembered, "FEWEST", 0)
 
 
@@ -45,7 +44,6 @@ def edit_run(folder: Path, **changes: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.flags.writeable, repr(value.tolist())
     return {name: plain(each) for name, each in value.items()} if isinstance(value, dict) else value

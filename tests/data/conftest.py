@@ -21,6 +21,11 @@ def libsvm_file(tmp_path):
 
 
 @pytest.fixture
+def table(libsvm_file):
+    return lambda text, name="shop.csv": libsvm_file(text, name)
+
+
+@pytest.fixture
 def real_mirror(mirror):
     return str(mirror)
 

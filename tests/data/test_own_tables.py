@@ -31,11 +31,6 @@ FEATURES = ("size", "colour=blue", "colour=green", "colour=red", "weight")
 X = [[1.5, 0, 0, 1, 10], [2.5, 1, 0, 0, 20], [2.5, 0, 0, 1, 70 / 3], [3.5, 0, 1, 0, 40]]
 
 
-@pytest.fixture
-def table(libsvm_file):
-    return lambda text, name="shop.csv": libsvm_file(text, name)
-
-
 def test_a_table_with_text_and_gaps_becomes_numbers(table):
     data = load_dataset(table(SHOP), **HOW)
     np.testing.assert_allclose(data.X, X)

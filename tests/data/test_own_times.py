@@ -28,11 +28,6 @@ def end(time):
     return DAYS.replace("2020-01-07,2020", f"{time},2020")
 
 
-@pytest.fixture
-def table(libsvm_file):
-    return lambda text, name="my.csv": libsvm_file(text, name)
-
-
 def test_a_label_is_known_from_the_first_later_row_not_before_its_arrival(table):
     data = load_dataset(table(DAYS), time="date", arrival="known")
     assert (data.about.features, data.arrivals.tolist()) == (("size",), ARRIVALS)
@@ -64,12 +59,10 @@ def test_numbers_dates_and_moments_with_offsets_say_the_same(table):
 @pytest.mark.parametrize("suffix", ["parquet", "frame"])
 def test_a_column_of_time_stamps_is_read(table, tmp_path, suffix):
     frame = pd.read_csv(table(DAYS), parse_dates=["date", "known"])
-    data = frame
-    if suffix == "parquet":
-        pytest.importorskip("pyarrow")
-        data = tmp_path / "my.parquet"
-        frame.to_parquet(data)
-    read = load_dataset(data, label="sold", time="date", arrival="known")
+    if suffix == "parquet" and pytest.importorskip("pyarrow"):
+        frame.to_parquet(tmp_path / "my.parquet")
+        frame = tmp_path / "my.parquet"
+    read = load_dataset(frame, label="sold", time="date", arrival="known")
     assert read.arrivals.tolist() == ARRIVALS
 
 
@@ -103,24 +96,24 @@ def test_arrivals_travel_to_another_machine(table, tmp_path, monkeypatch):
 
 REFUSED = [
     (DAYS.replace("01-05,2020-01-09", "01-01,2020-01-09"), {},
-     "my.csv:5: the time '2020-01-01' is before that of the row above ('2020-01-02'); "
+     "shop.csv:5: the time '2020-01-01' is before that of the row above ('2020-01-02'); "
      "sort the file by 'date'"),
     ("3,1,0\n2,2,1\n", {"time": 1, "arrival": ""},
-     "my.csv:2: the time '2' is before that of the row above ('3'); sort the file by column 1"),
-    (DAYS.replace("2020-01-02,,", ",,"), {}, "my.csv:3: column 'date' has no value, and every row"),
+     "shop.csv:2: the time '2' is before that of the row above ('3'); sort the file by column 1"),
+    (DAYS.replace("2020-01-02,,", ",,"), {}, "shop.csv:3: column 'date' has no value, and every row"),
     (end("now"), {}, "7: column 'date': 'now' is not a time"),
     (end("2020-13-07"), {}, "'2020-13-07' is not a time"),
     (end("7"), {}, "7: column 'date': '7' is a number, and other"),
     (end("2020-01-07T10:00Z"), {},
      "7: column 'date': '2020-01-07T10:00Z' has an offset from UTC, unlike the rows above"),
     (DAYS.replace("2020-01-09", "2020-01-04"), {},
-     "my.csv:5: the label arrives at '2020-01-04', before the time of its row ('2020-01-05')"),
+     "shop.csv:5: the label arrives at '2020-01-04', before the time of its row ('2020-01-05')"),
     (DAYS, {"arrival": "size"}, "column 'date' has dates without an offset and column 'size' numbers"),
     (DAYS, {"time": "dat"}, "there is no column with the heading 'dat'; the headings are 'date'"),
-    (DAYS, {"time": "sold"}, "my.csv: label and time are both column 'sold'; name another"),
+    (DAYS, {"time": "sold"}, "shop.csv: label and time are both column 'sold'; name another"),
     (DAYS.replace("known", "date"), {"arrival": ""},
      "2 columns have the heading 'date'; give the number of the time column with --time"),
-    (DAYS, {"time": ""}, "my.csv: arrival needs time, the column with the time of each row"),
+    (DAYS, {"time": ""}, "shop.csv: arrival needs time, the column with the time of each row"),
 ]  # fmt: skip
 
 

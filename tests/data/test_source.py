@@ -36,26 +36,21 @@ def test_a_source_is_found_by_the_name_that_the_ledger_has():
     assert "no longer has a data set 'splice'" in refusal(find_named, [BREAST], "splice")
 
 
-def test_what_is_not_downloaded_is_named_with_the_command_that_fetches_it(tmp_path, monkeypatch):
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path))
-    monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
+def test_what_is_not_downloaded_is_named_with_the_command_that_fetches_it():
     refused = refusal(find_sources, [BREAST, DatasetSpec("splice")], skip_missing=False)
     assert "splice is not downloaded; run `olbench data fetch splice`" in refused
     sources, skipped = find_sources([BREAST, DatasetSpec("splice")], skip_missing=True)
     assert ([source.name for source in sources], skipped) == (["breast-cancer"], ["splice"])
 
 
-def test_a_run_opens_no_source_twice_and_closes_each_after_its_last_trial(here, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+def test_a_run_opens_no_source_twice_and_closes_each_after_its_last_trial(here, own_folder, config):
     text = (
         "permutations: 2\ndatasets: [breast-cancer, digits-1-vs-7]\ntuning: {search: grid}\n"
         "algorithms: [perceptron, {id: arow, grid: {r: [0.5, 1]}}]\n"
     )
-    (tmp_path / "small.yaml").write_text(text)
     for spec in (BREAST, DIGITS):
         find_source(spec).close()
-    assert here("run", "small.yaml", "--out", "out", "--quiet")[0] == 0
+    assert here("run", config(text), "--out", "out", "--quiet")[0] == 0
     assert [find_source(spec).is_open for spec in (BREAST, DIGITS)] == [False, False]
 
 

@@ -97,10 +97,8 @@ algorithms: [{id: arow, params: {r: 1.0}}, {id: pa1, params: {C: 1.0}}]
 
 
 @pytest.fixture
-def broken(tmp_path, monkeypatch, here):
+def broken(own_folder, here):
     """A run with a value of 1e300 in its data."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
     lines = [f"{1 if row % 3 else -1} 1:{row % 7} 2:{row % 5}" for row in range(60)]
     lines[40] = "1 1:1e300"
     Path("wide.libsvm").write_text("\n".join(lines) + "\n")

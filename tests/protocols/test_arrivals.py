@@ -13,9 +13,7 @@ HOW = {"label": "label", "time": "time", "arrival": "known"}
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
-
+def table(tmp_path, cache_folder):
     def write(waits, name="my.csv"):
         rng = np.random.default_rng(5)
         X = rng.standard_normal((N, 3))

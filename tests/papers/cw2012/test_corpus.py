@@ -38,14 +38,13 @@ def test_words_follow_the_law_of_zipf_and_mandelbrot():
     assert counts.size == corpus.common_words
 
 
-def test_a_corpus_of_the_catalogue_is_as_described_and_cached(tmp_path, monkeypatch):
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path))
+def test_a_corpus_of_the_catalogue_is_as_described_and_cached(cache_folder, monkeypatch):
     entry = find("corpus-frequent")
     data = load_dataset("corpus-frequent")
     assert data.fingerprint == entry.fingerprint
     assert data.X.shape == (entry.rows, entry.features)
     assert entry.features / entry.rows == pytest.approx(0.36, abs=0.005)
-    assert [path.name for path in tmp_path.iterdir()] == ["parsed"]
+    assert [path.name for path in cache_folder.iterdir()] == ["parsed"]
     monkeypatch.setattr(Corpus, "blocks", None)
     assert load_entry(entry, []).fingerprint == entry.fingerprint
 
