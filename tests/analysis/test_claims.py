@@ -10,21 +10,16 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind_from_stats
 
 from olbench.analysis.claims import chances, check_claims, printed_test
-from olbench.analysis.published import Claim, Reported, Statement, load_paper
+from olbench.analysis.published import Claim, Statement, load_paper
 from olbench.analysis.verdicts import Attempt
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.records.run_file import DataFacts
 from tests.cases import for_each
-from tests.report.made import as_printed, entry, results, spread
+from tests.report.made import as_printed, entry, number, results, spread
 
 PAPER = load_paper("scw2012")
 DATASETS = ("splice", "usps", "w7a", "ijcnn1", "covtype", "cod-rna")
 NOISE = np.random.default_rng(3).normal(0, 0.004, 20).round(5)
-
-
-def number(mean, deviation, half_unit):
-    at = {"dataset": "d", "algorithm": "a"}
-    return Reported("Table 3", at, "mistake_rate", mean, deviation, half_unit, 20, "")
 
 
 def with_other_data(run, dataset):

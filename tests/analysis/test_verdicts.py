@@ -8,20 +8,10 @@ import numpy as np
 import pytest
 
 from olbench.analysis.claims import check_claims, compare_expected, expected_text, read_expected
-from olbench.analysis.published import Reported, load_paper
+from olbench.analysis.published import load_paper
 from olbench.analysis.results import aligned, load_results
-from olbench.analysis.verdicts import (
-    CLOSE,
-    DIFFERS,
-    NOT_COMPARABLE,
-    REPRODUCED,
-    Attempt,
-    judge,
-    taus,
-    time_ratios,
-    verdict,
-)
-from olbench.records.quantities import MISTAKE_RATE, UPDATES
+from olbench.analysis.verdicts import DIFFERS, NOT_COMPARABLE, Attempt, judge, taus, time_ratios, verdict
+from olbench.records.quantities import CLOSE, MISTAKE_RATE, REPRODUCED, UPDATES
 from olbench.records.run_file import DataFacts
 from olbench.records.shipped import find_folder
 from olbench.report import words
@@ -30,16 +20,11 @@ from olbench.report.words import describe_exceptions, describe_meanings, summary
 from tests import ROOT
 from tests.cases import for_each
 from tests.refusals import refusal
-from tests.report.made import as_printed, entry, results, spec, spread
+from tests.report.made import as_printed, entry, number, results, spec, spread
 from tests.report.pages import render
 
 PAPER = load_paper("scw2012")
 SMALL = ROOT / "tests/report/small"
-
-
-def number(mean, deviation, half_unit):
-    at = {"dataset": "d", "algorithm": "a"}
-    return Reported("Table 3", at, "mistake_rate", mean, deviation, half_unit, 20, "")
 
 
 CELL = number(0.294, 0.011, 0.0005)
@@ -135,11 +120,9 @@ def test_what_was_not_run_on_the_papers_data_and_as_it_tuned_is_not_judged():
     assert (one.verdict, one.reason, one.mean, one.z) == (NOT_COMPARABLE, "not run", None, None)
     assert only(found, dataset="splice").reason == "the data set is not in this run"
     assert only(found, dataset="usps").reason == "the data set was skipped"
+    unlike = {"svmguide3": DataFacts("0" * 32, 1243, 21)}
     for data, reason in (
-        (
-            {"svmguide3": DataFacts("0" * 32, 1243, 21)},
-            "the data differs from the catalogue's data set of this name",
-        ),
+        (unlike, "the data differs from the catalogue's data set of this name"),
         ({}, "the fingerprint of the data is unknown"),
     ):
         other = dataclasses.replace(found, run=dataclasses.replace(found.run, data=data))

@@ -7,7 +7,7 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.analysis.published import load_paper
+from olbench.analysis.published import Reported, load_paper
 from olbench.analysis.reading import measured_columns
 from olbench.analysis.results import Entry, Results
 from olbench.data.catalog import catalog
@@ -20,6 +20,11 @@ ONLINE = get_protocol("online")
 PAPER = load_paper("scw2012")
 #: All examples of a made-up data set; rates are multiples of 1 / N.
 N = 100_000
+
+
+def number(mean, deviation, half_unit):
+    at = {"dataset": "d", "algorithm": "a"}
+    return Reported("Table 3", at, "mistake_rate", mean, deviation, half_unit, 20, "")
 
 
 def options(id: str) -> dict[str, Any]:
