@@ -40,14 +40,10 @@ class Server(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.asked.append(self.path)
-        self.server.answers.get(self.path, not_found)(self)
+        self.server.answers.get(self.path, failing(404))(self)
 
     def log_message(self, *_):
         pass
-
-
-def not_found(request):
-    request.send_error(404)
 
 
 def serving(content, announced=None, pause=0.0):

@@ -111,10 +111,7 @@ class Nursery:
                 self.born += 1
 
     def kill_worker(self):
-        """Kill the oldest worker and wait until another takes its place.
-
-        A new one may not have its first trial yet, and nothing would be lost.
-        """
+        """Kill the oldest worker, as a new one may have no trial to lose; wait until another is born."""
         born, killed = self.born, False
         while not killed:
             wait_for(lambda: self.alive, "a worker")
@@ -345,15 +342,6 @@ def test_a_worker_with_other_sources_is_refused_or_retired_if_it_comes_late(
     assert not Path("mixed").exists()
 
 
-def run_cells(folder, nursery, cells, say):
-    with (
-        ClusterExecutor(str(nursery.file), say=say) as executor,
-        open_run(Path(folder), cells, 1, quiet=True, executor=executor) as run,
-    ):
-        run.complete()
-    return run
-
-
 def make_cells(path, X, y):
     """Return the cells of a data set that has a path, but whose examples are these."""
     spec = DatasetSpec("mine", path=str(path))
@@ -371,7 +359,11 @@ def test_data_that_a_worker_lacks_or_has_with_other_content_is_sent_to_it(
     y = (X[:, 0] >= 0) * 2.0 - 1.0
     path = Path(place, "mine.libsvm").resolve()
     cells = make_cells(path, X if storage == "dense" else sp.csr_matrix(X), y)
-    run = run_cells("cluster", nursery, cells, pytest.fail)
+    with (
+        ClusterExecutor(str(nursery.file), say=pytest.fail) as executor,
+        open_run(Path("cluster"), cells, 1, quiet=True, executor=executor) as run,
+    ):
+        run.complete()
     assert (len(run.fresh), run.failed) == (8, [])
     with open_run(Path("here"), cells, 1, quiet=True) as local:
         local.complete()

@@ -210,8 +210,6 @@ ROWS = [
 BASELINE = {"format": 2, "protocol": "online", "seed": 3, "versions": {"numpy": "2.0"}, "rows": ROWS}
 TEXT = json.dumps(BASELINE, indent=1).encode()
 CHANGED = changed_tree(BASELINE) | changed_tree(BASELINE).flatmap(changed_tree)
-
-
 DEEP = st.just(b'{"rows": ' + b"[" * 100_000)
 
 
@@ -267,19 +265,12 @@ LIKELY = {
 }  # fmt: skip
 
 
-def parameters_of(verb):
-    command = cli
-    for word in verb.split():
-        command = command.get_command(click.Context(command), word)
-    return command.params
-
-
 @st.composite
 def command_lines(draw):
-    """Draw a verb with words for its arguments and for some of its options."""
-    verb = draw(st.sampled_from(VERBS))
-    words = verb.split()
-    for parameter in parameters_of(verb):
+    words, command = draw(st.sampled_from(VERBS)).split(), cli
+    for word in words:
+        command = command.get_command(click.Context(command), word)
+    for parameter in command.params:
         if isinstance(parameter, click.Argument):
             likely = LIKELY.get(parameter.name, "small.libsvm")
             words += [draw(st.just(likely) | WORDS) for _ in range(draw(st.sampled_from([1, 1, 1, 1, 0, 2])))]

@@ -14,11 +14,8 @@ from tests.cases import for_each
 
 def rows_of_windows(n, block, window, number=0, part=seeds.ALL):
     """Return the row numbers in the order in which a pass sees them, window by window."""
-    found = []
-    for places, order in seeds.windows(3, "data", "report", number, part, n, block, window):
-        rows = np.concatenate([np.arange(place.start, place.stop) for place in places])
-        found.append(rows[order])
-    return found
+    windows = seeds.windows(3, "data", "report", number, part, n, block, window)
+    return [np.r_[*places][order] for places, order in windows]
 
 
 @for_each(("n", "block", "window"), [(1000, 10, 80), (1003, 10, 80), (7, 10, 80), (50, 1, 8), (9, 3, 1)])

@@ -37,15 +37,12 @@ def symmetric(rng, d):
     return (sigma + sigma.T) / 2
 
 
-def sparse_row(rng, d, n):
-    return np.sort(rng.permutation(d)[:n]).astype(np.uint32), rng.normal(size=n)
-
-
 @pytest.mark.parametrize("share", [1.0, 0.4])
 def test_sigma_x_is_right_for_every_d(share):
     rng = np.random.default_rng(0)
     for d in SIZES:
-        sigma, (columns, values) = symmetric(rng, d), sparse_row(rng, d, max(1, int(share * d)))
+        sigma, n = symmetric(rng, d), max(1, int(share * d))
+        columns, values = np.sort(rng.permutation(d)[:n]).astype(np.uint32), rng.normal(size=n)
         z, around = guarded(d)
         project(sigma, columns, 0, values, 0, values.size, z)
         exact = sigma[:, columns].astype(np.longdouble) @ values.astype(np.longdouble)
@@ -111,12 +108,9 @@ def test_looking_ahead_changes_nothing(id, density):
 
 
 def four_lanes(left, right):
-    lanes = np.zeros(4)
-    whole = left.size - left.size % 4
-    for k in range(0, whole, 4):
-        lanes += left[k : k + 4] * right[k : k + 4]
-    for k in range(whole, left.size):
-        lanes[0] += left[k] * right[k]
+    lanes, whole = np.zeros(4), left.size - left.size % 4
+    for k, product in enumerate(left * right):
+        lanes[k % 4 if k < whole else 0] += product
     return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 
 

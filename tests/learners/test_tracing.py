@@ -21,16 +21,12 @@ from tests.refusals import find_wrong, refusal
 #: Every rule in its default form, and other forms of some.
 FORMS = [
     *((each.id, {}) for each in built_in() if each.order in ("first", "second")),
-    ("cw", {"form": "covariance"}),
-    ("scw1", {"form": "root"}),
-    ("arow", {"covariance": "diag"}),
+    ("cw", {"form": "covariance"}), ("scw1", {"form": "root"}), ("arow", {"covariance": "diag"}),
     ("scw2", {"covariance": "diag", "projection": "l2"}),
-    ("cw", {"covariance": "diag", "projection": "exact"}),
-    ("cw-var", {"covariance": "diag", "projection": "exact"}),
-    ("arow", {"covariance": "diag", "forgetting": 0.9}),
-    ("arow", {"form": "root", "forgetting": 0.9}),
+    *((id, {"covariance": "diag", "projection": "exact"}) for id in ("cw", "cw-var")),
+    ("arow", {"covariance": "diag", "forgetting": 0.9}), ("arow", {"form": "root", "forgetting": 0.9}),
     ("arow", {"a": 10.0}),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -159,11 +155,6 @@ def separable(n=40, seed=0):
     return X, np.where(X @ [1.0, -0.5] > 0, 1.0, -1.0)
 
 
-def curve_of(panel, name):
-    [patch] = panel.findobj(lambda artist: isinstance(artist, Ellipse) and artist.get_gid() == name)
-    return patch.get_patch_transform().transform(patch.get_path().vertices)
-
-
 @pytest.mark.parametrize("settings", [{"eta": 0.9}, {"phi": 2.0}])
 def test_the_ellipse_of_cw_touches_the_line_of_its_example(settings):
     """The drawn condition is CW's constraint: no weight within phi deviations may be on the wrong side."""
@@ -172,7 +163,9 @@ def test_the_ellipse_of_cw_touches_the_line_of_its_example(settings):
     changes = [each for each in found if each.changed][:6]
     assert len(figure.axes) == len(changes) == 6
     for panel, each in zip(figure.axes, changes, strict=True):
-        margins = each.label * (curve_of(panel, "after") @ each.x)
+        [after] = panel.findobj(lambda artist: isinstance(artist, Ellipse) and artist.get_gid() == "after")
+        curve = after.get_patch_transform().transform(after.get_path().vertices)
+        margins = each.label * (curve @ each.x)
         size = np.abs(margins).max()
         # The path of an ellipse is made of splines, whose vertices lie on it or outside.
         assert -0.03 * size < margins.min() < 0.05 * size
