@@ -61,14 +61,12 @@ def test_a_sparse_x_takes_the_labels_that_a_dense_one_takes():
     X = sp.random(40, 5, 0.5, format="csr", random_state=0)
     names = np.array(["no", "yes"] * 20, dtype=object)
     gap = [*names[:-1], None]
-    for y in (names, [False, True] * 20):
-        found = olbench.compare(X, y, algorithms=["perceptron"], **FEW)
+    for given in ((X, names), (X, [False, True] * 20), (Bunch(data=X, target=names),)):
+        found = olbench.compare(*given, algorithms=["perceptron"], **FEW)
         assert found.to_frame().n.tolist() == [40, 40]
     with pytest.warns(UserWarning, match="left out: 1 row without a label"):
         found = olbench.compare(X, gap, algorithms=["perceptron"], **FEW)
     assert found.to_frame().n.tolist() == [39, 39]
-    found = olbench.compare(Bunch(data=X, target=names), algorithms=["perceptron"], **FEW)
-    assert found.to_frame().n.tolist() == [40, 40]
     y = np.arange(40) % 3
     for pair in (Bunch(data=X.toarray(), target=y), (X.toarray(), y)):
         found = olbench.compare(pair, algorithms=["perceptron"], **FEW)

@@ -38,13 +38,9 @@ print(json.dumps([before, after, misses, sorted(done) == sorted(map(tuple, place
 
 
 def test_an_import_compiles_nothing_and_processes_compile_into_the_cache_that_all_share(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", IN_PROCESSES],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-c", IN_PROCESSES]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [[False] * 3, [True, True], [0, 0], True]
 
 

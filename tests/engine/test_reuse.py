@@ -13,18 +13,11 @@ from olbench.api import bundle as write_bundle
 from olbench.records import ledger
 from olbench.records.record import write_line
 
+TUNED, FIXED = {"id": "pa1", "grid": {"C": [0.25, 1.0]}}, {"id": "pa1", "params": {"C": 8.0}}
 WHOLE = {
-    "seed": 3,
-    "permutations": 3,
-    "curve": 3,
-    "datasets": ["breast-cancer", "digits-1-vs-7"],
-    "algorithms": [
-        "perceptron",
-        {"id": "pa1", "grid": {"C": [0.25, 1.0]}},
-        {"id": "pa1", "params": {"C": 8.0}},
-    ],
-    "tuning": {"search": "grid"},
-}
+    "seed": 3, "permutations": 3, "curve": 3, "datasets": ["breast-cancer", "digits-1-vs-7"],
+    "algorithms": ["perceptron", TUNED, FIXED], "tuning": {"search": "grid"},
+}  # fmt: skip
 HALVES = {
     "algorithms": [{"algorithms": WHOLE["algorithms"][:2]}, {"algorithms": WHOLE["algorithms"][2:]}],
     "data sets": [{"datasets": WHOLE["datasets"][:1]}, {"datasets": WHOLE["datasets"][1:]}],

@@ -23,6 +23,7 @@ from olbench.records.seeds import order
 from tests.cases import for_each
 from tests.conftest import SMALL, without_activity
 
+MUTE = "raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})"
 FIELDS = {
     "key", "dataset", "fingerprint", "algorithm", "params", "permutation", "n", "mistakes", "updates",
     "effective_updates", "breakdowns", "seconds", "cpu_seconds", "timing", "curve", "status", "error", "role",
@@ -275,11 +276,7 @@ def test_a_worker_process_that_dies_costs_only_its_own_trials_and_stays_in_the_r
         ("sys.exit(0)", "SystemExit: 0", 2),
         ("raise KeyboardInterrupt", "KeyboardInterrupt", 1),
         (r"raise ValueError('no\nsuch \x1b[1mthing')", r"ValueError: no\nsuch \x1b[1mthing", 1),
-        (
-            "raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})",
-            "Mute: its message cannot be shown",
-            1,
-        ),
+        (MUTE, "Mute: its message cannot be shown", 1),
     ],
 )
 def test_a_contestant_that_leaves_or_fails_is_a_failed_trial_with_one_line(

@@ -18,12 +18,8 @@ powers = st.floats(-6.0, 6.0).map(lambda exponent: 10.0**exponent)
 rows = st.lists(st.tuples(powers, st.floats(-3.0, 3.0)), min_size=1, max_size=12)
 confidences = st.floats(-3.0, 1.2).map(lambda exponent: 10.0**exponent)
 #: The margin as a share of the required one.
-parts = st.one_of(
-    st.just(0.0),
-    st.floats(-2.0, 1.0),
-    st.floats(-1e6, -1.0),
-    st.floats(-9.0, -1.0).map(lambda exponent: 1.0 - 10.0**exponent),
-)
+parts = st.just(0.0) | st.floats(-2.0, 1.0) | st.floats(-1e6, -1.0)
+parts |= st.floats(-9.0, -1.0).map(lambda exponent: 1.0 - 10.0**exponent)
 
 
 def wanted(id, phi, v):
@@ -117,11 +113,9 @@ def test_a_numerical_solver_finds_nothing_better(id, seed):
 
     solution = minimize(
         lambda parameters: divergence(parameters[:d], np.exp(parameters[d:]), mu, sigma),
-        np.concatenate([mu, np.log(sigma)]),
-        method="SLSQP",
+        np.concatenate([mu, np.log(sigma)]), method="SLSQP", options={"maxiter": 500, "ftol": 1e-14},
         constraints=[NonlinearConstraint(slack, 0.0, np.inf)],
-        options={"maxiter": 500, "ftol": 1e-14},
-    )
+    )  # fmt: skip
     np.testing.assert_allclose(ours[0], solution.x[:d], atol=1e-4)
     np.testing.assert_allclose(ours[1], np.exp(solution.x[d:]), atol=1e-4)
     assert divergence(*ours[:2], mu, sigma) <= solution.fun + 1e-7

@@ -177,19 +177,17 @@ def test_an_object_of_another_library_takes_steps():
     assert np.sign(learner.score(X[0])) == learner.predict(as_examples(X[:1]).rows(), np.array([0]))[0]
 
 
-WRONG_STEPS = [
-    ([1.0, 2.0], 1, "one row of 3 numbers, but its shape is (2,)"),
-    (np.ones((2, 3)), 1, "but its shape is (2, 3)"),
-    (sp.csr_matrix(np.ones((1, 4))), 1, "but its shape is (1, 4)"),
-    (np.array([1.0, np.nan, 0.0]), 1, "X holds nan at row 0, column 1"),
-    (["a", "b", "c"], 1, "X must be a matrix of numbers"),
-    (np.ones(3), 0, "y must be -1 or +1, not 0"),
-]
-
-
 def test_a_step_with_a_wrong_example_changes_nothing():
+    cases = [
+        ([1.0, 2.0], 1, "one row of 3 numbers, but its shape is (2,)"),
+        (np.ones((2, 3)), 1, "but its shape is (2, 3)"),
+        (sp.csr_matrix(np.ones((1, 4))), 1, "but its shape is (1, 4)"),
+        (np.array([1.0, np.nan, 0.0]), 1, "X holds nan at row 0, column 1"),
+        (["a", "b", "c"], 1, "X must be a matrix of numbers"),
+        (np.ones(3), 0, "y must be -1 or +1, not 0"),
+    ]
     learner = start(make_algorithm("perceptron"), 3)
-    assert find_wrong(WRONG_STEPS, learner.step) == []
+    assert find_wrong(cases, learner.step) == []
     assert learner.rounds == 0
     assert not learner.weights.any()
     learner.step(np.array([1e200, 0.0, 0.0]), 1)  # its square overflows, which is not an error

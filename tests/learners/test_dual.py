@@ -19,18 +19,14 @@ from tests.refusals import refusal
 L = np.longdouble
 # ONS has its own parameter gamma, so it takes no kernel.
 SECOND = [each.id for each in built_in() if each.order == "second" and each.id != "ons"]
-FOUR = ["cw", "scw1", "scw2", "arow"]
-KERNELS = [
-    {"kernel": "linear"},
-    {"kernel": "rbf", "gamma": 0.3},
-    {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0},
-    {"kernel": "poly", "gamma": 0.2, "degree": 3},
-]
-every_kernel = for_each("kernel", KERNELS)
+every_kernel = for_each(
+    "kernel",
+    [{"kernel": "linear"}, {"kernel": "rbf", "gamma": 0.3}, {"kernel": "poly", "gamma": 0.2, "degree": 3},
+     {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0}],
+)  # fmt: skip
 
 
 def gram(X, Z, kernel, gamma=1.0, degree=3, coef0=0.0):
-    """Return the kernel matrix in long double, by its definition."""
     X, Z = X.astype(L), Z.astype(L)
     if kernel == "linear":
         return X @ Z.T
@@ -103,7 +99,7 @@ def test_the_representer_theorem_holds(id, params, kernel):
 
 
 @every_kernel
-@for_each("id", FOUR)
+@for_each("id", ["cw", "scw1", "scw2", "arow"])
 def test_dense_and_csr_are_equal_to_the_bit(id, kernel):
     X, y = noisy(n=150, d=40, density=0.3)
     dense, sparse = (online_pass(make_algorithm(id, **kernel), Z, y) for Z in (X, sp.csr_matrix(X)))

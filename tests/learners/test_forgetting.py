@@ -70,18 +70,14 @@ def test_a_long_stream_neither_over_nor_underflows(options, id, rng):
     np.testing.assert_allclose(variances[2] / 4.0**learner.scale_exponent, 3.0, rtol=1e-9)
 
 
-NO_FORGETTING = [
-    ("arow", {"forgetting": 0.0}, "forgetting must lie in"),
-    ("arow", {"forgetting": 1.5}, "forgetting must lie in"),
-    ("arow", {"forgetting": "much"}, "forgetting must be a number"),
-    ("arow", {"forgetting": 0.9, "form": "covariance"}, "stored as a root; leave form out"),
-    ("arow", {"forgetting": 0.9, "kernel": "rbf"}, "which a kernel does not keep"),
-    ("iellip", {"forgetting": 0.9}, "iellip cannot forget"),
-    ("sop", {"forgetting": 0.9}, "sop cannot forget"),
-    ("narow2010", {"forgetting": 0.9}, "narow2010 cannot forget"),
-    ("pa", {"forgetting": 0.9}, "unknown parameter 'forgetting'"),
-]
-
-
 def test_an_algorithm_that_cannot_forget_says_why():
-    assert find_wrong(NO_FORGETTING, lambda id, settings: make_algorithm(id, **settings)) == []
+    cases = [
+        ("arow", {"forgetting": 0.0}, "forgetting must lie in"),
+        ("arow", {"forgetting": 1.5}, "forgetting must lie in"),
+        ("arow", {"forgetting": "much"}, "forgetting must be a number"),
+        ("arow", {"forgetting": 0.9, "form": "covariance"}, "stored as a root; leave form out"),
+        ("arow", {"forgetting": 0.9, "kernel": "rbf"}, "which a kernel does not keep"),
+        *((id, {"forgetting": 0.9}, f"{id} cannot forget") for id in ("iellip", "sop", "narow2010")),
+        ("pa", {"forgetting": 0.9}, "unknown parameter 'forgetting'"),
+    ]
+    assert find_wrong(cases, lambda id, settings: make_algorithm(id, **settings)) == []

@@ -93,28 +93,25 @@ def test_a_config_runs_resumes_checks_and_reports_all_classes(tmp_path, here):
     here.out("check", path, "--against", tmp_path / "base.json")
 
 
-WRONG_LABELS = [
-    ([1, 1, 1], "all", "same label"),
-    ([0, 1], "all", "X has 3 rows"),
-    ([0.0, np.nan, 1.0], "all", "NaN"),
-    ([[0], [1], [2]], "all", "one dimension"),
-    ([0, 1, 2], "some", "labels must be one of two, all"),
-    ([0, 1, 2], "two", "only -1 and"),
-]
-WRONG_CONFIGS = [
-    (
-        "datasets: [{name: digits-1-vs-7, labels: all, positive: 1}]",
-        "positive and negative cannot be combined",
-    ),
-    ("datasets: [{name: digits-1-vs-7, labels: some}]", "labels must be"),
-    ("protocol: crossval\ndatasets: [{name: digits-1-vs-7, labels: all}]", "protocol crossval"),
-]
-
-
 def test_labels_and_configs_without_a_meaning_are_refused(tmp_path):
+    given = [
+        ([1, 1, 1], "all", "same label"),
+        ([0, 1], "all", "X has 3 rows"),
+        ([0.0, np.nan, 1.0], "all", "NaN"),
+        ([[0], [1], [2]], "all", "one dimension"),
+        ([0, 1, 2], "some", "labels must be one of two, all"),
+        ([0, 1, 2], "two", "only -1 and"),
+    ]
+    data = "datasets: [{{name: digits-1-vs-7, labels: {}}}]".format
+    configs = [
+        (data("all, positive: 1"), "positive and negative cannot be combined"),
+        (data("some"), "labels must be"),
+        ("protocol: crossval\n" + data("all"), "protocol crossval"),
+    ]
+
     def run_config(line):
         (tmp_path / "wrong.yaml").write_text(f"{line}\nalgorithms: [pa1]\n")
         run(tmp_path / "wrong.yaml", tmp_path / "out")
 
-    assert find_wrong(WRONG_LABELS, lambda y, labels: online_pass("pa", np.eye(3), y, labels=labels)) == []
-    assert find_wrong(WRONG_CONFIGS, run_config) == []
+    assert find_wrong(given, lambda y, labels: online_pass("pa", np.eye(3), y, labels=labels)) == []
+    assert find_wrong(configs, run_config) == []

@@ -41,15 +41,10 @@ TOOLBOX = [
 ]
 #: One learner per kernel, and more where classes share something.
 KERNELS = [
-    ("perceptron", {"allocation": "prop"}),
-    ("romma", {}),
-    ("arow", {"covariance": "block"}),
-    ("scw1", {"covariance": "shared"}),
-    ("cw", {"covariance": "block"}),
-    ("cw", {"covariance": "shared"}),
-    ("scw2", {"covariance": "diag"}),
-    ("cw", {"covariance": "diag", "projection": "exact"}),
-]
+    ("perceptron", {"allocation": "prop"}), ("romma", {}), ("arow", {"covariance": "block"}),
+    ("scw1", {"covariance": "shared"}), ("cw", {"covariance": "block"}), ("cw", {"covariance": "shared"}),
+    ("scw2", {"covariance": "diag"}), ("cw", {"covariance": "diag", "projection": "exact"}),
+]  # fmt: skip
 every_kernel = pytest.mark.parametrize(("id", "settings"), KERNELS, ids=str)
 
 

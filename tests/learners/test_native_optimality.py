@@ -21,12 +21,8 @@ from olbench.papers.audit.gaussians import divergence
 from tests.cases import for_each
 
 STEPS, CLASSES, D = 60, 3, 3
-GAUSSIANS = [
-    ("arow", {"r": 0.7}),
-    ("cw", {"eta": 0.8}),
-    ("scw1", {"C": 0.3, "eta": 0.8}),
-    ("scw2", {"C": 0.3, "eta": 0.8}),
-]
+SOFT = {"C": 0.3, "eta": 0.8}
+GAUSSIANS = [("arow", {"r": 0.7}), ("cw", {"eta": 0.8}), ("scw1", SOFT), ("scw2", SOFT)]
 
 
 def random_covariance(rng, d):
@@ -105,10 +101,7 @@ def random_round(rng, means_scale=1.0):
 
 
 def assert_optimal(gaps):
-    """No step is worse than the optimiser's solution, and nearly all are equal to it.
-
-    Gaps are relative. Now and then the optimiser gives up early, and the step is better.
-    """
+    """No step is worse than the optimiser's, which now and then gives up early; nearly all are equal."""
     assert len(gaps) > STEPS // 4
     assert max(gaps) <= 1e-6
     assert np.median(np.abs(gaps)) <= 1e-9
@@ -253,10 +246,7 @@ def nearest(id, m, s):
 
 
 def assert_shortest(new, old, phi):
-    """The step meets ROMMA's two constraints with equality, and is the shortest vector that does.
-
-    The shortest solution of linear equations lies in the span of their normals, here w and Phi.
-    """
+    """The step meets ROMMA's two constraints with equality, and is the shortest vector that does."""
     assert new @ phi == pytest.approx(1.0, abs=1e-7 * (1 + abs(old @ phi)))
     assert new @ old == pytest.approx(old @ old, rel=1e-7)
     shortest = np.linalg.lstsq(np.stack([phi, old]), np.array([1.0, old @ old]), rcond=None)[0]

@@ -29,8 +29,7 @@ BROKEN = {
     "permutation: 3\n" + GOOD: "bad.yaml:1: unknown key 'permutation' in the config "
     "(did you mean 'permutations'?)",
     GOOD + "protocol: onlin\n": "bad.yaml:3: protocol must be one of online, crossval, "
-    "stream, advice, fresh, shards, not 'onlin' "
-    "(did you mean 'online'?)",
+    "stream, advice, fresh, shards, not 'onlin' (did you mean 'online'?)",
     GOOD + "seed: -1\n": "bad.yaml:3: seed must be a whole number from 0, not -1",
     GOOD + "seed: 2012-13-45\n": "bad.yaml:3: cannot read the value 2012-13-45",
     GOOD + f"seed: {'1' * 400}\n": f"bad.yaml:3: seed must be below 2^63, and {'1' * 60}... "
@@ -47,8 +46,7 @@ BROKEN = {
     GOOD + "permutations: true\n": "bad.yaml:3: permutations must be a whole number from 1, not True",
     GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
     GOOD + "paper: scw\n": "bad.yaml:3: there are no numbers of a paper 'scw' (did you mean 'scw2012'?); "
-    "there are adviceptron2010, cw2008, cw2012, libol2013, scw2012, "
-    "and a path to a YAML file works as well",
+    "there are adviceptron2010, cw2008, cw2012, libol2013, scw2012, and a path to a YAML file works as well",
     "datasets: []\n" + ALGORITHMS: "bad.yaml:1: datasets must not be empty",
     "datasets: breast-cancer\n" + ALGORITHMS: "bad.yaml:1: datasets must be a list, not 'breast-cancer'",
     "datasets: [5]\n" + ALGORITHMS: "bad.yaml:1: a data set must be text, not 5",
@@ -98,12 +96,10 @@ BROKEN = {
     "holdout, none",
     GOOD + "tuning: {search: gird}\n": "bad.yaml:3: search must be one of grid, coordinate, holdout, none, "
     "not 'gird' (did you mean 'grid'?)",
-    GOOD + "tuning: {serach: grid}\n": "bad.yaml:3: unknown key 'serach' in tuning "
-    "(did you mean 'search'?)",
+    GOOD + "tuning: {serach: grid}\n": "bad.yaml:3: unknown key 'serach' in tuning (did you mean 'search'?)",
     GOOD + "protocol: stream\npermutations: 5\n": "bad.yaml:4: permutations does not apply to "
     "protocol: stream",
-    DATA + "algorithms: [{id: arow, r: 2}]\n": "bad.yaml:2: r is a parameter of arow; write "
-    "params: {r: ...}",
+    DATA + "algorithms: [{id: arow, r: 2}]\n": "bad.yaml:2: r is a parameter of arow; write params: {r: ...}",
     GOOD + "plugins: [none.py]\n": "bad.yaml:3: there is no plugin file none.py",
 }  # fmt: skip
 
@@ -118,16 +114,13 @@ def test_a_broken_config_is_refused_with_its_place(text, here):
 
 @for_each(("override", "message"), [
         ("permutations", "--set permutations: write key=value, for example --set permutations=5"),
-
         ("permutatons=3", "--set permutatons=3: unknown key 'permutatons' in the config "
          "(did you mean 'permutations'?)"),
-
         (f"seed={'[' * 300}", f"--set seed={'[' * 195}... (305 characters): not YAML (expected the node "
          "content, but found '<stream end>')"),
         ("algorithms=[{id: arow, params: {r: [1]}}]", "--set algorithms=[{id: arow, params: {r: [1]}}]: "
          "arow: r must be one value, not a list"),
         ("seed.x=3", "--set seed.x=3: there is no key 'x' below a value that is not a mapping"),
-
     ])  # fmt: skip
 def test_an_override_is_checked_like_the_file(override, message, here):
     Path("good.yaml").write_text(GOOD + "seed: 1\n")
@@ -144,7 +137,6 @@ def test_an_override_is_checked_like_the_file(override, message, here):
         (["splice"], "splice is not downloaded; run `olbench data fetch splice`, or "
          "go on without with --skip-missing"),
         (["none.txt"], "there is no file none.txt"),
-
         (["nothing", "--algorithms", "arow"], "there is no config, data set or file 'nothing'"),
         (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
         (["good.yaml", "--algorithms", "arow"], "--stream, --algorithms, --covariance, --plugin and "

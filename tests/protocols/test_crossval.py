@@ -105,9 +105,6 @@ def error_of(cell):
     return sum(r["errors"] for r in reported) / sum(r["n"] for r in reported)
 
 
-# Variations: weights of features, unbalanced labels, another split to tune on.
-
-
 def test_tfidf_is_what_weighing_by_hand_gives():
     """The weights are those of the training rows alone."""
     random = np.random.default_rng(0)

@@ -15,11 +15,8 @@ from tests.report.pages import render
 def test_the_note_names_the_classes_of_a_table(tmp_path):
     path = tmp_path / "plants.csv"
     path.write_text("".join(f"{k % 7},{k % 5},{['stem', 'leaf', 'root'][k % 3]}\n" for k in range(60)))
-    olbench.run(
-        {"datasets": [{"path": str(path), "labels": "all"}], "algorithms": ["pa1"], "permutations": 1},
-        tmp_path / "run",
-        jobs=1,
-    )
+    config = {"datasets": [{"path": str(path), "labels": "all"}], "algorithms": ["pa1"], "permutations": 1}
+    olbench.run(config, tmp_path / "run", jobs=1)
     (table,) = confusion(make_report(tmp_path / "run"))
     assert table.note.endswith("; 3 classes: 'leaf' (20 rows), 'root' (20 rows), 'stem' (20 rows).")
 

@@ -16,11 +16,8 @@ from olbench.papers.adviceptron2010.sets import Advice, AdviceSet
 def random_set(rng, n, k):
     """Return D, d and z, with a scale of its own."""
     scale = 10.0 ** rng.uniform(-1, 1)
-    return (
-        scale * rng.normal(size=(k, n)),
-        rng.normal(size=k) * 10.0 ** rng.uniform(-1, 1),
-        int(rng.choice([-1, 1])),
-    )
+    D, d = scale * rng.normal(size=(k, n)), rng.normal(size=k) * 10.0 ** rng.uniform(-1, 1)
+    return D, d, int(rng.choice([-1, 1]))
 
 
 def random_advice(rng, n, m):
@@ -33,7 +30,6 @@ def flip(advice):
 
 
 def random_vectors(rng, advice):
-    """Return a u >= 0 for each set, with zeros among its entries."""
     return [np.maximum(0.0, rng.normal(size=each.d.size)) for each in advice]
 
 

@@ -19,12 +19,8 @@ NAMES = Names(
 )
 FEATURE = st.sampled_from(FEATURES)
 NUMBER = st.sampled_from(["2", "0.5", "1e1", ".25", "3."])
-PRODUCT = st.one_of(
-    FEATURE,
-    NUMBER,
-    st.builds("{}*{}".format, NUMBER, FEATURE),
-    st.builds("{} * ({} + {})".format, NUMBER, FEATURE, FEATURE),
-)
+PRODUCT = FEATURE | NUMBER | st.builds("{}*{}".format, NUMBER, FEATURE)
+PRODUCT |= st.builds("{} * ({} + {})".format, NUMBER, FEATURE, FEATURE)
 SUM = PRODUCT | st.builds("{}{}{}".format, PRODUCT, st.sampled_from([" + ", " - "]), PRODUCT)
 SIGN = st.sampled_from(["<=", ">=", "<=", ">=", "<", ">", "="])
 WHOLE = st.integers(-30, 60).map(str)
@@ -41,13 +37,10 @@ CONDITION = st.one_of(
 HEAD = st.sampled_from(["sick", "not sick", "1", "-1", "SICK"])
 RULE = st.builds("{} => {}".format, st.lists(CONDITION, min_size=1, max_size=3).map(" and ".join), HEAD)
 WORDS = st.sampled_from([
-    "and", "or", "not", "=>", "->", "<=", ">", "==", "≤", "≠", "at least", "exactly", "of",
-    "present", "absent", "is",
-    "spacers(1-4)", "spacers(4-1)", "spacer 2", "spacer 9", "(", ")", "*", "/", "^", "+", "-", ",",
-    "0", "1e400",
-    "1" * 400, "age", "'bmi'", '"', "sick", "zero", "x1", "x99", "²", "١", "\0",
-    "spacers(1-99999999999)", "(" * 3000,
-    "-" * 50,
+    "and", "or", "not", "=>", "->", "<=", ">", "==", "≤", "≠", "at least", "exactly", "of", "present",
+    "absent", "is", "spacers(1-4)", "spacers(4-1)", "spacer 2", "spacer 9", "(", ")", "*", "/", "^", "+", "-",
+    ",", "0", "1e400", "1" * 400, "age", "'bmi'", '"', "sick", "zero", "x1", "x99", "²", "١", "\0",
+    "spacers(1-99999999999)", "(" * 3000, "-" * 50,
 ])  # fmt: skip
 
 

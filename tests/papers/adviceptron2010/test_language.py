@@ -11,12 +11,8 @@ from olbench.papers.adviceptron2010.rules import compile_texts, read_rules
 from tests.refusals import refusal
 
 FEATURES = ("glucose", "bmi", "mean radius", "miru24", *(f"spacer{k}" for k in range(1, 44)))
-NAMES = Names(
-    FEATURES,
-    {"diabetes": 1, "East-Asian": 1, "M. bovis": 1},
-    binary=frozenset(range(4, 47)),
-    whole=frozenset(range(3, 47)),
-)
+CLASSES = {"diabetes": 1, "East-Asian": 1, "M. bovis": 1}
+NAMES = Names(FEATURES, CLASSES, binary=frozenset(range(4, 47)), whole=frozenset(range(3, 47)))
 
 
 def rows(text, names=NAMES, **options):

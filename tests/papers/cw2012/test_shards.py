@@ -159,13 +159,8 @@ def test_a_run_goes_on_where_it_stopped_and_reports_every_combination(here, reco
     Path("two").mkdir()
     Path("two/trials.jsonl").write_text("".join(lines[:9]) + lines[9][:40])
     assert here("run", "small.yaml", "--out", "two", "--jobs", 1)[0] == 0
-    one, two = (
-        {
-            r["key"]: [r[each] for each in ("right", "n", "balanced_accuracy", "training_n")]
-            for r in records(name)
-        }
-        for name in ("one", "two")
-    )
+    counts = ("right", "n", "balanced_accuracy", "training_n")
+    one, two = ({r["key"]: [r[each] for each in counts] for r in records(name)} for name in ("one", "two"))
     assert one == two
     entries = {entry.label: entry for entry in load_results("one").of("breast-cancer")}
     assert len(entries) == (1 + 2 * 4) + (1 + 2 * 3)
