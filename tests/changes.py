@@ -24,10 +24,7 @@ ODD_KEYS = st.sampled_from(
 
 
 def examples(quick):
-    """Return settings for this many examples, scaled by the profile.
-
-    An input that takes a minute counts as a hang.
-    """
+    """Return settings for this many examples, scaled by the profile; one that takes a minute is a hang."""
     count = max(1, quick * settings.default.max_examples // 100)
     return settings(max_examples=count, deadline=datetime.timedelta(minutes=1))
 

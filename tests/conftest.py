@@ -37,7 +37,6 @@ settings.register_profile("quick", max_examples=100, derandomize=True, **COMMON)
 settings.register_profile("long", max_examples=5000, print_blob=True, **COMMON)
 settings.load_profile("quick")
 
-
 #: The files that take longest: at the end, the other processes would wait for them.
 SLOWEST = (
     "test_cluster.py", "test_mirror.py", "test_safety.py", "test_run.py", "test_verdicts.py",
@@ -78,7 +77,6 @@ def rng():
 
 @pytest.fixture(scope="session")
 def mirror():
-    """The folder with the real data sets, if there is one."""
     folder = Path(os.environ.get("OLBENCH_MIRROR", ""))
     if "OLBENCH_MIRROR" not in os.environ or not folder.is_dir():
         pytest.skip("OLBENCH_MIRROR does not name a folder with the real data sets")

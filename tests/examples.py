@@ -9,10 +9,7 @@ from olbench.data.spec import DatasetSpec
 
 
 def built_in():
-    """Return the learners of two classes that olbench brings, whatever plugins other tests have loaded.
-
-    The baselines, which never look at an example, are not among them.
-    """
+    """Return the learners of two classes that ship, without the baselines, which look at no example."""
     return [each for each in _rules() if not each.only_native]
 
 

@@ -35,7 +35,6 @@ def build(project: Path, folder: Path, kind: str) -> Path:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Return a function that builds a project once."""
     pytest.importorskip("hatchling", reason="hatchling builds wheels and source distributions")
     return cache(lambda project, kind: build(project, tmp_path_factory.mktemp(kind), kind))
 

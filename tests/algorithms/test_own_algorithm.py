@@ -221,8 +221,6 @@ pair = numba.njit(lambda r: (r,))
 def plain(r): return r
 """
 FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
-
-
 REFUSED_RULES = [
     ("return p[3], 0.1, 0.1", ":6: the rule of 'ID' fails: IndexError: index 3 is out of bounds for axis 0"),
     ("return read(p, t), 0.1, 0.1", "mine.py:10: the rule of 'ID' fails: IndexError: index 1 is out"),

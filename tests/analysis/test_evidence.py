@@ -19,8 +19,6 @@ PAPER = load_paper("scw2012")
 QUANTITIES = (MISTAKE_RATE, UPDATES)
 DATASETS = ("synthetic", "synthetic-noise", "breast-cancer", "digits-1-vs-7")
 LEARNERS = ("perceptron", "pa1", "cw", "nherd", "arow", "narow", "scw1", "scw2")
-
-
 #: What may stand in the row of SCW-II, by what is wrong with it.
 WRONG = {
     "the rule of AROW": ("arow", {}),

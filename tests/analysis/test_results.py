@@ -93,7 +93,6 @@ def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_the
 
 
 def records_of_first_cell(folder: Path) -> tuple[list[dict], list[dict]]:
-    """Return all records of a ledger, and those of them that the first cell of run.json names."""
     records = read_records(folder)
     keys = json.loads((folder / "run.json").read_text())["cells"][0]["keys"]
     return records, [record for key in keys for record in records if record["key"] == key]

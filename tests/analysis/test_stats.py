@@ -24,9 +24,6 @@ def rates(table: np.ndarray, n: int = 1243) -> dict[str, np.ndarray]:
     return {f"a{i}": row / n for i, row in enumerate(table)}
 
 
-# Within a data set.
-
-
 @given(counts)
 def test_bold_are_the_best_and_those_whose_t_statistic_stays_below_the_quantile(table):
     best = int(np.argmin(table.mean(axis=1)))
@@ -100,9 +97,6 @@ def test_the_bootstrap_interval_covers_the_true_mean_about_as_often_as_it_says()
     assert 0.90 < covered / 400 < 0.97
 
 
-# Trials that share training rows.
-
-
 @given(counts, st.sampled_from([0.0, 1 / 9, 0.25, 1.0]))
 def test_the_corrected_test_is_that_of_nadeau_and_bengio(table, overlap):
     apart = (table[0] - table[1]) / 1243
@@ -147,9 +141,6 @@ def test_the_smallest_detectable_difference_is_detected_with_its_power(count, ov
     shift = stats.smallest_detectable(count, 0.3, overlap) / error
     bound = reference.t.ppf(0.975, count - 1)
     assert reference.nct.sf(bound, count - 1, shift) == pytest.approx(stats.POWER, abs=1e-4)
-
-
-# Across data sets.
 
 
 @given(chances)
@@ -279,9 +270,6 @@ def test_kendalls_tau_counts_pairs_in_the_same_order_and_needs_more_than_ties(or
     assert math.isnan(stats.kendall_tau([1, 2, 3], [0.002, 0.002, 0.002]))
 
 
-# Against a control.
-
-
 #: Demšar 2006, Table 6: the ranks of C4.5 as it is, with m, with cf and with both tuned, on 14 data sets.
 C45 = np.array([
     [4, 3, 2, 1], [1, 2, 3, 4], [4, 1, 2, 3], [4, 1, 3, 2], [4, 2, 3, 1], [1, 2.5, 4, 2.5], [3, 2, 4, 1],
@@ -375,9 +363,6 @@ def test_only_data_sets_with_every_label_are_ranked():
     del means["d1"]["a2"]
     means["d3"]["a0"] = math.nan
     assert stats.across(means).datasets == ("d0", "d2", "d4")
-
-
-# McNemar's test.
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 5))

@@ -15,7 +15,6 @@ from tests.refusals import refusal
 
 
 def walk_commands(command, words=()):
-    """Yield every command and command of a group, by its words."""
     yield words
     context = click.Context(command)
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():

@@ -105,7 +105,6 @@ def products(grid):
 
 
 def order_of(seed, name, role, number, n, setting):
-    """Return the order of a trial of the protocol online."""
     part = setting["part"]
     if setting.get("order") != "windows":
         return seeds.order(seed, name, role, number, part, n).tolist()

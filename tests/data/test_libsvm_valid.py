@@ -119,8 +119,6 @@ def test_numbers_are_rounded_as_python_rounds_them(scratch, texts):
 
 ENTRY = st.tuples(st.integers(0, 30), st.floats(-1e6, 1e6))
 ROWS = st.lists(st.tuples(st.sampled_from([-1, 1]), st.lists(ENTRY, max_size=8)), min_size=1, max_size=20)
-
-
 LABELS = ["+1", "-1", "0", "2", "1.0", "1e1", ".", "-", "+", "nan", "x", "qid:3", "qid:"]
 ENTRIES = [
     "1:", ":1", "1:1", "2:0.5", "0:3", "3:1e5", "7:-1", "2147483646:1", "4294967297:1", "1:2:3", "4:1e",

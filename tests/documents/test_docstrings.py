@@ -33,7 +33,6 @@ def test_the_docstrings_have_every_parameter(estimator):
 
 
 def describe_members(name, item):
-    """Yield name and docstring of a public object and, if it is a class, of its public members."""
     yield name, item.__doc__
     if inspect.isclass(item):
         for attribute, member in inspect.getmembers(

@@ -18,11 +18,10 @@ from tests.records.test_bundle import read_all
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
-TINY = {"seed": 3, "permutations": 4, "curve": 3, "datasets": ["breast-cancer"]}
-TINY |= {
+TINY = {
+    "seed": 3, "permutations": 4, "curve": 3, "datasets": ["breast-cancer"], "tuning": {"search": "grid"},
     "algorithms": ["perceptron", {"id": "pa1", "grid": {"C": [0.25, 1.0]}}],
-    "tuning": {"search": "grid"},
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +49,6 @@ def forge(made):
 
 @pytest.fixture
 def records(made):
-    """Return the records of the run, to be altered."""
     return list(ledger.current(find_run(made[1])).values())
 
 

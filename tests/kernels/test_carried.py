@@ -27,7 +27,6 @@ def coin(n, d, density=1.0, seed=0):
 
 
 def in_slices(learner, X, y, size=SLICE):
-    """Run the examples in their order and yield after each slice."""
     rows = as_examples(X).rows()
     for begin in range(0, len(y), size):
         learner.run(rows, y, np.arange(begin, min(begin + size, len(y))))

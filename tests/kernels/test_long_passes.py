@@ -43,11 +43,7 @@ PASSES = {
 
 
 def skewed():
-    """Return examples, one in ten positive, that no hyperplane separates.
-
-    ROMMA's w grows to a length of about 1e10 on it, as it does on ijcnn1, where an error of the carried
-    ||w||^2 shows.
-    """
+    """Return examples that no hyperplane separates: ROMMA's w grows to 1e10, so an error of ||w||^2 shows."""
     rng = np.random.default_rng(0)
     X = np.hstack([np.eye(10)[rng.integers(10, size=ROUNDS)], 0.3 * rng.normal(size=(ROUNDS, 12))])
     score = X[:, 10] * X[:, 11] + 0.5 * X[:, 13] + 0.05 * X[:, 0]

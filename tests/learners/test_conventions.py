@@ -201,10 +201,7 @@ PASSIVE = [
 
 @for_each(("id", "params"), [*PASSIVE, ("scw1", {}), ("scw2", {}), ("cw", {})])
 def test_promises_of_a_rule_only_save_work(id, params):
-    """Without them, rounds are neither screened by a bound of the variance nor skipped by their margin.
-
-    Rows of zeros, and rows whose norm is not a number, count the same.
-    """
+    """Without them, rounds are neither screened by a bound of the variance nor skipped by their margin."""
     X, y = noisy(n=400, d=11, density=0.7)
     X[5::40], X[7::40], X[9::40] = 0.0, X[7::40] * 1e170, X[9::40] * 1e-170
     algorithm = make_algorithm(id, **params)

@@ -51,7 +51,6 @@ def results(entries) -> Results:
 
 
 def many(datasets, labels) -> Results:
-    """Return random errors of four folds and ten epochs."""
     random = np.random.default_rng(0)
     return results(
         [

@@ -163,9 +163,6 @@ def test_an_unpacked_bundle_that_nobody_opens_leaves_the_cache(bundle, made, tmp
     assert not unpacked.exists()
 
 
-# What nobody should open
-
-
 def make_zip(members, manifest=True, method=zipfile.ZIP_DEFLATED):
     """Write a ZIP archive with exactly these members, and a manifest that fits."""
     sums = {name: {"bytes": len(each), "sha256": hashlib.sha256(each).hexdigest()} for name, each in members}

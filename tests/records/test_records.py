@@ -129,9 +129,6 @@ def test_a_folder_that_disappears_during_a_run_is_noticed_at_the_next_record(tmp
     assert "was removed during the run, and its trials with it; the same" in said
 
 
-# Arrays.
-
-
 def test_an_array_comes_back_as_it_was_also_after_a_kill(tmp_path):
     arrays = {
         "floats": np.arange(12.0).reshape(3, 4),

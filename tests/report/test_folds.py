@@ -33,7 +33,6 @@ def report():
 
 
 def text_rows(table):
-    """Return the texts of a table by the text of the first column."""
     return {first: texts for first, *texts in table.texts()}
 
 

@@ -38,7 +38,6 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
-    """A site of two runs under two protocols."""
     target = tmp_path_factory.mktemp("papers") / "public"
     build_site(load_runs(["libol", "cw-usps"]), target)
     return target
