@@ -216,7 +216,7 @@ def _algorithm(node: structs.Node, protocol: Protocol, tuning: Tuning, covarianc
     places = node.value
     parameters: dict[str, str] = {}
     with suppress(KeyError, UserError):
-        id = str(places["id"].value)
+        id = structs.text(places["id"], "id")
         names = [each.name for each in get_definition(id).parameters]
         parameters = {name: f"{name} is a parameter of {id}; write params: {{{name}: ...}}" for name in names}
     checked = {"params": structs.mapping(structs.as_node), "grid": structs.as_node}

@@ -63,6 +63,7 @@ BROKEN = {
     DATA + "algorithms:\n  - perceptron\n  - arrow\n": "bad.yaml:4: unknown algorithm 'arrow' (did you mean "
     "'arow'?); `olbench algorithms` lists all of them",
     DATA + "algorithms: [{params: {r: 1}}]\n": "bad.yaml:2: an algorithm needs the key 'id'",
+    DATA + f"algorithms: [{{id: {'[' * 400}{']' * 400}}}]\n": "bad.yaml:2: id must be text, not a list",
     DATA + "algorithms:\n  - id: arow\n    params:\n      R: 1\n": "bad.yaml:5: arow: unknown parameter 'R' "
     "(did you mean 'r'?); its parameters are r",
     DATA + "algorithms: [{id: arow, params: {r: big}}]\n": "bad.yaml:2: arow: r must be a number in "
