@@ -281,8 +281,8 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     for _ in range(line):
         begin = content.find(b"\n", begin) + 1 or len(content)
     frame, reread = _parse(content, begin, separator)
-    # pandas fills short rows up, and forgives characters after a quote.
-    is_suspicious = frame is None or frame.shape[1] != len(names) or frame.iloc[:, -1].isna().any()
+    # pandas fills short rows up, beside numbers of 50 digits with "", and forgives characters after a quote.
+    is_suspicious = frame is None or frame.shape[1] != len(names) or _has_gaps(frame.iloc[:, -1])
     if is_suspicious or b'"' in content or b"\0" in content:
         _check_records(where, islice(_read_records(where, content, separator), has_heading, None), len(names))
     if frame is None:
@@ -360,6 +360,10 @@ def _read_records(where: str, content: bytes, separator: str) -> Iterator[tuple[
         if "unexpected end" in str(error):
             reason = f"{where}:{begin}: a quote is opened here or later, and never closed; correct it"
         raise UserError(reason) from None
+
+
+def _has_gaps(cells: Any) -> bool:
+    return bool(cells.isna().any() or (not _is_numeric(cells.dtype) and (cells == "").any()))
 
 
 def _check_records(where: str, records: Iterator[tuple[int, list[str]]], width: int) -> None:

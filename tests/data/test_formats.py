@@ -58,6 +58,7 @@ def test_a_csv_file_has_its_label_last(libsvm_file):
 BROKEN = [
     ("", " contains no examples; is it the right file?"),
     ("1,2\n3\n", ":2: 1 field, but the first line has 2; correct the line, or give the separator"),
+    (f"1,{'9' * 50}\n3\n", ":2: 1 field, but the first line has 2; correct the line, or give the separator"),
     ("1,2\n3,x\n", ": the labels mix numbers and text ('2', 'x'); choose the positive ones, as in --"),
     ("1,2\n,1\n", f":2: column 1 has no value; {GAP_REMEDY}"),
     ("1,nan\n", ": column 2 has no values; name another column with --label"),
