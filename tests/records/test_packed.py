@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from olbench.records import ledger, run_file
+from olbench.records.bundle import write_run
 from olbench.records.packed import PackedError, pack, unpack
 from olbench.records.record import read_line, write_line
 from olbench.records.trial import key_of
@@ -114,6 +115,16 @@ def test_the_keys_of_a_run_that_ships_are_those_of_its_records(usps):
     (usps / ledger.NAME).write_bytes(b"".join(map(write_line, records.values())))
     (usps / ledger.PACKED).unlink()
     assert run_file.read(usps) == run
+
+
+def test_a_run_is_packed_in_the_order_of_its_cells(usps, tmp_path):
+    content, (first, *others) = run_file.read(usps).plain(), ledger.current(usps).values()
+    (usps / ledger.PACKED).unlink()
+    (usps / ledger.NAME).write_bytes(b"".join(map(write_line, [*others, first])))
+    run_file.write(usps, content)
+    write_run(usps, tmp_path / "again")
+    for path in (ROOT / "results/cw-usps/reference").iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 @pytest.fixture
