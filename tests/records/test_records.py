@@ -16,6 +16,7 @@ from olbench.protocols.recorded import find_defect
 from olbench.records import ledger, packed
 from olbench.records.arrays import NAME as ARRAYS
 from olbench.records.arrays import ArrayFile, read_array
+from olbench.records.compare import Mismatch
 from olbench.records.record import BrokenRecordError, RecordError, read_line, write_line
 from olbench.records.trial import Trial
 from tests.refusals import find_wrong, refusal
@@ -28,6 +29,10 @@ def test_a_record_is_read_as_it_was_written():
     found = read_line(write_line(RECORD))
     assert {name: found[name] for name in RECORD} == RECORD
     assert (Trial.of(found), Trial.of(found).key) == (TRIAL, TRIAL.key)
+
+
+def test_two_lists_are_shown_by_the_first_value_that_differs():
+    assert Mismatch({}, "curve", [1, 2, 3], [1, 5, 4]).values == ("2", "5")
 
 
 def test_a_changed_line_and_one_that_is_no_record_are_refused():
