@@ -117,17 +117,19 @@ def test_crossval_scales_by_the_training_rows_only(here, shop, monkeypatch):
     how = {"label": "sold", "missing": "zero", "categorical": "onehot", "scale": "standard", "bias": True}
     config = {
         "protocol": "crossval", "folds": 3, "repeats": 1, "epochs": 1, "algorithms": ["perceptron"],
-        "tuning": {"search": "none"}, "datasets": [{"path": "shop.csv", **how}],
+        "tuning": {"search": "none"},
+        "datasets": [{"path": "shop.csv", **how}, {"path": "shop.csv", **how, "name": "no", "bias": False}],
     }  # fmt: skip
     Path("folds.yaml").write_text(yaml.safe_dump(config))
     err = here.err("run", "folds.yaml", "--jobs", 1, code=0)
     assert "standard deviation 1 by the training rows of each trial" in err
     raw = load_dataset(shop, label="sold", missing="zero", categorical="onehot").X
-    assert len(seen) == 3
-    for rows, scaled in seen:
+    assert len(seen) == 6
+    for number, (rows, scaled) in enumerate(seen):
         assert len(rows) == 40
         expected = StandardScaler().fit(raw[rows]).transform(raw)
-        np.testing.assert_allclose(scaled, np.hstack([expected, np.ones((60, 1))]), atol=1e-12)
+        bias = np.ones((60, 1 if number < 3 else 0))
+        np.testing.assert_allclose(scaled, np.hstack([expected, bias]), atol=1e-12)
     run = json.loads(Path("results/folds/run.json").read_text())
     assert run["config"]["datasets"][0]["fitted"] == "training rows"
 

@@ -65,6 +65,9 @@ def test_every_row_is_tested_once_and_never_trained_on_in_its_fold():
     labels = np.resize([1.0, 1.0, 1.0, -1.0], 100)
     split = split_stratified(np.arange(100), labels, np.random.default_rng(0))
     assert (np.count_nonzero(labels[split.test] > 0), split.test.size) == (15, 20)
+    labels = np.resize([0.0, 1.0, 2.0], 60)
+    split = split_stratified(np.arange(60), labels, np.random.default_rng(0))
+    assert np.bincount(labels[split.test].astype(int)).tolist() == [4, 4, 4]
     source.test_from = 40  # a split that the data comes with is kept
     division = divide(source, rows, 1, 10, 2)
     assert (division.train.tolist(), division.test.tolist()) == (list(range(40)), list(range(40, 53)))
