@@ -164,6 +164,9 @@ def test_the_run_file_is_written_at_the_start_after_a_tuning_and_at_the_end(here
     here("run", config(text), "--out", "tuned", "--quiet")
     assert [bool(each["cells"][0]["params"]) for each in written] == [False, True, True]
     assert [bool(each["end"]) for each in written] == [False, False, True]
+    written.clear()
+    here("run", "small.yaml", "--out", "tuned", "--quiet", "--timing", "exclusive")
+    assert [bool(each["end"]) for each in written] == [False, True], "times are missing until the end"
 
 
 @pytest.mark.parametrize("again", [("--timing", "exclusive"), ("--set", "measures=[auc]")])
