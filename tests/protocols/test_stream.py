@@ -109,6 +109,11 @@ def test_predictions_are_kept_and_pairs_add_up_to_the_auc(tmp_path):
     pairs = read_array(tmp_path, record["arrays"]["pairs"])
     total = pairs[-2].sum() * pairs[-1].sum()
     np.testing.assert_allclose(0.5 * pairs[:-2].sum() / total, record["auc"], rtol=1e-12)
+    digits = {"datasets": [{"name": "digits-1-vs-7", "labels": "all"}], "permutations": 1}
+    arrays = play(tmp_path / "all", protocol="online", keep="predictions", **digits)["arow", 0]["arrays"]
+    predicted = read_array(tmp_path / "all", arrays["predictions"])
+    confusion = read_array(tmp_path / "all", arrays["confusion"])
+    assert np.bincount(predicted).tolist() == confusion.sum(axis=0).tolist()
 
 
 def test_a_measure_can_be_added_later_and_only_its_trials_run_again(tmp_path):
