@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from olbench import api
 from olbench.data.source import find_source
@@ -133,6 +134,7 @@ def test_exclusive_times_follow_the_counts(here, config, records):
     assert os.sched_getaffinity(0) == cores
     with pin_to_one_core():
         assert len(os.sched_getaffinity(0)) == 1
+        assert {pool["num_threads"] for pool in threadpool_info()} == {1}
     timed = [record for record in records("out") if record["timing"] == "exclusive"]
     assert len(timed) == 18
     assert {record["role"] for record in timed} == {"report"}
