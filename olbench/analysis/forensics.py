@@ -276,7 +276,7 @@ class Inquiry:
     def shown(self) -> Finding:
         if self.reached:
             return self.reached[0]
-        return min(self.findings, key=lambda f: f.settings[0].distance if f.settings else math.inf)
+        return min(self.findings, key=lambda f: f.settings[0].distance)
 
 
 def inquire(cells: list[Candidate], known: Known) -> list[Inquiry]:

@@ -132,6 +132,12 @@ def test_agreement_that_rests_on_our_own_spread_is_marked():
         assert not is_only_by_spread(pair(rate, 1000, rate_deviation=0.03), target())
 
 
+def test_a_row_that_no_setting_reaches_shows_the_nearest_finding():
+    settings = [inquiry.Setting({}, None, away, False) for away in (3.0, 2.0)]
+    far, near = (inquiry.Finding(None, (each,), None, {}) for each in settings)
+    assert inquiry.Inquiry(None, (far, near)).shown is near
+
+
 def test_every_true_setting_is_found_and_the_impossible_is_not(investigate, here, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     found, sentence = investigate("cw, nherd, arow, scw1, scw2, scw2-libol")
