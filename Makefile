@@ -109,7 +109,7 @@ QUICK_TESTS ?= tests/analysis/test_stats.py tests/learners/test_estimators.py te
 test-lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(PYTHON) tests/lowest.py > $(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --requirement $(LOWEST)/lowest.txt pytest hypothesis
+	$(LOWEST)/bin/python -m pip install --quiet --requirement $(LOWEST)/lowest.txt pytest hypothesis selenium
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps --editable .
 	$(LOWEST)/bin/python -m pytest $(QUICK_TESTS) -W ignore::DeprecationWarning --deselect "tests/report/test_formats.py::test_a_format_is_as_its_golden_file[json]"
 
