@@ -9,6 +9,7 @@ import pytest
 from olbench import load_results
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.spec import DatasetSpec
+from olbench.protocols import make_protocol
 from olbench.protocols.crossval import (
     CrossvalExperiment,
     CrossValidation,
@@ -17,7 +18,9 @@ from olbench.protocols.crossval import (
     split_stratified,
     thin_positives,
 )
+from olbench.protocols.specs import Unread
 from olbench.records.record import success
+from olbench.structs import read_plain
 from tests.examples import make_source
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -83,6 +86,11 @@ def test_duplicates_and_too_few_rows_are_refused(here, config):
     }.items():
         code, _, err = here("run", config(text), "--set", "folds=2", "--set", setting, "--out", "out")
         assert (code, words in err, Path("out").exists()) == (2, True, False), err
+
+
+def test_a_config_that_was_read_before_its_protocol_was_loaded_is_read_again():
+    plan = CrossvalExperiment((DatasetSpec("usps"),), (AlgorithmSpec("arow"),), folds=3)
+    assert make_protocol(read_plain(Unread, plan.plain(), "config")).experiment == plan
 
 
 def test_labels_without_meaning_give_one_half():
