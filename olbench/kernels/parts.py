@@ -41,7 +41,7 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
         no_function: dict[Any, Any] = {}
         entry_point = no_function.update
         state.targetctx.insert_user_function(entry_point, state.cr.fndesc, [state.library])
-        state.reload_init.extend(getattr(state.library, "_reload_init", ()))  # newer than numba 0.62
+        state.reload_init.extend(getattr(state.library, "_reload_init", ()))  # in newer versions of numba
         state.cr = state.cr._replace(cfunc=entry_point)
         return True
 
