@@ -14,7 +14,7 @@ L = np.longdouble
 
 
 class UnderflowError(Exception):
-    """A variance that doubles cannot hold: CW breaks down there, and its record says so."""
+    """A variance that no double can hold, or that rounding made negative: CW breaks down there."""
 
 
 def excess(wanted, got):
@@ -293,7 +293,7 @@ class Gaussian(Counting):
         self.begun, self.learnt = False, self.learnt + 1
         f, v = self.mu @ x, x @ times(self.sigma, x)
         m = y * f
-        if 0 < v <= 1e-200:
+        if v and v <= 1e-200:
             raise UnderflowError
         loss, alpha, c = SECOND[self.id](self.p, m, v, (f >= 0) != (y > 0), self.learnt)
         if self.projection == "exact" and loss and v:
@@ -462,6 +462,8 @@ class Native(Counting):
         z = [times(self.sigma[k], x) for k in pair]
         v = np.array([x @ each for each in z])
         m, V, p = F[y] - F[rival], v[0] if self.is_libol else v.sum(), self.p
+        if V and V <= 1e-200:
+            raise UnderflowError
         loss, alpha, c = (LIBOL if self.is_libol else SECOND)[self.id](p, m, V, wrong, self.learnt)
         if not loss or not V or not (alpha or c):
             return loss, False
