@@ -22,7 +22,7 @@ help:
 	@echo "make docs-tables   write the tables of the documentation from the runs that ship"
 	@echo "make docs-figures  draw the figures of the documentation from the runs that ship"
 	@echo "make behaviours  write the counts of the algorithms, for a new algorithm or version"
-	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit), or with the olbench"
+	@echo "make bench      compare the speed with other libraries (installs River, olpy, Vowpal Wabbit), or with the olbench"
 	@echo "                of another environment, alternating (make bench AGAINST=other/bin/python)"
 	@echo "make survey     show which learners of public libraries are the algorithms of their papers (installs them)"
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
@@ -137,11 +137,12 @@ docs-tables: $(VENV)/.ready
 behaviours: $(VENV)/.ready
 	$(BIN)/python -m tests.behaviours
 
+# olpy requires versions of its dependencies that it does not need, here and in the survey.
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
+	$(BIN)/python -m pip install --quiet --no-deps --pre olpy || echo "olpy could not be installed"
 	$(BIN)/python -m benchmarks.$(if $(AGAINST),against $(AGAINST),speed)
 
-# olpy requires versions of its dependencies that it does not need.
 survey: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" scw oll || echo "some libraries could not be installed"
 	$(BIN)/python -m pip install --quiet --no-deps --pre olpy || echo "olpy could not be installed"

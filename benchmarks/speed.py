@@ -1,8 +1,8 @@
 """The speed of the kernels on this machine: `python -m benchmarks.speed [--case NAME] [--data NAME] ...`.
 
 Every contestant runs on the same examples, on one thread. They take turns, and the least processor time of
-each counts. Peers are plain C, scikit-learn, River and Vowpal Wabbit, where they are installed. Floors are
-what no pass can be faster than on this machine.
+each counts. Peers are plain C, scikit-learn, olpy, River and Vowpal Wabbit, where they are installed. Floors
+are what no pass can be faster than on this machine.
 """
 
 import argparse
@@ -86,6 +86,7 @@ def full(X: Any, y: Any) -> Passes:
     passes: Passes = {}
     for id in IDS:
         passes |= {id: kernel(id, X, y), f"{id}: plain C": plain_c(id, X, y), **floors(id, X, y)}
+        passes[f"{id}: olpy"] = None if sp.issparse(X) else olpy(id, X, y)
     return passes
 
 
@@ -136,6 +137,16 @@ def compiled(n: int, d: int, density: float = 1.0, is_sparse: bool = False) -> P
         passes[id] = kernel(id, X, y, order)
         passes[f"{id}: compiled learner"] = kernel(f"compiled-{id}", X, y, order)
     return passes
+
+
+def olpy(id: str, X: Any, y: Any) -> Callable[[], object] | None:
+    """Return olpy's learner of the same paper, which takes dense rows, in an order that it draws."""
+    if importlib.util.find_spec("olpy") is None:
+        return None
+    from olpy import classifiers
+
+    name = {"arow": "AROW", "scw1": "SCW", "perceptron": "Perceptron", "pa1": "PA_I"}[id]
+    return lambda: getattr(classifiers, name)().fit(X, y)
 
 
 def river(X: Any, y: Any, id: str = "") -> Callable[[], object] | None:
