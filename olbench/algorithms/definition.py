@@ -399,7 +399,10 @@ def get_definition(name: str) -> Definition:
         if name.casefold() == known.casefold():
             return definition
     hint = suggest(name, list(names))
-    raise UserError(f"unknown algorithm {show_name(name)}{hint}; `olbench algorithms` lists all of them")
+    raise UserError(
+        f"unknown algorithm {show_name(name)}{hint}; `olbench algorithms` lists all of them, and a plugin "
+        "adds your own"
+    )
 
 
 def title_of(id: str) -> str:

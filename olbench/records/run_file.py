@@ -149,8 +149,9 @@ def refusal(folder: Path) -> Iterator[None]:
         hint = f"; did you mean {shipped}?" if shipped.is_dir() else ""
         raise UserError(f"no run in '{folder}' (expected {path}){hint}") from None
     except NotADirectoryError:
+        run = folder.parent if folder.name == NAME else Path("results", folder.stem)
         raise UserError(
-            f"{folder} is a file; name the folder of a run, such as results/quick, or a bundle (.olb)"
+            f"{folder} is a file; name the folder of a run, such as {run}, or a bundle (.olb)"
         ) from None
     except UserError as error:
         raise UserError(f"{path} is not the record of a run: {shorten(str(error), 200)}") from None

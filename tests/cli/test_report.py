@@ -39,7 +39,7 @@ def test_folders_without_a_run_and_options_that_exclude_each_other_are_refused(h
             ("results/scw",),
             "no run in 'results/scw' (expected results/scw/run.json); did you mean results/scw/reference?\n",
         ),
-        ((run / "run.json",), "is a file; name the folder of a run, such as results/quick"),
+        ((run / "run.json",), f"is a file; name the folder of a run, such as {run}, or"),
         ((run, run), "the same folder is named twice"),
         ((run, "--all", "--output", "x.txt"), "--all writes every format to one folder"),
         ((run, "--output", "."), "is a directory"),

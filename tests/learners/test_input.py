@@ -79,7 +79,8 @@ NO_DIAGONAL = {
     "iellip": "its step is scaled by the whole ellipsoid, which a projection would change",
 }
 WRONG = [
-    ("arrow", {}, "unknown algorithm 'arrow' (did you mean 'arow'?); `olbench algorithms` lists all of them"),
+    ("arrow", {}, "unknown algorithm 'arrow' (did you mean 'arow'?); `olbench algorithms` "
+     "lists all of them, and a plugin adds your own"),
     ("arow", {"R": 1.0}, "arow: unknown parameter 'R' (did you mean 'r'?); its parameters are r"),
     *(("pa", {name: value}, f"pa: unknown parameter {name!r}; it has no parameters")
       for name, value in {"C": 1.0, "covariance": "diag", "kernel": "rbf"}.items()),

@@ -61,7 +61,7 @@ BROKEN = {
     DATA + "algorithms:\n  - arow\n  - arow\n": "bad.yaml:4: the algorithm 'arow' is listed twice with the "
     "same settings",
     DATA + "algorithms:\n  - perceptron\n  - arrow\n": "bad.yaml:4: unknown algorithm 'arrow' (did you mean "
-    "'arow'?); `olbench algorithms` lists all of them",
+    "'arow'?); `olbench algorithms` lists all of them, and a plugin adds your own",
     DATA + "algorithms: [{params: {r: 1}}]\n": "bad.yaml:2: an algorithm needs the key 'id'",
     DATA + f"algorithms: [{{id: {'[' * 400}{']' * 400}}}]\n": "bad.yaml:2: id must be text, not a list",
     DATA + "algorithms:\n  - id: arow\n    params:\n      R: 1\n": "bad.yaml:5: arow: unknown parameter 'R' "

@@ -158,7 +158,7 @@ def ranking(report: Report) -> Table | None:
 
 
 def list_winners(report: Report) -> Table:
-    headline, rows = report.headline, []
+    headline, rows, found = report.headline, [], set()
     exclusive = all(entry.exclusive for entry in report.rows)
     times = [each for each in report.protocol.quantities if exclusive and is_time(each)]
     judged = [headline] if report.judgements else []
@@ -166,6 +166,7 @@ def list_winners(report: Report) -> Table:
         numbers = [spread_of(best, each) for each in (headline, *times)]
         printed = [report.judgements_of(best).get(each.name) for each in judged]
         rows.append((best.dataset, name_of(best), *numbers, equals, *printed))
+        found |= {judgement.verdict for judgement in printed if judgement}
     shown = (
         Column("data set"),
         Column("best", t.ALGORITHM),
@@ -176,6 +177,7 @@ def list_winners(report: Report) -> Table:
         *(Column("paper", PRINTED, t.PAPER) for _ in judged),
     )
     note = f"As good: not significantly different from the best ({words.describe_test(report.results)})."
+    note += "".join(f" {letter}: {verdict}." for verdict, letter in words.LETTERS.items() if verdict in found)
     return Table(f"Best on each data set: {headline.best} {headline.title}", shown, rows, note)
 
 
