@@ -262,7 +262,9 @@ def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
     """Write a run, a folder or one that ships, as one file; by default NAME.olb in the current folder."""
     folder = find_run(run)
     name = folder.resolve().parent.name if folder.name == REFERENCE else folder.resolve().name
-    paper = read_run(folder).config.paper
+    recorded = read_run(folder)
+    recorded.refuse_edited()
+    paper = recorded.config.paper
     return write_bundle(folder, Path(output or f"{name}{SUFFIX}"), find_paper(paper) if paper else None)
 
 

@@ -108,8 +108,8 @@ def verify(run: Path, trial: str | None, trust_plugins: bool, quiet: bool, form:
 
 def show_run(shown: "VerifiedRun") -> None:
     show_mismatches(shown.mismatches)
-    for cell in shown.wrong_cells[:MAX_LINES]:
-        say(f"DIFFERS: {escape_controls(cell)}: the trials of its tuning choose other parameters")
+    for sentence in shown.wrong[:MAX_LINES]:
+        say(f"DIFFERS: {escape_controls(sentence)}")
     for reason, records in shown.not_rerun.items():
         say(f"not run, {reason}: {count(len(records), 'trial')}: {shown.name_unrun(reason)}")
     if shown.failed:

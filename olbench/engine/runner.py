@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench.algorithms import get_definition
+from olbench.data.source import Source
 from olbench.engine.local import Executor, LocalExecutor, attempt, warm_up
 from olbench.engine.progress import Progress, show_progress
 from olbench.engine.resources import guess_cost
@@ -136,11 +137,8 @@ class Run:
         definitions = [get_definition(id) for id in dict.fromkeys(cell.spec.id for cell in self.cells)]
         return RunFile(
             config=_plain(self.cells[0].config),
-            data={
-                name: DataFacts(each.fingerprint, each.n, each.d, each.majority, tuple(each.prepared))
-                for name, each in sources.items()
-            },
-            cells=tuple(_describe_cell(cell, self.known) for cell in self.cells),
+            data={name: describe_data(each) for name, each in sources.items()},
+            cells=tuple(describe_cell(cell, self.known) for cell in self.cells),
             **self.origin,
             start=self.start,
             end=end,
@@ -279,7 +277,11 @@ def _plain(config: Experiment) -> Any:
     return json.loads(json.dumps(config.plain()))
 
 
-def _describe_cell(cell: Cell, known: Known) -> CellFacts:
+def describe_data(source: Source) -> DataFacts:
+    return DataFacts(source.fingerprint, source.n, source.d, source.majority, tuple(source.prepared))
+
+
+def describe_cell(cell: Cell, known: Known) -> CellFacts:
     chosen = cell.step(known).chosen
     return CellFacts(
         dataset=cell.source.name,

@@ -4,6 +4,7 @@ Someone who tampers with records cannot predict the sample. If `altered` of N tr
 ones miss all of them with the probability of drawing none in the hypergeometric distribution.
 """
 
+import json
 import math
 import random
 import secrets
@@ -18,18 +19,20 @@ from olbench.data.fetch import is_present
 from olbench.data.source import Source, find_named
 from olbench.engine.local import LocalExecutor, attempt
 from olbench.engine.resources import default_jobs, refuse_excess
+from olbench.engine.runner import describe_cell, describe_data
 from olbench.engine.stopping import stop_on_interrupt
-from olbench.errors import UserError, count
+from olbench.errors import UserError, count, shorten
 from olbench.learners.breakdowns import Breakdown
 from olbench.protocols import cells_of, get_protocol
 from olbench.protocols.definition import Cell, numbers_of
 from olbench.protocols.measuring import list_wanted
-from olbench.protocols.recorded import read_run
+from olbench.protocols.recorded import find_contradiction, read_run
 from olbench.records import ledger, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
-from olbench.records.compare import Mismatch, compare_records
-from olbench.records.container import trust
+from olbench.records.compare import Mismatch, compare_records, name_trial
+from olbench.records.container import is_bundle, is_trusted, trust
+from olbench.records.run_file import CellFacts
 from olbench.records.shipped import find_run
 from olbench.records.trial import Record, Trial, code_of
 
@@ -77,7 +80,11 @@ class VerifiedRun:
     population: int
     drawn: tuple[Record, ...]
     mismatches: tuple[Mismatch, ...]
-    wrong_cells: tuple[str, ...]
+    #: What the run states although its config and its trials do not: one sentence each.
+    wrong: tuple[str, ...]
+    #: Whether the results could be compared with the config and the trials.
+    planned: bool
+    missing: int
     not_rerun: Mapping[str, tuple[Record, ...]]
     share: float
     when: str = field(default_factory=run_file.now)
@@ -96,7 +103,7 @@ class VerifiedRun:
 
     @property
     def passed(self) -> bool:
-        return not self.mismatches and not self.wrong_cells
+        return not self.mismatches and not self.wrong
 
     @property
     def probability(self) -> float:
@@ -114,12 +121,10 @@ class VerifiedRun:
         ran = f"{self.compared:,} of {f'the {trials} that can run here' if left else trials} ran again"
         if self.different:
             return f"{ran}; {self.different:,} of them {'differ' if self.different > 1 else 'differs'}."
-        if self.wrong_cells:
-            number = len(self.wrong_cells)
-            return (
-                f"{ran}, and all matched exactly; but {count(number, 'result')} of the run "
-                f"{'does' if number == 1 else 'do'} not follow from its trials."
-            )
+        if self.wrong:
+            number = len(self.wrong)
+            wrong = f"{count(number, 'statement')} of the run {'is' if number == 1 else 'are'} wrong"
+            return f"{ran}, and all matched exactly; but {wrong}."
         among = "the trials" if not left else f"these {trials}"
         altered = f"If {100 * self.share:g}% of {among} had been altered, this would"
         if self.probability >= 1:
@@ -127,6 +132,10 @@ class VerifiedRun:
         else:
             found = f"{altered} have been detected with probability {_show(self.probability)}."
         rest = f" Nothing was verified about the other {left:,}." if left else ""
+        if not self.planned:
+            rest += " Whether the results of the run are those of its trials was not verified."
+        if self.missing:
+            rest += f" The run is incomplete: {count(self.missing, 'reported trial')} missing or failed."
         return f"{ran}, and all matched exactly. {found}{rest}"
 
     def name_unrun(self, reason: str, most: int = 5) -> str:
@@ -150,11 +159,12 @@ class Verifier:
             trust(self.folder)
         self.run = read_run(self.folder)
         self.config, self.protocol = self.run.config, self.run.protocol
-        self.has_plugins = True
+        self.no_plugin = ""
         try:
             self.run.load_plugins()
-        except UserError:
-            self.has_plugins = False
+        except UserError as error:
+            trusted = is_trusted(self.folder) or not is_bundle(self.folder)
+            self.no_plugin = shorten(str(error), 200) if trusted else NO_PLUGIN
         self.records = ledger.current(self.folder)
         self.sources: dict[str, Source | str] = {}
         for cell in self.run.file.cells:
@@ -178,7 +188,7 @@ class Verifier:
         try:
             definition, protocol = get_definition(record["algorithm"]), get_protocol(record["protocol"])
         except UserError:
-            return NO_ALGORITHM if self.has_plugins else NO_PLUGIN
+            return self.no_plugin or NO_ALGORITHM
         return "" if record["code"] == code_of(definition, protocol.version) else OTHER_CODE
 
     def _source(self, name: str) -> Source | str:
@@ -191,7 +201,10 @@ class Verifier:
                 present = [spec for spec in specs if spec.path or is_present(spec.name)]
                 self.sources[name] = find_named(present, name)
             except UserError:
-                self.sources[name] = NO_DATA
+                file = next(
+                    (f" ({spec.path} is not here or cannot be read)" for spec in specs if spec.path), ""
+                )
+                self.sources[name] = NO_DATA + file
         return self.sources[name]
 
     def trial(self, record: Record) -> Trial:
@@ -204,24 +217,55 @@ class Verifier:
         return compare_records(numbers_of(self.protocol), with_arrays(self.folder, record), again)
 
     def plan_cells(self) -> list[Cell]:
-        stated = {name: facts.fingerprint for name, facts in self.run.file.data.items()}
-        found = {name: each for name, each in self.sources.items() if isinstance(each, Source)}
-        sources = [each for name, each in found.items() if each.fingerprint == stated.get(name, "")]
-        if not sources or (self.config.plugins and not self.has_plugins):
+        used = {(record["dataset"], record["fingerprint"]) for record in self.good}
+        found = [each for each in self.sources.values() if isinstance(each, Source)]
+        sources = [each for each in found if (each.name, each.fingerprint) in used]
+        if not sources or (self.config.plugins and self.no_plugin):
             return []
         return cells_of(self.config, sources)
 
-    def find_wrong_cells(self, cells: Sequence[Cell]) -> Iterator[str]:
-        """Yield the results whose trials do not follow from the records of their tuning."""
-        known = {record["key"]: record for record in self.good}
-        stated = {(each.dataset, each.entry, each.label): each for each in self.run.file.cells}
-        for cell in cells:
-            facts = stated.get((cell.source.name, cell.entry, cell.label))
-            first = self.records.get(facts.keys[0]) if facts and facts.keys else None
-            if facts is None or first is None or self.why_not(first):
-                continue
-            if tuple(trial.key for trial in cell.reported(known)) != facts.keys:
-                yield f"{facts.label} on {facts.dataset}"
+    def find_wrong(self, cells: Sequence[Cell]) -> Iterator[str]:
+        """Yield what is stated, but does not follow from the config, the data and the trials."""
+        for record in (each for each in self.good if each["protocol"] == self.protocol.id):
+            if found := find_contradiction(self.protocol, record):
+                yield f"{name_trial(record)}: {found}"
+        sources = {cell.source.name: cell.source for cell in cells}
+        for name, source in sources.items():
+            stated, facts = self.run.file.data.get(name), describe_data(source)
+            # How it was prepared is told in words, which may change; the fingerprint covers it.
+            if stated is not None:
+                majority = facts.majority if stated.majority is None else stated.majority
+                stated = replace(stated, prepared=facts.prepared, majority=majority)
+            if stated != facts:
+                yield f"{name}: {run_file.NAME} states another fingerprint, size or majority"
+        planned = {(cell.source.name, cell.entry, cell.label): cell for cell in cells}
+        named = {(each.dataset, each.entry, each.label): each for each in self.run.file.cells}
+        for place in sorted(planned.keys() | named.keys()):
+            if place[0] in sources:
+                yield from self._compare_cell(place, named.get(place), planned.get(place))
+
+    def _compare_cell(
+        self, place: tuple[str, int, str], stated: CellFacts | None, cell: Cell | None
+    ) -> Iterator[str]:
+        name = f"{place[2]} on {place[0]}"
+        if stated is None or cell is None:
+            yield f"{name}: only {run_file.NAME if cell is None else 'the config'} has it"
+            return
+        first = next((self.records[key] for key in stated.keys if key in self.records), None)
+        if first is not None and (reason := self.why_not(first)):
+            if reason == OTHER_CODE and cell.definition.is_own and is_bundle(self.folder):
+                yield f"{name}: the plugin in the bundle is not the code of its trials"
+            return
+        if stated.params is None and not stated.keys:  # its tuning had not finished
+            return
+        facts = describe_cell(cell, self.records)
+        for each in ("algorithm", "params", "setting", "options", "tuning_passes", "planned"):
+            own, other = (json.dumps(getattr(one, each), sort_keys=True) for one in (stated, facts))
+            if own != other:
+                yield f"{name}: {run_file.NAME} states {each} {own}, its config and trials {other}"
+                return
+        if tuple(stated.keys) != facts.keys:
+            yield f"{name}: {run_file.NAME} names other trials than its config and tuning give"
 
 
 def verify(
@@ -242,7 +286,8 @@ def verify(
     """
     verifier, jobs = Verifier(run, trust_plugins, say), jobs or default_jobs()
     able, unable = [], dict[str, list[Record]]()
-    for record in verifier.good:
+    good = {record["key"]: record for record in verifier.good}
+    for record in good.values():
         if reason := verifier.why_not(record):
             unable.setdefault(reason, []).append(record)
         else:
@@ -262,11 +307,13 @@ def verify(
         folder=str(verifier.folder),
         digest=digest_records(verifier.records.values()),
         seed=chosen,
-        recorded=len(verifier.good),
+        recorded=len(good),
         population=len(able),
         drawn=tuple(drawn),
         mismatches=tuple(mismatches),
-        wrong_cells=tuple(verifier.find_wrong_cells(cells)),
+        wrong=tuple(verifier.find_wrong(cells)),
+        planned=bool(cells),
+        missing=len({key for cell in verifier.run.file.cells for key in cell.keys} - good.keys()),
         not_rerun={reason: tuple(records) for reason, records in unable.items()},
         share=share,
     )

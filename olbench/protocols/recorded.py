@@ -8,13 +8,14 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from olbench.algorithms import load_plugin
+from olbench.algorithms import get_definition, load_plugin
 from olbench.errors import UserError, shorten
 from olbench.protocols import Experiment, Protocol, make_protocol, protocols, read_experiment
 from olbench.records import ledger, run_file
 from olbench.records.container import is_bundle, is_trusted
 from olbench.records.run_file import CellFacts, RunFile
-from olbench.records.trial import Record, key_of
+from olbench.records.shipped import find_plugin
+from olbench.records.trial import Record, code_of, key_of
 from olbench.structs import from_plain, is_number
 
 SHARED = ("seed", "fingerprint", "options", "role", "code")
@@ -27,7 +28,10 @@ class RecordedRun:
 
     @cached_property
     def config(self) -> Experiment:
-        node = from_plain(self.file.config, f"{run_file.NAME}.config", paths=True)
+        content = dict(self.file.config)
+        if "plugins" in content:
+            content["plugins"] = [find_plugin(path) for path in content["plugins"]]
+        node = from_plain(content, f"{run_file.NAME}.config", paths=True)
         return read_experiment(node, "config")
 
     @cached_property
@@ -47,6 +51,21 @@ class RecordedRun:
                     "trust it; read it, then add --trust-plugins"
                 )
             load_plugin(path)
+
+    def refuse_edited(self) -> None:
+        """Refuse a run whose plugins are no longer the code of its trials."""
+        try:
+            self.load_plugins()
+        except UserError:
+            return
+        records = ledger.current(self.folder) if self.config.plugins else {}
+        for cell in self.file.cells:
+            for record in (records[key] for key in cell.keys[:1] if key in records):
+                definition = get_definition(cell.algorithm)
+                if definition.is_own and record["code"] != code_of(definition, self.protocol.version):
+                    raise UserError(
+                        f"{cell.label} was edited after the run; run its config again, then bundle it"
+                    )
 
     def check_config(self) -> None:
         """Read the experiment, which checks its keys; plugins are not loaded."""
@@ -138,6 +157,16 @@ def find_defect(protocol: Protocol, record: Record) -> str:
     for each in (*protocol.quantities, *protocol.recorded):
         if each.ratio and record.get(each.ratio[0]) and not record.get(each.ratio[1]):
             return f"it has {each.ratio[0]}, but its {each.ratio[1]} is 0"
+    return ""
+
+
+def find_contradiction(protocol: Protocol, record: Record) -> str:
+    """Return how a count differs from the end of its own curve, or ''."""
+    for each in (each for each in protocol.series if each.per_example):
+        curve = record.get(each.of, {})
+        points, counts = curve.get(each.along), curve.get(each.name)
+        if points and counts and points[-1] == record["n"] and counts[-1] != record[each.name]:
+            return f"its {each.name} are {record[each.name]}, but its {each.of} ends at {counts[-1]}"
     return ""
 
 

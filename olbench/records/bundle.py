@@ -4,6 +4,7 @@ import copy
 import hashlib
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from olbench.records import arrays, container, ledger, run_file
 from olbench.records.packed import pack
 from olbench.records.record import TIMES
 from olbench.records.run_file import DataFacts, RunFile
-from olbench.records.shipped import find_folder
+from olbench.records.shipped import find_plugin
 from olbench.records.trial import Record
 
 CONFIG, DATA = "config.yaml", "data.json"
@@ -79,6 +80,12 @@ def write_bundle(folder: Path, target: Path, paper: Path | None) -> Bundled:
     run, records = run_file.read(folder), list(ledger.current(folder).values())
     if not records:
         raise UserError(f"{folder} has no trial yet, so there is nothing to bundle")
+    files = {Path(spec["path"]) for spec in run.config["datasets"] if "path" in spec}
+    if twice := [name for name, number in Counter(path.name for path in files).items() if number > 1]:
+        raise UserError(
+            f"two data files are called {twice[0]}, and a bundle names files without folders; rename one of "
+            "them, and run the config again"
+        )
     members: dict[str, bytes] = {}
     content = _without_paths(run)
     content["config"] |= _add_files(run, members, paper)
@@ -129,9 +136,7 @@ def _add_files(run: RunFile, members: dict[str, bytes], paper: Path | None) -> d
                 f"the plugin {show_name(Path(path).name)} cannot be in a bundle under this name; rename it "
                 "with letters, digits, '.', '-' and '_', and run the config again"
             )
-        shipped = find_folder("configs") / path
-        found = shipped if not Path(path).is_file() and shipped.is_file() else Path(path)
-        members[member] = _read(found, "the plugin")
+        members[member] = _read(Path(find_plugin(path)), "the plugin")
         changed.setdefault("plugins", []).append(member)
     if paper:
         members[container.PAPER] = _read(paper, "the paper")

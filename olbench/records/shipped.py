@@ -41,6 +41,12 @@ def find_config(name: str) -> Path:
     return known[name]
 
 
+def find_plugin(path: str) -> str:
+    """Return the file of a plugin; those of configs that ship lie beside them."""
+    shipped = find_folder("configs") / path
+    return str(shipped) if not Path(path).is_file() and shipped.is_file() else path
+
+
 def find_run(folder: str | Path) -> Path:
     """A folder that is there, results/NAME, or the run that ships as NAME; NAME/reference always ships.
 

@@ -127,7 +127,7 @@ def make_statement(shown: VerifiedRun) -> dict[str, Any]:
         "drawn": [record["key"] for record in shown.drawn],
         "same": shown.compared - shown.different,
         "different": different,
-        "wrong_results": list(shown.wrong_cells),
+        "wrong_results": list(shown.wrong),
         "not_rerun": {reason: len(records) for reason, records in shown.not_rerun.items()},
         "detectable": {"share": shown.share, "probability": shown.probability},
         "sentence": shown.sentence,

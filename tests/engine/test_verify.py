@@ -70,15 +70,15 @@ def test_one_altered_count_is_found_with_the_stated_probability(records, forge):
     for number in range(80):
         altered = [dict(record) for record in records]
         victim = altered[generator.integers(len(altered))]
-        victim["mistakes"] += 1
+        victim["updates"] += 1
         path = forge(f"{number % 16}.olb", altered)
         shown = olbench.verify(path, trials=3, share=0.1, seed=number, jobs=1)
         stated.add(shown.probability)
+        assert shown.passed == (not shown.mismatches)
         if shown.mismatches:
             found += 1
-            assert not shown.passed
             (mismatch,) = shown.mismatches
-            assert (mismatch.record["key"], mismatch.name) == (victim["key"], "mistakes")
+            assert (mismatch.record["key"], mismatch.name) == (victim["key"], "updates")
             assert int(mismatch.before) == int(mismatch.now) + 1
     assert [*stated] == [pytest.approx(0.3)]
     assert binomtest(found, 80, 0.3).pvalue > 0.001
@@ -89,7 +89,7 @@ def test_a_record_from_before_a_column_was_added_is_the_same(records, forge):
         del record["curve"]["positives"]
         del record["positives"]
     shown = olbench.verify(forge("old.olb", records), jobs=1)
-    assert (shown.compared, shown.mismatches, shown.wrong_cells) == (10, (), ())
+    assert (shown.compared, shown.mismatches, shown.wrong) == (10, (), ())
 
 
 def test_any_count_is_compared_and_no_time_is(here, records, forge):
@@ -172,16 +172,82 @@ def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, records, f
     cell["params"] = {"C": other}
     cell["keys"] = json.loads((tmp_path / "lost/run.json").read_text())["cells"][0]["keys"]
     shown = olbench.verify(forge("x.olb", records, content), trials=2, jobs=1)
-    assert shown.wrong_cells == ("pa1 on breast-cancer",)
+    stated = f'{{"C": {other}}}, its config and trials {{"C": {0.25 if other == 1.0 else 1.0}}}'
+    assert shown.wrong == (f"pa1 on breast-cancer: run.json states params {stated}",)
     assert not shown.passed
-    assert "1 result of the run does not follow from its trials" in shown.sentence
+    assert "but 1 statement of the run is wrong" in shown.sentence
+
+
+def swap_names(run):
+    first, second = run["cells"]
+    first["label"], second["label"] = second["label"], first["label"]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (
+            swap_names,
+            ["pa1 on breast-cancer: only run.json has it", "pa1 on breast-cancer: only the config has"],
+        ),
+        (
+            lambda run: run["config"]["algorithms"][0].update(id="pa"),
+            ["perceptron on breast-cancer: only run.json"],
+        ),
+        (
+            lambda run: run["config"].update(seed=4),
+            ["perceptron on breast-cancer: run.json names other trials"],
+        ),
+        (
+            lambda run: run["cells"][0].update(params={"C": 9}),
+            ["perceptron on breast-cancer: run.json states params"],
+        ),
+        (
+            lambda run: run["cells"][0].update(planned=3),
+            ["run.json states planned 3, its config and trials 4"],
+        ),
+        (
+            lambda run: run["cells"][0]["keys"].pop(),
+            ["perceptron on breast-cancer: run.json names other trials"],
+        ),
+        (lambda run: run["data"]["breast-cancer"].update(rows=9), ["breast-cancer: run.json states another"]),
+        (
+            lambda run: run["data"]["breast-cancer"].update(majority=9),
+            ["breast-cancer: run.json states another"],
+        ),
+        (
+            lambda run: run["data"]["breast-cancer"].update(fingerprint="0"),
+            ["breast-cancer: run.json states another"],
+        ),
+    ],
+)
+def test_a_run_file_that_contradicts_its_config_or_data_is_found(change, found, made, records, forge):
+    content = json.loads((made[0] / "run.json").read_text())
+    change(content)
+    shown = olbench.verify(forge("x.olb", records, content), trials=2, jobs=1)
+    assert not shown.mismatches
+    for sentence in found:
+        assert any(sentence in each for each in shown.wrong), shown.wrong
+
+
+def test_a_count_that_contradicts_its_curve_and_a_missing_trial_are_told(here, records, forge):
+    lost = next(record for record in records if record["role"] == "report")
+    records.remove(lost)
+    forge("x.olb", records)
+    assert "The run is incomplete: 1 reported trial missing or failed." in here.out("verify", "x.olb", "-q")
+    first = records[0]
+    first["mistakes"] -= 1
+    forge("x.olb", records)
+    count = first["mistakes"]
+    told = f"({first['key']}): its mistakes are {count}, but its curve ends at {count + 1}\n"
+    assert told in here.out("verify", "x.olb", "--trials", 1, "-q", code=1)
 
 
 def test_trials_of_another_version_are_counted_apart(here, made, records, forge):
     content, keys = json.loads((made[0] / "run.json").read_text()), {}
     for record in records:
         if record["algorithm"] == "pa1":
-            before, record["code"], record["mistakes"] = record["key"], "2", 1
+            before, record["code"], record["updates"] = record["key"], "2", 1
             record["key"] = keys[before] = key_of(record)
     for cell in content["cells"]:
         cell["keys"] = [keys.get(key, key) for key in cell["keys"]]
@@ -211,7 +277,8 @@ def test_own_data_is_looked_for_in_the_current_folder(here, tmp_path, monkeypatc
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     code, out, _ = here("verify", bundle, "-q")
-    assert (code, "not run, data not available: 10 trials" in out) == (4, True)
+    told = "not run, data not available (own.libsvm is not here or cannot be read): 10 trials"
+    assert (code, told in out) == (4, True)
     assert "None of 10 trials ran again, so nothing was verified.\n" in out
     Path("own.libsvm").write_text("".join(rows[:-1]))
     assert "not run, other data of the same name: 10 trials" in here.out("verify", bundle, "-q", code=4)

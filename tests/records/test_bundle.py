@@ -288,6 +288,18 @@ def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, monkeypatch):
     out = here.out("verify", "out.olb", "--trials", 4, "--trust-plugins")
     assert "4 of 4 trials ran again, and all matched exactly" in out
     assert Path("executed").exists()
+    # Code that was edited after the run is neither bundled nor believed.
+    forget_file(load_file(find_run("out.olb") / "plugins/0/mine.py"))
+    members = read_all(Path("out.olb"))
+    del members[container.MANIFEST]
+    members["plugins/0/mine.py"] = PLUGIN.encode() + b"EDITED = 1\n"
+    container.write(Path("forged.olb"), members, {"run": "0"})
+    out = here.out("verify", "forged.olb", "--trust-plugins", code=1)
+    assert "DIFFERS: mine on breast-cancer: the plugin in the bundle is not the code of its trials" in out
+    forget_file(load_file(find_run("forged.olb") / "plugins/0/mine.py"))
+    monkeypatch.chdir("..")
+    Path("mine.py").write_text(PLUGIN + "EDITED = 1\n")
+    assert "mine was edited after the run; run its config again" in here.err("bundle", "out")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
