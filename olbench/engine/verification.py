@@ -259,6 +259,9 @@ class Verifier:
         if stated.params is None and not stated.keys:  # its tuning had not finished
             return
         facts = describe_cell(cell, self.records)
+        if facts.params is None:
+            yield f"{name}: {run_file.NAME} states parameters, but trials of its tuning are missing"
+            return
         for each in ("algorithm", "params", "setting", "options", "tuning_passes", "planned"):
             own, other = (json.dumps(getattr(one, each), sort_keys=True) for one in (stated, facts))
             if own != other:

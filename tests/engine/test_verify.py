@@ -231,8 +231,11 @@ def test_a_run_file_that_contradicts_its_config_or_data_is_found(change, found, 
 
 
 def test_a_count_that_contradicts_its_curve_and_a_missing_trial_are_told(here, records, forge):
-    lost = next(record for record in records if record["role"] == "report")
-    records.remove(lost)
+    tried = next(record for record in records if record["role"] == "tune")
+    forge("x.olb", [record for record in records if record is not tried])
+    told = "pa1 on breast-cancer: run.json states parameters, but trials of its tuning are missing"
+    assert told in here.out("verify", "x.olb", "-q", code=1)
+    records.remove(next(record for record in records if record["role"] == "report"))
     forge("x.olb", records)
     assert "The run is incomplete: 1 reported trial missing or failed." in here.out("verify", "x.olb", "-q")
     first = records[0]
