@@ -45,8 +45,9 @@ def list_forms(definition):
     if definition.order not in ("first", "second"):
         return [{}]
     ways = [way for each in list_ways(definition) for way in _combine(each)]
+    words = [{each.name: word} for each in definition.parameters for word in each.choices]
     made = {}
-    for options in ({}, *ways, *({**way, "forgetting": 0.99} for way in ways)):
+    for options in ({}, *ways, *({**way, "forgetting": 0.99} for way in ways), *words):
         with suppress(UserError):
             made.setdefault(repr(make_algorithm(definition.id, **options)), options)
     return list(made.values())
@@ -161,6 +162,8 @@ def _project(weights, digits=DIGITS):
     A few numbers stand for all weights: each is another chance that rounding noise far below the last digit
     tips it over, and there may be thousands of weights.
     """
+    if not np.abs(weights).max() < 1e150:
+        return ["diverged"]  # as OGD does with the squared loss; the norm would overflow
     numbers = np.arange(weights.size)
     products = (weights @ np.cos(numbers), weights @ np.sin(numbers), np.sqrt(weights @ weights))
     return [f"{product:.{digits - 1}e}" for product in products]
