@@ -187,7 +187,7 @@ def test_an_array_that_claims_to_be_larger_than_any_memory_is_refused(tmp_path):
 
 IMPOSSIBLE = [
     ("mistakes", -3, "its mistakes is -3"),
-    ("mistakes", 99, "its mistakes is 99 of 10"),
+    *((name, 99, f"its {name} is 99 of 10") for name in ("mistakes", "errors", "positives", "false_alarms")),
     ("updates", 2.5, "its updates is 2.5"),
     ("mistakes", None, "its mistakes is missing"),
     ("mistakes", True, "its mistakes is True"),

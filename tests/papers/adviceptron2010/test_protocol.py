@@ -16,6 +16,7 @@ from olbench.protocols import get_protocol
 from olbench.protocols.measuring import Scores
 from olbench.records.quantities import BALANCED_ACCURACY
 from tests.examples import make_source
+from tests.report.editing import read_records, write_records
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 SMALL = """\
@@ -89,6 +90,10 @@ def test_a_run_has_every_row_and_is_not_repeated_and_its_report_has_rules_and_cl
     assert "made here after adviceptron2010, Figure 1" in report
     assert "Learning improves on the accuracy that advice alone gives." in report
     assert "contradict each other" in report
+    records = read_records(first.folder)
+    write_records(first.folder, [{**each, "curve": dict.fromkeys(each["curve"], [])} for each in records])
+    with pytest.raises(UserError, match="its curve is empty"):
+        load_results(first.folder)
 
 
 def test_test_rows_take_no_part_in_learning_and_tuning():
