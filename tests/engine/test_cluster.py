@@ -24,6 +24,7 @@ from olbench.data.spec import DatasetSpec
 from olbench.engine.cluster import ClusterExecutor
 from olbench.engine.runner import open_run
 from olbench.engine.worker import identify
+from olbench.errors import UserError
 from olbench.protocols.online import Online, OnlineExperiment
 from tests import ROOT
 
@@ -340,6 +341,11 @@ def test_a_worker_with_other_sources_is_refused_or_retired_if_it_comes_late(
     assert err.startswith(f"olbench: {nursery.file} cannot be used: the worker tcp://127.0.0.1:")
     assert f" has {theirs}" in err
     assert not Path("mixed").exists()
+
+
+def test_a_run_ends_when_its_last_worker_is_retired():
+    with ClusterExecutor("local:1") as executor, pytest.raises(UserError, match="^no worker is left; tcp://"):
+        executor._retire(*executor.client.nthreads(), "it has other sources")
 
 
 def make_cells(path, X, y):
