@@ -119,7 +119,7 @@ def _is_reference(value: Any) -> bool:
 def _check_measured(record: Mapping[str, Any]) -> None:
     most = record.get("n")
     # With one learner per class, updates are sums over the classes; a stream may learn more than it predicts.
-    several, lessons = record["setting"].get("classes", 1), record.get(LABELS.name)
+    several, lessons = record["setting"].get("classes"), record.get(LABELS.name)
     times = several if is_whole(several, 1) else 1
     for name, value in record.items():
         if name in _NO_NUMBERS:

@@ -34,7 +34,9 @@ def test_folders_without_a_run_and_options_that_exclude_each_other_are_refused(h
     wrong = []
     for words, message in (
         (("results",), "no run in 'results' (expected results/run.json)"),
-        (("nowhere",), "there is no run 'nowhere'"),
+        (("no/where",), "no run in 'no/where' (expected no/where/run.json)"),
+        (("nowhere",), "no run 'nowhere' here, in results or among the shipped runs; `olbench list` shows what"),
+        (("ci",), "; `olbench run ci` makes one"),
         (
             ("results/scw",),
             "no run in 'results/scw' (expected results/scw/run.json); did you mean results/scw/reference?\n",
