@@ -108,6 +108,8 @@ def test_other_measures_of_the_same_record(folder, monkeypatch, here):
     assert "the algorithms cannot be ranked: the record of this run has no log_loss" in err
     code, _, err = here("report", "stream", "--measures", "kapa")
     assert (code, err) == (2, "olbench: there is no measure 'kapa' (did you mean 'kappa'?)\n")
+    err = here.err("report", "advice", "--measures", "kappa")
+    assert err == "olbench: the protocol advice has no measures to choose from\n"
     err = here.err("report", "scw", "--measures", "kappa")
     assert 'no kappa; `olbench run CONFIG --out results/scw --set "measures=[kappa]"`' in err
 
