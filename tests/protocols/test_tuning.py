@@ -1,15 +1,18 @@
 """Tuning chooses as each search says, and its whole table stays in the ledger."""
 
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from olbench.protocols import read_experiment
+from olbench.protocols import make_protocol, read_experiment
 from olbench.protocols.reading import parse_config, read_config
 from olbench.protocols.tuning import UNDEFINED, best, count_candidates, search
 from olbench.structs import from_plain
 from tests import ROOT
+from tests.examples import make_source
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -35,10 +38,15 @@ def test_coordinate_searches_the_first_at_the_default_of_the_second_then_the_sec
 
 def test_a_failed_candidate_cannot_win_and_if_all_fail_none_does():
     candidates = ({"C": 1.0}, {"C": 2.0})
-    assert best(candidates, lambda p: float("inf") if p["C"] == 1 else 7, "last") == {"C": 2.0}
-    assert best(candidates, lambda p: float("inf"), "last") is None
-    assert best(candidates, lambda p: float("inf") if p["C"] == 2 else UNDEFINED, "last") == {"C": 1.0}
+    assert best(candidates, lambda p: math.inf if p["C"] == 1 else 7, "last") == {"C": 2.0}
+    assert best(candidates, lambda p: math.inf, "last") is None
+    assert best(candidates, lambda p: math.inf if p["C"] == 2 else UNDEFINED, "last") == {"C": 1.0}
     assert best(candidates, lambda p: UNDEFINED if p["C"] == 2 else 7, "last") == {"C": 1.0}
+    content = {"datasets": ["usps"], "algorithms": [{"id": "pa1", "grid": {"C": [1, 2]}}]}
+    experiment = parse_config(from_plain({**content, "tuning": {"search": "grid"}}, "x"), Path())
+    [cell] = make_protocol(experiment).cells([make_source("usps", np.eye(2), np.array([1.0, -1.0]))])
+    failed = {trial.key: {"status": "failed"} for trial in cell.tuning_trials({"C": 1.0})}
+    assert cell.score({"C": 1.0}, failed) == math.inf
 
 
 def test_a_single_candidate_needs_no_pass():
