@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset, make_algorithm, online_pass
+from olbench.engine.stopping import UserInterruptError, stop_on_interrupt
 from olbench.learners.passes import StoppedError
 from olbench.protocols.definition import Cell
 from olbench.records.ledger import open_ledger
@@ -227,6 +228,13 @@ def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, mo
     assert "stopped; finished trials are kept" in err
     assert len(seen) == 5
     assert not Path("out/trials.jsonl").exists()
+
+
+def test_ctrl_c_interrupts_work_that_cannot_check_for_it_and_a_second_one_interrupts_any():
+    with stop_on_interrupt() as flag, pytest.raises(UserInterruptError):
+        assert flag.or_none(lambda: (signal.raise_signal(signal.SIGINT), "done")) is None
+        assert flag.is_set()
+        signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.alone
