@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from olbench import api
 from olbench.data.source import find_source
@@ -132,7 +132,7 @@ def test_exclusive_times_follow_the_counts(here, config, records):
     cores = os.sched_getaffinity(0)
     here.out("run", "small.yaml", "--out", "out", "--timing", "exclusive")
     assert os.sched_getaffinity(0) == cores
-    with pin_to_one_core():
+    with threadpool_limits(2), pin_to_one_core():
         assert len(os.sched_getaffinity(0)) == 1
         assert {pool["num_threads"] for pool in threadpool_info()} == {1}
     timed = [record for record in records("out") if record["timing"] == "exclusive"]
