@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_plugin, load_results
+from olbench.plugins import forget_file, load_file
 from tests import ROOT
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -98,6 +99,8 @@ def test_check_guards_what_must_repeat(here):
 
 def test_its_report_ranks_the_highest_first_and_judges_a_paper_of_ones_own(here):
     run(here)
+    forget_file(load_file(EXAMPLE))
+    assert load_results("out").entries[0].protocol.experiment.splits == 4
     text = " ".join(here.out("report", "out", "--full").split())
     for said in (
         "2 data sets, 3 algorithms, 4 splits", "best accuracy in our run", "Table 1: breast-cancer",
