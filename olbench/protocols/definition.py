@@ -136,8 +136,6 @@ def fold(leaves: Iterable[T], join: Callable[[T, T], T]) -> T:
             tree = join(trees.pop()[1], tree)
             height += 1
         trees.append((height, tree))
-    if not trees:
-        raise ValueError("there are no parts to join")
     _, total = trees.pop()
     while trees:
         total = join(trees.pop()[1], total)
