@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import scipy.sparse as sp
@@ -343,9 +344,13 @@ def test_a_worker_with_other_sources_is_refused_or_retired_if_it_comes_late(
     assert not Path("mixed").exists()
 
 
-def test_a_run_ends_when_its_last_worker_is_retired():
-    with ClusterExecutor("local:1") as executor, pytest.raises(UserError, match="^no worker is left; tcp://"):
-        executor._retire(*executor.client.nthreads(), "it has other sources")
+def test_a_worker_that_refuses_a_trial_is_retired_and_a_run_without_workers_ends():
+    with ClusterExecutor("local:1") as executor:
+        [address] = executor.client.nthreads()
+        executor.flying["key"] = refusing, _, _ = SimpleNamespace(key="key"), None, False
+        answer = {"worker": f"{address} on this machine", "refused": "it has other sources"}
+        with pytest.raises(UserError, match=f"^no worker is left; {address}: it has other sources$"):
+            next(executor._take(refusing, answer))
 
 
 def make_cells(path, X, y):
