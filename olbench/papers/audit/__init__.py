@@ -80,22 +80,27 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Check:
-    """A statement of a paper and how it is examined; `correction` is empty if it is right as printed."""
+    """A statement of a paper and how it is examined; `correction` is empty if it is right as printed.
+
+    `within` is the largest violation that counts as rounding, and the unit of violations; the corrected form
+    may have its own.
+    """
 
     paper: str
     id: str
+    examine: Examine
     where: str
     statement: str
-    correction: str
-    examine: Examine
-    within: Within
-    corrected_within: Within
+    correction: str = ""
+    within: Within = (0.0, "")
+    corrected_within: Within | None = None
     note: str = ""
 
     def run(self, seed: int = SEED, trials: int = TRIALS) -> "Result":
         """Run with fifty digits for decimals, and one thread: far faster for matrices of a few rows."""
         rng = np.random.default_rng((seed, zlib.crc32(f"{self.paper} {self.id}".encode())))
-        printed, corrected, note = Evidence(*self.within), Evidence(*self.corrected_within), self.note
+        printed, note = Evidence(*self.within), self.note
+        corrected = Evidence(*(self.corrected_within or self.within))
         with threadpool_limits(1), localcontext(prec=50):
             for found in self.examine(rng, trials):
                 if isinstance(found, str):
@@ -135,21 +140,11 @@ class Result:
 REGISTRY: dict[tuple[str, str], Check] = {}
 
 
-def check(
-    where: str,
-    statement: str,
-    correction: str = "",
-    *,
-    paper: str,
-    id: str = "",
-    within: Within = (0.0, ""),
-    corrected_within: Within | None = None,
-    note: str = "",
-) -> Callable[[Examine], Examine]:
+def check(*, paper: str, id: str = "", **stated: Any) -> Callable[[Examine], Examine]:
     """Register a function (rng, trials) that yields instances as a check; its name gives the id.
 
-    `within` is the largest violation that counts as rounding, and the unit of violations. A check may yield
-    its `note` as text, if that depends on what it finds.
+    `stated` has the other fields of `Check`. A function may yield the note as text, if that depends on what
+    it finds.
     """
 
     def register(examine: Examine) -> Examine:
@@ -157,8 +152,7 @@ def check(
         known = REGISTRY.get((paper, name))
         if known is not None and known.examine.__module__ != examine.__module__:
             raise UserError(f"{paper} has a check named '{name}' already; choose another id")
-        limits = within, corrected_within or within
-        REGISTRY[paper, name] = Check(paper, name, where, statement, correction, examine, *limits, note)
+        REGISTRY[paper, name] = Check(paper, name, examine, **stated)
         return examine
 
     return register
@@ -186,16 +180,15 @@ def _load() -> None:
 
 def checks(paper: str | None = None, id: str | None = None) -> list[Check]:
     _load()
-    known = dict.fromkeys(paper for paper, _ in REGISTRY)
-    order = sorted(known, key=lambda paper: FIRST.index(paper) if paper in FIRST else len(FIRST))
+    order = list(dict.fromkeys([*FIRST, *(paper for paper, _ in REGISTRY)]))
     if paper is not None and paper not in order:
         raise UserError(
             f"there is no audit of '{paper}'{suggest(paper, order)}; the papers are {', '.join(order)}"
         )
-    ids = [each for each in REGISTRY if paper in (None, each[0])]
-    chosen = [REGISTRY[each] for each in ids if id in (None, each[1])]
+    own = [each for each in REGISTRY.values() if paper in (None, each.paper)]
+    chosen = [each for each in own if id in (None, each.id)]
     if not chosen:
-        names = [name for _, name in ids]
+        names = [each.id for each in own]
         raise UserError(
             f"there is no check '{id}'{suggest(str(id), names)}; `olbench audit --list` lists all of them"
         )

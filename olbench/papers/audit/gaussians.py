@@ -62,6 +62,10 @@ class Problem(Example):
     def shown(self) -> dict[str, float]:
         return {"m": self.m, "v": self.v, "phi": self.phi, **({} if self.price == "none" else {"C": self.C})}
 
+    def move(self, alpha: float) -> tuple[Floats, Floats]:
+        """Return the Gaussian after a step alpha of the deviation form."""
+        return self.step(alpha, shrinkage(alpha, self.v, self.phi))
+
     def shortfall(self, mean: Floats, covariance: Floats) -> float:
         variance = float(self.x @ covariance @ self.x)
         wanted = variance if self.constraint == "variance" else math.sqrt(variance)

@@ -65,11 +65,8 @@ def trigger(rng: np.random.Generator, trials: int) -> Instances:
 
 @check
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
-
     def update(at: Problem) -> tuple[Floats, Floats]:
-        alpha = root_14(at.m / math.sqrt(at.v), at.phi) / math.sqrt(at.v)
-        return at.step(alpha, gaussians.shrinkage(alpha, at.v, at.phi))
+        return at.move(root_14(at.m / math.sqrt(at.v), at.phi) / math.sqrt(at.v))
 
     return gaussians.compare_optimum(gaussians.violated_problems(rng, trials), update)
 

@@ -127,12 +127,6 @@ def variance_step(m: float, v: float, phi: float) -> tuple[float, float]:
     return alpha, 2.0 * alpha * phi / (1.0 + 2.0 * alpha * phi * v)
 
 
-def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
-    """Return alpha and beta of Lemma 2, with (27), (28) and (31)."""
-    alpha = larger_root(m, v, phi)
-    return alpha, gaussians.shrinkage(alpha, v, phi)
-
-
 @check
 def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     problems = gaussians.violated_problems(rng, trials, constraint="variance")
@@ -155,7 +149,7 @@ def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
 @check
 def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
     problems = gaussians.violated_problems(rng, trials)
-    return gaussians.compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi)))
+    return gaussians.compare_optimum(problems, lambda at: at.move(larger_root(at.m, at.v, at.phi)))
 
 
 @check
@@ -165,7 +159,7 @@ def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Instances
 
 @check
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
-    return gaussians.compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0])
+    return gaussians.compare_trigger(rng, trials, larger_root)
 
 
 @check
@@ -173,7 +167,7 @@ def footnote_6(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
     one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
     for problem in (one, *gaussians.violated_problems(rng, trials)):
-        closed = problem.step(*deviation_step(problem.m, problem.v, problem.phi))
+        closed = problem.move(larger_root(problem.m, problem.v, problem.phi))
         linear, exact = replace(problem, constraint="variance").solve(), problem.solve()
         margins = [problem.y * float(mean @ problem.x) for mean, _ in (closed, linear)]
         shown = {**problem.shown, "margin by (19)": margins[0], "margin by (10)": margins[1]}

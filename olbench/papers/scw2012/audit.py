@@ -35,11 +35,6 @@ def second_step(m: float, v: float, phi: float, C: float) -> float:
     return max(0.0, (-(2.0 * m * n + phi * phi * m * v) + gamma) / (2.0 * (n * n + n * v * phi * phi)))
 
 
-def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
-    """Return the Gaussian after a step alpha, with the outer product Sigma x x' Sigma."""
-    return problem.step(alpha, shrinkage(alpha, problem.v, problem.phi))
-
-
 @check
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     two = Problem(np.zeros(2), np.eye(2), np.array([1.0, 1.0]), 1.0, 1.0)
@@ -47,7 +42,7 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
         if len(problem.x) == 1:
             continue
         alpha = first_step(problem.m, problem.v, problem.phi, math.inf)
-        mean, ours = soft_update(problem, alpha)
+        mean, ours = problem.move(alpha)
         beta, square = shrinkage(alpha, problem.v, problem.phi), problem.covariance @ problem.covariance
         literal = problem.covariance - beta * float(problem.x @ problem.x) * square
         best = problem.solve()
@@ -102,7 +97,7 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
     def update(problem: Problem) -> tuple[Floats, Floats]:
         alpha = first_step(problem.m, problem.v, problem.phi, problem.C)
         clipped.append(alpha == problem.C)
-        return soft_update(problem, alpha)
+        return problem.move(alpha)
 
     problems = gaussians.violated_problems(rng, trials, _problem, price="linear")
     yield from gaussians.compare_optimum(problems, update)
@@ -112,9 +107,7 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
 @check
 def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
     problems = gaussians.violated_problems(rng, trials, _problem, price="squared")
-    return gaussians.compare_optimum(
-        problems, lambda at: soft_update(at, second_step(at.m, at.v, at.phi, at.C))
-    )
+    return gaussians.compare_optimum(problems, lambda at: at.move(second_step(at.m, at.v, at.phi, at.C)))
 
 
 @check
@@ -123,12 +116,8 @@ def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
     one = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0, price="squared", C=1.0)
     for problem in (one, *gaussians.violated_problems(rng, trials, _problem, price="squared")):
         best = problem.value(*problem.solve())
-        libol, ours = (
-            problem.value(
-                *soft_update(problem, runs.scalar_step(id, (problem.C, problem.phi))(problem.m, problem.v)[0])
-            )
-            for id in ("scw2-libol", "scw2")
-        )
+        rules = [runs.scalar_step(id, (problem.C, problem.phi)) for id in ("scw2-libol", "scw2")]
+        libol, ours = (problem.value(*problem.move(rule(problem.m, problem.v)[0])) for rule in rules)
         yield Instance(libol - best, ours - best, **problem.shown, objective=libol, best=best)
 
 
