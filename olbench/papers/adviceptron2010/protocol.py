@@ -52,14 +52,13 @@ from olbench.structs import flag
 FEWEST = 2
 #: Examples, labels, and how often each example occurs, if equal ones were merged.
 Counted = tuple[Examples, Floats, Floats]
+FROM_1, FROM_2 = by_dataset(whole(1)), by_dataset(whole(2))
 
 
 @dataclass(frozen=True)
 class AdviceTuning(Tuning):
     search: Annotated[str, choice("nested", "none"), SEARCH] = "none"
-    folds: Annotated[
-        ByDataset[int], by_dataset(whole(2)), "parts of the training rows, each held out once"
-    ] = 5
+    folds: Annotated[ByDataset[int], FROM_2, "parts of the training rows, each held out once"] = 5
     score: Annotated[
         ByDataset[str], by_dataset(choice("accuracy", "balanced_accuracy")), "the score on the rows held out"
     ] = "accuracy"
@@ -69,15 +68,9 @@ class AdviceTuning(Tuning):
 class AdviceExperiment(Experiment):
     protocol: str = "advice"
     tuning: AdviceTuning = AdviceTuning()
-    splits: Annotated[
-        ByDataset[int], by_dataset(whole(1)), "random training sets, the same for every algorithm"
-    ] = 20
-    train: Annotated[
-        ByDataset[int], by_dataset(whole(2)), "rows of a training set; all others are tested"
-    ] = 200
-    early: Annotated[
-        ByDataset[int], by_dataset(whole(1)), "examples after which early accuracies are measured"
-    ] = 10
+    splits: Annotated[ByDataset[int], FROM_1, "random training sets, the same for every algorithm"] = 20
+    train: Annotated[ByDataset[int], FROM_2, "rows of a training set; all others are tested"] = 200
+    early: Annotated[ByDataset[int], FROM_1, "examples after which early accuracies are measured"] = 10
     scaling: Annotated[
         ByDataset[str], by_dataset(choice("standardise", "none")), "z-scores by the training rows, or none"
     ] = "standardise"

@@ -37,11 +37,12 @@ Curve = Mapping[str, list[Any]]
 EMPTY: Curve = {"t": [], "accuracy": [], "balanced_accuracy": []}
 
 
+FROM_1, FROM_2 = by_dataset(whole(1)), by_dataset(whole(2))
+
+
 @dataclass(frozen=True)
 class ShardsTuning(Tuning):
-    rows: Annotated[
-        ByDataset[int], by_dataset(whole(2)), "rows for tuning, which no split trains or tests on"
-    ] = 5000
+    rows: Annotated[ByDataset[int], FROM_2, "rows for tuning, which no split trains or tests on"] = 5000
     folds: Annotated[int, whole(2), "parts of the tuning rows, each held out once"] = 5
 
 
@@ -52,16 +53,12 @@ class ShardsExperiment(Experiment):
     splits: Annotated[
         int, whole(1), "random splits into training and test rows, the same for every algorithm"
     ] = 4
-    test: Annotated[ByDataset[int], by_dataset(whole(1)), "rows of a test set; all others are trained on"] = (
-        10_000
-    )
+    test: Annotated[ByDataset[int], FROM_1, "rows of a test set; all others are trained on"] = 10_000
     shards: Annotated[tuple[int, ...], wholes(2), "numbers of parts to train on separately"] = (10, 50, 100)
     combinations: Annotated[
         tuple[str, ...], one_or_many(choice(*COMBINATIONS)), "ways to combine the parts"
     ] = (AVERAGE, L2, KL)
-    every: Annotated[
-        ByDataset[int], by_dataset(whole(1)), "training rows between two tests of the single model"
-    ] = 10_000
+    every: Annotated[ByDataset[int], FROM_1, "training rows between two tests of the single model"] = 10_000
 
     order_free = ("splits", "shards", "combinations", "every", "tuning.folds")
 
