@@ -16,7 +16,7 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats, Ints
-from olbench.learners.passes import SLICE_ROWS, StoppedError
+from olbench.learners.passes import run_learner
 from olbench.learners.start import start
 from olbench.learners.state import Learner
 from olbench.papers.cw2012.combination import TITLES, Columns, Sums, count_features
@@ -219,13 +219,8 @@ class _Work:
         return train, test
 
     def _learn(self, order: Ints) -> float:
-        rows, seconds = self.source.open().examples.rows(), 0.0
-        for begin in range(0, order.size, SLICE_ROWS):
-            if self.stopped():
-                raise StoppedError
-            part = order[begin : begin + SLICE_ROWS]
-            seconds += float(self.learner.run_curve(rows, self.labels, part, np.array([part.size]))[1][-1])
-        return seconds
+        data = self.source.open()
+        return run_learner(self.learner, data.examples, data.labels, order, 1, self.stopped).seconds
 
     def score(self) -> Outcome:
         rows, total, seconds, breakdowns = self._rows()[0], Scores(np.zeros(2), np.zeros(2)), 0.0, 0
