@@ -189,27 +189,23 @@ def follow(
     >>> scores.accuracy.tolist()
     [0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
-    from olbench.papers.adviceptron2010.kernels.step import score
+    from olbench.kernels.rows import score_rows
 
     X_test, y_test, counts = tested
     learner: Any = start(algorithm, examples.d)
     # The weights that predict the next example score the test set, unless the algorithm predicts with a mean.
     is_plain = hasattr(learner, "w") and not algorithm.definition.averaged
-    rows, test_rows, done = examples.rows(), X_test.rows(), 0
-    hits = np.empty((len(times), 2))
-    for place, end in enumerate(times):
-        learner.run(rows, y, np.arange(done, end))
+    order, margins, right, done = np.arange(X_test.n), np.empty(X_test.n), [], 0
+    for end in times:
+        learner.run(examples.rows(), y, np.arange(done, end))
         done = end
         w, factor = learner.weights, 1.0
         if is_plain:
             w, factor = learner.w, float(getattr(learner, "scalars", [1.0])[0])
-        score(w, factor, test_rows, y_test, counts, hits[place])
-    return Scores(hits, _count_classes(y_test, counts)), learner.weights
-
-
-def _count_classes(y: Floats, counts: Floats) -> Floats:
-    positives = counts[y > 0].sum()
-    return np.array([counts.sum() - positives, positives])
+        score_rows(X_test.rows(), order, w, margins)
+        scores = Scores.count((factor * margins >= 0.0) == (y_test > 0), y_test > 0, counts)
+        right.append(scores.right)
+    return Scores(np.array(right), scores.total), learner.weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,9 +270,10 @@ class _Work:
         right = []
         for end in times:
             learner = BatchLearner(algorithm).fit(fold.examples.rows(), fold.y, np.arange(end))
-            right.append(Scores.count(learner.predict(tested.rows()) == y, y > 0, counts).right)
+            scores = Scores.count(learner.predict(tested.rows()) == y, y > 0, counts)
+            right.append(scores.right)
         weights = np.asarray(getattr(learner.model, "coef_", np.zeros(tested.d)), dtype=np.float64)
-        return Scores(np.array(right), _count_classes(y, counts)), weights
+        return Scores(np.array(right), scores.total), weights
 
     def choose(self) -> tuple[Choice, bool]:
         setting = self.trial.setting
@@ -296,7 +293,7 @@ class _Work:
 
         It is infinite if the candidate would not win even with all rows right in the folds that are left out.
         """
-        sizes = [_count_classes(y, counts) for _, y, counts in (fold.tested for fold in folds)]
+        sizes = [Scores.count(y > 0, y > 0, counts).total for _, y, counts in (f.tested for f in folds)]
         remaining = [Scores(size, size) for size in np.cumsum(sizes[::-1], axis=0)[::-1]]
         losses, scores = [math.inf] * len(candidates), [self._score(each, folds[0]) for each in candidates]
         for k in sorted(range(len(candidates)), key=lambda k: self._loss(scores[k])):

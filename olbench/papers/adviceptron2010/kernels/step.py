@@ -12,7 +12,6 @@ from olbench.kernels.compile import (
     READ_1D,
     READ_INT64,
     READ_UINT32,
-    ROWS,
     WRITE_1D,
     WRITE_INT64,
     kernel,
@@ -131,15 +130,3 @@ def run(step, p, rows, y, order, w, r, u, sets, scratch, counters, margins):
             changed |= mix(w, r, nu)
             changed |= consult(step, p, w, r, u, sets, scratch)
         counters[EFFECTIVE] += changed
-
-
-@kernel(void(READ_1D, float64, ROWS, READ_1D, READ_1D, WRITE_1D))
-def score(w, factor, rows, y, counts, hits):
-    """Set hits to the negative and positive examples that factor * w gets right, weighted by counts."""
-    columns, values, storage = open_rows(rows)
-    hits[:] = 0.0
-    for i in range(y.size):
-        n, at, o = locate(storage, i)
-        positive = factor * dot(w, columns, at, values, o, n) >= 0.0
-        if positive == (y[i] > 0.0):
-            hits[int(positive)] += counts[i]
