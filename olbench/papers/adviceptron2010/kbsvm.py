@@ -98,16 +98,15 @@ class _Problem:
         self.size, self.columns = ends[-1], np.cumsum([n + 1, *sizes])[:-1]
         biased = float(bias and advice.constant is None)
         z = np.array([each.z for each in advice], dtype=np.float64)[:, None]
-        D, d = [each.D.T for each in advice], [each.d[None] for each in advice]
-        # D_i'u_i + z_i w + eta_i = 0, one block of n rows per set.
-        rows = n * m
-        self.equal = _join(
-            sp.kron(z, sp.eye(n), "csr"), (rows, 1), _stack(D), (rows, t), sp.eye(rows), (rows, m)
-        )
-        # Rows that times the variables are at most minus one, as in (4) with the sign reversed.
-        examples = _join(-y[:, None] * X, biased * y[:, None], (t, sum(sizes)), -sp.eye(t), (t, rows + m))
-        rules = _join((m, n), biased * z, _stack(d), (m, t + rows), -sp.eye(m))
-        self.below = sp.vstack([examples, rules]).tocsr()
+        D, d = _stack([each.D.T for each in advice]), _stack([each.d[None] for each in advice])
+        # D_i'u_i + z_i w + eta_i = 0, one block of n rows per set; then rows that times the variables are at
+        # most minus one, as in (4) with the sign reversed.
+        sets = [sp.kron(z, sp.eye(n)), None, D, None, sp.eye(n * m), None]
+        slopes, signs = sp.csr_matrix(-y[:, None] * X), sp.csr_matrix(biased * y[:, None])
+        examples = [slopes, signs, None, -sp.eye(t), None, None]
+        rules = [None, sp.csr_matrix(biased * z), d, None, None, -sp.eye(m)]
+        rows = sp.bmat([sets, examples, rules], "csr")
+        self.equal, self.below = rows[: n * m], rows[n * m :]
 
     @cached_property
     def rows(self) -> Any:
@@ -127,13 +126,8 @@ def _make_problem(X: bytes, y: bytes, advice: Advice) -> _Problem:
     return _Problem(np.frombuffer(X).reshape(labels.size, advice.n), labels, advice)
 
 
-def _join(*parts: Any) -> Any:
-    """Return matrices beside each other; a shape stands for zeros."""
-    return sp.hstack([sp.csr_matrix(part) for part in parts])
-
-
 def _stack(blocks: list[Floats]) -> Any:
-    return sp.block_diag([sp.csr_matrix(block) for block in blocks]) if blocks else (0, 0)
+    return sp.block_diag([sp.csr_matrix(block) for block in blocks] or [sp.csr_matrix((0, 0))])
 
 
 def _select(part: slice, size: int) -> Any:
@@ -171,9 +165,8 @@ def _solve_linear(problem: _Problem, lam: float, mu: float) -> Floats:
     selected = sp.vstack([_select(part, problem.size) for part in (problem.w, problem.eta)])
     further = selected.shape[0]
     bounds = sp.eye(further)
-    equal = _join(problem.equal, (problem.equal.shape[0], further)).tocsr()
-    own = _join(problem.below, (problem.below.shape[0], further))
-    below = sp.vstack([own, _join(selected, -bounds), _join(-selected, -bounds)]).tocsr()
+    equal = sp.hstack([problem.equal, sp.csr_matrix((problem.equal.shape[0], further))], "csr")
+    below = sp.bmat([[problem.below, None], [selected, -bounds], [-selected, -bounds]], "csr")
     limits = np.repeat([-1.0, 0.0], [problem.below.shape[0], 2 * further])
     prices, low = np.zeros(equal.shape[1]), np.full(equal.shape[1], -np.inf)
     prices[problem.xi], prices[problem.zeta] = lam, mu
