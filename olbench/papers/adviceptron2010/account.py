@@ -34,7 +34,7 @@ class Account:
 
 def make_account(rules: str, data: str, positive: Labels = None) -> Account:
     file = read_rules(rules)
-    return describe_rules(file, load_named(data, positive, features=file.features))
+    return describe_rules(file, load_named(data, positive, file.features))
 
 
 def render(account: Account) -> str:

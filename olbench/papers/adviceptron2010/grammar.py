@@ -52,6 +52,7 @@ class RuleText:
     text: str
     place: str
     column: int | None = None
+    reference: str = ""
 
     def fail(self, position: int, reason: str) -> UserError:
         reason = shorten(" ".join(reason.split()), 400)
@@ -107,9 +108,8 @@ class Linear:
         return Linear(terms, factor * self.constant, self.start)
 
     def plus(self, other: "Linear") -> "Linear":
-        terms = dict(self.terms)
-        for feature, value in other.terms.items():
-            terms[feature] = terms.get(feature, 0.0) + value
+        features = dict.fromkeys((*self.terms, *other.terms))
+        terms = {each: self.terms.get(each, 0.0) + other.terms.get(each, 0.0) for each in features}
         return Linear(terms, self.constant + other.constant, self.start)
 
     @property

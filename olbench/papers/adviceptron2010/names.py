@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from olbench.data.catalog import resolve
-from olbench.data.dataset import Dataset
+from olbench.data.catalog import CatalogEntry, resolve
+from olbench.data.dataset import About, Dataset
 from olbench.data.labels import Labels, label_text
-from olbench.data.load import load_dataset
-from olbench.data.spec import DEFAULT, DatasetSpec, Reading
+from olbench.data.load import load_dataset, load_spec
+from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError, count
 from olbench.papers.adviceptron2010.grammar import MOST_DIGITS
 
@@ -142,13 +142,7 @@ class NamedDataset:
 
 
 def load_named(
-    name_or_path: str | Path,
-    positive: Labels = None,
-    negative: Labels = None,
-    features: tuple[str, ...] = (),
-    *,
-    reading: Reading = DEFAULT,
-    download: bool = True,
+    name_or_path: str | Path, positive: Labels = None, features: tuple[str, ...] = ()
 ) -> NamedDataset:
     """Load a data set and its names; `features` replaces those that the data has.
 
@@ -156,48 +150,47 @@ def load_named(
     >>> named.names.features, named.names.title(1)
     (('x1', 'x2'), '+')
     """
-    entry = resolve(name_or_path)
-    data = load_dataset(
-        name_or_path, positive, negative, download=download, **reading.before_trials().plain()
-    )
-    d = data.X.shape[1]
+    return _name(load_dataset(name_or_path, positive), resolve(name_or_path), positive, features)
+
+
+def load_named_spec(spec: DatasetSpec, features: tuple[str, ...] = ()) -> NamedDataset:
+    return _name(load_spec(spec), resolve(spec.path or spec.name), spec.positive, features)
+
+
+def _name(
+    data: Dataset, entry: CatalogEntry | Path, positive: Labels, features: tuple[str, ...]
+) -> NamedDataset:
+    d, known, zeros = data.X.shape[1], data.about.features, tuple[str, ...]()
     if d > 10**MOST_DIGITS:
         raise UserError(
             f"{data.name} has {d:,} features, and rules can name {10**MOST_DIGITS:,}; give features smaller "
             "numbers, or leave out those that no rule names"
         )
     if isinstance(entry, Path):
-        known, classes = _table_names(data) if data.about.classes else _file_names(entry, d, positive)
-        zeros: tuple[str, ...] = ()
+        classes = _name_classes(data.about) if data.about.classes else _read_classes(entry, positive)
     else:
-        known, zeros = expand_names(entry.feature_names) or default_features(d), entry.missing_zeros
+        known, zeros = expand_names(entry.feature_names), entry.missing_zeros
         # Only the signs where the user chose the labels.
         words = {} if positive is not None else {name: sign for sign, name in entry.class_names.items()}
         classes = {**words, "1": 1, "-1": -1}
-    listed = expand_names(features) or known
+    listed = expand_names(features) or known or default_features(d)
     if len(listed) != d:
         raise UserError(f"{data.name} has {count(d, 'feature')}, but {len(listed)} are named")
     names = Names(listed, classes).with_values(data.X)
     return NamedDataset(data, names, tuple(listed.index(name) for name in zeros if name in listed))
 
 
-def load_spec(spec: DatasetSpec, features: tuple[str, ...] = ()) -> NamedDataset:
-    place = spec.path or spec.name
-    return load_named(place, spec.positive, spec.negative, features, reading=spec.reading, download=False)
-
-
-def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
-    about = data.about
+def _name_classes(about: About) -> dict[str, int]:
     classes = dict(about.classes)
     if about.label and classes in ({"0": -1, "1": 1}, {"-1": -1, "1": 1}):
         classes = {about.label: 1, **classes}
-    return about.features or default_features(data.X.shape[1]), classes
+    return classes
 
 
-def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], dict[str, int]]:
+def _read_classes(path: Path, positive: Labels) -> dict[str, int]:
     from olbench.data.libsvm import read_libsvm
 
     _, labels, *_ = read_libsvm([path])
     found = np.unique(labels).tolist()
     plus = [max(found)] if positive is None else np.atleast_1d(np.asarray(positive, dtype=np.float64))
-    return default_features(d), {label_text(label): 1 if label in plus else -1 for label in found}
+    return {label_text(label): 1 if label in plus else -1 for label in found}

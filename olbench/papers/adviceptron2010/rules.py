@@ -16,7 +16,7 @@ from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file, suggest
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.grammar import Condition, Feature, Inequality, Rule, RuleText, parse_rule
-from olbench.papers.adviceptron2010.names import Names, default_features, expand_names, load_spec
+from olbench.papers.adviceptron2010.names import Names, default_features, expand_names, load_named_spec
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, is_empty
 from olbench.protocols.specs import by_dataset
 from olbench.records.shipped import find_folder
@@ -35,7 +35,7 @@ class _Compiler:
     names: Names
     missing: str
 
-    def compile(self, source: str) -> AdviceSet | None:
+    def compile(self) -> AdviceSet | None:
         """Return the set of a rule; None if its class says nothing here, or no condition is left."""
         z = self.sign()
         kept = [condition for condition in self.rule.conditions if self._is_kept(condition)]
@@ -49,7 +49,7 @@ class _Compiler:
             z=z,
             text=" ".join(self.rule.source.text.split()),
             place=self.rule.source.place,
-            source=source,
+            source=self.rule.source.reference,
             dropped=tuple(condition.text for condition in self.rule.conditions if condition not in kept),
         )
 
@@ -136,7 +136,6 @@ class RuleFile:
     """
 
     rules: tuple[Rule, ...]
-    sources: tuple[str, ...]
     missing: str = "refuse"
     domain: bool = False
     features: tuple[str, ...] = ()
@@ -157,8 +156,8 @@ class RuleFile:
         names = self.names(known)
         pairs = [
             (rule, compiled)
-            for rule, source in zip(self.rules, self.sources, strict=True)
-            if (compiled := _Compiler(rule, names, self.missing).compile(source)) is not None
+            for rule in self.rules
+            if (compiled := _Compiler(rule, names, self.missing).compile()) is not None
         ]
         advice = Advice(tuple(compiled for _, compiled in pairs), len(names.features))
         if self.domain:
@@ -172,13 +171,15 @@ class RuleFile:
         return advice
 
     def plain(self) -> dict[str, Any]:
+        texts = [rule.source for rule in self.rules]
         return {
-            **vars(self),
-            "rules": [rule.source.text for rule in self.rules],
-            "places": [rule.source.place for rule in self.rules],
-            "sources": list(self.sources),
+            "rules": [each.text for each in texts],
+            "sources": [each.reference for each in texts],
+            "missing": self.missing,
+            "domain": self.domain,
             "features": list(self.features),
             "classes": dict(self.classes),
+            "places": [each.place for each in texts],
         }
 
 
@@ -186,15 +187,16 @@ def from_plain(content: Plain) -> RuleFile:
     """Return the rules of a config or of a trial, which has neither places nor sources."""
     texts = content["rules"]
     places = content.get("places") or [f"rule {k}" for k in range(1, len(texts) + 1)]
-    rules = [parse_rule(RuleText(text, place)) for text, place in zip(texts, places, strict=True)]
-    sources = content.get("sources") or [""] * len(rules)
+    sources = content.get("sources") or [""] * len(texts)
+    rules = (
+        parse_rule(RuleText(text, place, reference=source))
+        for text, place, source in zip(texts, places, sources, strict=True)
+    )
     own = {name: content[name] for name in ("missing", "domain", "classes")}
-    return RuleFile(tuple(rules), tuple(sources), features=tuple(content["features"]), **own)
+    return RuleFile(tuple(rules), features=tuple(content["features"]), **own)
 
 
-def compile_texts(
-    texts: Iterable[str], names: Names, missing: str = "refuse", domain: bool = False
-) -> Advice:
+def compile_texts(texts: Iterable[str], names: Names, domain: bool = False) -> Advice:
     """Compile rules given as text, without a file.
 
     >>> names = Names(("glucose", "bmi"), {"diabetes": 1})
@@ -202,8 +204,8 @@ def compile_texts(
     >>> each.D.tolist(), each.d.tolist(), each.z
     ([[0.0, -1.0], [-1.0, 0.0]], [-30.0, -126.0], 1)
     """
-    content = {"rules": list(texts), "missing": missing, "domain": domain, "features": (), "classes": {}}
-    return from_plain(content).compile(names)
+    rules = (parse_rule(RuleText(text, f"rule {k}")) for k, text in enumerate(texts, start=1))
+    return RuleFile(tuple(rules), domain=domain).compile(names)
 
 
 def read_rules(name_or_path: str | Path) -> RuleFile:
@@ -228,13 +230,13 @@ def parse_rules(root: Node, text: str = "") -> RuleFile:
     if isinstance(root.value, list):
         root = Node({"rules": root}, root.place, {"rules": root.place})
     given = structs.read_keys(KEYS, root, "a rule file")
-    pairs = [_read_rule(item, text.splitlines()) for item in given.pop("rules")]
-    source = given.pop("source", "")
-    own = {name: value for name, value in given.items() if name not in ("title", "note")}
-    return RuleFile(tuple(rule for rule, _ in pairs), tuple(its or source for _, its in pairs), **own)
+    source = given.get("source", "")
+    rules = tuple(_read_rule(item, text.splitlines(), source) for item in given["rules"])
+    own = {name: given[name] for name in ("missing", "domain", "features", "classes") if name in given}
+    return RuleFile(rules, **own)
 
 
-def _read_rule(item: Node, lines: list[str]) -> tuple[Rule, str]:
+def _read_rule(item: Node, lines: list[str], source: str) -> Rule:
     if not isinstance(item.value, dict):
         item = Node({"rule": item}, item.place, {"rule": item.place})
     given = structs.read_keys(RULE_KEYS, item, "a rule")
@@ -242,7 +244,7 @@ def _read_rule(item: Node, lines: list[str]) -> tuple[Rule, str]:
     number = place.rpartition(":")[2]
     line = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else ""
     column = line.index(text) + 1 if text in line else None
-    return parse_rule(RuleText(text, place, column)), given.get("source", "")
+    return parse_rule(RuleText(text, place, column, given.get("source") or source))
 
 
 def read_advice(node: Node, name: str) -> dict[str, Plain]:
@@ -271,16 +273,12 @@ def _read_plain(node: Node, name: str) -> Plain:
 @cache
 def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
     """Return the names in a data set, and the columns in which zeros stand for missing values."""
-    spec = source.spec
-    if source.facts:
-        known = Names(tuple(source.facts["features"]), source.facts["classes"])
-        zeros = tuple(source.facts["missing_zeros"])
-        return known.with_values(source.open().examples.matrix()), zeros
-    if spec.path or spec.name in catalog():
-        named = load_spec(spec)
+    spec, facts = source.spec, source.facts
+    if not facts and (spec.path or spec.name in catalog()):
+        named = load_named_spec(spec)
         return named.names, named.missing_zeros
-    names = Names(default_features(source.d), {"1": 1, "-1": -1})
-    return names.with_values(source.open().examples.matrix()), ()
+    names = Names(tuple(facts["features"]), facts["classes"]) if facts else Names(default_features(source.d))
+    return names.with_values(source.open().examples.matrix()), tuple(facts.get("missing_zeros", ()))
 
 
 def compile_for(source: Source, plain: Plain) -> Advice:

@@ -10,7 +10,7 @@ from olbench.analysis.results import Entry, Floats, Results
 from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.papers.adviceptron2010.account import describe_rules
-from olbench.papers.adviceptron2010.names import NamedDataset, load_spec
+from olbench.papers.adviceptron2010.names import NamedDataset, load_named_spec
 from olbench.papers.adviceptron2010.protocol import AdviceExperiment
 from olbench.papers.adviceptron2010.rules import RuleFile, from_plain
 from olbench.report import table as t
@@ -36,7 +36,7 @@ def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
             if plain is None or spec.name not in report.results.datasets:
                 continue
             file = from_plain(plain)
-            named = load_spec(spec, file.features)
+            named = load_named_spec(spec, file.features)
         except UserError:
             continue
         yield spec.name, file, named

@@ -52,7 +52,7 @@ def test_the_rules_that_ship_have_the_papers_numbers_of_pieces_and_a_source():
             names = Names(("x1", "x2") if name == "advice-synthetic" else ("bmi", "glucose"), {lineage: 1})
         z = [each.z for each in file.compile(names)]
         assert (z.count(1), z.count(-1)) == (positive, negative), name
-        assert all(file.sources)
+        assert all(rule.source.reference for rule in file.rules)
 
 
 def test_the_papers_own_rules_for_africanum_contradict_each_other():
