@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,7 @@ LINEAGES = {
 }
 #: Lineages with more than one repeat at the locus MIRU24; the others are modern.
 ANCESTRAL = (4, 5, 6)
-SPACERS = 43
+COUNTRY, SPACERS = "US", 43
 COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2)")
 
 
@@ -44,13 +44,12 @@ def draw_clusters(entry: CatalogEntry) -> "tuple[Floats, Floats]":
     return X[order], y[order]
 
 
-def read_spoligotypes(
-    path: str | Path, limit: int | None = None, country: str = "US", miru24: dict[str, Any] | None = None
-) -> "tuple[Floats, Floats]":
-    """Read the isolates of a country, without unknown lineages and patterns with an unread spacer."""
+@reader("spoligotypes", version=1)
+def read_isolates(path: Path, entry: CatalogEntry) -> "tuple[Floats, Floats]":
+    """Read the isolates of the USA, without unknown lineages and patterns with an unread spacer."""
     patterns: list[list[float]] = []
     labels: list[int] = []
-    content = read_content(path, limit).decode("utf-8-sig", errors="replace")
+    content = read_content(path, entry.max_bytes or None).decode("utf-8-sig", errors="replace")
     lines = csv.DictReader(io.StringIO(content))
     for name in COLUMNS:
         if name not in (lines.fieldnames or ()):
@@ -62,16 +61,16 @@ def read_spoligotypes(
                 f"{path}:{lines.line_num}: '{pattern}' is not a pattern of {SPACERS} spacers, n or o"
             )
         lineage = lineage_of(family)
-        isolates = re.search(rf"\b{country}=(\d+)", countries)
+        isolates = re.search(rf"\b{COUNTRY}=(\d+)", countries)
         if lineage is None or isolates is None or "?" in pattern:
             continue
         patterns += [[float(spacer == "n") for spacer in pattern]] * int(isolates[1])
         labels += [lineage] * int(isolates[1])
     if not labels:
-        raise UserError(f"{path} has no isolates of the country {country}")
+        raise UserError(f"{path} has no isolates of the country {COUNTRY}")
     X, numbers = np.array(patterns), np.array(labels, dtype=np.float64)
-    if miru24:
-        X = np.column_stack([X, simulate_miru24(numbers, **miru24)])
+    if entry.generator:
+        X = np.column_stack([X, simulate_miru24(numbers, **entry.generator)])  # type: ignore[arg-type]
     return X, numbers
 
 
@@ -85,16 +84,11 @@ def lineage_of(family: str) -> int | None:
     return next((number for number, families in LINEAGES.items() if stem and stem[0] in families), None)
 
 
-def simulate_miru24(labels: "Floats", seed: int = 2010, flips: float = 0.02) -> "Floats":
+def simulate_miru24(labels: "Floats", seed: int, flips: float) -> "Floats":
     """Draw MIRU24, which is not in the list: 2 for ancestral and 1 for modern lineages, some exchanged."""
     repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
     flipped = np.random.default_rng(seed).random(labels.size) < flips
     return np.where(flipped, 3.0 - repeats, repeats)
-
-
-@reader("spoligotypes", version=1)
-def read_isolates(path: Path, entry: CatalogEntry) -> Any:
-    return read_spoligotypes(path, entry.max_bytes or None, miru24=entry.generator)
 
 
 add_datasets(Path(__file__).with_name("catalog.yaml"), __name__)
