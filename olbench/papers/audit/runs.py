@@ -11,9 +11,8 @@ from scipy.optimize import linprog, minimize, nnls
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import Algorithm, make_algorithm
-from olbench.learners.examples import Floats, as_examples
-from olbench.learners.learners import SecondOrderLearner
-from olbench.learners.start import start
+from olbench.learners.examples import Floats
+from olbench.learners.tracing import trace
 from olbench.papers.audit import Instance
 from olbench.papers.audit.gaussians import inverse_of
 
@@ -77,23 +76,17 @@ def confident(id: str, phi: float, **settings: float | str) -> Algorithm:
 
 
 def replay(algorithm: Algorithm, X: Floats, y: Floats) -> Replay:
-    examples = as_examples(X)
-    learner = start(algorithm, examples.d)
-    assert isinstance(learner, SecondOrderLearner)
-    labels = np.asarray(y, dtype=np.float64)
-    means, covariances, updates = [learner.weights], [learner.covariance], list[Update]()
-    for row in range(examples.n):
-        learner.run(examples.rows(), labels, np.array([row]))
-        mean = np.ldexp(learner.weights, -learner.scale_exponent)
-        covariance = np.ldexp(learner.covariance, -2 * learner.scale_exponent)
-        if learner.effective_updates > len(updates):
-            z = labels[row] * X[row]
-            v, u = float(z @ covariances[-1] @ z), float(z @ covariance @ z)
-            alpha, m = float(z @ (mean - means[-1])) / v, float(means[-1] @ z)
-            updates.append(Update(z, m, v, alpha, (v - u) / (u * v), float(mean @ z), u))
-        means.append(mean)
-        covariances.append(covariance)
-    return Replay(means, covariances, updates, learner.mistakes)
+    rounds = list(trace(algorithm, X, y))
+    states: Any = [rounds[0].before, *(each.after for each in rounds)]
+    means, covariances = [each.weights for each in states], [each.covariance for each in states]
+    updates = []
+    for t, each in enumerate(rounds):
+        if each.changed:
+            z, shift = each.label * each.x, means[t + 1] - means[t]
+            v, u = float(z @ covariances[t] @ z), float(z @ covariances[t + 1] @ z)
+            alpha, m = float(z @ shift) / v, float(means[t] @ z)
+            updates.append(Update(z, m, v, alpha, (v - u) / (u * v), float(means[t + 1] @ z), u))
+    return Replay(means, covariances, updates, sum(each.mistake for each in rounds))
 
 
 def separable(rng: np.random.Generator, n: int, d: int) -> tuple[Floats, Floats]:
