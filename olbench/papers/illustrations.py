@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 PART = "illustrations"
 
 
-def illustrated_papers() -> list[str]:
-    return [name for name in paper_ids() if find_paper_part(name, PART)]
-
-
 def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
-    papers = illustrated_papers()
+    papers = [name for name in paper_ids() if find_paper_part(name, PART)]
     if paper in papers:
         found: Mapping[str, Callable[[], Figure]] = import_module(find_paper_part(paper, PART)).ILLUSTRATIONS
         return found

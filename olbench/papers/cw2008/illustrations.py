@@ -1,7 +1,6 @@
 """Illustrations: a Gaussian that CW has learnt (cw2008, Figure 3), and the confidence losses (Figure 4)."""
 
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,8 +11,8 @@ from matplotlib.ticker import MaxNLocator
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.data.load import load_run
 from olbench.learners.examples import Floats
-from olbench.learners.passes import online_pass
 from olbench.papers.audit.gaussians import confidence_loss
+from olbench.papers.audit.runs import replay
 from olbench.report.figures.palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
 from olbench.report.figures.rounds import STEPS, ellipse
 from olbench.report.figures.style import DASHES, mark_sample, new_page, set_ticks
@@ -57,17 +56,10 @@ def loss_figure() -> Figure:
     return figure
 
 
-def learn_weights(run: int) -> tuple[Floats, Floats]:
-    data = load_run(DRAWN, run)
-    learner: Any = online_pass(make_algorithm("cw", eta=ETA), data.X[:LEARNT], data.y[:LEARNT]).learner
-    scale = 2.0**-learner.scale_exponent
-    return scale * learner.weights, scale**2 * learner.covariance
-
-
 def synthetic_figure(run: int = 0) -> Figure:
     data = load_run(DRAWN, run)
     train = slice(None, data.test_from)
-    mean, covariance = learn_weights(run)
+    learnt = replay(make_algorithm("cw", eta=ETA), data.X[:LEARNT], data.y[:LEARNT])
     samples = [
         mark_sample("label +1", BLUE, "+"),
         mark_sample("label \N{MINUS SIGN}1", VERMILLION, "."),
@@ -83,7 +75,7 @@ def synthetic_figure(run: int = 0) -> Figure:
     titles = "data: the two informative features", "weights: one deviation around the mean"
     with new_page(heading, 3.4, samples, caption, titles) as (figure, [features, weights]):
         _draw_features(features, data.X[train], data.y[train])
-        _draw_ellipses(weights, mean, covariance)
+        _draw_ellipses(weights, learnt.means[-1], learnt.covariances[-1])
     return figure
 
 

@@ -1,7 +1,6 @@
 """Illustrations: how frequent informative features are (cw2012, Figure 1), and a Gaussian (Figure 2)."""
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -10,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from numpy.typing import NDArray
 
 from olbench.data.load import load_dataset
 from olbench.learners.examples import Floats, Ints
@@ -25,13 +23,6 @@ EXAMPLE = np.array([0.5, 1.0])
 #: The Gaussian of Figure 2; the paper does not print it, and this one fills its axes.
 MEAN, COVARIANCE = np.array([2.0, 1.0]), np.array([[5.0, -3.0], [-3.0, 8.0]])
 POINTS, SEED = 600, 2012
-
-
-@dataclass(frozen=True)
-class Ranking:
-    features: Ints
-    information: Floats
-    counts: Floats
 
 
 def mutual_information(present: Ints, positive: Ints, rows: int, positives: int) -> Floats:
@@ -52,31 +43,25 @@ def mutual_information(present: Ints, positive: Ints, rows: int, positives: int)
     return np.maximum(information, 0.0)
 
 
-def rank_features(X: Any, y: Floats) -> tuple[Ranking, Ranking]:
+def rank_features(X: Any, y: Floats) -> list[Ints]:
     """Return the top quarters of negative and of positive features, which are in more positive rows."""
     occurs = X != 0
     present = np.asarray(occurs.sum(axis=0), np.int64).ravel()
     positive = np.asarray(occurs[y > 0].sum(axis=0), np.int64).ravel()
     rows, positives = y.size, int((y > 0).sum())
     information = mutual_information(present, positive, rows, positives)
-    counts = np.asarray(X.sum(axis=0), np.float64).ravel()
     lean = positive * rows - present * positives
-    return _rank(lean < 0, information, counts), _rank(lean > 0, information, counts)
-
-
-def _rank(chosen: NDArray[np.bool_], information: Floats, counts: Floats) -> Ranking:
-    features = np.flatnonzero(chosen)
     # Stable, so that features with the same information keep the order of the data.
-    order = features[np.argsort(-information[features], kind="stable")]
-    top = order[: round(SHARE * order.size)]
-    return Ranking(top, information[top], counts[top])
+    order = np.argsort(-information, kind="stable")
+    sides = [order[side[order]] for side in (lean < 0, lean > 0)]
+    return [side[: round(SHARE * side.size)] for side in sides]
 
 
 def frequency_figure(dataset: str = DATASET) -> Figure:
     data = load_dataset(dataset)
-    rankings = rank_features(data.X, np.asarray(data.y))
-    rare = sum(int((ranking.counts < 10).sum()) for ranking in rankings)
-    total = sum(ranking.features.size for ranking in rankings)
+    totals = np.asarray(data.X.sum(axis=0), np.float64).ravel()
+    ranked = [totals[top] for top in rank_features(data.X, np.asarray(data.y))]
+    rare = (np.concatenate(ranked) < 10).mean()
     samples = [
         mark_sample("a negative feature", VERMILLION, "."),
         mark_sample("a positive feature", BLUE, "."),
@@ -85,27 +70,25 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
     heading = f"{data.name}: features by mutual information with the label, and their counts"
     caption = (
         f"The top quarter of the negative and of the positive features of {data.name}, ranked by mutual "
-        f"information with the label. {rare / total:.0%} of them occur fewer than ten times."
+        f"information with the label. {rare:.0%} of them occur fewer than ten times."
     )
     sides = {"negative": VERMILLION, "positive": BLUE}
-    sizes = [f"{ranking.features.size:,}" for ranking in rankings]
-    titles = [f"{name} features: the top {size}" for name, size in zip(sides, sizes, strict=True)]
+    titles = [f"{name} features: the top {counts.size:,}" for name, counts in zip(sides, ranked, strict=True)]
     by = "rank by mutual information"
     with new_page(heading, 3.2, samples, caption, titles, by) as (figure, panels):
-        top = max(float(ranking.counts.max()) for ranking in rankings)
-        for panel, ranking, colour in zip(panels, rankings, sides.values(), strict=True):
-            _draw_ranking(panel, ranking, colour)
-            panel.set_ylim(0.8, 2 * top)
+        for panel, counts, colour in zip(panels, ranked, sides.values(), strict=True):
+            _draw_ranking(panel, counts, colour)
+            panel.set_ylim(0.8, 2 * float(np.concatenate(ranked).max()))
         panels[0].set_ylabel("count in the data")
     return figure
 
 
-def _draw_ranking(panel: Axes, ranking: Ranking, colour: str) -> None:
-    ranks = np.arange(1, ranking.features.size + 1)
+def _draw_ranking(panel: Axes, counts: Floats, colour: str) -> None:
+    ranks = np.arange(1, counts.size + 1)
     # As an image in PDF and SVG: there are tens of thousands of points.
     dots: dict[str, Any] = {"alpha": 0.35, "markersize": 2.2, "markeredgewidth": 0, "rasterized": True}
-    panel.plot(ranks, ranking.counts, ".", color=colour, gid="features", **dots)
-    panel.plot(*median_line(ranking.counts), color=BLACK, linewidth=1.0, gid="median")
+    panel.plot(ranks, counts, ".", color=colour, gid="features", **dots)
+    panel.plot(*median_line(counts), color=BLACK, linewidth=1.0, gid="median")
     panel.set_xscale("log")
     panel.set_yscale("log")
     for axis in (panel.xaxis, panel.yaxis):
