@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from olbench.analysis.results import Entry, Results
@@ -71,23 +72,18 @@ def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
         for each in results.entries
     }
     names = {each.label: results.name_of(each) for each in results.entries}
-    pairs = [
-        (one, other)
-        for one, own in facts.items()
-        if own.get(respect) == pairing.x
-        for other, others in facts.items()
-        if others == {**own, respect: pairing.y}
-    ]
-    means = {
-        (entry.dataset, entry.label): accuracy(entry.mean(pairing.quantity))
-        for entry in results.entries
-        if entry.done and any(entry.label in pair for pair in pairs)
-    }
+    done = {(each.dataset, each.label): each for each in results.entries if each.done}
+
+    def mean(dataset: str, label: str) -> float:
+        return accuracy(done[dataset, label].mean(pairing.quantity))
+
     found = []
-    for x, y in pairs:
-        shared = [name for name in results.datasets if (name, x) in means and (name, y) in means]
+    for x, y in permutations(facts, 2):
+        if facts[x].get(respect) != pairing.x or facts[y] != {**facts[x], respect: pairing.y}:
+            continue
+        shared = [name for name in results.datasets if (name, x) in done and (name, y) in done]
         if len(shared) >= FEWEST:
-            points = {name: (means[name, x], means[name, y]) for name in shared}
+            points = {name: (mean(name, x), mean(name, y)) for name in shared}
             found.append(Contrast(names[x], names[y], facts[x]["tuning"], points))
     return found
 

@@ -20,6 +20,9 @@ from olbench.report.table import Column, Table, capitalise, columns, mark, measu
 from olbench.report.tables import Figures, figures, table
 from olbench.report.tables.results import by_dataset
 
+#: The shards and the combination of the model of all training examples.
+SINGLE = (1, "single")
+
 
 @dataclass(frozen=True)
 class Family:
@@ -47,16 +50,11 @@ class Family:
 
 def families(results: Results) -> list[Family]:
     found: dict[tuple[str, str], dict[tuple[int, str], Entry]] = {}
-    singles: dict[tuple[str, str], Entry] = {}
     for entry in results.entries:
-        if not entry.done or "combination" not in entry.setting:
-            continue
-        place = entry.dataset, str(entry.spec)
-        if entry.setting["shards"] == 1:
-            singles[place] = entry
-        else:
-            found.setdefault(place, {})[entry.setting["shards"], entry.setting["combination"]] = entry
-    return [Family(place[0], single, found.get(place, {})) for place, single in singles.items()]
+        if entry.done and "combination" in entry.setting:
+            own = found.setdefault((entry.dataset, str(entry.spec)), {})
+            own[entry.setting["shards"], entry.setting["combination"]] = entry
+    return [Family(name, own.pop(SINGLE), own) for (name, _), own in found.items() if SINGLE in own]
 
 
 def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | None:
