@@ -133,7 +133,7 @@ def test_mistakes_are_drawn_as_means_with_bars_of_one_deviation():
 
 def test_test_errors_are_drawn_with_mean_quartiles_and_extremes():
     results = make_runs(["perceptron", "stdev-full"])
-    [panel] = errors_figure(results, "drawn", TEST_ERROR).axes
+    [panel] = errors_figure(results, "drawn").axes
     boxes = {patch.get_gid(): patch for patch in panel.patches}
     for each in results.entries:
         values = 100 * each.values(TEST_ERROR)
@@ -155,10 +155,10 @@ def test_nothing_overlaps_and_bytes_repeat(tmp_path):
     for figure in wide:
         assert figure.get_figwidth() == TEXT_WIDTH
         assert figure.get_figheight() <= PAGE_HEIGHT
-    of_runs = [mistakes_figure(runs, "drawn"), errors_figure(runs, "drawn", TEST_ERROR)]
+    of_runs = [mistakes_figure(runs, "drawn"), errors_figure(runs, "drawn")]
     for figure in (*wide, *of_runs):
         assert_apart(figure)
-    again = [mistakes_figure(runs, "drawn"), errors_figure(runs, "drawn", TEST_ERROR)]
+    again = [mistakes_figure(runs, "drawn"), errors_figure(runs, "drawn")]
     for pair in zip(of_runs, again, strict=True):
         first, second = (save(figure, tmp_path / str(k)) for k, figure in enumerate(pair))
         assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from olbench.analysis.results import Entry, Results
-from olbench.records.quantities import Quantity
+from olbench.records.quantities import TEST_ERROR
 from olbench.report.figures.palette import Style, display_name
 from olbench.report.figures.run import entries_on, find_looks
 from olbench.report.figures.style import line_look, name_rows, new_page, set_ticks
@@ -70,27 +70,27 @@ def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int
     )
 
 
-def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
+def errors_figure(results: Results, dataset: str) -> Figure:
     entries, look = entries_on(results, dataset), find_looks(results)
     heading = f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}"
     caption = f"Test error on {dataset}, by algorithm, over the runs."
     with new_page(heading, 0.5 + ROW * len(entries), caption=caption) as (figure, [panel]):
         for place, entry in enumerate(entries):
-            _draw_errors(panel, quantity, entry, place, look[entry.label])
+            _draw_errors(panel, entry, place, look[entry.label])
         name_rows(panel, [display_name(entry.label) for entry in entries])
         numbers = panel.secondary_yaxis("right")
-        texts = [quantity.spread(*entry.spread(quantity)) for entry in entries]
+        texts = [TEST_ERROR.spread(*entry.spread(TEST_ERROR)) for entry in entries]
         numbers.set_yticks(range(len(entries)), texts)
         numbers.tick_params(length=0)
         numbers.spines["right"].set_visible(False)
         panel.set_xlim(left=0)
-        panel.set_xlabel(quantity.title)
+        panel.set_xlabel(TEST_ERROR.title)
         set_ticks(panel.xaxis, 8)
     return figure
 
 
-def _draw_errors(panel: Axes, quantity: Quantity, entry: Entry, place: int, style: Style) -> None:
-    values = entry.values(quantity) * quantity.factor
+def _draw_errors(panel: Axes, entry: Entry, place: int, style: Style) -> None:
+    values = entry.values(TEST_ERROR) * TEST_ERROR.factor
     low, first, median, third, high = np.quantile(values, (0, 0.25, 0.5, 0.75, 1))
     label, colour = entry.label, style.colour
     panel.plot([low, high], [place, place], color=colour, linewidth=0.7, zorder=2, gid=f"range {label}")

@@ -15,15 +15,13 @@ def runs(report: Report) -> Figures:
     from olbench.papers.cw2008.figures import errors_figure, mistakes_figure
     from olbench.report.formats import file_names
 
-    results = report.results
-    counted = any(series.name == SERIES for series in report.protocol.series)
-    quantity = next((each for each in report.protocol.quantities if each.name == TEST_ERROR.name), None)
-    if not counted or quantity is None:
+    results, protocol = report.results, report.protocol
+    if TEST_ERROR not in protocol.quantities or all(series.name != SERIES for series in protocol.series):
         return {}
     found = {}
     for dataset, name in file_names([each for each in results.datasets if results.of(each)]).items():
         found[f"mistakes-{name}"] = partial(mistakes_figure, results, dataset)
-        found[f"test-error-{name}"] = partial(errors_figure, results, dataset, quantity)
+        found[f"test-error-{name}"] = partial(errors_figure, results, dataset)
     return found
 
 
