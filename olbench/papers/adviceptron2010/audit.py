@@ -1,7 +1,7 @@
 """Kunapuli et al., Online Knowledge-Based Support Vector Machines (ECML 2010): formulas, lemmas, Theorem 1.
 
-One advice set is (D, d, z); with it, L_eta(w, u) = |D'u + z w|^2, L_zeta(u) = (1 + d'u)_+ and
-L_xi(w) = (1 - y w.x)_+.
+One advice set is (D, d, z); with it, L_xi(w) = (1 - y w.x)_+ (15), L_eta(w, u) = |D'u + z w|^2 (16) and
+L_zeta(u) = (1 + d'u)_+ (17).
 """
 
 import math
@@ -84,17 +84,14 @@ def relative(violation: float, *terms: float) -> float:
 
 
 def l_eta(each: AdviceSet, w: Floats, u: Floats) -> float:
-    """Return |D'u + z w|^2, eq. (16)."""
     return float(np.sum((each.D.T @ u + each.z * w) ** 2))
 
 
 def l_zeta(each: AdviceSet, u: Floats) -> float:
-    """Return (1 + d'u)_+, eq. (17)."""
     return max(0.0, 1.0 + float(each.d @ u))
 
 
 def l_xi(w: Floats, x: Floats, y: float) -> float:
-    """Return the hinge loss, eq. (15)."""
     return max(0.0, 1.0 - y * float(w @ x))
 
 
@@ -156,7 +153,7 @@ def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
 
 @check
 def equation_3(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare the implication (1) with the system (3), both as linear programs, where a set is not empty."""
+    """Solve both as linear programs, where a set is not empty."""
     both = [0, 0]
     while sum(both) < trials:
         n = int(rng.integers(1, 4))
@@ -233,7 +230,6 @@ def no_advice(rng: np.random.Generator, trials: int) -> Instances:
 
 @check
 def update_2(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare the objective of (10) at the untruncated u with its least value without u >= 0."""
     negative = 0
     for one in draw_rounds(rng, trials):
         moved, gamma = printed_step(one)
@@ -246,7 +242,6 @@ def update_2(rng: np.random.Generator, trials: int) -> Instances:
 
 @check
 def truncation(rng: np.random.Generator, trials: int) -> Instances:
-    """Compare the objective of (10) at the truncated u with that of its solution with u >= 0."""
     optimal = 0
     for one in draw_rounds(rng, trials):
         solution = cone_solution(one)
@@ -477,16 +472,14 @@ def search_theorem_1(rng: np.random.Generator, starts: int) -> list[AdviceRun]:
 def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
     n, m, T = int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(1, 15))
     scale = 10.0 ** rng.uniform(-1.5, 0.5)
-    sets = tuple(
-        AdviceSet(scale * each.D, scale * each.d, each.z) for each in (draw_set(rng, n) for _ in range(m))
-    )
+    drawn = [draw_set(rng, n) for _ in range(m)]
+    sets = tuple(AdviceSet(scale * each.D, scale * each.d, each.z) for each in drawn)
     X, y = rng.normal(size=(T, n)), rng.choice([-1.0, 1.0], size=T)
     return make_run(id, X, y, Advice(sets, n), draw_price(rng), draw_price(rng))
 
 
 @check
 def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
-    """Test (18) with the tightest comparators, on random runs and on runs from an optimiser."""
     vacuous = at_random = 0
     for _ in range(trials):
         run = random_run(rng, "adviceptron-printed")

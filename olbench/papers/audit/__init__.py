@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, SupportsFloat
@@ -171,25 +170,20 @@ def stated_checks(module: str) -> Callable[[Examine], Examine]:
     return register
 
 
-@cache
-def _load() -> None:
-    for paper in paper_ids():
-        if module := find_paper_part(paper, "audit"):
-            import_module(module)
-
-
 def checks(paper: str | None = None, id: str | None = None) -> list[Check]:
-    _load()
+    for each in paper_ids():
+        if module := find_paper_part(each, "audit"):
+            import_module(module)
     order = list(dict.fromkeys([*FIRST, *(paper for paper, _ in REGISTRY)]))
     if paper is not None and paper not in order:
         raise UserError(
             f"there is no audit of '{paper}'{suggest(paper, order)}; the papers are {', '.join(order)}"
         )
-    own = [each for each in REGISTRY.values() if paper in (None, each.paper)]
-    chosen = [each for each in own if id in (None, each.id)]
+    own = [check for check in REGISTRY.values() if paper in (None, check.paper)]
+    chosen = [check for check in own if id in (None, check.id)]
     if not chosen:
-        names = [each.id for each in own]
+        names = [check.id for check in own]
         raise UserError(
             f"there is no check '{id}'{suggest(str(id), names)}; `olbench audit --list` lists all of them"
         )
-    return sorted(chosen, key=lambda each: order.index(each.paper))
+    return sorted(chosen, key=lambda check: order.index(check.paper))
