@@ -6,7 +6,7 @@ minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +17,7 @@ from olbench.algorithms.definition import Definition, Parameter, Traits, batch_c
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.learners.state import Array, Arrays, KernelLearner, family
-from olbench.papers.adviceptron2010.kbsvm import KnowledgeClassifier, Loss, solve_advice
+from olbench.papers.adviceptron2010.kbsvm import KnowledgeClassifier, Loss, solve_advice, solve_kbsvm
 from olbench.papers.adviceptron2010.kernels.cone import descend, solve, truncate
 from olbench.papers.adviceptron2010.sets import Advice
 
@@ -91,7 +91,7 @@ def exact(i: int, sets: Any, p: Any, w: Any, u: Any, scratch: Any) -> Any:
 )
 def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> KnowledgeClassifier:
     """Return a knowledge-based support vector machine; without advice, a linear one."""
-    return KnowledgeClassifier(advice, lam, mu, loss)
+    return KnowledgeClassifier(advice, partial(solve_kbsvm, lam=lam, mu=mu, loss=loss))
 
 
 @batch_contestant(
@@ -103,7 +103,7 @@ def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> Kn
 )
 def rules_alone(mu: float, advice: Advice | None = None) -> KnowledgeClassifier:
     """Return the hyperplane of the advice without examples, where `start: advice` begins."""
-    return KnowledgeClassifier(advice, 1.0, mu, alone=True)
+    return KnowledgeClassifier(advice, lambda X, y, rules: solve_advice(rules, mu))
 
 
 @family("advice")

@@ -6,6 +6,7 @@ The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, the linear 
 Mangasarian and Shavlik, NIPS 2003).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -65,19 +66,13 @@ def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
 
 
 class KnowledgeClassifier:
-    """A hyperplane from eq. (4) of adviceptron2010; `alone` ignores the examples."""
+    """The hyperplane that `solve` finds for examples and advice."""
 
-    def __init__(
-        self, advice: Advice | None, lam: float, mu: float, loss: Loss = "quadratic", alone: bool = False
-    ):
-        self.advice, self.lam, self.mu, self.loss, self.alone = advice, lam, mu, loss, alone
+    def __init__(self, advice: Advice | None, solve: Callable[[Any, Any, Advice], KBSVM]):
+        self.advice, self.solve = advice, solve
 
     def fit(self, X: Any, y: Any) -> "KnowledgeClassifier":
-        advice = self.advice or Advice((), X.shape[1])
-        if self.alone:
-            self.solution_ = solve_advice(advice, self.mu)
-        else:
-            self.solution_ = solve_kbsvm(X, y, advice, self.lam, self.mu, self.loss)
+        self.solution_ = self.solve(X, y, self.advice or Advice((), X.shape[1]))
         self.coef_: Floats = self.solution_.w
         return self
 
