@@ -210,14 +210,11 @@ class Scores:
     total: Floats
 
     @classmethod
-    def count(
-        cls, right: NDArray[np.bool_], positive: NDArray[np.bool_], times: Floats | None = None
-    ) -> "Scores":
-        weights = np.ones(right.size) if times is None else times
+    def count(cls, right: NDArray[np.bool_], positive: NDArray[np.bool_]) -> "Scores":
         signs = (~positive, positive)
         return cls(
-            np.array([weights[right & sign].sum() for sign in signs]),
-            np.array([weights[sign].sum() for sign in signs]),
+            np.array([float(np.count_nonzero(right & sign)) for sign in signs]),
+            np.array([float(np.count_nonzero(sign)) for sign in signs]),
         )
 
     def __add__(self, other: "Scores") -> "Scores":

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Definition
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.data.dataset import duplicate_groups
 from olbench.data.scale import as_dense
 from olbench.data.source import Source
 from olbench.errors import UserError, count
@@ -50,8 +49,8 @@ from olbench.structs import flag
 
 #: With fewer training rows of a class, none is left to learn when one is held out.
 FEWEST = 2
-#: Examples, labels, and how often each example occurs, if equal ones were merged.
-Counted = tuple[Examples, Floats, Floats]
+#: Examples and their labels.
+Labelled = tuple[Examples, Floats]
 FROM_1, FROM_2 = by_dataset(whole(1)), by_dataset(whole(2))
 
 
@@ -177,21 +176,21 @@ class AdviceProtocol(Protocol):
 
 
 def follow(
-    algorithm: Algorithm, examples: Examples, y: Floats, tested: Counted, times: Sequence[int]
+    algorithm: Algorithm, learnt: Labelled, tested: Labelled, times: Sequence[int]
 ) -> tuple[Scores, Floats]:
     """Run an algorithm once over the examples and score a test set after each of these numbers of examples.
 
     Return the scores, one row per number, and the final weights.
 
     >>> from olbench import make_algorithm
-    >>> examples, y = as_examples(np.array([[1.0, 0.0], [0.0, 1.0]] * 3)), np.array([1.0, -1.0] * 3)
-    >>> scores, weights = follow(make_algorithm("pa"), examples, y, (examples, y, np.ones(6)), range(7))
+    >>> rows = as_examples(np.array([[1.0, 0.0], [0.0, 1.0]] * 3)), np.array([1.0, -1.0] * 3)
+    >>> scores, weights = follow(make_algorithm("pa"), rows, rows, range(7))
     >>> scores.accuracy.tolist()
     [0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     from olbench.kernels.rows import score_rows
 
-    X_test, y_test, counts = tested
+    (examples, y), (X_test, y_test) = learnt, tested
     learner: Any = start(algorithm, examples.d)
     # The weights that predict the next example score the test set, unless the algorithm predicts with a mean.
     is_plain = hasattr(learner, "w") and not algorithm.definition.averaged
@@ -203,25 +202,17 @@ def follow(
         if is_plain:
             w, factor = learner.w, float(getattr(learner, "scalars", [1.0])[0])
         score_rows(X_test.rows(), order, w, margins)
-        scores = Scores.count((factor * margins >= 0.0) == (y_test > 0), y_test > 0, counts)
+        scores = Scores.count((factor * margins >= 0.0) == (y_test > 0), y_test > 0)
         right.append(scores.right)
     return Scores(np.array(right), scores.total), learner.weights
 
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    examples: Examples
-    y: Floats
-    tested: Counted
+    learnt: Labelled
+    tested: Labelled
     advice: Advice | None
     scaling: Scaling
-
-
-@cache
-def _group_equal(source: Source) -> Ints:
-    """Return groups of equal rows, each scored once: 13,000 spoligotypes have some 2,000 distinct ones."""
-    data = source.open()
-    return duplicate_groups(np.column_stack([as_dense(data.examples.matrix()), data.labels]))
 
 
 @dataclass(frozen=True)
@@ -242,7 +233,7 @@ class _Work:
     def labels(self) -> Floats:
         return self.source.open().labels
 
-    def _fold(self, train: Ints, test: Ints, counts: Floats) -> _Fold:
+    def _fold(self, train: Ints, test: Ints) -> _Fold:
         setting, X = self.trial.setting, self.source.open().examples.matrix()
         rows = as_dense(X[train])
         scaling = fit_scaling(rows, describe(self.source)[1], setting["scaling"] == "standardise")
@@ -254,7 +245,7 @@ class _Work:
             as_examples(np.column_stack([scaling.apply(part), np.ones(len(part))]))
             for part in (rows, as_dense(X[test]))
         )
-        return _Fold(learnt, self.labels[train], (tested, self.labels[test], counts), advice, scaling)
+        return _Fold((learnt, self.labels[train]), (tested, self.labels[test]), advice, scaling)
 
     def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
         advice = {"advice": fold.advice} if "advice" in self.trial.definition.takes else {}
@@ -264,13 +255,13 @@ class _Work:
         """Return the scores after so many examples, one row each, and the weights after the last."""
         if self.stopped():
             raise StoppedError
-        algorithm, (tested, y, counts) = self._algorithm(params, fold), fold.tested
+        algorithm, (tested, y) = self._algorithm(params, fold), fold.tested
         if self.trial.definition.online:
-            return follow(algorithm, fold.examples, fold.y, fold.tested, times)
-        right = []
+            return follow(algorithm, fold.learnt, fold.tested, times)
+        right, (examples, labels) = [], fold.learnt
         for end in times:
-            learner = BatchLearner(algorithm).fit(fold.examples.rows(), fold.y, np.arange(end))
-            scores = Scores.count(learner.predict(tested.rows()) == y, y > 0, counts)
+            learner = BatchLearner(algorithm).fit(examples.rows(), labels, np.arange(end))
+            scores = Scores.count(learner.predict(tested.rows()) == y, y > 0)
             right.append(scores.right)
         weights = np.asarray(getattr(learner.model, "coef_", np.zeros(tested.d)), dtype=np.float64)
         return Scores(np.array(right), scores.total), weights
@@ -282,7 +273,7 @@ class _Work:
         positives = int(np.count_nonzero(self.labels[self.train] > 0))
         if min(positives, self.train.size - positives) < FEWEST:
             return dict(setting["defaults"]), False
-        folds = [self._fold(train, test, np.ones(test.size)) for train, test in self._divide()]
+        folds = [self._fold(*parts) for parts in self._divide()]
         candidates = tuning.products(setting["grid"])
         losses = self._losses(candidates, folds)
         winners = [c for c, loss in zip(candidates, losses, strict=True) if loss == min(losses)]
@@ -293,7 +284,7 @@ class _Work:
 
         It is infinite if the candidate would not win even with all rows right in the folds that are left out.
         """
-        sizes = [Scores.count(y > 0, y > 0, counts).total for _, y, counts in (f.tested for f in folds)]
+        sizes = [Scores.count(y > 0, y > 0).total for _, y in (fold.tested for fold in folds)]
         remaining = [Scores(size, size) for size in np.cumsum(sizes[::-1], axis=0)[::-1]]
         losses, scores = [math.inf] * len(candidates), [self._score(each, folds[0]) for each in candidates]
         for k in sorted(range(len(candidates)), key=lambda k: self._loss(scores[k])):
@@ -306,7 +297,7 @@ class _Work:
         return losses
 
     def _score(self, candidate: Choice, fold: _Fold) -> Scores:
-        scores, _ = self._scores(candidate, fold, [fold.y.size])
+        scores, _ = self._scores(candidate, fold, [fold.learnt[0].n])
         return Scores(scores.right[-1], scores.total)
 
     def _loss(self, scores: Scores) -> float:
@@ -323,9 +314,7 @@ class _Work:
             yield rows[parts != part], rows[parts == part]
 
     def test(self, chosen: Choice, tuned: bool) -> Outcome:
-        tested = _group_equal(self.source)[self.order[self.train.size :]]
-        first, counts = np.unique(tested, return_counts=True)
-        fold = self._fold(self.train, first, counts.astype(np.float64))
+        fold = self._fold(self.train, self.order[self.train.size :])
         early = min(int(self.trial.setting["early"]), self.train.size)
         online = self.trial.definition.online
         measured = list(range(self.train.size + 1)) if online else [early, self.train.size]
@@ -354,12 +343,12 @@ class _Work:
         return Outcome(numbers, {"curve": curve}, chosen, arrays, state)
 
     def _time(self, chosen: Choice, fold: _Fold) -> tuple[float, int | None]:
-        algorithm, rows = self._algorithm(chosen, fold), fold.examples.rows()
+        algorithm, (examples, y) = self._algorithm(chosen, fold), fold.learnt
         started = time.perf_counter()
         learner: Learner | BatchLearner
         if self.trial.definition.online:
-            learner = start(algorithm, fold.examples.d)
-            learner.run(rows, fold.y, np.arange(fold.y.size))
+            learner = start(algorithm, examples.d)
+            learner.run(examples.rows(), y, np.arange(examples.n))
         else:
-            learner = BatchLearner(algorithm).fit(rows, fold.y)
+            learner = BatchLearner(algorithm).fit(examples.rows(), y)
         return time.perf_counter() - started, learner.state_bytes

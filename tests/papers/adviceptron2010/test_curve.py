@@ -22,8 +22,8 @@ def data(d=5, density=1.0):
 
 
 def follow_all(algorithm, X, y, X_test, y_test):
-    tested = as_examples(X_test), y_test, np.ones(y_test.size)
-    return follow(algorithm, as_examples(X), y, tested, range(y.size + 1))
+    tested = as_examples(X_test), y_test
+    return follow(algorithm, (as_examples(X), y), tested, range(y.size + 1))
 
 
 @for_each("id", LINEAR)
@@ -49,17 +49,3 @@ def test_the_curve_of_a_start_by_advice_begins_with_what_the_advice_alone_gives(
     curve, weights = follow_all(algorithm, X, y, X_test, y_test)
     assert curve.accuracy[0] == np.mean((X_test @ alone >= 0) == (y_test > 0))
     np.testing.assert_array_equal(weights, online_pass(algorithm, X, y).weights)
-
-
-def test_equal_test_examples_can_be_counted_instead_of_repeated():
-    rng = np.random.default_rng(2)
-    X = (rng.random((400, 4)) < 0.5).astype(float)
-    y = np.where(X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=400) >= 0, 1.0, -1.0)
-    table, counts = np.unique(np.column_stack([X[50:], y[50:]]), axis=0, return_counts=True)
-    rows, labels = table[:, :-1], table[:, -1].copy()
-    for algorithm in (make_algorithm("pa2"), make_algorithm("arow")):
-        tested = as_examples(rows), labels, counts.astype(float)
-        merged, _ = follow(algorithm, as_examples(X[:50]), y[:50], tested, range(51))
-        plain, _ = follow_all(algorithm, X[:50], y[:50], X[50:], y[50:])
-        np.testing.assert_allclose(merged.accuracy, plain.accuracy)
-        np.testing.assert_allclose(merged.balanced, plain.balanced)

@@ -122,7 +122,7 @@ def test_a_tuning_that_leaves_out_folds_finds_every_candidate_with_the_least_los
         right = np.minimum(random.integers(0, 5, size=(8, 4, 2)), totals)
         labels = [np.repeat([-1.0, 1.0], total) for total in totals]
         folds = [
-            SimpleNamespace(tested=(None, y, np.ones(y.size)), scores=[Scores(each, total) for each in own])
+            SimpleNamespace(tested=(None, y), scores=[Scores(each, total) for each in own])
             for y, own, total in zip(labels, right.swapaxes(0, 1), totals, strict=True)
         ]
         losses = np.array(work._losses(range(8), folds))
