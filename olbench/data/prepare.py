@@ -1,7 +1,7 @@
 """From a typed frame to examples: labels, times, gaps, encoded columns, and a description of the steps."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from olbench.data.labels import (
 )
 from olbench.data.scale import scale_as_read
 from olbench.data.spec import DATE_PARTS, OTHERS, ColumnSpec, DatasetSpec, Reading
-from olbench.data.tables import TypedFrame, as_pair, as_table, is_frame, list_texts
+from olbench.data.tables import TypedFrame, as_pair, as_table, find_first, is_frame, list_texts
 from olbench.errors import UserError, count, list_first, show_name
 from olbench.learners.examples import Floats, Ints
 
@@ -202,42 +202,31 @@ def _find_gaps(table: TypedFrame, columns: list[int], label: int, missing: str) 
 
 def read_labels(table: TypedFrame, column: int) -> Any:
     """Return the labels as numbers, or as text if any is text."""
-    cells = table.frame[column]
-    _refuse_large(table, column, is_label=True)
-    other = "name another column with --label"
+    cells, other = table.frame[column], "name another column with --label"
+    if (row := _find_large(table, column)) is not None:
+        shown = show_name(f"{float(cells.iloc[row]):.0f}")
+        raise table.fail(f"label {shown} is too large to represent exactly; renumber the classes", row)
     if table.has_text(column):
-        words, codes = cells.cat.categories, cells.cat.codes.to_numpy()
-        for code, word in enumerate(words):
-            if len(word) > LONGEST_LABEL:
-                shown = f"label {show_name(word)} has {len(word):,} characters, and a label names a class"
-                raise table.fail(f"{shown}; {other}", int(np.argmax(codes == code)))
-        return np.array(words, dtype=str)[codes]
+        is_long = table.match_texts(column, lambda word: len(word) > LONGEST_LABEL)
+        if (row := find_first(is_long)) is not None:
+            word = cells.iloc[row]
+            shown = f"label {show_name(word)} has {len(word):,} characters, and a label names a class"
+            raise table.fail(f"{shown}; {other}", row)
+        return np.array(cells.cat.categories, dtype=str)[cells.cat.codes]
     numbers = cells.to_numpy(copy=True)
-    odd = numbers != np.floor(numbers)
-    if odd.any():
+    if (row := find_first(numbers != np.floor(numbers))) is not None:
         refuse_regression(numbers, f"{table.where}: {table.column_name(column)}")
-        row = int(np.argmax(odd))
         shown = f"label {show_name(f'{numbers[row]:g}')} is not a whole number, and a label names a class"
         raise table.fail(f"{shown}; cut a numeric target into classes, or {other}", row)
     return numbers
 
 
-def _refuse_large(table: TypedFrame, column: int, is_label: bool = False) -> None:
-    """Refuse a label or category that is a whole number too large for a double to represent exactly."""
-    cells = table.frame[column]
-    if table.has_text(column):
-        sizes = np.array([abs(float(word)) if is_number(word) else 0.0 for word in cells.cat.categories])
-        large = np.append(sizes > LARGEST_WHOLE, False)[cells.cat.codes]
-    else:
-        large = cells.abs().to_numpy() > LARGEST_WHOLE
-    if not large.any():
-        return
-    row = int(np.argmax(large))
-    if is_label:
-        shown = show_name(f"{float(cells.iloc[row]):.0f}")
-        raise table.fail(f"label {shown} is too large to represent exactly; renumber the classes", row)
-    shown = f"{table.column_name(column)} has a number of 2^53 or more, too large to represent exactly"
-    raise table.fail(f"{shown}; put a letter before such numbers, or drop the column", row)
+def _find_large(table: TypedFrame, column: int) -> int | None:
+    """Return the first row with a whole number that is too large for a double to represent exactly."""
+    if not table.has_text(column):
+        return find_first(table.frame[column].abs().to_numpy() > LARGEST_WHOLE)
+    is_large = table.match_texts(column, lambda word: is_number(word) and abs(float(word)) > LARGEST_WHOLE)
+    return find_first(is_large)
 
 
 def _encode_columns(
@@ -292,7 +281,9 @@ def _encode_column(table: TypedFrame, place: int, spec: ColumnSpec, categorical:
 
 def _as_category(table: TypedFrame, place: int) -> Any:
     cells = table.frame[place]
-    _refuse_large(table, place)
+    if (row := _find_large(table, place)) is not None:
+        shown = f"{table.column_name(place)} has a number of 2^53 or more, too large to represent exactly"
+        raise table.fail(f"{shown}; put a letter before such numbers, or drop the column", row)
     if table.has_text(place):
         return cells
     codes, distinct = pd.factorize(cells)
@@ -305,9 +296,7 @@ def _encode_order(table: TypedFrame, place: int, order: tuple[str, ...]) -> Enco
     codes = cells.cat.set_categories(order).cat.codes.to_numpy()
     listed = ", ".join(map(show_name, order))
     gaps = cells.isna().to_numpy()
-    unknown = (codes < 0) & ~gaps
-    if unknown.any():
-        row = int(np.argmax(unknown))
+    if (row := find_first((codes < 0) & ~gaps)) is not None:
         shown = f"{table.column_name(place)} has {show_name(cells.iloc[row])}, which is not in its order"
         raise table.fail(f"{shown} ({listed}); add it there, or correct the cell", row)
     words = f"0 to {len(order) - 1}, in the order {listed}"
@@ -339,9 +328,7 @@ def _encode_dates(table: TypedFrame, place: int, parts: tuple[str, ...], origin:
 
 def find_text(table: TypedFrame, place: int) -> int:
     """Return the first row whose cell is not a number."""
-    cells = table.frame[place].cat
-    is_text = np.array([not is_number(word) for word in cells.categories] + [False])[cells.codes]
-    return int(np.argmax(is_text))
+    return int(table.match_texts(place, lambda word: not is_number(word)).argmax())
 
 
 def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: str) -> None:
@@ -443,13 +430,10 @@ def read_times(
     time = _find_column(table, reading.time, "time", {label: "label"})
     times, kind = read_column(table, time)
     shown = table.column_name(time)
-    gaps = table.frame[time].isna()
-    if gaps.any():
+    if (row := find_first(table.frame[time].isna().to_numpy())) is not None:
         reason = f"{shown} has no value, and every row needs a time; fill it in, or remove the row"
-        raise table.fail(reason, int(gaps.argmax()))
-    early = times[1:] < times[:-1]
-    if early.any():
-        row = int(np.argmax(early)) + 1
+        raise table.fail(reason, row)
+    if (row := find_first(np.append(False, times[1:] < times[:-1]))) is not None:
         now, before = table.show_cell(row, time), table.show_cell(row - 1, time)
         name = show_name(table.names[time]) if table.has_heading else shown
         reason = f"the time {now} is before that of the row above ({before}); sort the file by {name}"
@@ -462,9 +446,7 @@ def read_times(
     if other_kind != kind and not table.frame[arrival].isna().all():
         raise table.fail(f"{shown} has {kind} and {name} {other_kind}; write both in the same way")
     known = known.astype(times.dtype)
-    early = known < times
-    if early.any():
-        row = int(np.argmax(early))
+    if (row := find_first(known < times)) is not None:
         now, then = table.show_cell(row, time), table.show_cell(row, arrival)
         reason = f"the label arrives at {then}, before the time of its row ({now}); correct {name}"
         raise table.fail(reason, row)
@@ -483,22 +465,21 @@ def read_column(table: TypedFrame, column: int) -> tuple[NDArray[Any], str]:
     if not table.has_text(column):
         return cells.to_numpy(copy=True), _NUMBERS
     texts, codes = tuple(cells.cat.categories), cells.cat.codes.to_numpy()
+    dates = parse_dates(texts)
 
-    def refuse(bad: list[bool], why: str) -> None:
-        rows = np.array([*bad, False])[codes]  # a gap is the last
-        if rows.any():
-            row = int(np.argmax(rows))
+    def refuse(is_bad: Callable[[str], bool], why: str) -> None:
+        if (row := find_first(table.match_texts(column, is_bad))) is not None:
             raise table.fail(f"{table.column_name(column)}: {table.show_cell(row, column)} {why}", row)
 
-    dates = parse_dates(texts)
-    is_numeric = [is_number(text) for text in texts]
-    is_bad = [not number and bool(np.isnat(date)) for number, date in zip(is_numeric, dates, strict=False)]
-    refuse(is_bad, "is not a time; write numbers or ISO dates")
-    refuse(is_numeric, "is a number, and other rows have dates; write all in the same way")
-    has_offset = [_OFFSET.search(text) is not None for text in texts]
-    first = has_offset[codes[codes >= 0][0]]
+    def has_offset(text: str) -> bool:
+        return _OFFSET.search(text) is not None
+
+    undated = {text for text, date in zip(texts, dates, strict=False) if np.isnat(date)}
+    refuse(lambda text: text in undated and not is_number(text), "is not a time; write numbers or ISO dates")
+    refuse(is_number, "is a number, and other rows have dates; write all in the same way")
+    first = has_offset(texts[codes[codes >= 0][0]])
     refuse(
-        [each != first for each in has_offset],
+        lambda text: has_offset(text) != first,
         f"has {'no' if first else 'an'} offset from UTC, unlike the rows above; write all in the same way",
     )
     return dates[codes], _DATES_WITH_OFFSET if first else _DATES
@@ -508,9 +489,7 @@ def read_dates(table: TypedFrame, column: int) -> NDArray[np.datetime64]:
     dates, kind = read_column(table, column)
     if kind != _NUMBERS:
         return dates
-    is_numeric = ~np.isnan(dates)
-    if is_numeric.any():
-        row = int(np.argmax(is_numeric))
+    if (row := find_first(~np.isnan(dates))) is not None:
         shown = f"{table.column_name(column)}: {table.show_cell(row, column)} is a number"
         raise table.fail(f"{shown}, where an ISO date is expected; encode it as number", row)
     return np.full(len(dates), np.datetime64("NaT", "us"))

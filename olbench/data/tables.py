@@ -65,6 +65,11 @@ class TypedFrame:
     def has_text(self, column: int) -> bool:
         return isinstance(self.frame[column].dtype, pd.CategoricalDtype)
 
+    def match_texts(self, column: int, is_meant: Callable[[str], bool]) -> Any:
+        """Return a mask of the rows in which a column of text has such a text; gaps have none."""
+        cells = self.frame[column].cat
+        return np.array([*map(is_meant, cells.categories), False])[cells.codes]
+
     def show_cell(self, row: int, column: int) -> str:
         cell = self.frame[column].iloc[row]
         return show_name(cell if isinstance(cell, str) else label_text(float(cell)))
@@ -117,6 +122,11 @@ class TypedFrame:
             f"there is no column with the heading {show_name(text)}; {known}; name one of them, or give its "
             f"number, with {option}{hint}"
         )
+
+
+def find_first(rows: Any) -> int | None:
+    """Return the first row of a mask."""
+    return int(rows.argmax()) if rows.any() else None
 
 
 def as_table(content: Any, where: str) -> TypedFrame:
