@@ -57,13 +57,23 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
-def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tuple[Floats, Any]:
-    """Return -1 or +1 for each label, and a mask of the rows to keep.
+def as_targets(
+    labels: Any, positive: Labels, negative: Labels, where: str, multiclass: bool
+) -> tuple[Floats, Any]:
+    """Return -1 or +1 for each label, and a mask of the rows to keep; with `multiclass` the class numbers.
 
     Of two labels, the smaller number or the first text becomes -1. Otherwise `positive` lists the labels
-    that become +1, and `negative` (default: all others) the labels that become -1.
+    that become +1, and `negative` (default: all others) the labels that become -1. Classes are numbered from
+    0 in the order of their labels.
+
+    >>> as_targets(np.array([3.0, 7.0, 1.0, 3.0]), None, None, "here", True)[0].tolist()
+    [1.0, 2.0, 0.0, 1.0]
     """
     distinct = np.unique(labels)
+    if multiclass:
+        if distinct.size < 2:
+            raise UserError(_describe_single(distinct[0], where))
+        return np.searchsorted(distinct, labels).astype(np.float64), np.ones(labels.size, bool)
     if positive is None:
         if negative is not None:
             raise UserError(f"{where}: `negative` was given without `positive`; give both")
@@ -82,24 +92,6 @@ def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tup
     is_plus = np.isin(labels, plus)
     mask = is_plus | np.isin(labels, minus)
     return np.where(is_plus[mask], 1.0, -1.0), mask
-
-
-def as_targets(
-    labels: Any, positive: Labels, negative: Labels, where: str, multiclass: bool
-) -> tuple[Floats, Any]:
-    """Return -1 or +1 for each label as `as_signs` does, or with `multiclass` the class numbers.
-
-    Classes are numbered from 0 in the order of their labels; no row is dropped.
-
-    >>> as_targets(np.array([3.0, 7.0, 1.0, 3.0]), None, None, "here", True)[0].tolist()
-    [1.0, 2.0, 0.0, 1.0]
-    """
-    if not multiclass:
-        return as_signs(labels, positive, negative, where)
-    classes, numbers = np.unique(labels, return_inverse=True)
-    if classes.size < 2:
-        raise UserError(_describe_single(classes[0], where))
-    return numbers.astype(np.float64), np.ones(labels.size, bool)
 
 
 def _describe_single(label: Any, where: str) -> str:

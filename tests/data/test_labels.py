@@ -3,7 +3,7 @@
 import numpy as np
 
 from olbench import load_dataset
-from olbench.data.labels import as_signs
+from olbench.data.labels import as_targets
 from tests.cases import for_each
 from tests.refusals import find_wrong, refusal
 
@@ -52,5 +52,5 @@ def test_labels_that_make_no_sense_are_refused(libsvm_file):
     assert find_wrong(cases, lambda *labels: load_dataset(path, *labels)) == []
     two = libsvm_file("2 1:1\n2 1:2\n", "two")
     assert "every example has the label 2; two distinct labels are needed" in refusal(load_dataset, two)
-    many = refusal(as_signs, np.arange(40.0), None, None, "here")
+    many = refusal(as_targets, np.arange(40.0), None, None, "here", False)
     assert "has 40 distinct labels (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...)" in many
