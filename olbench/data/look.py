@@ -21,7 +21,7 @@ from olbench.data.prepare import (
     feature_name,
     find_text,
     find_unlabelled,
-    prepare_table,
+    prepare_content,
     read_column,
     read_dates,
     read_labels,
@@ -182,8 +182,9 @@ def _look_at_table(
     chosen = positive or _choose_positive(labels, is_sorted)
     # Refuses what could not be loaded.
     plain = replace(made, scale="", bias=False)
-    X, y, about, _ = prepare_table(table, chosen if len(labels) > 1 else None, None, plain, chosen is None)
-    oddities = find_oddities(X, y, about.features)
+    given = {"labels": "all"} if chosen is None else {"positive": chosen} if len(labels) > 1 else {}
+    data = prepare_content(table, DatasetSpec("", reading=plain, **given), table.where)
+    oddities = find_oddities(data.X, data.y, data.about.features)
     features = {k: [feature_name(table, k)] for k in columns if k not in single}
     for k in set(texts) - single.keys():
         features[k] = [f"{features[k][0]}={text}" for text in table.frame[k].cat.categories]
@@ -207,7 +208,7 @@ def _look_at_table(
     )
     columns_out = [f"{_show_name(table, k)} ({reasons[k]})" for k in sorted(reasons)]
     left_out = [each.removesuffix(" left out") for each in left_out]
-    size = sum(name not in hidden for name in about.features) + 1
+    size = sum(name not in hidden for name in data.about.features) + 1
     return FileSummary(size, labels, chosen, made, notes, (*left_out, *columns_out), time_name, is_sorted)
 
 

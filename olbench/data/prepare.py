@@ -54,27 +54,26 @@ def refuse_unnamed(data: Any, label: str | int) -> None:
 
 def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:
     """Return a data set of a table, a frame or a pair (X, y)."""
-    if not isinstance(content, TypedFrame) and not is_frame(content):
-        X, labels = as_pair(content, spec.reading.label)
-        if sp.issparse(X):
-            return _prepare_sparse(X, labels, spec)
-    X, y, about, arrivals = prepare_table(
-        as_table(content, where), spec.positive, spec.negative, spec.reading, spec.labels == "all"
-    )
-    return Dataset.make(spec.name, X, y, about=about, arrivals=arrivals)
-
-
-def _prepare_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
-    reading = spec.reading
-    if reading.time != "" or reading.arrival != "" or reading.columns:
-        raise UserError("a sparse X has no named columns; leave out time, arrival and columns")
-    X, labels, dropped = read_sparse(X, y)
-    about = About(steps=("label: column 'label'", *dropped), label="label")
-    X, targets, about, _ = encode_targets(
-        X, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
-    )
-    X, about = scale_as_read(X, about, reading, "the data")
-    return Dataset.make(spec.name, X, targets, about=about)
+    reading, is_table = spec.reading, isinstance(content, TypedFrame) or is_frame(content)
+    X, y = (content, None) if is_table else as_pair(content, reading.label)
+    if sp.issparse(X):
+        where = "the data"
+        if reading.time != "" or reading.arrival != "" or reading.columns:
+            raise UserError("a sparse X has no named columns; leave out time, arrival and columns")
+        X, labels, dropped = read_sparse(X, y)
+        about = About(steps=("label: column 'label'", *dropped), label="label")
+        times: tuple[Any, ...] = ()
+    else:
+        table = as_table(content, where)
+        where = table.where
+        X, labels, about, times = encode(table, reading)
+    X, targets, about, kept = encode_targets(X, labels, about, spec, where)
+    X, about = scale_as_read(X, about, reading, where)
+    arrivals = find_arrivals(*(each[kept] for each in times)) if len(times) == 2 else None
+    if arrivals is not None and (never := np.count_nonzero(arrivals == NEVER)):
+        steps = f"labels that arrive after the last row or never: {never:,} of {len(targets):,}"
+        about = replace(about, steps=(*about.steps, steps))
+    return Dataset.make(spec.name, X, targets, about=about, arrivals=arrivals)
 
 
 def read_sparse(X: Any, y: Any) -> tuple[Any, Any, list[str]]:
@@ -89,19 +88,6 @@ def read_sparse(X: Any, y: Any) -> tuple[Any, Any, list[str]]:
     table = as_table((np.zeros((matrix.shape[0], 1)), y), "the data")
     gaps, dropped = find_unlabelled(table, 1)
     return matrix[~gaps] if dropped else matrix, read_labels(table.keep(~gaps), 1), dropped
-
-
-def prepare_table(
-    table: TypedFrame, positive: Any, negative: Any, reading: Reading, multiclass: bool
-) -> tuple[Any, Any, About, Ints | None]:
-    X, labels, about, times = encode(table, reading)
-    X, y, about, kept = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
-    X, about = scale_as_read(X, about, reading, table.where)
-    arrivals = find_arrivals(*(each[kept] for each in times)) if len(times) == 2 else None
-    if arrivals is not None and (never := np.count_nonzero(arrivals == NEVER)):
-        steps = (*about.steps, f"labels that arrive after the last row or never: {never:,} of {len(y):,}")
-        about = replace(about, steps=steps)
-    return X, y, about, arrivals
 
 
 def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tuple[Any, ...]]:
@@ -382,13 +368,14 @@ def _column_means(X: Floats) -> Floats:
 
 
 def encode_targets(
-    X: Any, labels: Any, about: About, positive: Any, negative: Any, where: str, multiclass: bool = False
+    X: Any, labels: Any, about: About, spec: DatasetSpec, where: str
 ) -> tuple[Any, Floats, About, Any]:
-    y, mask = as_targets(labels, positive, negative, where, multiclass)
+    """Return X and y of the rows with a wanted label, their description, and a mask of these rows."""
+    y, mask = as_targets(labels, spec.positive, spec.negative, where, spec.labels == "all")
     distinct, first, sizes = np.unique(labels[mask], return_index=True, return_counts=True)
     counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))
     classes = tuple((label_text(label), sign) for label, sign, _ in counts)
-    targets = f"{len(counts)} classes: {_list(counts)}" if multiclass else _describe_signs(counts, positive)
+    targets = f"{len(counts)} classes: {_list(counts)}" if spec.labels else _describe_signs(counts, spec)
     dropped = int(np.count_nonzero(~mask))
     rest = [f"{count(dropped, 'row')} with other labels left out"] if dropped else []
     steps = (about.steps[0], targets, *about.steps[1:], *rest)
@@ -399,13 +386,13 @@ def _list(counts: list[tuple[Any, int, int]]) -> str:
     return list_first(f"{show_label(label)} ({count(n, 'row')})" for label, _, n in counts)
 
 
-def _describe_signs(counts: list[tuple[Any, int, int]], positive: Any) -> str:
+def _describe_signs(counts: list[tuple[Any, int, int]], spec: DatasetSpec) -> str:
     shown = []
     for sign in (1, -1):
         same = [each for each in counts if each[1] == sign]
         shown.append(f"{_list(same)} {'is' if len(same) == 1 else 'are'} {sign:+d}")
     rule = "the later in the alphabet" if isinstance(counts[0][0], str) else "the larger"
-    return "; ".join(shown) + ("" if positive is not None else f" (of two labels, {rule} is +1)")
+    return "; ".join(shown) + ("" if spec.positive is not None else f" (of two labels, {rule} is +1)")
 
 
 def find_arrivals(times: NDArray[Any], known: NDArray[Any]) -> Ints:

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from olbench.cli.init import make_config
 from olbench.data.load import load_spec
-from olbench.data.prepare import prepare_table
-from olbench.data.spec import Reading
+from olbench.data.prepare import prepare_content
+from olbench.data.scale import as_dense
+from olbench.data.spec import DatasetSpec, Reading
 from olbench.data.tables import read_table
 from olbench.errors import UserError
 from olbench.protocols.reading import read_config
@@ -74,20 +75,19 @@ def test_a_table_gives_what_its_reading_promises_or_is_refused(
     path.write_bytes(content)
     try:
         table = read_table(path, reading.delimiter)
-        X, y, found, arrivals = prepare_table(
-            table, None if multiclass else positive, None, reading, multiclass
-        )
+        given = {"labels": "all"} if multiclass else {"positive": positive}
+        data = prepare_content(table, DatasetSpec("own", reading=reading, **given), str(path))
     except UserError as error:
         expect_sentence(error)
     else:
-        X = X if isinstance(X, np.ndarray) else X.toarray()
+        X, y, arrivals = as_dense(data.X), data.y, data.arrivals
         assert np.isfinite(X).all()
         assert 0 < len(X) == len(y) <= len(table.frame)
         classes = set(y.tolist())
         assert len(classes) > 1
         assert classes == (set(range(len(classes))) if multiclass else {-1.0, 1.0})
         assert arrivals is None or (arrivals > np.arange(len(y))).all()
-        assert len(found.features) == X.shape[1]
+        assert len(data.about.features) == X.shape[1]
         check_scale(X[:, :-1] if reading.bias else X, reading.scale)
     check_config(path, reading)
 
