@@ -71,7 +71,6 @@ class CatalogEntry:
     version: Line = ""
     by_hand: Line = ""
     sha256: dict[str, str] = field(default_factory=dict)
-    max_bytes: Count = 1 << 30
     #: The number of the first feature in LIBSVM text.
     first_index: Annotated[int, whole(0, 1)] = 1
     positive: Labels = None

@@ -78,18 +78,12 @@ def read_pieces(path: str | Path) -> Iterator[bytes]:
             yield piece
 
 
-def read_content(path: str | Path, limit: int | None = None) -> bytes:
-    pieces, size = [], 0
-    for piece in read_pieces(path):
-        pieces.append(piece)
-        size += len(piece)
-        if limit is not None and size > limit:
-            raise UserError(f"{path} unpacks to more than {limit:,} bytes, its limit")
-    return b"".join(pieces)
+def read_content(path: str | Path) -> bytes:
+    return b"".join(read_pieces(path))
 
 
-def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
-    content = read_content(path, limit).removeprefix(codecs.BOM_UTF8)
+def read_utf8(path: str | Path) -> bytes:
+    content = read_content(path).removeprefix(codecs.BOM_UTF8)
     try:
         content.isascii() or content.decode()
     except UnicodeDecodeError as error:

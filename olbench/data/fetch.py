@@ -122,7 +122,7 @@ def _fetch_from(source: Path | str, entry: CatalogEntry, progress: Progress | No
                 target.mkdir(parents=True, exist_ok=True)
                 # A mirror may use another compression; upstream has one name.
                 names = [PurePosixPath(file).name] if source in entry.upstream else _list_names(file)
-                staged.append(_get(source, names, target, entry.max_bytes, progress))
+                staged.append(_get(source, names, target, progress))
             _check(entry, staged)
             return [_install(path, staging, file) for file, path in zip(entry.files, staged, strict=True)]
     except OSError as error:
@@ -130,17 +130,13 @@ def _fetch_from(source: Path | str, entry: CatalogEntry, progress: Progress | No
         raise UserError(f"{reason}; set OLBENCH_CACHE to a folder with free space") from None
 
 
-def _get(
-    source: Path | str, names: Sequence[str], target: Path, limit: int, progress: Progress | None
-) -> Path:
+def _get(source: Path | str, names: Sequence[str], target: Path, progress: Progress | None) -> Path:
     for name in names:
         path = target / PurePosixPath(name).name
         if isinstance(source, Path) and (source / name).is_file():
-            if (source / name).stat().st_size > limit:
-                raise FailedError(f"{name} has more than {limit:,} bytes, its limit")
             return Path(shutil.copyfile(source / name, path))
         address = f"{str(source).rstrip('/')}/{quote(name)}"
-        if isinstance(source, str) and download(address, path, limit, progress):
+        if isinstance(source, str) and download(address, path, progress):
             return path
     raise FailedError(f"there is no {names[0]}")
 
@@ -151,7 +147,7 @@ def _check(entry: CatalogEntry, paths: Sequence[Path]) -> None:
     try:
         for file, path in zip(entry.files, paths, strict=True):
             wanted = entry.sha256.get(file)
-            if wanted and hashlib.sha256(read_content(path, entry.max_bytes)).hexdigest() != wanted:
+            if wanted and hashlib.sha256(read_content(path)).hexdigest() != wanted:
                 raise UserError(f"{path.name} does not match the checksum in the catalogue")
         load_entry(entry, paths)
     except UserError as error:
@@ -171,7 +167,7 @@ def _install(path: Path, staging: str, file: str) -> Path:
     return final
 
 
-def download(address: str, path: Path, limit: int, progress: Progress | None = None) -> bool:
+def download(address: str, path: Path, progress: Progress | None) -> bool:
     """Download one file completely, and return whether the server has it; transient failures are retried."""
     import requests
     from urllib3.exceptions import HTTPError, ReadTimeoutError
@@ -183,7 +179,7 @@ def download(address: str, path: Path, limit: int, progress: Progress | None = N
         try:
             with requests.get(address, stream=True, timeout=TIMEOUT, headers=headers) as response:
                 if response.ok:
-                    return _write_body(response, path, limit, progress)
+                    return _write_body(response, path, progress)
                 if (code := response.status_code) in (404, 410):
                     return False
                 reason = f"the server answered {code} for {path.name}"
@@ -200,7 +196,7 @@ def download(address: str, path: Path, limit: int, progress: Progress | None = N
     raise FailedError(reason)
 
 
-def _write_body(response: Any, path: Path, limit: int, progress: Progress | None) -> bool:
+def _write_body(response: Any, path: Path, progress: Progress | None) -> bool:
     announced = response.headers.get("Content-Length", "")
     # A header may also have the digits of other scripts, or thousands of them.
     total = int(announced) if re.fullmatch("[0-9]{1,18}", announced) else 0
@@ -210,8 +206,6 @@ def _write_body(response: Any, path: Path, limit: int, progress: Progress | None
     with open(path, "wb") as file:
         while piece := read(PIECE, decode_content=True):
             size += len(piece)
-            if max(size, total) > limit:
-                raise FailedError(f"{path.name} has more than {limit:,} bytes, its limit")
             if time.monotonic() - began > PATIENCE * (1 + size / PIECE):
                 raise FailedError(f"{path.name} comes at less than {PIECE:,} bytes in {PATIENCE:g} seconds")
             file.write(piece)

@@ -29,15 +29,13 @@ _TOKEN_END = re.compile(rb"[\s#]")
 _INDEX = re.compile(rb"(?<=\s)\d+(?=:)")
 
 
-def read_libsvm(
-    paths: Sequence[str | Path], limit: int | None = None, first: int = 1
-) -> tuple[Any, Floats, int, int]:
+def read_libsvm(paths: Sequence[str | Path], first: int = 1) -> tuple[Any, Floats, int, int]:
     """Return X in CSR, the labels, the first row of the last file, and the number of the first index."""
     reader = BlockReader(first)
     parts: list[tuple[Any, ...]] = []
     for path in paths:
         last_file = sum(part[0].size for part in parts)
-        parts += [tuple(array.copy() for array in block) for block in reader.blocks(path, limit)]
+        parts += [tuple(array.copy() for array in block) for block in reader.blocks(path)]
     labels, lengths, indices, data = map(np.concatenate, zip(*parts, strict=True))
     indices -= reader.first
     indptr = np.concatenate([[0], np.cumsum(lengths)])
@@ -57,12 +55,12 @@ class BlockReader:
         """A matrix has at least one column even if no example has a feature, as in scikit-learn."""
         return max(1, self.highest + 1 - self.first)
 
-    def blocks(self, path: str | Path, limit: int | None = None) -> Iterator[tuple[Any, ...]]:
+    def blocks(self, path: str | Path) -> Iterator[tuple[Any, ...]]:
         """Yield labels, lengths of the rows, indices and values; they are valid until the next block."""
         self.counters[kernel.LINES] = 0
         name, is_empty = show_path(path), True
         with open_content(path) as stream:
-            for text, size in whole_lines(stream, name, limit):
+            for text, size in whole_lines(stream):
                 block = self._parse(text, size, name)
                 is_empty = is_empty and not block[0].size
                 yield block
@@ -134,19 +132,14 @@ def _find_duplicate(text: bytearray) -> int:
     return 0
 
 
-def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tuple[bytearray, int]]:
+def whole_lines(stream: IO[bytes]) -> Iterator[tuple[bytearray, int]]:
     """Yield (buffer, size) such that buffer[:size] holds the next whole lines; the buffer is reused."""
     # The last byte is for a newline, in case the last line has none.
-    buffer, kept, total = bytearray(BLOCK + 1), 0, 0
-    while True:
-        got = stream.readinto(memoryview(buffer)[kept:-1])  # type: ignore[attr-defined]
-        if not got:
-            break
-        if not total and buffer.startswith(b"\xef\xbb\xbf"):
+    buffer, kept, is_first = bytearray(BLOCK + 1), 0, True
+    while got := stream.readinto(memoryview(buffer)[kept:-1]):  # type: ignore[attr-defined]
+        if is_first and buffer.startswith(b"\xef\xbb\xbf"):
             buffer[:3] = b"   "
-        total += got
-        if limit is not None and total > limit:
-            raise UserError(f"{name} unpacks to more than {limit:,} bytes, its limit")
+        is_first = False
         end = buffer.rfind(b"\n", kept, kept + got) + 1
         kept += got
         if end:
@@ -230,7 +223,7 @@ def _convert(
     wanted = [*(entry.positive or ()), *(entry.negative or ())] if both else None
     for path in paths:
         last_file = files["labels"].length
-        for labels, lengths, indices, data in reader.blocks(path, entry.max_bytes or None):
+        for labels, lengths, indices, data in reader.blocks(path):
             if reader.first < first:
                 return None
             distinct = np.union1d(distinct, labels)

@@ -184,7 +184,6 @@ def describe_file(path: Path, spec: DatasetSpec) -> CatalogEntry:
         positive=spec.positive,
         negative=spec.negative,
         multiclass=spec.labels == "all",
-        max_bytes=0,
         is_own=not is_pipe(path),
         reading=spec.reading,
     )

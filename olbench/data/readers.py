@@ -11,23 +11,19 @@ from olbench.errors import UserError, count
 _IDX_KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
-def _limit(entry: CatalogEntry) -> int | None:
-    return entry.max_bytes or None
-
-
 @reader("libsvm", version=1)
 def read_text(*given: Any) -> Any:
     from olbench.data.libsvm import read_libsvm
 
     *paths, entry = given
-    return read_libsvm(paths, _limit(entry), entry.first_index)
+    return read_libsvm(paths, entry.first_index)
 
 
 @reader("idx", files=2, version=1)
 def read_digits(images: Path, digits: Path, entry: CatalogEntry) -> Any:
     import numpy as np
 
-    X, labels = read_images(images, digits, _limit(entry))
+    X, labels = read_images(images, digits)
     # Other digits go before the pixels become doubles, which take eight times the memory.
     if entry.positive is not None and entry.negative is not None:
         mask = np.isin(labels, [*entry.positive, *entry.negative])
@@ -39,7 +35,7 @@ def read_digits(images: Path, digits: Path, entry: CatalogEntry) -> Any:
 def read_csv(path: Path, entry: CatalogEntry) -> Any:
     from olbench.data.tables import read_table
 
-    return read_table(path, entry.reading.delimiter, _limit(entry))
+    return read_table(path, entry.reading.delimiter)
 
 
 @reader("parquet", suffixes=(".parquet", ".pq"), version=1)
@@ -77,10 +73,10 @@ def draw_stream(entry: CatalogEntry) -> Any:
     return synthetic.draw_stream(settings.pop("kind"), entry.rows, entry.drifts, **settings)
 
 
-def read_idx(path: str | Path, limit: int | None = None) -> Any:
+def read_idx(path: str | Path) -> Any:
     import numpy as np
 
-    content = read_content(path, limit)
+    content = read_content(path)
     magic = _take(content, 0, 4, path)
     if magic[:2] != b"\0\0" or magic[2] not in _IDX_KINDS or not 1 <= magic[3] <= 8:
         raise UserError(f"{path} is not an IDX file (it starts with {magic!r})")
@@ -93,8 +89,8 @@ def read_idx(path: str | Path, limit: int | None = None) -> Any:
     return values
 
 
-def read_images(images: str | Path, labels: str | Path, limit: int | None = None) -> tuple[Any, Any]:
-    pixels, digits = read_idx(images, limit), read_idx(labels, limit)
+def read_images(images: str | Path, labels: str | Path) -> tuple[Any, Any]:
+    pixels, digits = read_idx(images), read_idx(labels)
     if digits.ndim != 1 or pixels.ndim < 2 or pixels.shape[0] != digits.shape[0]:
         raise UserError(
             f"{images} has the shape {pixels.shape}, which does not match {digits.shape} in {labels}"

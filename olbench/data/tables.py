@@ -276,10 +276,10 @@ def read_parquet(path: Path) -> TypedFrame:
     return type_frame(frame.reset_index() if named else frame, str(path))
 
 
-def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> TypedFrame:
+def read_table(path: str | Path, delimiter: str = "") -> TypedFrame:
     """Read separated values. The first line decides the separator; without a number, it has the headings."""
     given = read_delimiter(delimiter) if delimiter else ""
-    content, where = _read_lines(path, limit), show_path(path)
+    content, where = _read_lines(path), show_path(path)
     beginning = content[:FIRST_BYTES].decode(errors="replace").split("\n")
     separator = given or detect_delimiter(next((line for line in beginning if line.strip()), ""))
     line, fields = next(_read_records(where, content, separator), (0, []))
@@ -299,7 +299,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
         raise UserError(f"{where} contains no examples; is it the right file?")
 
     def find_line(row: int) -> int:
-        records = _read_records(where, _read_lines(path, limit), separator)
+        records = _read_records(where, _read_lines(path), separator)
         return next(islice(records, row + has_heading, None))[0]
 
     def refuse(row: int, column: int, cell: str) -> UserError:
@@ -310,8 +310,8 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     return replace(table, frame=_type_columns(table, refuse, reread))
 
 
-def _read_lines(path: str | Path, limit: int | None) -> bytes:
-    content = read_utf8(path, limit)
+def _read_lines(path: str | Path) -> bytes:
+    content = read_utf8(path)
     has_old_ends = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if has_old_ends else content
 

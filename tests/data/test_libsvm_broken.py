@@ -113,9 +113,3 @@ def test_files_that_cannot_be_opened_are_named(tmp_path):
 def test_a_second_file_is_named_when_it_is_the_broken_one(libsvm_file):
     good, bad = libsvm_file(GOOD, "good"), libsvm_file(b"1 1:1\n1 x\n", "bad")
     assert refusal(read_libsvm, [good, bad]) == f"{bad}:2:3: 'x' is not an index:value pair"
-
-
-def test_a_bomb_is_stopped_at_the_limit(libsvm_file):
-    path = libsvm_file(gzip.compress(b"\n" * 10_000_000), "bomb.gz")
-    refused = refusal(read_libsvm, [path], limit=1_000_000)
-    assert "unpacks to more than 1,000,000 bytes, its limit" in refused

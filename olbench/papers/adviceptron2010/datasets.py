@@ -49,7 +49,7 @@ def read_isolates(path: Path, entry: CatalogEntry) -> "tuple[Floats, Floats]":
     """Read the isolates of the USA, without unknown lineages and patterns with an unread spacer."""
     patterns: list[list[float]] = []
     labels: list[int] = []
-    content = read_content(path, entry.max_bytes or None).decode("utf-8-sig", errors="replace")
+    content = read_content(path).decode("utf-8-sig", errors="replace")
     lines = csv.DictReader(io.StringIO(content))
     for name in COLUMNS:
         if name not in (lines.fieldnames or ()):

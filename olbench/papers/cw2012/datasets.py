@@ -67,7 +67,7 @@ class Member:
 def read_members(path: str | Path, entry: CatalogEntry) -> list[Member]:
     """Read files into memory, ordered by pattern and then by name; hidden files never match."""
     patterns, members = list(entry.members), []
-    content = io.BytesIO(read_content(path, entry.max_bytes or None))
+    content = io.BytesIO(read_content(path))
     try:
         with tarfile.open(fileobj=content, mode="r:") as archive:
             for info in archive:

@@ -40,9 +40,9 @@ def archive(tmp_path):
     return pack
 
 
-def entry(*patterns, labels=None, max_bytes=0, **recipe):
+def entry(*patterns, labels=None, **recipe):
     members = labels or dict.fromkeys(patterns)
-    return replace(find("news-sci"), members=members, max_bytes=max_bytes, text=TextRecipe(**recipe))
+    return replace(find("news-sci"), members=members, text=TextRecipe(**recipe))
 
 
 FILES = {"top/b/2": "two", "top/a/1": "one", "top/b/10": "ten", "top/c/3": "three"}
@@ -73,21 +73,17 @@ def test_folders_and_hidden_files_do_not_match_and_links_and_devices_are_refused
 
 def test_a_broken_archive_is_refused(archive, tmp_path):
     whole = archive({"top/a/1": b"x" * 10_000}, "a.tar", "").read_bytes()
-    bomb = archive({"top/a/1": b"\0" * 3_000_000}).read_bytes()
-    assert len(bomb) < 10_000
     damaged = "is not a tar archive, or it is damaged"
     cases = [
         *((whole[:keep], "*/a/*", damaged) for keep in (0, 100, 511, 600, 5000)),
         (lzma.compress(whole)[:-20], "*/a/*", "its xz data is damaged or truncated"),
         (b"+1 1:1\n" * 1000, "*", damaged),
         (whole, "*/x/*", "no file of the archive matches '*/x/*'"),
-        (bomb, "*/a/*", "unpacks to more than"),
-        (bomb, "*/b/*", "unpacks to more than"),
     ]
 
     def read(content, pattern):
         (tmp_path / "cut.tar").write_bytes(content)
-        read_members(tmp_path / "cut.tar", entry("*", pattern, max_bytes=1_000_000))
+        read_members(tmp_path / "cut.tar", entry("*", pattern))
 
     assert find_wrong(cases, read) == []
     assert "cannot read /none: No such file" in refusal(read_members, "/none", entry("*"))
