@@ -1,6 +1,5 @@
 """Scaling, the bias feature, and the preprocessing steps of the catalogue."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -16,8 +15,8 @@ from olbench.memory import memory_limit, show_size
 
 VALUES_AT_ONCE = 1 << 20
 ARRAYS = 5
-#: Squared lengths outside this range lose digits.
-SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
+#: Squared deviations below this lose digits.
+SMALLEST_SQUARE = 1e-280
 #: Brings values whose squares underflow into range, without rounding.
 MAGNIFIED = 2.0**800
 
@@ -66,14 +65,11 @@ def _refuse_values(feature: int, scale: str) -> NoReturn:
 
 
 def _fit_standard(X: Floats) -> tuple[Floats, Floats]:
-    means, deviations = X.mean(axis=0), X.std(axis=0)
     low, high = X.min(axis=0), X.max(axis=0)
-    means = np.where(low == high, low, means)  # the mean of a constant may be rounded
-    tiny = (deviations < math.sqrt(SMALLEST_SQUARE)) & (low < high)
-    if tiny.any():  # squares underflow
-        spans = high[tiny] - low[tiny]
-        deviations[tiny] = spans * ((X[:, tiny] - means[tiny]) / spans).std(axis=0)
-    return means, _invert(np.where(low == high, 0.0, deviations))
+    power = _find_power(np.maximum(abs(low), abs(high)))
+    X = X * power
+    means = np.where(low == high, low, X.mean(axis=0) / power)  # the mean of a constant may be rounded
+    return means, power * _invert(np.where(low == high, 0.0, X.std(axis=0)))
 
 
 def _invert(spread: Floats) -> Floats:
@@ -101,24 +97,18 @@ def scale_rows(X: Any) -> Any:
     >>> scale_rows(np.array([[3e-200, 4e-200], [3e200, 4e200], [0.0, 0.0]])).round(9).tolist()
     [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
     """
-    with np.errstate(over="ignore", under="ignore"):
-        squares = _sum_squares(X)
-    extreme = ~((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE))
-    if extreme.any():  # the squares of these rows overflow or underflow; first scale their largest value to 1
-        largest = as_dense(abs(X).max(axis=1)).ravel()
-        # Smaller numbers have no finite inverse.
-        largest = np.where(largest > 0, np.maximum(largest, np.finfo(np.float64).tiny), 0.0)
-        X = _multiply_rows(X, np.where(extreme, _invert(largest), 1.0))
-        squares = _sum_squares(X)
+    X = _multiply_rows(X, _find_power(as_dense(abs(X).max(axis=1)).ravel()))
+    if sp.issparse(X):  # the sum of a sparse matrix would allocate an array as long as its rows are wide
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        squares = np.bincount(rows, X.data**2, minlength=X.shape[0])
+    else:
+        squares = (X * X).sum(axis=1)
     return _multiply_rows(X, _invert(np.sqrt(squares)))
 
 
-def _sum_squares(X: Any) -> Floats:
-    if sp.issparse(X):  # the sum of a sparse matrix would allocate an array as long as its rows are wide
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        return np.bincount(rows, X.data**2, minlength=X.shape[0]).astype(np.float64, copy=False)
-    squares: Floats = (X * X).sum(axis=1)
-    return squares
+def _find_power(largest: Floats) -> Floats:
+    """Return the powers of two that bring these values near 1: no digit changes, and squares are finite."""
+    return np.ldexp(1.0, np.minimum(-np.frexp(largest)[1], 1000))
 
 
 def _multiply_rows(X: Any, factors: Floats) -> Any:

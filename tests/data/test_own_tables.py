@@ -235,7 +235,9 @@ def test_rows_with_tiny_and_huge_values_are_scaled_to_length_one_and_have_a_fini
     path = table("a,b,y\n1e308,1,0\n1.5e308,2,1\n,3,1\n")
     assert load_dataset(path, missing="mean").X[2, 0] == pytest.approx(1.25e308)
     path = table("a,y\n1e300,0\n-1e300,1\n")
-    assert f"{path}: feature 1 has values too large" in refusal(load_dataset, path, scale="standard")
+    assert load_dataset(path, scale="standard").X.ravel().tolist() == [1, -1]
+    path = table("a,y\n1.7e308,0\n-1.7e308,1\n")
+    assert f"{path}: feature 1 has values too large" in refusal(load_dataset, path, scale="minmax")
 
 
 def test_labels_of_many_digits_are_shown_in_full_or_refused(table):
