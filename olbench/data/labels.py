@@ -146,10 +146,7 @@ def label_text(label: float | str) -> str:
 
 
 def read_label(label: float | str) -> float | str:
-    try:
-        return float(label) if not isinstance(label, str) or is_number(label.strip()) else label.strip()
-    except OverflowError:
-        raise UserError("a whole number is too large for a label; write it in quotes") from None
+    return float(label) if not isinstance(label, str) or is_number(label.strip()) else label.strip()
 
 
 def show_label(label: Any) -> str:

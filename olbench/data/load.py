@@ -39,14 +39,11 @@ from olbench.errors import UserError, expand_home, is_file
 from olbench.structs import Node, from_plain, keys_of, place_errors, read_keys, select, text
 
 TABLE_KEYS = ("label", "time", "arrival", "columns", "delimiter", "missing", "categorical")
-#: Files of other tools, by the end of their names, and what to do with them.
-FOREIGN = {
-    ".xlsx .xls .xlsm .ods": "save the sheet as CSV",
-    ".npy .npz .mat": "load it in Python and pass (X, y) to load_dataset, or write a CSV file",
-    ".arff .feather .arrow .json .jsonl .ndjson .h5 .hdf5": "read it with pandas or SciPy and pass the frame "
-    "to load_dataset, or write it with to_csv",
-    ".pkl .pickle .joblib": "a pickle can run code; write a CSV file",
-}
+#: The endings of files of other tools.
+FOREIGN = (
+    ".xlsx .xls .xlsm .ods .npy .npz .mat .arff .feather .arrow .json .jsonl .ndjson .h5 .hdf5 .pkl .pickle "
+    ".joblib"
+)
 READING_KEYS = keys_of(Reading, "fitted")
 
 
@@ -240,9 +237,9 @@ def keep_pipe(path: str | Path, reading: Reading) -> Path:
 def format_of(name: str) -> str:
     """Return the format of a file by its name without the suffix of its compression."""
     suffix, known = Path(name).suffix.lower(), find_suffixes()
-    for suffixes, remedy in FOREIGN.items():
-        if suffix in suffixes.split() and suffix not in known:
-            raise UserError(f"{name}: olbench does not read {suffix} files; {remedy}")
+    if suffix in FOREIGN.split() and suffix not in known:
+        remedy = "write a CSV file, or read it in Python and pass a frame or (X, y) to load_dataset"
+        raise UserError(f"{name}: olbench does not read {suffix} files; {remedy}")
     return known.get(suffix, "libsvm")
 
 

@@ -24,8 +24,6 @@ GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "No
 FIRST_BYTES = 1 << 16
 #: What a label column is often called, in any case.
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
-#: Longer texts are not numbers of columns.
-MOST_DIGITS = 20
 #: A number with a plus sign and spaces around it, which pandas rounds carelessly.
 _SPACED_PLUS = re.compile(rb"[ \t\v\f]\+|\+[\d.eE+-]*+[ \t\v\f]")
 #: Later versions always round correctly, and warn if they are asked to.
@@ -107,7 +105,7 @@ class TypedFrame:
         if text in ("first", "last"):
             return 0 if text == "first" else width - 1
         if text.removeprefix("-").isdecimal() and text.isascii():
-            number = int(text) if len(text) < MOST_DIGITS else 0
+            number = int(text)
             if 1 <= number <= width or -width <= number <= -1:
                 return number - 1 if number > 0 else width + number
             raise self.fail(

@@ -36,7 +36,7 @@ HEADINGS = st.sampled_from([
 ])  # fmt: skip
 LABELS = [("0", "1"), ("yes", "no"), ("1", "2", "3"), ("a", "1"), ("null", "x"), ("1.0", "1"), ("~", "[b")]
 READINGS = st.fixed_dictionaries({}, optional={
-    "label": st.sampled_from(["", "label", "first", "1", "-1", 2, "9" * 5000, "-", "size", "é", "0"]),
+    "label": st.sampled_from(["", "label", "first", "1", "-1", 2, "9" * 50, "-", "size", "é", "0"]),
     "time": st.sampled_from(["", "", "date", "size", "label", 1, "colour", -2]),
     "arrival": st.sampled_from(["", "", "", "known", "date", 2]),
     "delimiter": st.sampled_from(["", ",", ";", "tab", " "]),

@@ -113,15 +113,11 @@ REFUSED = [
     ("a,b\n1,0\n2,1\n", {"delimiter": "ab"}, "the delimiter must be one character or one of comma"),
     (MANY, {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000"),
     ('y,c\n1,a\n0,b\n1,"a\n0,b\n1,a\n', {"label": "y"}, "shop.csv:4: a quote is opened here or later"),
-    ("1,2,0\n3,4,1\n", {"label": "9" * 5000}, "1 to 3, or -1 to -3 from the end; correct --label"),
 ]
 #: Files of other kinds, by name.
 KINDS = [
-    ("a.xlsx", "a.xlsx: olbench does not read .xlsx files; save the sheet as CSV"),
-    ("a.npy", "a.npy: olbench does not read .npy files; load it in Python and pass (X, y) to load_dataset"),
-    ("a.arff", "a.arff: olbench does not read .arff files; read it with pandas or SciPy"),
-    ("a.mat", "a.mat: olbench does not read .mat files; load it in Python"),
-    ("a.pkl", "a.pkl: olbench does not read .pkl files; a pickle can run code; write a CSV file"),
+    ("a.xlsx", "a.xlsx: olbench does not read .xlsx files; write a CSV file, or read it in Python"),
+    ("a.pkl", "a.pkl: olbench does not read .pkl files; write a CSV file"),
     ("a.json.gz", "a.json: olbench does not read .json files"),
 ]
 
