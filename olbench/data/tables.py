@@ -18,7 +18,6 @@ from olbench.data.compressed import read_utf8, show_path
 from olbench.data.labels import is_number, label_text
 from olbench.data.spec import detect_delimiter, read_delimiter
 from olbench.errors import UserError, count, list_first, shorten, show_name, suggest
-from olbench.learners.examples import Floats
 
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 FIRST_BYTES = 1 << 16
@@ -140,31 +139,15 @@ def type_frame(frame: Any, where: str) -> TypedFrame:
         raise UserError(f"{where} contains no examples; it has no rows")
     names = tuple(str(name) for name in frame.columns)
     plain = frame.set_axis(range(len(names)), axis=1).reset_index(drop=True)
-    table = TypedFrame(where, plain, names)
-
-    def refuse(row: int, column: int, cell: str) -> UserError:
-        shown = f"column '{names[column]}' has an infinite value in row {row}"
-        return table.fail(f"{shown}; every value must be finite: correct it")
-
-    return replace(table, frame=_type_columns(table, refuse))
+    return _type_columns(TypedFrame(where, plain, names))
 
 
-def _type_columns(
-    table: TypedFrame,
-    refuse: Callable[[int, int, str], UserError],
-    reread: Callable[[list[int]], Any] | None = None,
-) -> Any:
+def _type_columns(table: TypedFrame) -> TypedFrame:
     frame = table.frame
     numeric = [column for column, kind in enumerate(frame.dtypes) if _is_numeric(kind)]
-    numbers = _as_numbers(frame, numeric)
-    is_infinite = np.isinf(numbers)
-    if reread and is_infinite.any():  # a file may have a word such as "inf", which is text
-        words = is_infinite.any(axis=0)
-        replaced = np.array(numeric)[words].tolist()
-        frame[replaced] = reread(replaced)
-        numeric = np.array(numeric)[~words].tolist()
-        numbers, is_infinite = numbers[:, ~words], is_infinite[:, ~words]
-    infinite = [(int(row), numeric[k], "inf") for row, k in np.argwhere(is_infinite)[:1]]
+    chosen = frame if len(numeric) == frame.shape[1] else frame[numeric]  # to choose 100,000 takes seconds
+    numbers = chosen.to_numpy(np.float64, na_value=np.nan)
+    infinite = [(int(row), numeric[k], "inf") for row, k in np.argwhere(np.isinf(numbers))[:1]]
     typed = {}
     for column in frame.columns.difference(numeric):
         try:
@@ -175,17 +158,12 @@ def _type_columns(
             raise table.fail(f"{shown}, neither numbers nor text; leave it out") from None
         infinite += [(cell[0], column, cell[1])] if cell else []
     if infinite:
-        raise refuse(*min(infinite))
+        row, column, shown = min(infinite)
+        raise table.fail(f"field {column + 1}, {show_name(shown)}, is not a finite number; correct it", row)
     found = pd.DataFrame(numbers, frame.index, numeric)
-    if not typed:
-        return found
-    return pd.concat([found, pd.DataFrame(typed, index=frame.index)], axis=1)[range(frame.shape[1])]
-
-
-def _as_numbers(frame: Any, columns: list[int]) -> Floats:
-    chosen = frame if len(columns) == frame.shape[1] else frame[columns]  # to choose 100,000 takes seconds
-    numbers: Floats = chosen.to_numpy(np.float64, na_value=np.nan)
-    return numbers
+    if typed:
+        found = pd.concat([found, pd.DataFrame(typed, index=frame.index)], axis=1)[range(frame.shape[1])]
+    return replace(table, frame=found)
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -288,7 +266,7 @@ def read_table(path: str | Path, delimiter: str = "") -> TypedFrame:
     begin = 0
     for _ in range(line):
         begin = content.find(b"\n", begin) + 1 or len(content)
-    frame, reread = _parse(content, begin, separator)
+    frame = _parse(content, begin, separator)
     # pandas fills short rows up, beside numbers of 50 digits with "", and forgives characters after a quote.
     is_suspicious = frame is None or frame.shape[1] != len(names) or _has_gaps(frame.iloc[:, -1])
     if is_suspicious or b'"' in content or b"\0" in content:
@@ -300,12 +278,7 @@ def read_table(path: str | Path, delimiter: str = "") -> TypedFrame:
         records = _read_records(where, _read_lines(path), separator)
         return next(islice(records, row + has_heading, None))[0]
 
-    def refuse(row: int, column: int, cell: str) -> UserError:
-        place = f"{where}:{find_line(row)}: field {column + 1}"
-        return UserError(f"{place}, {show_name(cell)}, is not a finite number; correct it")
-
-    table = TypedFrame(where, frame, names, has_heading, find_line)
-    return replace(table, frame=_type_columns(table, refuse, reread))
+    return _type_columns(TypedFrame(where, frame, names, has_heading, find_line))
 
 
 def _read_lines(path: str | Path) -> bytes:
@@ -314,8 +287,8 @@ def _read_lines(path: str | Path) -> bytes:
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if has_old_ends else content
 
 
-def _parse(content: bytes, begin: int, separator: str) -> tuple[Any, Callable[..., Any]]:
-    """Return a frame or, if it cannot be read, None; and a function that reads columns as text."""
+def _parse(content: bytes, begin: int, separator: str) -> Any:
+    """Return a frame or, if it cannot be read, None."""
     if content.startswith(codecs.BOM_UTF8, begin):
         content = content[:begin] + codecs.BOM_UTF8 + content[begin:]  # pandas leaves out one mark
 
@@ -335,22 +308,22 @@ def _parse(content: bytes, begin: int, separator: str) -> tuple[Any, Callable[..
                 **options,
             )
 
-    def reread(columns: list[int]) -> Any:
-        return read(usecols=columns, dtype=object)
-
     try:
         if b"+" in content and _SPACED_PLUS.search(content.replace(separator.encode(), b",")):
-            return read(dtype=object), reread
+            return read(dtype=object)
         frame = read()
-        # pandas replaces truth values, and numbers of a column that has text in another part of the file.
-        others = [column for column, kind in frame.dtypes.items() if kind.kind not in "iuf"]
-        if replaced := [column for column in others if pd.api.types.infer_dtype(frame[column]) != "string"]:
-            frame[replaced] = reread(replaced)
     except OverflowError:  # at a whole number of hundreds of digits
-        return read(dtype=object), reread
+        return read(dtype=object)
     except (pd.errors.ParserError, pd.errors.EmptyDataError):
-        return None, reread
-    return frame, reread
+        return None
+    # pandas replaces words such as inf and True, and numbers of a column that has text further down.
+    floats = frame.select_dtypes("float")
+    replaced = floats.columns[np.isinf(floats.to_numpy()).any(axis=0)].tolist()
+    others = [column for column, kind in frame.dtypes.items() if kind.kind not in "iuf"]
+    replaced += [column for column in others if pd.api.types.infer_dtype(frame[column]) != "string"]
+    if replaced:
+        frame[sorted(replaced)] = read(usecols=replaced, dtype=object)
+    return frame
 
 
 def _read_records(where: str, content: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
