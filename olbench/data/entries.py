@@ -15,7 +15,6 @@ from olbench.data.scale import STEPS, scale_as_read
 from olbench.data.spec import DEFAULT, DatasetSpec, Reading
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
-from olbench.memory import memory_limit, show_size
 
 #: Increase it whenever the same table gives other examples; it is in the keys of the cache.
 TABLES_VERSION = 4
@@ -114,7 +113,6 @@ def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -
                 data = _convert_blocks(entry, find_format(entry.format).read(*paths, entry), draft)
             draft.install(key, _check(entry, paths, data))
     except cache.UnwritableError as error:
-        _refuse_large_files(paths, error)
         cache.warn_unwritable(error)
         return None
     return cache.load(key, entry.name)
@@ -133,16 +131,6 @@ def _convert_blocks(entry: CatalogEntry, blocks: Iterable[tuple[Any, Floats]], d
     indices, data, y = (draft.finish(name) for name in files)
     test_from = entry.rows - entry.test_rows if entry.split else None
     return Dataset.make(entry.name, csr(data, indices, indptr, features), y, test_from)
-
-
-def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> None:
-    size, limit = sum(path.stat().st_size for path in paths), memory_limit()
-    if size > limit:
-        raise UserError(
-            f"{', '.join(map(str, paths))} has {show_size(size)}, more than the {show_size(limit)} of memory "
-            f"that may be used, and the cache in {cache.parsed_folder()} cannot be written "
-            f"({error}); set OLBENCH_CACHE to a writable folder with free space"
-        )
 
 
 def _check(entry: CatalogEntry, paths: Sequence[Path], data: Dataset) -> Dataset:

@@ -179,16 +179,6 @@ def test_a_draft_at_work_is_left_alone(cache_folder):
     assert list(cache_folder.glob("parsed/*")) == []
 
 
-def test_a_large_file_without_room_in_the_cache_is_refused(libsvm_file, tmp_path, monkeypatch):
-    path = libsvm_file(CASES["sparse"])
-    (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "file" / "cache"))
-    monkeypatch.setattr("olbench.memory.available_memory", lambda: 1000)
-    refused = refusal(load_dataset, path)
-    assert "more than the 0.0 MiB of memory" in refused
-    assert "set OLBENCH_CACHE" in refused
-
-
 def test_the_arrays_are_those_of_earlier_versions(libsvm_file):
     """The version is part of the names of all entries: it changes only with the arrays."""
     data = load_dataset(libsvm_file("+1 1:2 30:4\n-1 20:5\n" * 50))
