@@ -78,10 +78,7 @@ class GrowingArray:
     def append(self, piece: Any) -> None:
         piece = np.ascontiguousarray(piece, dtype=self.kind)
         self.length += piece.shape[0]
-        try:
-            self._file.write(memoryview(piece.reshape(-1).view(np.uint8)))
-        except OSError as error:
-            raise UnwritableError(error) from None
+        self._file.write(memoryview(piece.reshape(-1).view(np.uint8)))
 
     def close(self) -> list[int]:
         """Return the size and the time stamp of the whole file."""
