@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from olbench.data.dataset import FEW_ROWS, ID, LEAK, choose_storage, find_oddities
+from olbench.data.dataset import FEW_ROWS, ID, LEAK, Dataset, choose_storage, find_oddities
 from olbench.data.formats import find_format
 from olbench.data.labels import as_targets, is_number, label_text, refuse_regression, show_label
 from olbench.data.load import describe_file, refuse_reading
@@ -139,63 +139,48 @@ def _look_at_table(
 ) -> FileSummary:
     label, rows = table.find_label(reading.label), len(table.frame)
     timed, _ = read_times(table, reading, label)
+    time, is_sorted = timed.get("time"), bool(timed)
     # A column that is the only feature stays one, even if it has times.
-    may_stream = may_stream and len(table.names) > 2
-    guessed = _guess_time(table, label) if may_stream else (None, False)
-    time, is_sorted = (timed["time"], True) if timed else guessed
+    if not timed and may_stream and len(table.names) > 2:
+        time, is_sorted = _guess_time(table, label)
     unlabelled, left_out = find_unlabelled(table, label)
     table = table.keep(~unlabelled) if left_out else table
-    others = {label, *(timed.values() if timed else [time] if is_sorted else [])}
-    columns = [column for column in range(len(table.names)) if column not in others]
-    gaps = table.frame.isna().to_numpy()
     found = read_labels(table, label)
     labels = _count(found)
     refuse_regression(found, f"{table.where}: {table.column_name(label)}")
-    texts = [column for column in list_texts(table.frame) if column not in others]
-    single, reasons = _choose_columns(table, texts)
-    empty = [column for column in columns if gaps[:, column].all()]
-    single |= {column: ColumnSpec(_name_column(table, column), "drop") for column in empty}
-    reasons |= dict.fromkeys(empty, "no values")
-    filled = [column for column in columns if column not in empty]
-    dates = [column for column, spec in single.items() if spec.encode == "date"]
-    days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
-    even = "running" if is_sorted else "standard"
+    chosen = positive or _choose_positive(labels, is_sorted)
+    classes = {"labels": "all"} if chosen is None else {"positive": chosen} if len(labels) > 1 else {}
+    taken = {label, *timed.values(), *([time] if is_sorted else [])}
+    columns = [column for column in range(len(table.names)) if column not in taken]
+    dates, reasons = _choose_columns(table, columns)
 
-    def guess_reading(numeric: list[int]) -> tuple[Reading, tuple[float, float]]:
-        """Guess from the standard deviations of these columns and of the dates, and return them as well."""
-        deviations = _find_deviations(np.column_stack([table.frame[numeric].to_numpy(), *days]))
-        scale = reading.scale or _choose_scale(deviations, even)
-        guess = Reading(
+    def guess() -> tuple[Reading, tuple[float, float], Dataset]:
+        kept = [k for k in columns if k not in reasons]
+        deviations = _find_deviations(_stack_numbers(table, kept, dates))
+        scale = reading.scale or _choose_scale(deviations, "running" if is_sorted else "standard")
+        specs = {k: ColumnSpec(_name_column(table, k), "drop") for k in reasons} | dates
+        guessed = Reading(
             label=_name_column(table, label),
             time=_name_column(table, time) if is_sorted and time is not None else "",
             # Zeros may be far from all values and spoil the standard deviation; both use all rows.
-            missing=("mean" if scale == "standard" else "zero") if gaps[:, filled].any() else "",
-            categorical="onehot" if set(texts) - single.keys() else "",
+            missing=("mean" if scale == "standard" else "zero")
+            if table.frame[kept].isna().any(axis=None)
+            else "",
+            categorical="onehot" if any(table.has_text(k) for k in kept if k not in dates) else "",
             scale=scale,
             bias=True,
-            columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
+            columns=(*(specs[k] for k in sorted(specs)), ColumnSpec(OTHERS)) if specs else (),
         )
-        return _add(reading, guess), deviations
+        made = _add(reading, guessed)
+        # Refuses what could not be loaded.
+        plain = DatasetSpec("", reading=replace(made, scale="", bias=False), **classes)
+        return made, deviations, prepare_content(table, plain, table.where)
 
-    numeric = [column for column in filled if column not in texts]
-    made, deviations = guess_reading(numeric)
-    chosen = positive or _choose_positive(labels, is_sorted)
-    # Refuses what could not be loaded.
-    plain = replace(made, scale="", bias=False)
-    given = {"labels": "all"} if chosen is None else {"positive": chosen} if len(labels) > 1 else {}
-    data = prepare_content(table, DatasetSpec("", reading=plain, **given), table.where)
-    oddities = find_oddities(data.X, data.y, data.about.features)
-    features = {k: [feature_name(table, k)] for k in columns if k not in single}
-    for k in set(texts) - single.keys():
-        features[k] = [f"{features[k][0]}={text}" for text in table.frame[k].cat.categories]
-    odd = _find_odd_columns(features, oddities)
-    hidden: set[str] = set()
-    if odd and (len(odd) + len(single) < len(columns) or dates):
+    made, deviations, data = guess()
+    odd = _find_odd_columns(table, [k for k in columns if k not in (*dates, *reasons)], data)
+    if odd and len(odd) + len(reasons) < len(columns):
         reasons |= odd
-        single |= {k: ColumnSpec(_name_column(table, k), "drop") for k in odd}
-        made, deviations = guess_reading([k for k in numeric if k not in odd])
-        hidden = {name for k in odd for name in features[k]}
-        oddities = {what: [name for name in names if name not in hidden] for what, names in oddities.items()}
+        made, deviations, data = guess()
     place = f"{table.column_name(label)} (choose another with --label)"
     time_name = "" if time is None else table.column_name(time)
     notes = (
@@ -204,19 +189,32 @@ def _look_at_table(
         *_describe_cells(table, [k for k in columns if k not in reasons], dates),
         *([ARRIVAL_HINT] if is_sorted and dates else []),
         _describe_scale(deviations, made),
-        *_describe_oddities(oddities),
+        *_describe_oddities(find_oddities(data.X, data.y, data.about.features)),
     )
     columns_out = [f"{_show_name(table, k)} ({reasons[k]})" for k in sorted(reasons)]
     left_out = [each.removesuffix(" left out") for each in left_out]
-    size = sum(name not in hidden for name in data.about.features) + 1
+    size = data.X.shape[1] + 1
     return FileSummary(size, labels, chosen, made, notes, (*left_out, *columns_out), time_name, is_sorted)
 
 
-def _find_odd_columns(features: Mapping[int, list[str]], oddities: Mapping[str, list[str]]) -> dict[int, str]:
+def _stack_numbers(table: TypedFrame, columns: list[int], dates: Mapping[int, ColumnSpec]) -> Any:
+    """Return the columns of numbers, with their gaps, and those of dates, in days."""
+    days = [(read_dates(table, k) - np.datetime64(ORIGIN)) / np.timedelta64(1, "D") for k in dates]
+    return np.column_stack([table.frame[[k for k in columns if not table.has_text(k)]].to_numpy(), *days])
+
+
+def _find_odd_columns(table: TypedFrame, columns: list[int], data: Dataset) -> dict[int, str]:
     """Return the columns to leave out, and why; not those whose features have the names of others."""
-    counts = Counter(name for names in features.values() for name in names)
+    oddities, counts = find_oddities(data.X, data.y, data.about.features), Counter(data.about.features)
     odd = {name: what for what in (ID, LEAK) for name in oddities.get(what, []) if counts[name] == 1}
-    return {k: odd[name] for k, names in features.items() for name in names if name in odd}
+    names = {feature_name(table, k): k for k in columns}
+    names |= {
+        f"{feature_name(table, k)}={text}": k
+        for k in columns
+        if table.has_text(k)
+        for text in table.frame[k].cat.categories
+    }
+    return {names[name]: what for name, what in odd.items() if name in names}
 
 
 def _describe_labels(
@@ -235,7 +233,7 @@ def _describe_labels(
     return lines
 
 
-def _describe_cells(table: TypedFrame, columns: list[int], dates: list[int]) -> list[str]:
+def _describe_cells(table: TypedFrame, columns: list[int], dates: Collection[int]) -> list[str]:
     gaps, shown = table.frame[columns].isna().to_numpy(), set(columns)
     n, rows = int(gaps.sum()), int(gaps.any(axis=1).sum())
     lines = [f"missing: {count(n, 'value')} in {count(rows, 'row')}"] if n else []
@@ -311,30 +309,32 @@ def _choose_positive(labels: tuple[tuple[Any, int], ...], is_stream: bool) -> An
     return max(plain)
 
 
-def _choose_columns(table: TypedFrame, texts: list[int]) -> tuple[dict[int, ColumnSpec], dict[int, str]]:
-    """Return the specs of columns of text that are not categories, and why some are left out."""
-    chosen, reasons = {}, {}
-    for column in texts:
-        cells, name = table.frame[column].cat.categories, _name_column(table, column)
+def _choose_columns(table: TypedFrame, columns: list[int]) -> tuple[dict[int, ColumnSpec], dict[int, str]]:
+    """Return the specs of columns of dates, and the columns to leave out, with the reasons."""
+    dates, reasons = {}, {k: "no values" for k in columns if table.frame[k].isna().all()}
+    for column in filter(table.has_text, columns):
+        name, cells = _name_column(table, column), table.frame[column].cat.categories
         if all(is_number(text.replace(",", ".", 1)) for text in cells):
             refuse_text(table, column, ColumnSpec(name, "number"), "")
         try:
-            dates = read_dates(table, column)
-            first = str(dates[~np.isnat(dates)][0].astype("datetime64[D]"))
-            chosen[column] = ColumnSpec(name, "date", origin=first)
+            days = read_dates(table, column).astype("datetime64[D]")
+            dates[column] = ColumnSpec(name, "date", origin=str(days[~np.isnat(days)][0]))
         except UserError:
-            if any(map(is_number, cells)):
-                row = find_text(table, column)
-                reasons[column] = f"numbers and {table.show_cell(row, column)} at {table.show_row(row)}"
-            elif all(map(NOT_ISO.fullmatch, cells)):
-                reasons[column] = f"dates such as {show_name(cells[0])}; write them as 2024-01-31"
-            elif len(cells) == len(table.frame) >= FEW_ROWS:
-                reasons[column] = ID
-            elif len(cells) > MOST_CATEGORIES:
-                reasons[column] = f"{len(cells):,} different texts"
-            if column in reasons:
-                chosen[column] = ColumnSpec(name, "drop")
-    return chosen, reasons
+            if reason := _explain_text(table, column, cells):
+                reasons[column] = reason
+    return dates, reasons
+
+
+def _explain_text(table: TypedFrame, column: int, cells: Any) -> str:
+    """Return why a column of text is left out, or ""."""
+    if any(map(is_number, cells)):
+        row = find_text(table, column)
+        return f"numbers and {table.show_cell(row, column)} at {table.show_row(row)}"
+    if all(map(NOT_ISO.fullmatch, cells)):
+        return f"dates such as {show_name(cells[0])}; write them as 2024-01-31"
+    if len(cells) == len(table.frame) >= FEW_ROWS:
+        return ID
+    return f"{len(cells):,} different texts" if len(cells) > MOST_CATEGORIES else ""
 
 
 def _count(labels: Any) -> tuple[tuple[Any, int], ...]:
