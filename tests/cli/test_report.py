@@ -35,7 +35,7 @@ def test_folders_without_a_run_and_options_that_exclude_each_other_are_refused(h
     for words, message in (
         (("results",), "no run in 'results' (expected results/run.json)"),
         (("no/where",), "no run in 'no/where' (expected no/where/run.json)"),
-        (("nowhere",), "no run 'nowhere' here, in results or among the shipped runs; `olbench list` shows what"),
+        (("nowhere",), "no run 'nowhere' here, in results or among the shipped runs; `olbench list` "),
         (("ci",), "; `olbench run ci` makes one"),
         (
             ("results/scw",),

@@ -91,7 +91,7 @@ def test_a_run_has_every_row_and_is_not_repeated_and_its_report_has_rules_and_cl
     assert "Learning improves on the accuracy that advice alone gives." in report
     assert "contradict each other" in report
     records = read_records(first.folder)
-    write_records(first.folder, [{**each, "curve": dict.fromkeys(each["curve"], [])} for each in records])
+    write_records(first.folder, [{**each, "curve": {name: [] for name in each["curve"]}} for each in records])
     with pytest.raises(UserError, match="its curve is empty"):
         load_results(first.folder)
 
