@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from olbench.learners.examples import Floats
 
@@ -39,9 +40,7 @@ def design_inputs() -> list[Input]:
     inputs = [
         _type("first step", "one step from the start", [row], "+"),
         _type("first step down", "one step for the other label", [row], "-"),
-        _type(
-            "repeated row", "a row that was learnt comes again, also with the other label", again, "---++-+-"
-        ),
+        _type("repeated row", "a learnt row comes again, also with the other label", again, "---++-+-"),
         _type("orthogonal rows", "rows that share no feature, of different lengths", orthogonal, "-+--+-"),
         _type("whole numbers", "margins that are exactly zero or one", whole, "--++-+"),
         _type("scaled rows", "the same directions at other lengths", scaled, "-+-++-+"),
@@ -58,9 +57,7 @@ def _type(name: str, purpose: str, rows: Any, signs: str) -> Input:
     return Input(name, purpose, np.array(rows), np.array([float(f"{sign}1") for sign in signs]))
 
 
-def _draw(
-    rng: np.random.Generator, name: str, purpose: str, n: int, scales: list[float], noise: float
-) -> Input:
+def _draw(rng: Generator, name: str, purpose: str, n: int, scales: list[float], noise: float) -> Input:
     scale = np.array(scales)
     X = np.round(rng.normal(size=(n, scale.size)) * scale, 3)
     w = rng.normal(size=scale.size) / scale

@@ -80,11 +80,9 @@ def _as_array(value: Any, d: int, quantity: str) -> Any:
 
 def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
     """Return the parts of a state by name; in a tuple, the first vector is the weights."""
-    if isinstance(state, Mapping):
-        if state and all(isinstance(key, int) for key in state):
-            return {"weights": state}
+    if isinstance(state, Mapping) and not (state and all(isinstance(key, int) for key in state)):
         return {str(key): value for key, value in state.items()}
-    if isinstance(state, np.ndarray):
+    if isinstance(state, Mapping | np.ndarray):
         return {"weights": state}
     if isinstance(state, tuple | list):
         arrays = [np.asarray(each) for each in state]
@@ -212,13 +210,12 @@ def make_subject(
         return ObjectSubject(lambda d: deepcopy(factory), type(factory).__name__, exposed)
     if not callable(factory):
         raise UserError(f"{name} is not a class, a factory or a function step(state, x, y)")
-    arguments = list_arguments(factory)
-    if arguments is None:
-        return ObjectSubject(lambda d: factory(), name, exposed)
+    arguments = list_arguments(factory) or []
     positional = [each for each in arguments if each.kind <= each.POSITIONAL_OR_KEYWORD]
     required = [each.name for each in positional if each.default is each.empty and each.name not in params]
     named = {each.name for each in arguments}.difference(required)
-    given = {key: value for key, value in params.items() if key in named}
+    takes_all = any(each.kind is each.VAR_KEYWORD for each in arguments)
+    given = {key: value for key, value in params.items() if takes_all or key in named}
     if len(required) >= 3:
         return ObjectSubject(lambda d: lambda state, x, y: factory(state, x, y, **given), name, exposed)
     if len(required) == 2:
@@ -226,8 +223,6 @@ def make_subject(
             f"{name} needs {', '.join(required)}; a factory takes the number of features, and parameters by "
             "name, which --map changes"
         )
-    if any(each.kind is each.VAR_KEYWORD for each in arguments):
-        given = dict(params)
     return ObjectSubject(lambda d: factory(*([d] if required else []), **given), name, exposed)
 
 

@@ -180,12 +180,8 @@ def _judge(subject: Subject, target: Candidate, inputs: Sequence[Input]) -> Conf
 
 def _is_random(subject: Subject, recordings: Recordings) -> bool:
     first = max(recordings, key=lambda each: len(each.sightings))
-    pairs = zip(first.sightings, subject.record(first.input).sightings, strict=False)
-    return any(
-        not np.array_equal(a.weights, b.weights)
-        for a, b in pairs
-        if a and b and a.weights is not None and b.weights is not None
-    )
+    pairs: Any = zip(first.sightings, subject.record(first.input).sightings, strict=False)
+    return any(not np.array_equal(a.weights, b.weights) for a, b in pairs if a and b)
 
 
 def _set_zero_rows_apart(target: Candidate, recordings: Recordings) -> tuple[list[Recording], list[str]]:
