@@ -1,7 +1,8 @@
 """Finding what explains a difference: a convention, another algorithm, a known defect, or two of them."""
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Any
 
@@ -21,7 +22,7 @@ BEAM = 40
 @dataclass(frozen=True)
 class Candidate:
     definition: Definition
-    params: dict[str, Value] = field(compare=False)
+    params: dict[str, Value]
     deviations: tuple[Deviation, ...] = ()
 
     def make(self, exchanges: Sequence[Exchange] = ()) -> Replica:
@@ -49,7 +50,7 @@ class Candidate:
 
 
 def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]:
-    found = []
+    found: list[Candidate] = []
     for other in definitions():
         # Few implementations of a rule are another family's learner, and these take long in plain Python.
         if other.order not in ("first", "second", target.order) or other.rule is None:
@@ -63,10 +64,10 @@ def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]
             if ours in params and theirs in names and theirs not in params:
                 shared[theirs] = 1.0 / float(params[ours])
         for given in (shared, {}):
-            try:
-                found.append(Candidate(other, other.resolve(given)))
-            except UserError:
-                continue
+            with contextlib.suppress(UserError):
+                candidate = Candidate(other, other.resolve(given))
+                if candidate not in found:
+                    found.append(candidate)
     return sorted(found, key=lambda each: each.definition.order != target.order)
 
 
@@ -81,24 +82,27 @@ def search(
         _list_pairs(target),
         (more for other in others for more in other.list_more()),
     ]
-    promising: list[tuple[int, Candidate]] = []
+    tried: list[list[tuple[int, Candidate]]] = []
     second_best = None
     for wave in waves:
+        tried.append([])
         for candidate in wave:
             agreement = candidate.compare(recordings)
             if agreement.explains(first) and agreement.is_sigma:
                 return candidate, agreement
             if agreement.explains(first):  # the weights agree, but a covariance that is shown does not
                 second_best = second_best or (candidate, agreement)
-            promising.append((agreement.rounds, candidate))
+            tried[-1].append((agreement.rounds, candidate))
         if second_best is not None:
             return second_best
-    promising.sort(key=lambda each: -each[0])
-    for _, candidate in promising[:BEAM]:
-        for more in candidate.list_more():
-            agreement = more.compare(recordings)
-            if agreement.explains(first):
-                return more, agreement
+    # The first two waves were extended by the last two. Each has its own beam, since the target's many pairs
+    # with a deviation that changes nothing would crowd out other algorithms.
+    for extended in tried[2:]:
+        for _, candidate in sorted(extended, key=lambda each: -each[0])[:BEAM]:
+            for more in candidate.list_more():
+                agreement = more.compare(recordings)
+                if agreement.explains(first):
+                    return more, agreement
     return None
 
 

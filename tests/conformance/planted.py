@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from tests.conformance import textbook as book
+from tests.conformance.correct import SOP
 
 
 def retype(base, **methods):
@@ -116,6 +117,21 @@ class UnitRows(book.AROW):
         super().learn(x / np.linalg.norm(x) if x.any() else x, y)
 
 
+class LibolSOP(SOP):
+    """Sigma shrinks in every round, sign(0) is a mistake, and w predicts without Sigma."""
+
+    def decision_function(self, X):
+        return X @ self.w
+
+    def predict(self, X):
+        return np.sign(X @ self.w)
+
+    def partial_fit(self, X, y):
+        self.S = self.with_row(X[0])
+        if np.sign(self.w @ self.S @ X[0]) != y[0]:
+            self.w = self.w + y[0] * X[0]
+
+
 class Started(book.PA1):
     def __init__(self, d, **params):
         super().__init__(d, **params)
@@ -195,6 +211,7 @@ PLANTED = [
     ("pa1", C, Bias, {"bias-beside"}),
     ("arow", R, ConstantFeature, {"bias-feature"}),
     ("arow", R, UnitRows, {"r-inverted", "unit-rows"}),
+    ("sop", {}, LibolSOP, {"sop-libol", "zero-is-mistake", "predicts-without-sigma"}),
 ]
 
 
