@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from tests.conformance import textbook as book
-from tests.conformance.correct import SOP
+from tests.conformance.correct import SOP, SparsePa2
 
 
 def retype(base, **methods):
@@ -132,6 +132,21 @@ class LibolSOP(SOP):
             self.w = self.w + y[0] * X[0]
 
 
+class SparseAlma(SparsePa2):
+    """Only the weights of the features in a row are projected, and the row keeps its length."""
+
+    def __init__(self, alpha, C):
+        self.alpha, self.C, self.w, self.k = alpha, C, {}, 1
+
+    def learn_one(self, x, y):
+        label, root = (1 if y else -1), math.sqrt(self.k)
+        if label * self.score(x) < (1 - self.alpha) / (self.alpha * root):
+            self.w |= {j: self.w.get(j, 0.0) + self.C / root * label * value for j, value in x.items()}
+            norm = max(1.0, math.hypot(*self.w.values()))
+            self.w |= {j: self.w[j] / norm for j in x}
+            self.k += 1
+
+
 class Started(book.PA1):
     def __init__(self, d, **params):
         super().__init__(d, **params)
@@ -212,6 +227,7 @@ PLANTED = [
     ("arow", R, ConstantFeature, {"bias-feature"}),
     ("arow", R, UnitRows, {"r-inverted", "unit-rows"}),
     ("sop", {}, LibolSOP, {"sop-libol", "zero-is-mistake", "predicts-without-sigma"}),
+    ("alma", {"alpha": 0.8, "C": 1.2}, SparseAlma, {"raw-rows", "partial-projection"}),
 ]
 
 
