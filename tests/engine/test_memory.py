@@ -30,7 +30,7 @@ def test_a_full_covariance_of_50000_features_is_refused_with_a_remedy_that_works
         "--memory\n"
     )
     assert not Path("results").exists()
-    assert "full covariance" in here.err(*full, "--dry-run")
+    assert "full covariance" in here.err(*full, "--dry-run", "--jobs", "1")
     assert here(*words)[0] == 0, "the default of wide data is diag"
 
 
