@@ -113,11 +113,14 @@ def test_a_rule_of_a_notebook_has_the_code_of_its_source(has_source, count):
     assert ("1" in codes) is not has_source
 
 
-def test_the_shipped_trials_still_count(here, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "datasets"), [("scw", "synthetic, synthetic-noise"), ("streams", "stagger")]
+)
+def test_the_shipped_trials_still_count(name, datasets, here, tmp_path):
     """A run into a copy of the reference results computes nothing: every trial is reused."""
-    shutil.copytree(ROOT / "results/scw/reference", tmp_path / "copy")
-    words = ("--set", "datasets=[synthetic, synthetic-noise]", "--out", tmp_path / "copy")
-    out = here.out("run", ROOT / "configs/scw.yaml", *words)
+    shutil.copytree(ROOT / f"results/{name}/reference", tmp_path / "copy")
+    words = ("--set", f"datasets=[{datasets}]", "--out", tmp_path / "copy")
+    out = here.out("run", ROOT / f"configs/{name}.yaml", *words)
     assert re.search(r"\n0 trials run, \d+ reused", out), out[-300:]
 
 
