@@ -144,8 +144,9 @@ def test_times_are_judged_if_every_trial_ran_alone():
 def test_trials_that_break_down_are_left_out_and_named():
     broken = entry("splice", "arow", np.r_[0.9, 0.9, 0.3 + NOISE[2:]])
     columns = {**broken.columns, "breakdowns": np.r_[1, 1, np.zeros(broken.done - 2)]}
-    run = results([entry("splice", "scw1", 0.2 + NOISE), dataclasses.replace(broken, columns=columns)])
-    found = check(run, "significantly_better")
+    broken = dataclasses.replace(broken, columns=columns, keys=("a", "b"))
+    assert broken.first_flagged == "a"
+    found = check(results([entry("splice", "scw1", 0.2 + NOISE), broken]), "significantly_better")
     assert found.verdict == "holds"
     assert found.evidence.endswith(
         f"of arow on splice, 2 of {broken.done} trials break down numerically and are left out"

@@ -198,6 +198,7 @@ def test_what_is_not_a_bundle_is_refused():
         (empty, {"method": zipfile.ZIP_LZMA}, "unexpected member 'manifest.json'"),
         (empty, {"method": zipfile.ZIP_BZIP2}, "unexpected member 'manifest.json'"),
         ([("run.json", b" " * (30 << 20))], {}, "would unpack to 2 files of 31,457"),
+        ([("run.json", np.random.default_rng(1).bytes(2 << 20))], {}, "codec can't decode byte"),
         ([(f"rules/{n}.yaml", b"") for n in range(1000)], {}, "would unpack to 1,001 files of "),
         (empty, {"manifest": False}, "it has no manifest.json"),
         *(
