@@ -151,6 +151,9 @@ def test_an_entry_that_is_not_the_papers_is_not_judged():
         if (one.verdict, one.reason) != (NOT_COMPARABLE, reason):
             wrong.append((reason, one))
     assert wrong == []
+    paper, both = load_paper("scw2012"), [entry("svmguide3", "cw", RATE, options=o) for o in (diagonal, {})]
+    any_grid = dataclasses.replace(paper, requires=dataclasses.replace(paper.requires, grid=""))
+    assert Attempt(results(both), any_grid).choose("svmguide3", "cw").reason == ""
 
 
 def test_a_parameter_that_the_row_names_is_not_tuned():
