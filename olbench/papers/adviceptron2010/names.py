@@ -150,17 +150,18 @@ def load_named(
     >>> named.names.features, named.names.title(1)
     (('x1', 'x2'), '+')
     """
-    return _name(load_dataset(name_or_path, positive), resolve(name_or_path), positive, features)
+    return _add_names(load_dataset(name_or_path, positive), resolve(name_or_path), positive, features)
 
 
 def load_named_spec(spec: DatasetSpec, features: tuple[str, ...] = ()) -> NamedDataset:
-    return _name(load_spec(spec), resolve(spec.path or spec.name), spec.positive, features)
+    return _add_names(load_spec(spec), resolve(spec.path or spec.name), spec.positive, features)
 
 
-def _name(
+def _add_names(
     data: Dataset, entry: CatalogEntry | Path, positive: Labels, features: tuple[str, ...]
 ) -> NamedDataset:
-    d, known, zeros = data.X.shape[1], data.about.features, tuple[str, ...]()
+    d, known = data.X.shape[1], data.about.features
+    zeros: tuple[str, ...] = ()
     if d > 10**MOST_DIGITS:
         raise UserError(
             f"{data.name} has {d:,} features, and rules can name {10**MOST_DIGITS:,}; give features smaller "
