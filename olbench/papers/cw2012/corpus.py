@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from olbench.data.dataset import join_blocks
 from olbench.learners.examples import Floats
 
 #: Documents drawn at once. A fixed value makes the first ones independent of how many follow.
@@ -103,9 +102,6 @@ class Corpus:
         words[special] = _find(topic, u[special] / self.topical)
         words[special] += common.size + topics[documents[special]] * topic.size
         return starts, words, np.bincount(documents, self.weights[words]), flips
-
-    def draw(self, rows: int) -> tuple[Any, Floats]:
-        return join_blocks(self.blocks(rows))
 
 
 def _find(mass: Floats, u: Floats) -> Any:

@@ -5,6 +5,7 @@ import pytest
 
 from olbench import load_dataset
 from olbench.data.catalog import find
+from olbench.data.dataset import join_blocks
 from olbench.data.entries import load_entry
 from olbench.papers.cw2012.corpus import Corpus
 
@@ -15,13 +16,13 @@ SMALL = Corpus(words=60_000, length=40, seed=3)
 
 @pytest.fixture(scope="module")
 def drawn():
-    return SMALL.draw(6000)
+    return join_blocks(SMALL.blocks(6000))
 
 
 def test_the_first_documents_do_not_depend_on_how_many_follow(drawn):
     X, y = drawn
     for rows in (1, 100, 4096, 5000):
-        fewer, labels = SMALL.draw(rows)
+        fewer, labels = join_blocks(SMALL.blocks(rows))
         fewer.resize(rows, X.shape[1])
         assert (fewer != X[:rows]).nnz == 0
         assert (labels == y[:rows]).all()
@@ -30,7 +31,7 @@ def test_the_first_documents_do_not_depend_on_how_many_follow(drawn):
 def test_words_follow_the_law_of_zipf_and_mandelbrot():
     """One topic takes no token here, so each frequency is that of the common vocabulary."""
     corpus = Corpus(words=400, topics=1, topical=0.0, length=50, offset=2.0, exponent=1.3, seed=1)
-    X, _ = corpus.draw(20_000)
+    X, _ = join_blocks(corpus.blocks(20_000))
     counts = np.sort(np.asarray(X.sum(axis=0)).ravel())[::-1]
     expected = (np.arange(1, corpus.common_words + 1) + 2.0) ** -1.3
     expected *= counts.sum() / expected.sum()

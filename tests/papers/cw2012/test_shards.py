@@ -7,6 +7,7 @@ import pytest
 
 from olbench import load_results, make_algorithm, online_pass
 from olbench.algorithms.spec import AlgorithmSpec
+from olbench.data.dataset import join_blocks
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
 from olbench.papers.cw2012.corpus import Corpus
@@ -37,7 +38,7 @@ CW = AlgorithmSpec("cw-var", {"phi": 0.3}, options=DIAGONAL)
 
 @pytest.fixture(scope="module")
 def source():
-    return make_source("made", *Corpus(words=4000, length=30, seed=1).draw(1500))
+    return make_source("made", *join_blocks(Corpus(words=4000, length=30, seed=1).blocks(1500)))
 
 
 def cells_of(source, *specs, search="none", rows=200, **settings):
