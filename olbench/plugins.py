@@ -16,8 +16,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from olbench.errors import UserError, describe_error, find_line, is_file, suggest
@@ -276,9 +277,36 @@ def read_source(function: Any) -> bytes | str:
         return ""
 
 
-def digest_syntax(source: bytes | str) -> str:
+def find_parts(function: Any) -> list[Any]:
+    """Return what numba compiles with a user's function: jitted functions, and the values of globals."""
+    parts: list[Any] = []
+    for part in chain([function], parts):
+        if not inspect.isfunction(part) or str(part.__module__).startswith("olbench."):
+            continue
+        names = _find_names(part.__code__)
+        values = [cell.cell_contents for cell in part.__closure__ or ()]
+        values += [part.__globals__[name] for name in names if name in part.__globals__]
+        for value in values:
+            if inspect.ismodule(value):
+                inside = [vars(value)[name] for name in names if name in vars(value)]
+                values += [each for each in inside if not any(each is known for known in values)]
+            is_jitted = type(value).__module__.startswith(("numba.", "olbench.kernels."))
+            if is_jitted or hasattr(value, "tobytes") or isinstance(value, int | float | str | tuple):
+                value = getattr(value, "__wrapped__", value)
+                if not any(value is known for known in [function, *parts]):
+                    parts.append(value)
+    return [part for part in parts if not str(getattr(part, "__module__", "")).startswith("olbench.")]
+
+
+def _find_names(code: CodeType) -> list[str]:
+    inner = (_find_names(each) for each in code.co_consts if inspect.iscode(each))
+    return [*code.co_names, *chain.from_iterable(inner)]
+
+
+def digest_syntax(*sources: bytes | str) -> str:
     """Return a hash of Python code that docstrings, comments and blank lines do not change."""
-    return sha256(repr(_outline(ast.parse(source))).encode()).hexdigest()[:16]
+    outlines = "".join(repr(_outline(ast.parse(source))) for source in sources)
+    return sha256(outlines.encode()).hexdigest()[:16]
 
 
 def _outline(node: Any) -> Any:

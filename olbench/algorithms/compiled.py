@@ -46,14 +46,16 @@ class CompiledDefinition(Definition):
     @cached_property
     def compiled_rule(self) -> Any:
         """The loop with both functions in it."""
+        from olbench.kernels.cache import digest_parts
         from olbench.kernels.compiled import bind
 
         self.check()
         shapes = {name: shape for name, (shape, _) in self.arrays.items()}
         # Numba stores the name of the module too, and that of a user's file depends on its path. A file may
         # define several learners with the same arrays.
-        what = repr((self.module, self.id, shapes)).encode()
-        digest = hashlib.sha256(self.source_text + what).hexdigest()[:16]
+        parts = [digest_parts(each) for each in self.functions]
+        what = repr((self.module, self.id, shapes, self.sources, parts))
+        digest = hashlib.sha256(what.encode()).hexdigest()[:16]
         score, learn = self.functions
         loop = bind(f"run_{digest}", shapes, score, learn, is_kept=Path(self.file).is_file())
         with self.explain_errors():

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from olbench.algorithms import probing
 from olbench.errors import UserError, describe_error, shorten, show_name, suggest
-from olbench.plugins import PREFIX, Registry, digest_syntax, load_file, read_source
+from olbench.plugins import PREFIX, Registry, digest_syntax, find_parts, load_file, read_source
 
 #: Our rules read p[0], p[1]: to unpack p tests its length, which takes about 10 ns in every round.
 Rule = Callable[..., Any]
@@ -196,16 +196,16 @@ class Definition:
         return bool(self.file) and not self.module.startswith("olbench.")
 
     @cached_property
-    def source_text(self) -> bytes:
-        """The file of its functions; in a notebook, their own lines."""
-        parts = (read_source(each) for each in self.functions)
-        return b"\n".join(dict.fromkeys(each.encode() if isinstance(each, str) else each for each in parts))
+    def sources(self) -> list[bytes | str]:
+        """The files of its functions and of the jitted functions they call; in a notebook, their lines."""
+        parts = (read_source(part) for each in self.functions for part in (each, *find_parts(each)))
+        return [source for source in dict.fromkeys(parts) if source]
 
     @cached_property
     def code(self) -> str:
-        """Its version; for an algorithm of a user's own file, a hash of the syntax of that file."""
-        text = b"" if REGISTRY.is_installed(self.module) else self.source_text
-        return digest_syntax(text) if text else str(self.version)
+        """Its version; for an algorithm of a user's own file, a hash of the syntax of its sources."""
+        sources = [] if REGISTRY.is_installed(self.module) else self.sources
+        return digest_syntax(*sources) if sources else str(self.version)
 
     @property
     def online(self) -> bool:

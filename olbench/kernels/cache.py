@@ -11,16 +11,19 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 import numba
+import numpy as np
 
 from olbench.errors import UserError
 from olbench.files import cache_folder
+from olbench.plugins import find_parts, read_source
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Seconds after which an unused folder is removed: that of an older version, or of a file since edited.
@@ -31,11 +34,11 @@ _temporary: list[str] = []
 
 
 @contextmanager
-def choose_cache(file: str, how: str) -> Iterator[bool]:
-    """Let numba cache what it compiles from a file inside the block; yield whether it can."""
+def choose_cache(function: Callable[..., Any], how: str) -> Iterator[bool]:
+    """Let numba cache what it compiles from a function inside the block; yield whether it can."""
     with _lock:
         before = numba.config.CACHE_DIR
-        folder = find_folder(Path(file), how)
+        folder = find_folder(function, how)
         try:
             if folder:
                 numba.config.CACHE_DIR = str(folder)
@@ -44,11 +47,12 @@ def choose_cache(file: str, how: str) -> Iterator[bool]:
             numba.config.CACHE_DIR = before
 
 
-def find_folder(file: Path, how: str) -> Path | None:
-    """Return the cache folder for a file compiled in this way; None if nothing can be cached."""
+def find_folder(function: Callable[..., Any], how: str) -> Path | None:
+    """Return the cache folder for a function compiled in this way; None if nothing can be cached."""
+    file = Path(function.__code__.co_filename)
     if not file.exists():
         return None  # typed into a notebook or a shell
-    name = _digest(file.resolve(), how)
+    name = _digest(file.resolve(), how + digest_parts(function))
     with suppress(OSError, UserError):
         return _use(_find_root() / name)
     if os.environ.get("NUMBA_CACHE_DIR"):
@@ -58,6 +62,14 @@ def find_folder(file: Path, how: str) -> Path | None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _temporary.append(folder)
     return _use(Path(folder) / name)
+
+
+def digest_parts(function: Callable[..., Any]) -> str:
+    """Return a hash of what numba compiles with a user's function from elsewhere; '' if that is nothing."""
+    parts = find_parts(function)
+    arrays = [part.tobytes() for part in parts if isinstance(part, np.ndarray)]
+    content = repr([arrays, *(read_source(part) or repr(part) for part in parts)])
+    return hashlib.sha256(content.encode(errors="surrogateescape")).hexdigest() if parts else ""
 
 
 def outlasts_process() -> bool:

@@ -90,7 +90,7 @@ class LazyKernel(Helper):
         if "_compiled" in vars(self):
             return True
         file = Path(self.py_func.__code__.co_filename)
-        folder = find_folder(file, str(HOW))
+        folder = find_folder(self.py_func, str(HOW))
         return folder is not None and any(folder.rglob(f"{file.stem}.{self.py_func.__qualname__}-*.nbi"))
 
 
@@ -119,5 +119,5 @@ def rule(signature: Any, function: Callable[..., Any], **how: Any) -> Any:
 
 
 def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signature: Any, **how: Any) -> Any:
-    with choose_cache(function.__code__.co_filename, str(how)) as is_cached:
+    with choose_cache(function, str(how)) as is_cached:
         return compiler(signature, cache=is_cached, error_model="numpy", **how)(function)

@@ -8,8 +8,10 @@ from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from olbench import load_plugin, make_algorithm, online_pass
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import REGISTRY, first_order
 from olbench.plugins import digest_syntax, forget_file, load_file
@@ -94,6 +96,42 @@ def test_a_user_who_edits_a_docstring_reuses_every_trial(here, own_folder):
         Path("mine.py").write_text(text)
         assert said in here.out(*words, "--set", "permutations=2")
         forget_file(load_file("mine.py"))
+
+
+OWN_RULE = """
+@olbench.first_order("far")
+def far(m, s, mistake, q, t, k, p):
+    return near.find_bound() + OFFSET - m, 1.0, 0.0
+"""
+OWN_LEARNER = """
+@olbench.compiled_learner("far", arrays={"w": "d"})
+class Far:
+    def score(arrays, columns, values, t, p):
+        return 0.0
+    def learn(arrays, columns, values, y, t, p):
+        return 2 if near.find_bound() + OFFSET > 0.0 else 0
+"""
+NEAR = "import numba, nearest\n@numba.njit\ndef find_bound():\n    return nearest.get()\n"
+NEAREST = "import numba\nget = numba.njit(lambda: 2.0)\n"
+
+
+@pytest.mark.parametrize("text", [OWN_RULE, OWN_LEARNER])
+def test_compiled_code_on_disk_follows_what_it_takes_from_other_modules(text, own_folder, monkeypatch):
+    """A second edit goes back to code that is on disk. Values from plain modules are not in the code."""
+    monkeypatch.syspath_prepend(".")
+    Path("own.py").write_text("import near, olbench\nfrom plain import OFFSET\n" + text)
+    found = []
+    for bound, offset in [("2.0", "1.0"), ("-2.00", "1.0"), ("2.0", "-3.00"), ("2.0", "1.0")]:
+        Path("near.py").write_text(NEAR)
+        Path("nearest.py").write_text(NEAREST.replace("2.0", bound))
+        Path("plain.py").write_text(f"OFFSET = {offset}\n")
+        [far] = load_plugin("own.py")
+        found.append((far.code, online_pass(make_algorithm("far"), np.eye(3), [1, -1, 1]).updates))
+        for module in (far.module, "near", "nearest", "plain"):
+            forget_file(module)
+    (first, _), (other, _), *_ = found
+    assert found == [(first, 3), (other, 0), (first, 0), (first, 3)]
+    assert first != other
 
 
 @pytest.mark.parametrize(("has_source", "count"), [(True, 2), (False, 1)])
