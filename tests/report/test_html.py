@@ -94,13 +94,13 @@ def test_curves_are_rounded_but_end_at_the_mean_of_the_trials():
 
 
 def test_a_table_of_a_notebook_has_its_looks_and_needs_no_script():
-    rows = [("b", mark(Spread(-0.25, 0.5), True), "reproduced"), ("a<b>", Spread(0.5, 0.25), "close")]
+    rows = [("b", mark(Spread(-0.25, 0.5), True), "reproduced"), ("a<b> ± 2", Spread(0.5, 0.25), "close")]
     columns = (Column("name", t.ALGORITHM), Column("time", t.DURATION), Column("verdict"))
     table = Table("Times", columns, rows, "As `olbench run` prints them.", highlighted=("b",))
     html = table._repr_html_()
     assert not re.search("<script|<button", html)
     assert "text-align: right" in html
-    assert '<td class="left">a&lt;b&gt;</td>' in html
+    assert '<td class="left">a&lt;b&gt; ± 2</td>' in html
     assert '<td class="right" data-value="0.5">500<span class="pm"> ± 250 ms</span></td>' in html
     row = re.search(r'<tr class="highlighted">.*?</tr>', html)[0]
     assert 'class="right best" data-value="-0.25">\N{MINUS SIGN}250,000' in row

@@ -66,7 +66,7 @@ def _cell(format: "Format", text: str, value: Any, **looks: bool) -> dict[str, A
     named = value if value in (*VERDICTS, *OUTCOMES) else getattr(value, "verdict", "")
     is_long = format.side == "left" and len(text) > LONG
     looks |= {"long": is_long, "words": is_long and len(text) > WORDS}
-    text, _, deviation = (text, "", "") if named else text.partition(" ± ")
+    text, _, deviation = (text, "", "") if named or format.side == "left" else text.partition(" ± ")
     return {
         "text": value if hasattr(value, "__html__") else NEGATIVE.sub("\N{MINUS SIGN}", text),
         "deviation": deviation,
