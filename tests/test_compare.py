@@ -1,7 +1,9 @@
 """`olbench.compare`: from a frame, or X and y, to a ranking in one call; and what `init` says of tables."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -202,12 +204,16 @@ def test_a_rare_class_is_judged_by_balanced_accuracy_and_rows_left_out_are_said(
     assert found.protocol.quantities[0].name == "balanced_accuracy"
 
 
-def test_decimal_commas_are_not_taken_for_categories(tmp_path):
-    path = tmp_path / "semi.csv"
-    path.write_text("a;y\n1,5;no\n2,25;yes\n")
-    said = refusal(look_at, path, Reading())
+@pytest.mark.parametrize("largest", ["2,25", "1.234.567,50"])
+def test_decimal_commas_are_not_taken_for_categories_and_the_advice_helps(largest, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("semi.csv").write_text(f"a;y\n1,5;no\n{largest};yes\n")
+    said = refusal(look_at, Path("semi.csv"), Reading())
     assert "semi.csv:2: column 'a' has the text '1,5'" in said
-    assert " decimal point: convert" in said
+    command = re.search("convert the file, as (.*) does", said)[1]
+    eval(command, {"pandas": pd, "FILE": "semi.csv", "NEW": "new.csv"})
+    numbers = olbench.load_dataset("new.csv").X[:, 0]
+    assert numbers.tolist() == [1.5, 2.25 if largest == "2,25" else 1234567.5]
 
 
 def test_a_first_look_runs_several_classes_and_says_what_it_leaves_out(here, tmp_path, monkeypatch):

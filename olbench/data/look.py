@@ -29,6 +29,7 @@ from olbench.data.prepare import (
     read_times,
     refuse_text,
     refuse_unnamed,
+    with_point,
 )
 from olbench.data.source import choose_covariance
 from olbench.data.spec import OTHERS, ColumnSpec, DatasetSpec, Reading
@@ -314,7 +315,7 @@ def _choose_columns(table: TypedFrame, columns: list[int]) -> tuple[dict[int, Co
     dates, reasons = {}, {k: "no values" for k in columns if table.frame[k].isna().all()}
     for column in filter(table.has_text, columns):
         name, cells = _name_column(table, column), table.frame[column].cat.categories
-        if all(is_number(text.replace(",", ".", 1)) for text in cells):
+        if all(is_number(with_point(text)) for text in cells):
             refuse_text(table, column, ColumnSpec(name, "number"), "")
         try:
             days = read_dates(table, column).astype("datetime64[D]")

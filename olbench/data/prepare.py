@@ -317,6 +317,15 @@ def find_text(table: TypedFrame, place: int) -> int:
     return int(table.match_texts(place, lambda word: not is_number(word)).argmax())
 
 
+def with_point(text: str) -> str:
+    """Return a number with a decimal point in place of a comma, and without points between thousands.
+
+    >>> with_point("-1.234.567,50"), with_point("70,22"), with_point("14.04.2021")
+    ('-1234567.50', '70.22', '14.04.2021')
+    """
+    return re.sub(r"\.(?=(\d{3}\.)*\d{3},)", "", text).replace(",", ".", 1)
+
+
 def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: str) -> None:
     row, cells = find_text(table, place), table.frame[place]
     first = cells.iloc[row]
@@ -326,11 +335,14 @@ def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: st
         shown = f"numbers and the text {show_name(first)}"
     elif categorical and not spec.encode:
         return
-    if is_number(first.replace(",", ".", 1)):
-        remedy = (
-            "numbers need a decimal point: convert the file, as "
-            "pandas.read_csv(FILE, sep=';', decimal=',') does"
-        )
+    if is_number(with_point(first)):
+        has_thousands = any("," in text and "." in text for text in cells.cat.categories)
+        options, more = "sep=';', decimal=','", ""
+        if has_thousands:  # pandas takes such dates for numbers
+            options += ", thousands='.'"
+            more = ", but write dates such as 31.12.2024 as 2024-12-31 first"
+        done = f"pandas.read_csv(FILE, {options}).to_csv(NEW, index=False)"
+        remedy = f"numbers need a decimal point: convert the file, as {done} does{more}"
     elif is_number(first.replace("_", "")):
         remedy = "numbers have no underscores: remove them"
     elif spec.encode == "number":

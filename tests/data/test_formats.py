@@ -41,9 +41,7 @@ def test_broken_idx_files_are_refused(libsvm_file):
 
 GAP_REMEDY = "choose --missing drop, zero or mean, or let `olbench init` choose"
 TEXT = "where a number is expected"
-COMMA = (
-    "; numbers need a decimal point: convert the file, as pandas.read_csv(FILE, sep=';', decimal=',') does"
-)
+COMMA = "; numbers need a decimal point: convert the file, as pandas.read_csv(FILE, sep=';', decimal=',')"
 TEXT_REMEDY = "; choose --categorical onehot (indicators) or drop (the columns), or let `olbench init` choose"
 CSV = "6,148,1\n1,85,0\n8,183,1\n"
 
