@@ -198,7 +198,8 @@ def test_the_action_passes_while_no_count_changed_and_marks_one_that_did(tmp_pat
     Path("baseline.json").write_text(changed)
     done = act(tmp_path, **given, output="found.txt")
     assert done.returncode == 1
-    assert "::error" in Path("found.txt").read_text()
+    assert "::error" in done.stdout
+    assert Path("found.txt").read_text() == done.stdout
 
 
 def test_the_action_runs_no_input_in_the_shell_and_installs_the_package_it_is_given(tmp_path):
