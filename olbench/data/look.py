@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from olbench.data.dataset import FEW_ROWS, ID, LEAK, Dataset, choose_storage, find_oddities
 from olbench.data.formats import find_format
-from olbench.data.labels import as_targets, is_number, label_text, refuse_regression, show_label
+from olbench.data.labels import MOST_CLASSES, as_targets, is_number, label_text, refuse_regression, show_label
 from olbench.data.load import describe_file, refuse_reading
 from olbench.data.prepare import (
     MOST_CATEGORIES,
@@ -226,7 +226,8 @@ def _describe_labels(
     lines = [f"{count(rows, 'row')}, {count(columns, 'feature')}", f"labels: {place}: {shown}{more}"]
     if positive is None:
         classes = count(len(labels), "class")
-        lines.append(f"{classes}, learnt as such (labels: all); --positive LABEL makes two")
+        many = "; are they labels? name another column with --label" if len(labels) > MOST_CLASSES else ""
+        lines.append(f"{classes}, learnt as such (labels: all); --positive LABEL makes two{many}")
     written = Counter(str(label).casefold() for label, _ in labels)
     if alike := [show_label(label) for label, _ in labels if written[str(label).casefold()] > 1]:
         shown = list_some(alike, MOST_SHOWN)
@@ -238,13 +239,18 @@ def _describe_cells(table: TypedFrame, columns: list[int], dates: Collection[int
     gaps, shown = table.frame[columns].isna().to_numpy(), set(columns)
     n, rows = int(gaps.sum()), int(gaps.any(axis=1).sum())
     lines = [f"missing: {count(n, 'value')} in {count(rows, 'row')}"] if n else []
-    words = [
-        f"{_show_name(table, k)} ({len(table.frame[k].cat.categories):,} different)"
+    texts = {
+        _show_name(table, k): len(table.frame[k].cat.categories)
         for k in list_texts(table.frame)
         if k in shown and k not in dates
-    ]
+    }
+    words = [f"{name} ({n:,} different)" for name, n in texts.items()]
     for what, names in (("text", words), ("dates", [_show_name(table, k) for k in dates])):
         lines += [f"{what}: {list_some(names, MOST_SHOWN)}"] if names else []
+    if many := [f"{n:,} of {name}" for name, n in texts.items() if n > MOST_CLASSES]:
+        lines.append(
+            f"one feature per text: {list_some(many, 3)}; `NAME: drop` under columns leaves them out"
+        )
     return lines
 
 

@@ -49,6 +49,17 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
     assert "nothing to do: all 4 trials are in" in here.out(*words, "--set", "tuning.search=none")
 
 
+def test_a_column_of_many_texts_is_questioned_as_a_label_and_as_features(here):
+    rows = [f"{k % 7},{'ab'[k % 2]},B{k % 30:02d}" for k in range(120)]
+    Path("fruit.csv").write_text("size,grade,batch\n" + "\n".join(rows))
+    said = (
+        "30 classes, learnt as such (labels: all); --positive LABEL makes two; are they labels? name another "
+    )
+    assert said + "column with --label\n" in here.out("init", "fruit.csv")
+    said = "one feature per text: 30 of 'batch'; `NAME: drop` under columns leaves them out\n"
+    assert said in here.out("init", "fruit.csv", "--label", "grade", "--force")
+
+
 def test_a_wide_table_runs_with_a_diagonal_covariance(here):
     rows = [",".join([str(k)] * 501 + ["ab"[k % 2]]) for k in range(4)]
     Path("wide.csv").write_text("\n".join(rows))
