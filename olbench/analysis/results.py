@@ -22,7 +22,7 @@ from olbench.learners.state import add_weights
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import numbers_of, scratch_bytes
-from olbench.protocols.measuring import Measuring, list_wanted
+from olbench.protocols.measuring import Measuring, check_measures, list_wanted
 from olbench.protocols.recorded import RecordedRun, read_run
 from olbench.protocols.specs import Experiment
 from olbench.records import quantities as q
@@ -534,11 +534,14 @@ def load_results(
     with pause_collector():
         columns = read_columns(run, is_kept=not measures)
     specs = run.config.algorithms
-    entries = (
+    entries = tuple(
         Entry(**vars(cell), spec=specs[cell.entry], protocol=run.protocol, **own._asdict())
         for cell, own in zip(run.file.cells, columns, strict=True)
     )
-    return kind(folder, run.file, tuple(entries))
+    for entry in entries:
+        if entry.done:
+            check_measures(measures, entry.dataset, entry.recorded_setting.get("classes", 0))
+    return kind(folder, run.file, entries)
 
 
 def _with_measures(run: RecordedRun, names: Sequence[str]) -> RecordedRun:

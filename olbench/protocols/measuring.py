@@ -5,7 +5,7 @@ Other measures need the margin of every prediction; a trial whose record does no
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -101,18 +101,22 @@ class Measuring(Protocol):
                 raise UserError(
                     f"{spec.id} learns several classes, and {source.name} has two; add `labels: all`"
                 )
-        for name in self.experiment.measures or ():
-            if source.classes and name not in OF_CLASSES:
-                raise UserError(f"{source.name} has {source.classes} classes, and {name} is a measure of two")
-            if not source.classes and name in ONLY_CLASSES:
-                raise UserError(
-                    f"{source.name} has two classes; use f1 instead of {name}, or add `labels: all`"
-                )
+        check_measures(self.experiment.measures or (), source.name, source.classes)
         if self.experiment.keep and source.n > MOST_KEPT:
             raise UserError(
                 f"{source.name} has {source.n:,} rows, and keep writes the predictions of at most "
                 f"{MOST_KEPT:,}; leave it out"
             )
+
+
+def check_measures(names: Iterable[str], dataset: str, classes: int) -> None:
+    """Refuse measures that are not defined on a data set of several classes or, with classes=0, of two."""
+    for name in names:
+        if classes and name not in OF_CLASSES:
+            use = ", ".join(OF_CLASSES)
+            raise UserError(f"{dataset} has {classes} classes, and {name} is a measure of two; use {use}")
+        if not classes and name in ONLY_CLASSES:
+            raise UserError(f"{dataset} has two classes; use f1 instead of {name}, or add `labels: all`")
 
 
 class MeasuringCell(Cell):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import olbench
+from olbench.records.shipped import find_run
 from olbench.report.model import make_report
 from olbench.report.tables import classes
 from olbench.report.tables.classes import confusion
+from tests.refusals import refusal
 from tests.report.pages import render
 
 
@@ -47,3 +49,13 @@ def test_tables_show_the_best_algorithm_and_many_classes_as_pairs(report, monkey
     (table,) = confusion(report)
     assert len(table.rows) == classes.PAIRS
     assert table["times"] == sorted(table["times"], reverse=True)
+
+
+@pytest.mark.parametrize("measure", ["mcc", "f1", "auc"])
+def test_a_report_refuses_measures_of_two_classes_as_a_run_does(report, measure):
+    sentence = f"digits-1-vs-7[all] has 10 classes, and {measure} is a measure of two; use mistake_rate, "
+    data = {"name": "digits-1-vs-7", "labels": "all"}
+    config = {"datasets": [data], "algorithms": ["pa1"], "permutations": 1, "measures": [measure]}
+    assert refusal(make_report, report.results.folder, ["accuracy", measure]).startswith(sentence)
+    assert refusal(olbench.run, config, report.results.folder.parent / "refused").startswith(sentence)
+    assert "splice has two classes; use f1" in refusal(make_report, find_run("scw"), ["macro_f1"])
