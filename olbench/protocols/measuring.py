@@ -92,8 +92,10 @@ class Measuring(Protocol):
             self.series = self.series_of(asked)
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
-        curves = (counts_series(each.name, f"online {each.title}", each) for each in asked if each.parts)
-        return (*curves, *self.series)
+        # The curves of a pass count positives of two classes only; mistakes they count of any.
+        drawn = COUNTS[:2] if any(each.labels == "all" for each in self.experiment.datasets) else COUNTS
+        shown = [each for each in asked if each.parts and set(each.parts) <= set(drawn)]
+        return (*(counts_series(each.name, f"online {each.title}", each) for each in shown), *self.series)
 
     def check_source(self, source: Source) -> None:
         for spec in self.experiment.algorithms:

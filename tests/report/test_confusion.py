@@ -59,3 +59,12 @@ def test_a_report_refuses_measures_of_two_classes_as_a_run_does(report, measure)
     assert refusal(make_report, report.results.folder, ["accuracy", measure]).startswith(sentence)
     assert refusal(olbench.run, config, report.results.folder.parent / "refused").startswith(sentence)
     assert "splice has two classes; use f1" in refusal(make_report, find_run("scw"), ["macro_f1"])
+
+
+def test_curves_are_drawn_of_measures_that_they_count(report):
+    asked = make_report(report.results.folder, ["accuracy", "balanced_accuracy", "kappa"])
+    names = ["accuracy", "mistakes", "updates", "seconds"]
+    assert [each.name for each in asked.protocol.series] == names
+    for entry in asked.rows:
+        correct = 1 - entry.curves["mistakes"] / entry.points
+        np.testing.assert_allclose(entry.curves["accuracy"], correct)
