@@ -16,7 +16,7 @@ from olbench.analysis.evidence import Identification, PrintedCell, WrongLearners
 from olbench.analysis.published import Paper, load_paper
 from olbench.analysis.results import Entry, Guesses, Results
 from olbench.analysis.verdicts import ABSENT, Attempt, Judgement
-from olbench.errors import UserError, count
+from olbench.errors import UserError, count, list_some
 from olbench.protocols import Protocol
 from olbench.records.quantities import TEST_ERROR, Quantity
 from olbench.report import words
@@ -128,13 +128,28 @@ class Report:
         entries = filter(self.results.is_contestant, self.block(dataset))
         return [entry for entry in entries if not math.isnan(entry.mean(self.headline))]
 
+    @cached_property
+    def wins(self) -> Counter[str]:
+        """On how many data sets an algorithm has the best mean; equal means all count."""
+        found = Counter[str]()
+        for row in self.means.values():
+            losses = {label: float(self.headline.loss(mean)) for label, mean in row.items()}
+            least = np.nanmin([*losses.values(), np.inf])
+            found.update(label for label, loss in losses.items() if loss == least)
+        return found
+
+    @property
+    def most_wins(self) -> tuple[list[str], int]:
+        """The algorithms with the best mean on most data sets, and on how many."""
+        most = max(self.wins.values(), default=0)
+        return [label for label, wins in self.wins.items() if wins == most], most
+
     @property
     def leader(self) -> str:
-        """The algorithm with the best mean on most data sets, such as "arow on 3 of 4 data sets"."""
-        size = len(self.results.datasets)
-        for label, wins in Counter(entry.label for entry in self.leaders).most_common(1):
-            return label if size == 1 else f"{label} on {wins} of {size} data sets"
-        return ""
+        """The algorithms with the best mean on most data sets, such as "arow on 3 of 4 data sets"."""
+        (labels, most), size = self.most_wins, len(self.results.datasets)
+        who, each = list_some(labels, 3), " each" if len(labels) > 1 else ""
+        return f"{who} on {most} of {size} data sets{each}" if size > 1 and who else who
 
     @cached_property
     def winners(self) -> list[tuple[Entry, tuple[str, ...]]]:
@@ -147,10 +162,9 @@ class Report:
 
     @property
     def standings(self) -> list[Standing]:
-        wins = Counter(best.label for best, _ in self.winners)
         among = Counter(label for best, equals in self.winners for label in (best.label, *equals))
         labels = list(dict.fromkeys(label for row in self.means.values() for label in row))
-        found = [Standing(label, self.ranks.get(label), wins[label], among[label]) for label in labels]
+        found = [Standing(label, self.ranks.get(label), self.wins[label], among[label]) for label in labels]
         worst = len(labels) + 1.0
         return sorted(found, key=lambda each: (worst if each.rank is None else each.rank, -each.among_best))
 

@@ -7,6 +7,7 @@ import numpy as np
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report.model import Report
 from olbench.report.site import make_leaderboard
+from olbench.report.tables.summary import winner_sentence
 from tests.report import made
 from tests.report.pages import render
 
@@ -25,7 +26,14 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     assert made.results([made.entry("splice", id, own) for id, own in values.items()]).twins == {}
     report = Report(results, None)
     assert report.ranks == {"perceptron": 3.0, "pa": 1.5, "arow": 1.5}
-    assert [each.label for each in report.standings] == ["pa", "arow", "perceptron"]
+    wins = {each.label: each.wins for each in report.standings}
+    assert list(wins.items()) == [("pa", 3), ("arow", 3), ("perceptron", 0)]
+    assert report.leader == "pa, arow on 3 of 3 data sets each"
+    assert "pa, arow each have the lowest mistake rate on 3 of 3 data sets." in winner_sentence(report)
+    single = Report(made.results([each for each in entries if each.dataset == "splice"]), None)
+    assert "pa has the lowest mistake rate on splice, 0.2550 ± 0.0071, level with arow;" in (
+        winner_sentence(single)
+    )
     assert not isinstance(report.across, str)
     assert report.across.labels == ("perceptron", "pa", "arow")
     board = make_leaderboard(report, MISTAKE_RATE)

@@ -1,7 +1,6 @@
 """The summary: the run, the winner and how certain that is, and a paragraph for a paper."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -67,32 +66,37 @@ def list_notices(report: Report) -> list[str]:
 def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
     """Return the winner, by how much, and how certain that is: over data sets by ranks, or on one."""
     headline, won, control = report.headline, report.winners, report.against_best
-    lead = f"has the {headline.best} {headline.title} on"
     if len(won) == 1:
         [(best, _)] = won
         entries = {entry.label: entry for entry in report.results.contestants(best.dataset)}
         ranked = [entries[each.label] for each in report.standings]
         means = [(each.label, t.spread(headline).text(spread_of(each, headline))) for each in ranked]
-        who = f"{name(best.label)} {lead} {best.dataset}, {means[0][1]}"
-        return f"{who}{_name_second(means, name)}{_rivals(report, best.dataset, name)}."
+        lead = f"has the {headline.best} {headline.title} on {best.dataset}, {means[0][1]}"
+        who = f"{name(best.label)} {lead}"
+        return f"{who}{_name_second(best.label, means, name)}{_rivals(report, best.dataset, name)}."
     if isinstance(control, str):
-        wins = Counter(best.label for best, _ in won)
-        most = max(wins.values(), default=0)
-        first = [label for label, number in wins.items() if number == most]
-        if len(first) > 1:
-            lead = f"each have the {headline.best} {headline.title} on"
-        who = list_some([name(label) for label in first], 4)
-        return f"{who} {lead} {most} of {count(len(won), 'data set')}." if first else ""
+        if not won:
+            return ""
+        most, size = report.most_wins[1], count(len(won), "data set")
+        return f"{_name_first(report, name)} the {headline.best} {headline.title} on {most} of {size}."
     worse = sum(test.significant for test in control.tests)
     rank, over = report.ranks[control.label], count(report.complete, "data set")
     others = f"{worse} of the {len(control.tests)} others rank significantly worse (Holm, 5%)"
     ranks = [(each.label, f"{each.rank:.2f}") for each in report.standings if each.rank is not None]
     who = f"{name(control.label)} has the best average rank by {headline.title}, {rank:.2f} over {over}"
-    return f"{who}{_name_second(ranks, name)}; {others}."
+    return f"{who}{_name_second(control.label, ranks, name)}; {others}."
 
 
-def _name_second(ranked: Sequence[tuple[str, str]], name: Callable[[str], str]) -> str:
-    return f", ahead of {name(ranked[1][0])} with {ranked[1][1]}" if len(ranked) > 1 else ""
+def _name_first(report: Report, name: Callable[[str], str]) -> str:
+    labels = [name(label) for label in report.most_wins[0]]
+    return f"{list_some(labels, 4)} {'each have' if len(labels) > 1 else 'has'}"
+
+
+def _name_second(first: str, ranked: Sequence[tuple[str, str]], name: Callable[[str], str]) -> str:
+    others = [each for each in ranked if each[0] != first]
+    if level := [name(label) for label, text in others if text == ranked[0][1]]:
+        return f", level with {list_some(level, 4)}"
+    return f", ahead of {name(others[0][0])} with {others[0][1]}" if others else ""
 
 
 def _rivals(report: Report, dataset: str, name: Callable[[str], str]) -> str:
@@ -213,9 +217,8 @@ def in_words(report: Report) -> str | None:
         sentences.append(f"{text}.")
     sentences.append(winner_sentence(report, display_name))
     if not isinstance(report.against_best, str):
-        label, number = Counter(best.label for best, _ in won).most_common(1)[0]
-        best = f"{report.headline.best} mean on {number} of the data sets"
-        sentences.append(f"{display_name(label)} has the {best}.")
+        best = f"{report.headline.best} mean on {report.most_wins[1]} of the data sets"
+        sentences.append(f"{_name_first(report, display_name)} the {best}.")
     versions = ", ".join(f"{name} {version}" for name, version in results.run.versions.items())
     sentences.append(f"Versions: {versions}.")
     return " ".join(filter(None, sentences))
