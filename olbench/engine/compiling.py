@@ -60,13 +60,13 @@ NOT_KEPT = "; the cache folder cannot be written, so set OLBENCH_CACHE to one th
 
 
 def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kept: bool) -> str:
-    """Return what is compiled and, once one is done, the time left; the end may be cut by a terminal."""
+    """Return what is compiled and, once one is done, the time it takes; the end may be cut by a terminal."""
     names = [module.rpartition(".")[2] for module, _ in left]
     done = total - len(names)
     kernels = "kernel" if total == 1 else "kernels"
     words = f"compiling {total} {kernels} {'once' if is_kept else 'in every run'}: {done} done"
     if names and done:
-        words += f", about {duration(elapsed / done * len(names))} left"
+        words += f", about {duration(elapsed / done * total)} in all"
     return words + (f" ({', '.join(names)})" if names else "") + ("" if is_kept else NOT_KEPT)
 
 

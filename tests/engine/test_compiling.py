@@ -73,14 +73,14 @@ def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_r
     monkeypatch.setattr(compiling, "_compile", lambda place: place)
     said: list[str] = []
     compile_ahead(cells("pa1,arow"), 1, StopFlag(), said.append)
-    assert [re.sub(", about .* left", "", text) for text in said] == [
+    assert [re.sub(", about .* in all", "", text) for text in said] == [
         "compiling 2 kernels once: 0 done (covariance, first_order)",
         "compiling 2 kernels once: 1 done (first_order)",
         "compiling 2 kernels once: 2 done",
     ]
     left = [("olbench.kernels.gram", "run"), ("olbench.kernels.root", "run")]
     not_kept = compiling.describe_compiling(left, 3, 12.0, False)
-    words = "compiling 3 kernels in every run: 1 done, about 24 s left (gram, root); the cache folder cannot"
+    words = "compiling 3 kernels in every run: 1 done, about 36 s in all (gram, root); the cache folder"
     assert not_kept.startswith(words)
 
 
