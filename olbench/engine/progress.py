@@ -19,6 +19,8 @@ from olbench.records.quantities import Quantity
 from olbench.records.trial import Record
 
 ALL = "all"
+#: The share of the estimated cost that is done before the time left is worth saying.
+CREDIBLE = 0.05
 
 
 def is_notebook() -> bool:
@@ -38,7 +40,7 @@ def show_progress(quiet: bool) -> Iterator["Progress"]:
 
 
 class Progress:
-    """What is done, in words and in trials; bars and the time left follow the estimated cost of trials."""
+    """What is done, in words and in trials; the time left follows the estimated cost of trials."""
 
     def __init__(self) -> None:
         self.words = self.share = ""
@@ -109,8 +111,11 @@ class Progress:
         (_, planned), (_, done) = self.sum_up(self.planned), self.sum_up(self.done)
         if planned <= done or done <= self.reused_cost:
             return "almost done"
-        pace = (time.monotonic() - self.begin) / (done - self.reused_cost)
-        return f"about {duration(pace * (planned - done))} left"
+        elapsed = time.monotonic() - self.begin
+        share = (done - self.reused_cost) / (planned - self.reused_cost)
+        if share < CREDIBLE:
+            return f"running ({duration(elapsed)})"
+        return f"about {duration(elapsed * (1 / share - 1))} left"
 
     def best(self, dataset: str) -> str:
         means = [(sum(values) / len(values), id) for (id, _), values in list(self.values[dataset].items())]
@@ -191,10 +196,10 @@ class Bars(Progress):
 
     def update(self) -> None:
         for name, task in list(self.tasks.items()):
-            (done, cost), (planned, total) = self.sum_up(self.done, name), self.sum_up(self.planned, name)
+            (done, _), (planned, _) = self.sum_up(self.done, name), self.sum_up(self.planned, name)
             note = self.state if name == ALL else self.best(name)
             if planned:
-                self.bars.update(task, completed=cost, total=total, note=f"{done:,}/{planned:,} {note}")
+                self.bars.update(task, completed=done, total=planned, note=f"{done:,}/{planned:,} {note}")
             else:
                 self.bars.update(task, note=note)
 

@@ -33,9 +33,11 @@ def test_the_time_left_goes_by_cost_and_not_by_the_number_of_trials(monkeypatch)
     progress = started(planned=planned, costs={LONG: 1000.0, SHORT: 1.0}, reused=[record(LONG)])
     assert progress.state == "running (0.0 s)"
     clock[0] = 10.0
+    progress.add(record(SHORT))  # too little for an estimate
+    assert progress.state == "running (10 s)"
     progress.add(record(LONG))
     assert progress.state == "about 25 s left"
-    for each in (LONG, LONG, *[SHORT] * 500):
+    for each in (LONG, LONG, *[SHORT] * 499):
         progress.add(record(each))
     assert progress.state == "almost done"
 
@@ -66,7 +68,7 @@ def test_bars_can_be_read_without_colour(monkeypatch):
     mnist, digits, everything = screen.file.getvalue().splitlines()
     assert f"digits [{'#' * 6}{'.' * 18}] 1/4 best arow 0.1000" in digits
     assert (mnist[:5], everything[:3]) == ("mnist", "all")
-    assert f"[{'#' * 2}{'.' * 22}] 1/5 about" in everything  # by cost: a sixteenth
+    assert f"[{'#' * 5}{'.' * 19}] 1/5 about" in everything
 
 
 def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
