@@ -118,6 +118,17 @@ def test_a_band_is_one_deviation_or_the_interval_of_the_mean(small: Results):
     assert not any(panel.collections for panel in figure.axes)
 
 
+def test_no_level_is_cut_off_below_zero(small: Results):
+    """Kappa can be negative."""
+
+    def lower(entry: Entry) -> Entry:
+        return replace(entry, curves={**entry.curves, "mistakes": entry.curves["mistakes"] - entry.points})
+
+    panel = curves_figure(change(small, lower), "splice").axes[0]
+    assert panel.get_ylim()[0] < min(line.get_ydata().min() for line in panel.lines) < -0.6
+    assert len(panel.collections) == 5
+
+
 def test_shared_times_are_called_shared_and_have_no_band(small: Results):
     def share(entry: Entry) -> Entry:
         return replace(entry, columns={**entry.columns, "timing": np.full(entry.done, "shared")})

@@ -69,7 +69,8 @@ def band_of(entry: Entry, series: Series, kind: str = DEVIATION) -> Band:
         # Nadeau and Bengio (2003): trials that share training rows vary less than independent ones would.
         error = math.sqrt(1 / entry.done + entry.overlap)
         deviation = deviation * (float(stdtrit(entry.done - 1, (1 + LEVEL) / 2)) * error)
-    low, high = np.maximum(mean - deviation, 0), np.minimum(mean + deviation, series.quantity.top)
+    floor = np.fmin.reduce(mean, initial=0.0)  # kappa can be negative
+    low, high = np.maximum(mean - deviation, floor), np.minimum(mean + deviation, series.quantity.top)
     return Band(entry.label, points, mean, low, high)
 
 
@@ -175,7 +176,7 @@ def _draw_panel(panel: Axes, entries: Sequence[Entry], series: Series, look: Loo
     if series.is_level:
         low, high = late_range(curves)
         margin = 0.04 * (high - low) or 0.01
-        panel.set_ylim(max(0.0, low - margin), high + margin)
+        panel.set_ylim(low - margin if low < 0 else max(0.0, low - margin), high + margin)
     elif min(ends) > 0 and max(ends) > LOG_SPAN * min(ends):
         panel.set_yscale("log")
         panel.yaxis.set_major_locator(LogLocator(numticks=6))

@@ -162,9 +162,10 @@ function pointsAlong(curves, algorithm, name, series, windowed) {
 function curveOf(button, { curves, name, series, windowed }) {
   const { label } = button.dataset, style = data.styles[label], top = series.top ?? Infinity;
   const own = pointsAlong(curves, curves.algorithms[label], name, series, windowed);
+  const floor = Math.min(0, ...own.mean.filter(Number.isFinite)); // kappa can be negative
   return {
     ...own, ...style, label, colour: colourOf(style), isGrey: !pressed(button),
-    low: own.mean.map((mean, i) => Math.max(0, mean - own.deviation[i])),
+    low: own.mean.map((mean, i) => Math.max(floor, mean - own.deviation[i])),
     high: own.mean.map((mean, i) => Math.min(top, mean + own.deviation[i])),
   };
 }
