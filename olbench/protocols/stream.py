@@ -155,7 +155,7 @@ class Stream(measuring.Measuring):
         q.CPU_SECONDS,
     )
     series = (
-        measuring.counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
+        measuring.counts_series("window_accuracy", "windowed accuracy (%)", ACCURACY, "window_n"),
         measuring.counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
         Series("updates", "cumulative number of updates", q.UPDATES, required=True),
     )
@@ -164,9 +164,9 @@ class Stream(measuring.Measuring):
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         usual = {each.name: each for each in self.series}
         windowed = [
-            measuring.counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_n")
+            measuring.counts_series(f"window_{each.name}", f"windowed {each.title}", each, "window_n")
             if each.parts
-            else Series(f"window_{each.name}", f"{each.title} in the window", each, level=True)
+            else Series(f"window_{each.name}", f"windowed {each.title}", each, level=True)
             for each in asked
             if each.name == "auc" or (each.parts and each.name not in (KAPPA_M.name, KAPPA_TEMPORAL.name))
         ]

@@ -11,6 +11,7 @@ import olbench
 from olbench.analysis.results import load_results
 from olbench.records.shipped import find_run
 from olbench.report.comparison import comparison_document
+from olbench.report.figures.run import curves_figure
 from olbench.report.model import make_report
 from olbench.report.tables.curves import curve_data
 from olbench.report.tables.facts import changed_settings
@@ -72,6 +73,7 @@ def test_differences_come_from_blocks_of_rounds(folder, measure):
         assert each.mean == pytest.approx(means[each.label] - means[best], abs=1e-12)
         assert each.low <= each.mean <= each.high
         assert each.wins + each.ties + each.losses == 20
+    assert not any("…" in each.get_title("left") for each in curves_figure(report.results, "sea").axes)
     p = [each.p for each in differences]
     assert [each.adjusted for each in differences] == pytest.approx(correct_by_closed_testing(p))
     found = {each.label: each for each in differences}
