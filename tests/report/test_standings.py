@@ -7,7 +7,7 @@ import numpy as np
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report.model import Report
 from olbench.report.site import make_leaderboard
-from olbench.report.tables.summary import winner_sentence
+from olbench.report.tables.summary import in_words, winner_sentence
 from tests.report import made
 from tests.report.pages import render
 
@@ -56,3 +56,10 @@ def test_an_undefined_mean_is_neither_ranked_nor_best():
     assert (report.complete, report.ranks) == (2, {"perceptron": 1.5, "arow": 1.5})
     assert [best.label for best, _ in report.winners] == ["arow", "perceptron", "arow"]
     assert {each.label: each.wins for each in report.standings} == {"perceptron": 1, "arow": 2}
+
+
+def test_every_variant_of_an_algorithm_is_named():
+    labels = ("arow", "arow-native", "arow [diag]")
+    entries = [made.entry("splice", "arow", [0.25, 0.25], label=label) for label in labels]
+    text = in_words(Report(made.results(entries), None))
+    assert text.startswith("We compared 3 algorithms (AROW, arow-native, AROW [diag]), ")

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from olbench.algorithms import title_of
 from olbench.analysis.stats import LEVEL
 from olbench.errors import count, list_some
 from olbench.report import table as t
@@ -195,12 +194,12 @@ def in_words(report: Report) -> str | None:
     results, won = report.results, report.winners
     if not won or results.missing:
         return None
-    titles = list(dict.fromkeys(title_of(entry.algorithm) for entry in results.entries))
+    titles = list(map(display_name, results.names))
     most = max(entry.planned for entry in results.entries)
     search = results.tunings[0]
     tuned = "default parameters" if search == "none" else f"parameters tuned by {search} search"
     sentences = [
-        f"We compared {count(len(results.names), 'algorithm')} ({list_some(titles, 20)}), with {tuned}, on "
+        f"We compared {count(len(titles), 'algorithm')} ({list_some(titles, 20)}), with {tuned}, on "
         f"{count(len(results.datasets), 'data set')} ({list_some(results.datasets, 20)}), over "
         f"{count(most, results.numbered)} each (protocol {report.protocol.id}, seed {results.config.seed})."
     ]
