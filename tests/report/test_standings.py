@@ -5,6 +5,7 @@ import json
 import numpy as np
 
 from olbench.records.quantities import MISTAKE_RATE
+from olbench.report import words
 from olbench.report.model import Report
 from olbench.report.site import make_leaderboard
 from olbench.report.tables.summary import in_words, winner_sentence
@@ -34,6 +35,9 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     assert "pa has the lowest mistake rate on splice, 0.2550 ± 0.0071, level with arow;" in (
         winner_sentence(single)
     )
+    for each in (single, report):
+        told = "With Holm's correction, fewer may" in words.describe_bold(each.results)
+        assert told == ("Holm's correction" in winner_sentence(each))
     assert not isinstance(report.across, str)
     assert report.across.labels == ("perceptron", "pa", "arow")
     board = make_leaderboard(report, MISTAKE_RATE)
