@@ -20,6 +20,10 @@ class UserError(ValueError):
         return shorten(escape_controls(super().__str__()), LONGEST_MESSAGE)
 
 
+class InputWarning(UserWarning):
+    """Something of the user's cannot be used and is left out; the command line shows only the sentence."""
+
+
 def suggest(word: str, known: list[str]) -> str:
     from difflib import get_close_matches
 

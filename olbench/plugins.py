@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Generic, NoReturn, TypeVar
 
-from olbench.errors import UserError, describe_error, find_line, is_file, suggest
+from olbench.errors import InputWarning, UserError, describe_error, find_line, is_file, suggest
 
 Item = TypeVar("Item")
 #: Modules made from a user's files; the name depends only on the path, so that numba finds what another
@@ -30,10 +30,6 @@ PREFIX = "olbench_plugin_"
 PAPERS = "olbench.papers"
 #: A folder below olbench/papers is a paper if it has this file.
 NUMBERS = "numbers.yaml"
-
-
-class PackageWarning(UserWarning):
-    """An installed package offers something that cannot be used; the command line shows only the sentence."""
 
 
 class Registry(dict[str, Item], Generic[Item]):
@@ -203,7 +199,7 @@ def load_entry_points(
         except (Exception, SystemExit) as error:
             owner = f"the package {point.dist.name}" if point.dist else point.value
             reason = f"{what} of {owner} ({point.value}) cannot be loaded: {describe_error(error)}"
-            warnings.warn(reason, PackageWarning, stacklevel=3)
+            warnings.warn(reason, InputWarning, stacklevel=3)
 
 
 def folder_of(module: Any) -> Path:

@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from olbench.plugins import forget_file, load_file
+
 RULE = """
 from olbench import Parameter, second_order
 
@@ -12,6 +14,13 @@ from olbench import Parameter, second_order
 def timid(m, v, mistake, t, p):
     '''Learn as AROW does, but only from mistakes.'''
     return (1.0 - m, (1.0 - m) / (v + p[0]), 1.0 / p[0]) if mistake else (0.0, 0.0, 0.0)
+"""
+PAPER = """\
+id: mine2026
+title: Shy steps
+citation: Nobody, 2026
+tables:
+  - {where: Table 1, quantities: [updates], numbers: {breast-cancer: {shy: "30 ± 4", arow: "1 ± 1"}}}
 """
 GUARD = "datasets: [breast-cancer]\nalgorithms: [{id: arow, params: {r: 1}}]\npermutations: 2\n"
 
@@ -64,6 +73,28 @@ def test_own_learner_from_a_file_to_a_paper(walk, tmp_path):
     assert latex.count("{") == latex.count("}")
     walk("report", "mine", "--figures", "figures")
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".py") == ["figures", "mine"]
+
+
+@pytest.mark.filterwarnings("always::olbench.errors.InputWarning")
+def test_the_paper_of_an_own_learner_is_read_without_its_file_and_a_lost_one_stops_nothing(
+    walk, here, tmp_path
+):
+    (tmp_path / "shy.py").write_text(RULE.replace("timid", "shy"))
+    (tmp_path / "paper.yaml").write_text(PAPER)
+    config = "plugins: [shy.py]\npaper: paper.yaml\npermutations: 2\n"
+    config += "datasets: [breast-cancer]\nalgorithms: [shy, arow]\n"
+    (tmp_path / "mine.yaml").write_text(config)
+    walk("run", "mine.yaml")
+    walk("bundle", "results/mine")
+    forget_file(load_file("shy.py"))
+    for run in ("results/mine", "mine.olb"):
+        assert "of 2 update counts reproduced" in walk("report", run)
+    assert '"mine2026"' in walk("summary", "--format", "json")
+    (tmp_path / "paper.yaml").unlink()
+    for words in (("summary", "--format", "json"), ("site", "results/mine", "--output", "site")):
+        code, out, err = here(*words)
+        assert (code, "mine2026" in out) == (0, False), err
+        assert err.startswith("olbench: results/mine is not compared with its paper: cannot read"), err
 
 
 def test_a_check_on_a_terminal_can_say_that_it_compiles(walk, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench import structs
-from olbench.algorithms.definition import OPTIONS, get_definition
+from olbench.algorithms.definition import OPTIONS, RECORDED, get_definition
 from olbench.errors import UserError, count
 from olbench.plugins import find_paper, paper_folders
 from olbench.protocols import Protocol, get_protocol, protocols
@@ -292,8 +292,8 @@ class PaperFile:
         return tuple(member for name in names for member in self.groups.get(name, (name,)))
 
     def _refuse_unknown(self, node: structs.Node, rows: Iterable[str]) -> None:
-        """Fail if a row is no algorithm, and the key `rows` does not say for which one it stands."""
-        for row in set(rows) - self.given.get("rows", {}).keys():
+        """Fail if a row is neither an algorithm, nor one of a run that was read, nor under the key `rows`."""
+        for row in set(rows) - self.given.get("rows", {}).keys() - RECORDED.keys():
             try:
                 get_definition(row)
             except UserError as error:

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -10,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from olbench import errors
-from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition, get_definition
 from olbench.analysis.published import Paper, Reported, Requirements, RowSpec, standard_error
 from olbench.analysis.results import Entry, Floats, Results
 from olbench.analysis.stats import kendall_tau
 from olbench.data.catalog import catalog
-from olbench.errors import plural, short
+from olbench.errors import UserError, plural, short
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import CLOSE as CLOSE
@@ -60,7 +61,7 @@ class Attempt:
         spec = paper.row_spec(row)
         usually = {key.name: key.default for key in results.protocol.experiment.entry_keys}
         wanted = {**usually, **paper.requires.options, **spec.options}
-        usual = get_definition(spec.id).form
+        usual = getattr(_find_definition(spec.id), "form", Definition.form)
         candidates = [
             (
                 _find_variant({**usually, **entry.setting, **entry.options, **entry.spec.settings}, wanted)
@@ -137,14 +138,23 @@ def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
     return ""
 
 
+def _find_definition(id: str) -> Definition | None:
+    """Return an algorithm, or None if it is of a user's file, which reports do not run."""
+    with suppress(UserError):
+        return get_definition(id)
+    return None
+
+
 def _find_other_search(entry: Entry, tuning: str, requires: Requirements, row: str, spec: RowSpec) -> str:
     if requires.search and tuning not in requires.search:
         return f"its tuning is {tuning}; only {' or '.join(requires.search)} is compared"
-    definition = get_definition(entry.algorithm)
+    definition, declared = _find_definition(entry.algorithm), requires.grid == "declared"
+    searched = {name: set(values) for name, values in entry.spec.grid.items()}
+    if definition is None:
+        is_needed = declared or (row in requires.tuned and not searched)
+        return "its own grid is unknown; add its file with --plugin" if is_needed else ""
     # A parameter that the row names is fixed in the paper.
     grid = {name: set(values) for name, values in definition.grid.items() if name not in spec.options}
-    searched = {name: set(values) for name, values in entry.spec.grid.items()}
-    declared = requires.grid == "declared"
     if grid and not searched and (declared or row in requires.tuned):
         return "its parameters are not tuned, the paper's are"
     if not declared:

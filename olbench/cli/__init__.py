@@ -19,8 +19,7 @@ import click
 
 from olbench import __version__
 from olbench.engine.display import wrap
-from olbench.errors import UserError, escape_controls, suggest
-from olbench.plugins import PackageWarning
+from olbench.errors import InputWarning, UserError, escape_controls, suggest
 
 GROUPS = {
     "Everyday": {
@@ -103,7 +102,7 @@ _show_as_usual = warnings.showwarning
 
 
 def show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    if issubclass(category, PackageWarning):
+    if issubclass(category, InputWarning):
         click.echo(wrap(f"olbench: {escape_controls(str(message))}", sys.stderr), err=True)
     else:
         _show_as_usual(message, category, *place, **more)

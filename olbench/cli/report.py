@@ -112,7 +112,7 @@ def command(
         say(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
         sys.exit(4)
     if (strict or write_expected) and report.paper is None:
-        raise UserError(f"the config of {folder} names no paper, so there are no verdicts")
+        raise UserError(f"{folder} is not compared with a paper, so there are no verdicts")
     if everything:
         # The folder of a run that ships may be read-only, and is not the user's.
         own = Path(f"{report.results.name}-report") if is_shipped(folder) else folder / "report"

@@ -135,7 +135,7 @@ def read(folder: Path) -> RunFile:
             if isinstance(cell["keys"], dict):
                 cell["keys"] = LineKeys(folder, cell["keys"]["lines"])
         run = RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
-    RECORDED.update(run.titles)
+    RECORDED.update({cell.algorithm: cell.algorithm for cell in run.cells} | dict(run.titles))
     return run
 
 

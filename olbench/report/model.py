@@ -1,6 +1,7 @@
 """A report: everything that the tables and figures of a run show, computed once."""
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +17,8 @@ from olbench.analysis.evidence import Identification, PrintedCell, WrongLearners
 from olbench.analysis.published import Paper, load_paper
 from olbench.analysis.results import Entry, Guesses, Results
 from olbench.analysis.verdicts import ABSENT, Attempt, Judgement
-from olbench.errors import UserError, count, list_some
-from olbench.protocols import Protocol
+from olbench.errors import InputWarning, UserError, count, list_some
+from olbench.protocols import Experiment, Protocol
 from olbench.records.quantities import TEST_ERROR, Quantity
 from olbench.report import words
 
@@ -269,5 +270,13 @@ def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:
     absent = words.describe_absent(run)
     if absent and all(np.isnan(entry.values(headline)).all() for entry in run.entries):
         raise UserError(f"the algorithms cannot be ranked: {absent}")
-    paper = run.config.paper
-    return Report(run, load_paper(paper).under(run.config.protocol) if paper else None)
+    return Report(run, find_paper_of(folder, run.config))
+
+
+def find_paper_of(folder: Path, config: Experiment) -> Paper | None:
+    """Return the paper that a run is compared with; warn if its file cannot be read, as after a move."""
+    try:
+        return load_paper(config.paper).under(config.protocol) if config.paper else None
+    except UserError as error:
+        warnings.warn(f"{folder} is not compared with its paper: {error}", InputWarning, stacklevel=2)
+    return None

@@ -21,7 +21,7 @@ from olbench.records.shipped import runs
 from olbench.report import table as t
 from olbench.report import words
 from olbench.report.document import Document, Section
-from olbench.report.model import Report, make_report
+from olbench.report.model import Report, find_paper_of, make_report
 from olbench.report.table import Column, Table, columns
 
 
@@ -109,9 +109,8 @@ def find_runs(root: Path) -> list[Path]:
             run = read_run(folder)
         except UserError:
             continue  # skip folders that are not runs
-        if not (run.config.paper and run.file.end):
+        if not (run.file.end and (paper := find_paper_of(folder, run.config))):
             continue
-        paper = load_paper(run.config.paper).under(run.config.protocol)
         needed = max((each.n or 0 for each in paper.numbers if each.deviation is not None), default=0)
         if max((cell.planned for cell in run.file.cells), default=0) >= needed:
             done = [len(cell.keys) for cell in run.file.cells if cell.params is not None]
@@ -125,7 +124,7 @@ def reproductions(folders: Sequence[Path]) -> list[Reproduction]:
     reports: dict[str, list[Report]] = {}
     for folder in folders:
         report = make_report(folder)
-        if report.results.config.paper:
+        if report.paper:
             reports.setdefault(report.results.config.paper, []).append(report)
     return [Reproduction(load_paper(id), tuple(sorted(reports[id], key=_standing))) for id in sorted(reports)]
 

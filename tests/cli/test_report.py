@@ -67,7 +67,7 @@ def test_a_run_of_an_older_olbench_names_its_format_and_one_without_a_paper_has_
     del content["config"]["paper"]
     (run / "run.json").write_text(json.dumps(content))
     err = here.err("report", run, "--write-expected", "expected.yaml")
-    assert err == "olbench: the config of results/small names no paper, so there are no verdicts\n"
+    assert err == "olbench: results/small is not compared with a paper, so there are no verdicts\n"
     assert not Path("expected.yaml").exists()
     del content["format"]
     (run / "run.json").write_text(json.dumps(content))
