@@ -56,12 +56,13 @@ def command(id: str | None, plugins: tuple[str, ...], other: str | None, **advic
 def conform(id: str | None, other: str) -> int:
     from olbench.algorithms import get_definition
     from olbench.cli.output import show_parts
+    from olbench.conformance.rendering import list_lines
     from olbench.conformance.verdict import judge_rule
 
     if id is None:
         raise UserError("--conform-to needs an id before it, as in `olbench algorithms ID --conform-to arow`")
     verdict = judge_rule(get_definition(id), other)
-    show_parts(str(verdict).rstrip())
+    show_parts("\n".join(list_lines(verdict)))
     return 0 if verdict.conforms else 1
 
 

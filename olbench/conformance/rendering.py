@@ -101,6 +101,14 @@ def render_github(verdict: "Conformance", place: str) -> str:
 
 
 def render_text(verdict: "Conformance") -> str:
+    lines = list_lines(verdict)
+    if verdict.outcome == "convention" and not verdict.conforms:
+        allowed = ",".join(each.id for each in verdict.explained_by)
+        lines += ["", f"If that is intended, allow it: --allow {allowed}"]
+    return "\n".join(lines) + "\n"
+
+
+def list_lines(verdict: "Conformance") -> list[str]:
     lines, agreement = [f"{verdict.headline}."], verdict.agreement
     if agreement.rounds and verdict.outcome != "differs" and not verdict.order:
         start = "With that, the exact learner agrees in" if verdict.candidate else "It agrees in"
@@ -113,12 +121,7 @@ def render_text(verdict: "Conformance") -> str:
         lines.append(f"{count(agreement.unclear, 'round')} left out, where the difference may be rounding.")
     lines += [f"Seen before: {each.seen}." for each in verdict.explained_by if each.seen]
     lines += [f"Equally possible: it {each.says}; the rounds are the same." for each in verdict.alternatives]
-    lines += [f"Note: {remark}." for remark in verdict.remarks]
-    lines += _show_example(verdict)
-    if verdict.outcome == "convention" and not verdict.conforms:
-        allowed = ",".join(each.id for each in verdict.explained_by)
-        lines += ["", f"If that is intended, allow it: --allow {allowed}"]
-    return "\n".join(lines) + "\n"
+    return [*lines, *(f"Note: {remark}." for remark in verdict.remarks), *_show_example(verdict)]
 
 
 def _show_example(verdict: "Conformance") -> list[str]:

@@ -4,6 +4,7 @@ A subject is recorded on all inputs first; everything else works on these record
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -217,16 +218,46 @@ def _list_remarks(target: Candidate, agreement: Agreement, recordings: Recording
         if more.compare(recordings).holds
     ]
     if hidden:
-        setting = describe_params(target.params)
-        remarks.append(f"at {setting} it cannot be seen whether it {' or '.join(hidden)}; try another value")
+        unseen = f"at {describe_params(target.params)} it cannot be seen whether it {' or '.join(hidden)}"
+        remarks.append(f"{unseen}; another value would show it")
     return remarks
 
 
 def judge_rule(definition: Definition, id: str) -> Conformance:
-    """Judge a user's algorithm; the parameters that both have get the values of the user's."""
+    """Judge a user's algorithm at its defaults, then at other values of the parameters that both have.
+
+    At C = 1, a rule with 1 / C looks right.
+    """
     target = get_definition(id)
     own, params = definition.resolve({}), target.resolve({})
-    params |= {name: own[name] for name in own if name in params}
+    shared = {name: own[name] for name in own if name in params}
+    verdict = _judge_rule(definition, target, own, params | shared)
+    if only := {name: value for name, value in params.items() if name not in own}:
+        remark = f"it has no parameter {' or '.join(only)}; {id} has {describe_params(only)}"
+        verdict = replace(verdict, remarks=(*verdict.remarks, remark))
+    other = _find_other_values(shared, definition, target)
+    if not (verdict.conforms and other):
+        return verdict
+    again = _judge_rule(definition, target, own | other, params | shared | other)
+    remark = f"it conforms at {describe_params(verdict.params)}{' too' if again.conforms else ''}"
+    return replace(again, remarks=(*again.remarks, remark))
+
+
+def _find_other_values(params: Mapping[str, Value], *definitions: Definition) -> dict[str, Value]:
+    """Return, for each number, another that is neither its inverse, double, half or square."""
+    found: dict[str, Value] = {}
+    for name, value in params.items():
+        for factor in (0.9, 0.4):  # the last one that is in bounds
+            with suppress(ValueError):  # a word
+                other = factor * float(value) or factor
+                if [each.resolve({name: other}) for each in definitions]:
+                    found[name] = other
+    return found
+
+
+def _judge_rule(
+    definition: Definition, target: Definition, own: Mapping[str, Value], params: Mapping[str, Value]
+) -> Conformance:
     if definition.rule is not None and definition.order in COMPARED:
         return judge(RuleSubject(definition, own), target, params)
     if definition.order == "object" and definition.factory is not None:

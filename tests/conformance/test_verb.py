@@ -41,6 +41,9 @@ def step_at_half(state, x, y):
 @contestant("mine-arow", parameters=(Parameter("r", 1.0, "regularisation"),))
 def contestant(d, r):
     return Arow(d, r)
+@second_order("mine-inverse", parameters=(Parameter("r", 1.0, "regularisation"),))
+def inverse(m, v, mistake, t, p):
+    return (1 - m, (1 - m) / (v + 1 / p[0]), p[0]) if m < 1 else (0.0, 0.0, 0.0)
 @second_order("mine-rule")
 def rule(m, v, mistake, t, p):
     return 0.0, 0.0, 0.0
@@ -145,10 +148,15 @@ def test_an_object_is_copied_and_data_sets_add_rounds(here, module):
     assert "agrees in 1,144 rounds" in out
 
 
-def test_a_rule_of_ones_own_is_compared_with_an_algorithm(here):
+def test_a_rule_of_ones_own_is_compared_with_an_algorithm_at_several_values(here, module):
     out = here.out("algorithms", "--plugin", RULE, "timid-arow", "--conform-to", "arow", code=1)
     assert "timid-arow differs from arow (r = 1) in when it updates." in out
-    assert here("algorithms", "arow", "--conform-to", "arow")[0] == 0
+    assert "it conforms at r = 1 too" in here.out("algorithms", "arow", "--conform-to", "arow")
+    out = here.out("algorithms", "--plugin", "mine.py", "mine-inverse", "--conform-to", "arow", code=1)
+    assert "to arow (r = 0.4): it uses 1 / r where" in out
+    assert "--allow" not in out
+    out = here.out("algorithms", "--plugin", "mine.py", "mine-rule", "--conform-to", "arow", code=1)
+    assert "it has no parameter r; arow has r = 1." in out
     assert "it is scw2-libol" in here.out("algorithms", "scw2-libol", "--conform-to", "scw2", code=1)
     assert here("algorithms", "--conform-to", "arow")[0] == 2
 
