@@ -159,14 +159,13 @@ def _look_at_table(
         kept = [k for k in columns if k not in reasons]
         deviations = _find_deviations(_stack_numbers(table, kept, dates))
         scale = reading.scale or _choose_scale(deviations, "running" if is_sorted else "standard")
+        # Zeros may be far from all values and spoil the standard deviation; both use all rows.
+        fill = "mean" if scale == "standard" else "zero"
         specs = {k: ColumnSpec(_name_column(table, k), "drop") for k in reasons} | dates
         guessed = Reading(
             label=_name_column(table, label),
             time=_name_column(table, time) if is_sorted and time is not None else "",
-            # Zeros may be far from all values and spoil the standard deviation; both use all rows.
-            missing=("mean" if scale == "standard" else "zero")
-            if table.frame[kept].isna().any(axis=None)
-            else "",
+            missing=fill if table.frame[kept].isna().any(axis=None) else "",
             categorical="onehot" if any(table.has_text(k) for k in kept if k not in dates) else "",
             scale=scale,
             bias=True,
