@@ -85,10 +85,10 @@ def read_columns(node: structs.Node, name: str) -> tuple[ColumnSpec, ...]:
     """
     if isinstance(node.value, dict) and node.value:
         pairs = node.value.items()
-        specs = [_read_column_spec(key, item, node.keys[key], f"{name}.{key}") for key, item in pairs]
+        specs = [_read_column_spec(item, node.keys[key], f"{name}.{key}", name=key) for key, item in pairs]
         others = ColumnSpec(OTHERS)
     else:
-        specs = [_read_listed(item, name) for item in node.items(name)]
+        specs = [_read_column_spec(item, item.place, name) for item in node.items(name)]
         others = ColumnSpec(OTHERS, "drop")
     named = [str(spec.name) for spec in specs]
     for number, spec in enumerate(specs):
@@ -98,34 +98,26 @@ def read_columns(node: structs.Node, name: str) -> tuple[ColumnSpec, ...]:
     return (*(spec for spec in specs if spec.name != OTHERS), *ends)
 
 
-def _read_listed(node: structs.Node, name: str) -> ColumnSpec:
-    if not isinstance(node.value, dict):
-        return ColumnSpec(read_column(node, name), place=node.place)
-    if "name" not in node.value:
-        raise node.fail(f"a column in the list {name} needs the key 'name'")
-    column = read_column(node.value["name"], "name")
-    others = structs.Node(
-        {key: item for key, item in node.value.items() if key != "name"}, node.place, node.keys
-    )
-    return _read_column_spec(column, others, node.place, name)
-
-
-def _read_column_spec(column: str | int, node: structs.Node, place: str, name: str) -> ColumnSpec:
+def _read_column_spec(node: structs.Node, place: str, what: str, **given: Any) -> ColumnSpec:
+    """Return the spec of a column; in a mapping of columns, its name is given."""
     if isinstance(node.value, dict):
-        given = structs.read_keys(_COLUMN_KEYS[1:], node, name)
+        keys = [key for key in _COLUMN_KEYS if key.name not in given]
+        given |= structs.read_keys(keys, node, what if given else "a column")
+    elif given:
+        given["encode"] = structs.choice(*ENCODINGS)(node, what)
     else:
-        given = {"encode": structs.choice(*ENCODINGS)(node, name)}
+        given["name"] = read_column(node, what)
     encode = given.get("encode", "")
     for key, right in _ENCODE_OF.items():
         if key in given and encode != right:
             raise node.value[key].fail(f"{key} is only allowed with encode: {right}")
     if encode == "ordinal" and "order" not in given:
-        raise node.fail(f"{name}: encode: ordinal needs order, the list of its values from low to high")
+        raise node.fail(f"{what}: encode: ordinal needs order, the list of its values from low to high")
     for key in ("order", "parts"):
         values = given.get(key, ())
         if len(set(map(str, values))) < len(values):
             raise node.value[key].fail(f"{key} lists a value twice")
-    return ColumnSpec(column, **given, place=place)
+    return ColumnSpec(**given, place=place)
 
 
 def _column_schema(*required: str) -> dict[str, Any]:

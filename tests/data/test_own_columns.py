@@ -135,7 +135,7 @@ def test_what_does_not_fit_the_table_is_refused_with_file_and_line(shop, here, c
         ("{day: {encode: date, parts: [year]}}", "yaml:4: parts must be one of days, month, weekday, hour"),
         ("{day: {encode: date, origin: soon}}", "yaml:4: origin must be a day such as 2024-01-31, not"),
         ("[size, size]", "yaml:4: the column 'size' is listed twice"),
-        ("[{encode: number}]", "yaml:4: a column in the list columns needs the key 'name'"),
+        ("[{encode: number}]", "yaml:4: a column needs the key 'name'"),
         ("[]", "yaml:4: columns must not be empty"),
     ],
 )  # fmt: skip
