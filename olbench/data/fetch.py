@@ -104,7 +104,7 @@ def fetch(
             reasons.append(f"{hide_password(str(source))}: {error}")
     missing = [file for file in entry.files if not _find_file(downloads, file)] or entry.files
     tried = "; ".join(reasons) or "no mirror is set and the catalogue has no download address"
-    address = entry.page or f"{entry.upstream[0].rstrip('/')}/{PurePosixPath(missing[0]).name}"
+    address = entry.page or " or ".join(entry.upstream) or "its package"
     raise UserError(
         f"cannot fetch {entry.name} ({tried}); get {', '.join(missing)} by hand from {address} and put it "
         f"into {downloads}, or set OLBENCH_MIRROR to a folder that has it"

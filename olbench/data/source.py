@@ -18,7 +18,7 @@ from scipy.sparse import vstack
 from olbench.data import cache as disk
 from olbench.data.catalog import catalog
 from olbench.data.dataset import Dataset, assemble, fingerprint
-from olbench.data.fetch import fetch, fetch_command, is_present, local_files, mirror_place
+from olbench.data.fetch import fetch, fetch_command, is_present, local_files
 from olbench.data.load import load_spec
 from olbench.data.scale import describe_scaling
 from olbench.data.spec import DatasetSpec
@@ -204,21 +204,13 @@ def find_data(spec: DatasetSpec, name: str, wanted: str) -> Dataset | None:
 
 def _load_near(spec: DatasetSpec) -> Dataset | None:
     if spec.path:
-        if not Path(spec.path).is_file():
-            return None
-    elif spec.name not in catalog() or not _is_near(spec.name):
+        return load_spec(spec) if Path(spec.path).is_file() else None
+    if spec.name not in catalog():
         return None
+    entry = catalog()[spec.name]
+    if local_files(entry) is None:
+        try:
+            fetch(replace(entry, upstream=()))
+        except UserError:
+            return None
     return load_spec(spec)
-
-
-def _is_near(name: str) -> bool:
-    entry = catalog()[name]
-    if local_files(entry) is not None:
-        return True
-    if not isinstance(mirror_place(), str):
-        return False
-    try:
-        fetch(replace(entry, upstream=()))
-    except UserError:
-        return False
-    return True

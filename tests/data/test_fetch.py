@@ -216,7 +216,7 @@ def test_a_missing_file_is_not_asked_for_again(server, toy, cache_folder):
     assert server.asked == ["/upstream/toy.bz2"]
     assert refused == (
         f"cannot fetch toy ({server.address}upstream/: there is no toy.bz2); get toy.bz2 by hand from "
-        f"{server.address}upstream/toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR "
+        f"{server.address}upstream/ and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR "
         "to a folder that has it"
     )
 
