@@ -133,8 +133,7 @@ class NativeLearner(ClassLearner, KernelLearner):
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # Each mean is a sum over the updates of its class, with the error of one.
-        own = {"means": Array((d, count_columns(classes)))}
-        return super().declare(algorithm, d, classes) | own
+        return super().declare(algorithm, d, classes) | {"means": Array((d, count_columns(classes)))}
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         scores = self.class_scores(rows, order).T
@@ -175,8 +174,10 @@ class FirstOrderClasses(NativeLearner):
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # As in a binary learner: sums of squares by block of features, if the rule reads the norm.
         squares = Array((count_blocks(d) if algorithm.definition.reads_norm else 0,))
-        own = {"scalars": Array((2,), [1.0, 0.0]), "squares": squares}
-        return super().declare(algorithm, d, classes) | own
+        return super().declare(algorithm, d, classes) | {
+            "scalars": Array((2,), [1.0, 0.0]),
+            "squares": squares,
+        }
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes import MAX, PROP, UNIFORM, run_first_order
@@ -201,14 +202,13 @@ class CovarianceClasses(NativeLearner):
         number = count_covariances(algorithm, classes)
         side = -(-d // TILE) * TILE
         length = spread_rows(side)
-        own = {
+        return super().declare(algorithm, d, classes) | {
             "base": Array((number, side, length), partial(write_diagonal, algorithm.a, d)),
             "pending": Array((number, 2 if d < AHEAD_FROM else choose_depth(d), length)),
             "changes": Array((number, 2), dtype=np.int64),
             "axis": Array((number, d)),
             "bound": Array((number, 2), [algorithm.a * (1.0 + 1e-9), np.inf]),
         }
-        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes_full import run_covariance
@@ -238,13 +238,12 @@ class RootClasses(NativeLearner):
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # The errors and the bounds of each root are those of a binary learner.
         number, deviation = count_covariances(algorithm, classes), float(np.sqrt(algorithm.a))
-        own = {
+        return super().declare(algorithm, d, classes) | {
             "roots": Array((number, d, d), partial(write_diagonal, deviation, d)),
             "bound": Array((number,), deviation * (1.0 + 1e-9)),
             "reach": Array((number, d), deviation),
             "changes": Array((number,), dtype=np.int64),
         }
-        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes_full import run_root
@@ -274,8 +273,9 @@ class DiagonalClasses(NativeLearner):
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
-        own = {"variances": Array((d, count_columns(classes)), algorithm.a)}
-        return super().declare(algorithm, d, classes) | own
+        return super().declare(algorithm, d, classes) | {
+            "variances": Array((d, count_columns(classes)), algorithm.a)
+        }
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes import run_diagonal

@@ -37,8 +37,10 @@ class BaselineLearner(KernelLearner):
 
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
-        own = {"seen": Array((2,), dtype=np.int64), "last": Array((1,), 1.0)}
-        return super().declare(algorithm, d, classes) | own
+        return super().declare(algorithm, d, classes) | {
+            "seen": Array((2,), dtype=np.int64),
+            "last": Array((1,), 1.0),
+        }
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.first_order import run_baseline
@@ -65,7 +67,7 @@ class FirstOrderLearner(KernelLearner):
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         definition = algorithm.definition
-        own = {
+        return super().declare(algorithm, d, classes) | {
             "w": Array((d,), by_feature=True),
             "scalars": Array((4,), [1.0, 0.0, 0.0, 0.0]) if definition.averaged else Array((2,), [1.0, 0.0]),
             # Sums of squares of w by block, which give ||w||^2; empty for a rule that does not read it. Each
@@ -76,7 +78,6 @@ class FirstOrderLearner(KernelLearner):
             # `first_order.SMALLEST_AVERAGED` of that where the rule shrinks w.
             "deficit": Array((d if definition.averaged else 0,), by_feature=definition.averaged),
         }
-        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.first_order import run
@@ -159,7 +160,7 @@ class CovarianceLearner(SecondOrderLearner):
         blocked = is_blocked(algorithm, d)
         side = -(-d // TILE) * TILE if blocked else d
         length = spread_rows(side) if blocked else d
-        own = {
+        return super().declare(algorithm, d, classes) | {
             "mu": Array((d,)),
             "base": Array((side, length), partial(write_diagonal, algorithm.a, d)),
             # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending.
@@ -172,7 +173,6 @@ class CovarianceLearner(SecondOrderLearner):
             "bound": Array((2,), [algorithm.a * (1.0 + 1e-9), np.inf]),
             "screening": Array((3,), dtype=np.int64, is_state=False),
         }
-        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         if is_blocked(self.algorithm, self.d):
@@ -227,7 +227,7 @@ class RootLearner(SecondOrderLearner):
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         deviation = float(np.sqrt(algorithm.a))
-        own = {
+        return super().declare(algorithm, d, classes) | {
             "mu": Array((d,)),
             "root": Array((d, d), partial(write_diagonal, deviation, d)),
             # R is multiplied by a matrix close to the identity in each change, so k changes leave a relative
@@ -242,7 +242,6 @@ class RootLearner(SecondOrderLearner):
             "caps": Array((d,), 1.0),
             "clock": Array((3,), start_clock(algorithm)),
         }
-        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.root import run
@@ -279,7 +278,7 @@ class DiagonalLearner(SecondOrderLearner):
     @classmethod
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         forgets = algorithm.forgetting < 1.0
-        own = {
+        return super().declare(algorithm, d, classes) | {
             # Each variance is divided or multiplied once in a change: a relative error of k 2^-51 after k of
             # them.
             "moments": Array((d, 2), [0.0, algorithm.a], by_feature=True),
@@ -287,7 +286,6 @@ class DiagonalLearner(SecondOrderLearner):
             "marks": Array((d if forgets else 0,), 1.0),
             "clock": Array((3,), start_clock(algorithm)),
         }
-        return super().declare(algorithm, d, classes) | own
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.diagonal import run
@@ -390,7 +388,7 @@ class GramLearner(SecondOrderLearner):
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         # The factor L grows by rows, and none is changed later, so L L' = M up to (size + 1) 2^-52 a K(x, x).
         # The coefficients are sums over the changes; the norms of the support are those of its rows.
-        own = {
+        return super().declare(algorithm, d, classes) | {
             "nu": Array((0,), length=lambda size, entries: size),
             "factor": Array((0,), length=lambda size, entries: size * (size + 1) // 2),
             "support_data": Array((0,), length=lambda size, entries: entries),
@@ -398,7 +396,6 @@ class GramLearner(SecondOrderLearner):
             "support_indptr": Array((1,), dtype=np.int64, length=lambda size, entries: size + 1),
             "support_norms": Array((0,), length=lambda size, entries: size),
         }
-        return super().declare(algorithm, d, classes) | own
 
     @property
     def size(self) -> int:
