@@ -99,8 +99,13 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
     places = [place for place, spec in specs.items() if spec.encode != "drop"]
     if not places:
         raise table.fail("no column is left for a feature; at least one is needed")
-    named_out = _list_columns(table, [place for place, spec in specs.items() if spec.encode == "drop"])
-    places, left_out = _leave_out_text(table, places, specs, reading.categorical)
+    left_out = {"columns": [place for place, spec in specs.items() if spec.encode == "drop"]}
+    if reading.categorical == "drop":
+        texts = [place for place in places if table.has_text(place) and not specs[place].encode]
+        left_out["columns of text"] = texts
+        places = [place for place in places if place not in texts]
+        if not places:
+            raise table.fail("every feature is text, so --categorical drop leaves none; use onehot")
     gaps, dropped = _find_gaps(table, places, label, reading.missing)
     if dropped:
         table, times = table.keep(~gaps), tuple(each[~gaps] for each in times)
@@ -108,8 +113,7 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
     X, names, coded = _encode_columns(table, {place: specs[place] for place in places}, reading.categorical)
     steps = (
         *(f"{key}: {table.column_name(column)}" for key, column in {"label": label, **timed}.items()),
-        *([f"columns left out: {named_out}"] if named_out else []),
-        *left_out,
+        *(f"{what} left out: {_list_columns(table, each)}" for what, each in left_out.items() if each),
         *dropped,
         *coded,
         *_fill(X, table, places, reading.missing),
@@ -143,19 +147,6 @@ def match_columns(
 
 def _list_columns(table: TypedFrame, columns: list[int]) -> str:
     return list_first(table.column_name(column).removeprefix("column ") for column in columns)
-
-
-def _leave_out_text(
-    table: TypedFrame, columns: list[int], specs: Mapping[int, ColumnSpec], categorical: str
-) -> tuple[list[int], list[str]]:
-    if categorical != "drop":
-        return columns, []
-    texts = {column for column in list_texts(table.frame) if column in specs and not specs[column].encode}
-    kept = [column for column in columns if column not in texts]
-    if not kept:
-        raise table.fail("every feature is text, so --categorical drop leaves none; use onehot")
-    dropped = [column for column in columns if column in texts]
-    return kept, [f"columns of text left out: {_list_columns(table, dropped)}"] if dropped else []
 
 
 def find_unlabelled(table: TypedFrame, label: int) -> tuple[Any, list[str]]:
@@ -290,22 +281,17 @@ def _encode_order(table: TypedFrame, place: int, order: tuple[str, ...]) -> Enco
 
 
 def _encode_dates(table: TypedFrame, place: int, parts: tuple[str, ...], origin: str) -> Encoded:
-    dates = pd.Series(read_dates(table, place))
-    found = {
-        "days": (dates.to_numpy() - np.datetime64(origin)) / np.timedelta64(1, "D"),
-        "month": dates.dt.month.to_numpy(),
-        "weekday": dates.dt.day_of_week.to_numpy() + 1,
-        "hour": dates.dt.hour.to_numpy(),
-    }
+    dates, name = pd.Series(read_dates(table, place)), feature_name(table, place)
+    numbers = {"month": dates.dt.month, "weekday": dates.dt.day_of_week + 1, "hour": dates.dt.hour}
     names, blocks, words = [], [], []
     for part in parts:
         if part == "days":
-            names.append(f"{feature_name(table, place)}.days")
-            blocks.append(found[part][:, None])
+            names.append(f"{name}.days")
+            blocks.append((dates.to_numpy()[:, None] - np.datetime64(origin)) / np.timedelta64(1, "D"))
             words.append(f"days since {origin}")
         else:
-            names += [f"{feature_name(table, place)}.{part}={number}" for number in PARTS[part]]
-            blocks.append(found[part][:, None] == np.array(PARTS[part]))
+            names += [f"{name}.{part}={number}" for number in PARTS[part]]
+            blocks.append(numbers[part].to_numpy()[:, None] == np.array(PARTS[part]))
             words.append(f"{len(PARTS[part])} indicators of the {part}")
     values = np.hstack(blocks).astype(np.float64)
     values[dates.isna().to_numpy()] = np.nan
@@ -343,8 +329,6 @@ def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: st
             more = ", but write dates such as 31.12.2024 as 2024-12-31 first"
         done = f"pandas.read_csv(FILE, {options}).to_csv(NEW, index=False)"
         remedy = f"numbers need a decimal point: convert the file, as {done} does{more}"
-    elif is_number(first.replace("_", "")):
-        remedy = "numbers have no underscores: remove them"
     elif spec.encode == "number":
         remedy = "correct the cell, or encode the column otherwise under columns"
     elif is_mixed:

@@ -60,7 +60,6 @@ BROKEN = [
     ("1,2\n3,x\n", ": the labels mix numbers and text ('2', 'x'); choose the positive ones, as in --"),
     ("1,2\n,1\n", f":2: column 1 has no value; {GAP_REMEDY}"),
     ("1,nan\n", ": column 2 has no values; name another column with --label"),
-    ("1_000,1\n", f":1: column 1 has the text '1_000', {TEXT}; numbers have no underscores: remove them"),
     ("x;y\n1,5;1\n", f":2: column 'x' has the text '1,5', {TEXT}{COMMA}"),
     ("٣,1\n", f":1: column 1 has the text '٣', {TEXT}{TEXT_REMEDY}"),
     ('1,2,1\n"a\nb",2,1\n', r":3: column 1 has numbers and the text 'a\nb'; "),
