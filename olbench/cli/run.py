@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +111,7 @@ def command(
         # A data file keeps its extension: my.yaml is not my.libsvm.
         name = Path(what).stem if is_config(what) else base_name(Path(show_path(what)).name)
         folder = out or Path("results") / name
-        executor = ClusterExecutor(cluster, config.plugins, partial(say, err=True)) if cluster else None
+        executor = ClusterExecutor(cluster, config.plugins) if cluster else None
         with show_progress(quiet) as progress:
             plan = api.plan(
                 config, jobs, skip_missing, limited=not cluster, folder=folder, reuse=reuse, say=progress.say
@@ -130,7 +130,11 @@ def command(
 
             show_plan(plan, folder)
             return
-        with executor or nullcontext():
+        with ExitStack() as stack:
+            if executor:
+                with show_progress(quiet) as progress:
+                    progress.say(f"connecting to {cluster}")
+                    stack.enter_context(executor)
             run = api.complete(
                 plan.cells, folder, plan.jobs, quiet=quiet, timing=timing, executor=executor, reuse=plan.reuse
             )

@@ -47,9 +47,10 @@ class SchedulerLostError(UserError):
 
 
 class ClusterExecutor(ExitStack):
-    def __init__(self, where: str, plugins: Sequence[str] = (), say: Callable[[str], None] = print):
+    def __init__(self, where: str, plugins: Sequence[str] = ()):
         super().__init__()
-        self.where, self.place, self.say = where, _find_place(where), say
+        self.where, self.place = where, _find_place(where)
+        self.warn: Callable[[str], None] = print
         self.plugins = worker.write_plugins(plugins)
         self.newcomers: deque[str] = deque()
         self.deaths: list[str] = []
@@ -77,7 +78,7 @@ class ClusterExecutor(ExitStack):
         self.queue.extend(order_by_cost(trials))
         self.fetchers = ThreadPoolExecutor(FETCHERS, "olbench-fetch")
         if not self._ask(self.client.nthreads):
-            self.say("olbench: the cluster has no workers yet; the run starts when one joins")
+            self.warn("the cluster has no workers yet; the run starts when one joins")
         try:
             while not stop.is_set() and (self.queue or self.suspects or self.flying):
                 self._check_connection()
@@ -126,7 +127,7 @@ class ClusterExecutor(ExitStack):
         return len(others)
 
     def _retire(self, address: str, reason: str) -> None:
-        self.say(f"olbench: the worker {address} is retired: {reason}")
+        self.warn(f"the worker {address} is retired: {reason}")
         self._ask(self.client.retire_workers, [address])
         if not self._ask(self.client.nthreads):
             raise UserError(f"no worker is left; {address}: {reason}")

@@ -63,7 +63,7 @@ def fail(trial: Trial, error: BaseException) -> Record:
 
 
 class Executor(Protocol):
-    """It may have a list `deaths` as well: the workers that died so far, each in a sentence."""
+    """It may have `deaths`, a list of the workers that died so far, and `warn`, which the run replaces."""
 
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         """Yield records as trials finish, in any order; after a stop, only those that were done in time."""

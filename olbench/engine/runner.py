@@ -46,6 +46,8 @@ def open_run(
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, show_progress(quiet) as progress:
         progress.stop = stop
         own = executor or LocalExecutor(jobs, config.plugins, progress.say)
+        if hasattr(own, "warn"):
+            own.warn = progress.warn
         yield Run(cells, ledger, own, stop, progress, timing, folder, reuse)
 
 

@@ -363,7 +363,7 @@ def make_cells(path, X, y):
 
 @pytest.mark.parametrize(("storage", "place"), [("dense", "nowhere"), ("sparse", "nowhere"), ("dense", "")])
 def test_data_that_a_worker_lacks_or_has_with_other_content_is_sent_to_it(
-    storage, place, nursery, counts, rng
+    storage, place, nursery, counts, rng, capsys
 ):
     Path("mine.libsvm").write_text("1 1:1\n-1 2:1\n")
     X = rng.normal(size=(200, 7)) * (rng.random((200, 7)) < 0.5)
@@ -371,11 +371,11 @@ def test_data_that_a_worker_lacks_or_has_with_other_content_is_sent_to_it(
     path = Path(place, "mine.libsvm").resolve()
     cells = make_cells(path, X if storage == "dense" else sp.csr_matrix(X), y)
     with (
-        ClusterExecutor(str(nursery.file), say=pytest.fail) as executor,
+        ClusterExecutor(str(nursery.file)) as executor,
         open_run(Path("cluster"), cells, 1, quiet=True, executor=executor) as run,
     ):
         run.complete()
-    assert (len(run.fresh), run.failed) == (8, [])
+    assert (len(run.fresh), run.failed, capsys.readouterr().err) == (8, [], "")
     with open_run(Path("here"), cells, 1, quiet=True) as local:
         local.complete()
     assert counts("cluster") == counts("here")
