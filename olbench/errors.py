@@ -158,5 +158,15 @@ def list_first(names: Iterable[str], most: int = 10) -> str:
     return ", ".join(first[:most]) + (", ..." if len(first) > most else "")
 
 
+def show_number(value: float, digits: int, sign: str = "") -> str:
+    """Return a number with thousands apart; what rounds to zero has no sign.
+
+    >>> show_number(1234.5, 1, "+"), show_number(-0.001, 2), show_number(0.0, 2, "+")
+    ('+1,234.5', '0.00', '0.00')
+    """
+    text = f"{value:{sign}z,.{digits}f}"
+    return text if text.strip("+0.") else text.lstrip("+")
+
+
 def short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

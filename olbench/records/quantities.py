@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from olbench.errors import show_number
+
 Floats = NDArray[np.float64]
 #: The verdicts on a number that agrees with a reported one, from best to worst.
 REPRODUCED, CLOSE = "reproduced", "close"
@@ -143,7 +145,7 @@ class Quantity:
         """
         if math.isnan(value):
             return "–"
-        return f"{self.factor * value:{sign},.{self.digits if digits is None else digits}f}"
+        return show_number(self.factor * value, self.digits if digits is None else digits, sign)
 
     def spread(self, mean: float, deviation: float) -> str:
         """Return a mean and its deviation as the papers print them."""

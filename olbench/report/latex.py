@@ -107,7 +107,7 @@ def _longtable(table: "Table") -> str:
     shown = table.shown()
 
     def line(texts: Sequence[str], bold: Collection[int]) -> str:
-        cells = {x: escape(texts[x]) for x in shown}
+        cells = {x: escape(re.sub(r"(?<![\w.)])-(?=[\d.])", "−", texts[x])) for x in shown}
         return " & ".join(rf"\textbf{{{text}}}" if text and x in bold else text for x, text in cells.items())
 
     headings = [each.on_paper or each.heading for each in table.columns]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from olbench.errors import short
+from olbench.errors import short, show_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ class Format:
 
 
 def number(digits: int, sign: str = "") -> Format:
-    return Format(lambda value: f"{value:{sign},.{digits}f}")
+    return Format(lambda value: show_number(value, digits, sign))
 
 
 class Flagged(str):
