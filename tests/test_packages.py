@@ -69,6 +69,7 @@ def installed(own_folder, monkeypatch):
 POINTS_OF_ENTRY = "[olbench.datasets]\nmine = my_package\n[olbench.papers]\nmine2026 = my_package\n"
 WHOLE = {
     "catalog.yaml": CATALOG, "files/points.libsvm": POINTS, "numbers.yaml": NUMBERS, "audit.py": AUDIT,
+    "illustrations.py": "",
 }  # fmt: skip
 
 
@@ -88,6 +89,7 @@ def test_a_package_brings_a_data_set_with_its_files_and_a_paper(installed, tmp_p
     audit = olbench("audit", "mine2026")
     assert audit.returncode == 0, audit.stderr
     assert "Nobody, Six points, 2026." in audit.stdout
+    assert "illustrations.py must define ILLUSTRATIONS, a dict" in olbench("figures", "mine2026").stderr
 
 
 READER = """\

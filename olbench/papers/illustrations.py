@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olbench.errors import UserError, suggest
 from olbench.plugins import find_paper_part, paper_ids
@@ -20,7 +20,13 @@ PART = "illustrations"
 def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
     papers = [name for name in paper_ids() if find_paper_part(name, PART)]
     if paper in papers:
-        found: Mapping[str, Callable[[], Figure]] = import_module(find_paper_part(paper, PART)).ILLUSTRATIONS
+        module = import_module(find_paper_part(paper, PART))
+        found: Any = getattr(module, "ILLUSTRATIONS", None)
+        if not isinstance(found, Mapping) or not all(map(callable, found.values())):
+            raise UserError(
+                f"{module.__file__} must define ILLUSTRATIONS, a dict of functions that return a matplotlib "
+                "Figure, by the name of the file"
+            )
         return found
     if paper not in paper_ids():
         known = ", ".join(papers)
