@@ -199,12 +199,18 @@ def table(results: "Results", name: str = "") -> "Table":
     ('scw2', 0.0702)
     """
     from olbench.protocols.definition import find_quantity
-    from olbench.report.model import Report
-    from olbench.report.tables import REGISTRY, find_table
+    from olbench.report.model import Report, find_paper_of
+    from olbench.report.tables import REGISTRY, find_table, table_names
     from olbench.report.tables.results import means_matrix
 
     report = Report(results, None)
+    if not name:
+        return means_matrix(report, report.headline)
+    compared = Report(results, find_paper_of(results.folder, results.config))
     REGISTRY.load()
-    if name not in REGISTRY:
-        return means_matrix(report, find_quantity(results.protocol, name) if name else report.headline)
-    return find_table(report, name)
+    if name in REGISTRY:
+        return find_table(compared, name)
+    try:
+        return means_matrix(report, find_quantity(results.protocol, name))
+    except UserError as error:
+        raise UserError(f"{error}; its tables are {', '.join(table_names(compared))}") from None

@@ -60,7 +60,12 @@ def test_the_table_is_that_of_the_report(scw):
     assert r"SCW-I & \textbf{0.2295 $\pm$ 0.0103} & " in olbench.plot.table(scw, "results").to_latex()
     assert olbench.plot.table(scw, "updates").best == frozenset()
     assert olbench.plot.table(scw, "ranking")["algorithm"][0] == "scw1"
-    assert "measures no 'speed'" in refusal(olbench.plot.table, scw, "speed")
+    assert repr(table) == str(table)
+    assert len(olbench.plot.table(olbench.load_results("scw"), "claims").rows) > 2
+    unknown = refusal(olbench.plot.table, scw, "speed")
+    assert "measures no 'speed'; it measures mistake_rate, " in unknown
+    assert "its tables are ranking, " in unknown
+    assert ", claims, " in unknown
     assert "the report has no table 'confusion'" in refusal(olbench.plot.table, scw, "confusion")
 
 

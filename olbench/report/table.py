@@ -313,6 +313,8 @@ class Table:
 
         return write_text([self], 100)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         from olbench.report.page import render_table
 

@@ -90,10 +90,13 @@ def figures_of(report: Report) -> Figures:
     return {name: draw for item in all_items() for name, draw in item.figures(report).items()}
 
 
+def table_names(report: Report) -> list[str]:
+    return [each.id for each in all_items() if next(each.tables(report), None)]
+
+
 def find_table(report: Report, id: str) -> Table:
-    tables = {each.id: each.tables(report) for each in all_items()}
-    found = next(tables.get(id, iter(())), None)
+    found = next((table for each in all_items() if each.id == id for table in each.tables(report)), None)
     if found is None:
-        known = [name for name, own in tables.items() if next(own, None)]
+        known = table_names(report)
         raise UserError(f"the report has no table '{id}'{suggest(id, known)}; it has {', '.join(known)}")
     return found
