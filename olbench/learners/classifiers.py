@@ -26,8 +26,6 @@ Estimator = TypeVar("Estimator", bound=type)
 TINY = np.finfo(np.float64).tiny
 #: Scores above this are scaled down before they become probabilities: their squares must be numbers.
 LARGE_SCORE = 1e100
-#: Rows with larger features are scaled down before they are scored.
-LARGE_FEATURE = 1e100
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -116,7 +114,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         They are X @ coef_.T + intercept_, except for a kernel and for SOP with a diagonal covariance.
         """
-        X = self._validate_rows(X)
+        return self._margins(self._validate_rows(X))
+
+    def _margins(self, X: Any) -> Floats:
         rows, order = as_examples(X).rows(), np.arange(X.shape[0])
         if self._native:
             return np.asarray(self.learners_[0].class_scores(rows, order))
@@ -297,17 +297,9 @@ class SecondOrderClassifier(OnlineClassifier):
     def _confidences(self, X: Any) -> Floats:
         """Return m / sqrt(v), one column per learner; v is the mean of all, so that only m ranks classes."""
         X = self._validate_rows(X)
-        scaled, exponents = _scale_large_rows(X) if self.kernel in (None, "linear") else (X, 0)
-        scored: Any = scaled
-        down: Any = 0
-        if get_definition(self.algorithm_id).product and self.covariance == "diag":
-            scored, down = X, exponents  # the margin is not a multiple of that of a scaled row
-        rows, order = as_examples(scored).rows(), np.arange(X.shape[0])
-        pairs = self._pairs()
-        scores = [np.ldexp(learner.scores(rows, order), shift - down) for learner, shift in pairs]
-        variances = [np.ldexp(learner.margin_variance(scaled), 2 * shift) for learner, shift in pairs]
+        variances = [np.ldexp(learner.margin_variance(X), 2 * shift) for learner, shift in self._pairs()]
         deviations = np.sqrt(np.maximum(np.mean(variances, axis=0), TINY))
-        return np.asarray(np.column_stack(scores) / deviations[:, None])
+        return np.asarray(self._margins(X) / deviations[:, None])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -341,18 +333,6 @@ class EllipsoidClassifier(OnlineClassifier):
         # The weights depend mostly on the last mistake, so the score of a single pass is often poor.
         tags.classifier_tags.poor_score = True
         return tags
-
-
-def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
-    """Return the rows, large ones divided by a power of two, and the exponents of these.
-
-    This does not change m / sqrt(v) if m is linear in the row, and v does not overflow.
-    """
-    largest = abs(X).max(axis=1)
-    largest = largest.toarray().ravel() if sp.issparse(X) else largest
-    exponents = np.where(largest > LARGE_FEATURE, np.frexp(largest)[1], 0)
-    scales = sp.diags_array(np.ldexp(1.0, -exponents))
-    return scales @ X if exponents.any() else X, exponents
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
