@@ -72,32 +72,28 @@ class GrowingArray:
 
     def __init__(self, path: Path, kind: Any, columns: int | None = None):
         self.path, self.kind, self.columns, self.length = path, np.dtype(kind), columns, 0
-        self._file = open(path, "wb")  # noqa: SIM115
+        self.file = open(path, "wb")  # noqa: SIM115
         self._write_header()
 
     def append(self, piece: Any) -> None:
         piece = np.ascontiguousarray(piece, dtype=self.kind)
         self.length += piece.shape[0]
-        self._file.write(memoryview(piece.reshape(-1).view(np.uint8)))
+        self.file.write(memoryview(piece.reshape(-1).view(np.uint8)))
 
     def close(self) -> list[int]:
         """Return the size and the time stamp of the whole file."""
-        self._file.seek(0)
+        self.file.seek(0)
         self._write_header()
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
         return _stamp(self.path)
-
-    def abandon(self) -> None:
-        with contextlib.suppress(OSError):
-            self._file.close()
 
     def _write_header(self) -> None:
         """NumPy pads the header, so that its size does not depend on the length."""
         shape = (self.length,) if self.columns is None else (self.length, self.columns)
         header = {"descr": self.kind.str, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(self._file, header)
+        np.lib.format.write_array_header_1_0(self.file, header)
 
 
 class Draft:
@@ -107,8 +103,6 @@ class Draft:
         self._open: dict[str, GrowingArray] = {}
 
     def start(self, name: str, kind: Any, columns: int | None = None) -> GrowingArray:
-        if name in self._open:
-            self._open[name].abandon()
         self._open[name] = GrowingArray(self.folder / f"{name}.npy", kind, columns)
         return self._open[name]
 
@@ -122,6 +116,12 @@ class Draft:
         for begin in range(0, array.shape[0], step):
             file.append(array[begin : begin + step])
         return self.finish(name)
+
+    def increment(self, name: str) -> None:
+        array = np.load(self.folder / f"{name}.npy", mmap_mode="r+")
+        array += 1
+        array.flush()
+        self.arrays[name] = _stamp(self.folder / f"{name}.npy")
 
     def drop(self, name: str) -> None:
         del self.arrays[name]
@@ -144,8 +144,9 @@ class Draft:
                 raise
 
     def abandon(self) -> None:
-        for file in self._open.values():
-            file.abandon()
+        for array in self._open.values():
+            with contextlib.suppress(OSError):
+                array.file.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

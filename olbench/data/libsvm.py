@@ -7,7 +7,7 @@ first index of its files.
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 
@@ -205,16 +205,7 @@ def _explain_entry(token: str) -> str:
 
 def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft) -> Dataset:
     """Write LIBSVM files of any size to an entry of the cache, block by block."""
-    # Almost all files count from 1; one that has an index 0 is read again.
-    made = _convert(entry, paths, where, draft, entry.first_index) or _convert(entry, paths, where, draft, 0)
-    return cast(Dataset, made)
-
-
-def _convert(
-    entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft, first: int
-) -> Dataset | None:
-    """Return None if there is an index smaller than `first`."""
-    reader, distinct, last_file = BlockReader(first), np.empty(0), 0
+    reader, distinct, last_file = BlockReader(entry.first_index), np.empty(0), 0
     kinds = {"labels": np.float64, "offsets": np.int64, "indices": np.int32, "data": np.float64}
     files = {name: draft.start(name, kind) for name, kind in kinds.items()}
     files["offsets"].append([0])
@@ -224,19 +215,19 @@ def _convert(
     for path in paths:
         last_file = files["labels"].length
         for labels, lengths, indices, data in reader.blocks(path):
-            if reader.first < first:
-                return None
             distinct = np.union1d(distinct, labels)
             rows = np.ones(labels.size, bool) if wanted is None else np.isin(labels, wanted)
             entries = np.repeat(rows, lengths) & (data != 0.0)
             ends = np.concatenate([[0], np.cumsum(entries)])[np.cumsum(lengths)]
             files["offsets"].append(ends[rows] + files["data"].length)
             files["labels"].append(labels[rows])
-            files["indices"].append(indices[entries] - np.int32(first))
+            files["indices"].append(indices[entries] - np.int32(entry.first_index))
             files["data"].append(data[entries])
     targets, mask = as_targets(distinct, entry.positive, entry.negative, where, entry.multiclass)
     y = _write_targets(draft, distinct[mask], targets)
     offsets, indices, data = (draft.finish(name) for name in ("offsets", "indices", "data"))
+    if reader.first < entry.first_index:  # almost all files count from 1, and this one from 0
+        draft.increment("indices")
     # A file need not mention the last features of its data set.
     d = max(reader.features, entry.features)
     if dense_is_smaller(y.size, d, data.size):
@@ -246,7 +237,7 @@ def _convert(
         X = csr(data, indices, draft.add("indptr", offsets, kind), d)
     draft.drop("offsets")
     test_from = last_file if entry.split else None
-    return Dataset.make(entry.name, X, y, test_from, About(steps=entry.check_base(first)))
+    return Dataset.make(entry.name, X, y, test_from, About(steps=entry.check_base(reader.first)))
 
 
 def _write_targets(draft: Draft, labels: Floats, targets: Floats) -> Any:
