@@ -194,6 +194,8 @@ def follow(
     learner: Any = start(algorithm, examples.d)
     # The weights that predict the next example score the test set, unless the algorithm predicts with a mean.
     is_plain = hasattr(learner, "w") and not algorithm.definition.averaged
+    # Baselines have no weights, and those of SOP are not all that it predicts with.
+    is_linear = algorithm.definition.order != "baseline" and not algorithm.definition.product
     order, margins, right, done = np.arange(X_test.n), np.empty(X_test.n), [], 0
     for end in times:
         learner.run(examples.rows(), y, np.arange(done, end))
@@ -201,7 +203,10 @@ def follow(
         w, factor = learner.weights, 1.0
         if is_plain:
             w, factor = learner.w, float(getattr(learner, "scalars", [1.0])[0])
-        score_rows(X_test.rows(), order, w, margins)
+        if is_linear:
+            score_rows(X_test.rows(), order, w, margins)
+        else:
+            margins[:] = learner.predict(X_test.rows(), order)
         scores = Scores.count((factor * margins >= 0.0) == (y_test > 0), y_test > 0)
         right.append(scores.right)
     return Scores(np.array(right), scores.total), learner.weights

@@ -41,6 +41,16 @@ def test_each_point_is_the_accuracy_of_the_weights_so_far(id):
     assert curve.accuracy[0] == np.mean(y_test > 0), "before the first example everything is positive"
 
 
+@for_each(("id", "options"), [("no-change", {}), ("majority-so-far", {}), ("sop", {"covariance": "diag"})])
+def test_what_does_not_predict_with_weights_is_scored_by_its_predictions(id, options):
+    X, y, X_test, y_test = data()
+    curve, _ = follow_all(make_algorithm(id, **options), X, y, X_test, y_test)
+    learner = start(make_algorithm(id, **options), 5)
+    learner.run(as_examples(X).rows(), y, np.arange(40))
+    predicted = learner.predict(as_examples(X_test).rows(), np.arange(y_test.size))
+    assert curve.accuracy[40] == np.mean((predicted > 0) == (y_test > 0))
+
+
 def test_the_curve_of_a_start_by_advice_begins_with_what_the_advice_alone_gives():
     X, y, X_test, y_test = data()
     advice = random_advice(np.random.default_rng(1), 5, 2)
