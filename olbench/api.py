@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from olbench import FIRST_ALGORITHMS
 from olbench.analysis.check import Baseline, baseline_of
 from olbench.analysis.published import load_paper
+from olbench.data.catalog import catalog
 from olbench.data.source import Source, find_sources
 from olbench.engine.compiling import check_rules, compile_ahead
 from olbench.engine.local import LocalExecutor
@@ -22,7 +23,7 @@ from olbench.engine.progress import is_notebook
 from olbench.engine.resources import default_jobs, refuse_excess
 from olbench.engine.reuse import OtherRun, open_runs
 from olbench.engine.runner import Run, open_run, refuse_too_many
-from olbench.errors import UserError
+from olbench.errors import InputWarning, UserError, list_some, suggest
 from olbench.plugins import find_paper
 from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
@@ -211,7 +212,7 @@ def plan(
     in the memory of this machine. Cells whose trials are all in `folder` or in the runs of `reuse` take none.
     """
     if config.paper:
-        _read_paper(config.paper)
+        _read_paper(config)
     sources, skipped = find_sources(config.datasets, skip_missing, say)
     cells = list(find_cells(sources) if find_cells else cells_of(config, sources))
     workers = jobs or default_jobs()
@@ -226,13 +227,21 @@ def plan(
     return Plan(sources, skipped, cells, workers, runs)
 
 
-def _read_paper(id_or_path: str) -> None:
+def _read_paper(config: Experiment) -> None:
     """Read the numbers of the paper, so that errors in its file are found before the first trial."""
     try:
-        load_paper(id_or_path)
+        paper = load_paper(config.paper).under(config.protocol)
     except UserError as error:
-        place = getattr(id_or_path, "place", "")
+        place = getattr(config.paper, "place", "")
         raise UserError(f"{place}: {error}" if place else str(error)) from None
+    known = [*catalog(), *(spec.name for spec in config.datasets), *paper.unavailable]
+    if unknown := [f"'{name}'{suggest(name, known)}" for name in paper.datasets if name not in known]:
+        warnings.warn(
+            f"{config.paper} has numbers of {list_some(unknown, 3)}, which neither the catalogue nor the "
+            "config has; they are not compared, and the key 'unavailable' may say why",
+            InputWarning,
+            stacklevel=2,
+        )
 
 
 def complete(cells: Sequence[Cell], folder: Path, jobs: int, **options: Any) -> Run:

@@ -20,7 +20,9 @@ id: mine2026
 title: Shy steps
 citation: Nobody, 2026
 tables:
-  - {where: Table 1, quantities: [updates], numbers: {breast-cancer: {shy: "30 ± 4", arow: "1 ± 1"}}}
+  - where: Table 1
+    quantities: [updates]
+    numbers: {breast-cancer: {shy: "30 ± 4", arow: "1 ± 1"}, brest-cancer: {arow: "1 ± 1"}}
 """
 GUARD = "datasets: [breast-cancer]\nalgorithms: [{id: arow, params: {r: 1}}]\npermutations: 2\n"
 
@@ -84,11 +86,11 @@ def test_the_paper_of_an_own_learner_is_read_without_its_file_and_a_lost_one_sto
     config = "plugins: [shy.py]\npaper: paper.yaml\npermutations: 2\n"
     config += "datasets: [breast-cancer]\nalgorithms: [shy, arow]\n"
     (tmp_path / "mine.yaml").write_text(config)
-    walk("run", "mine.yaml")
+    assert "numbers of 'brest-cancer' (did you mean 'breast-cancer'?)" in here.err("run", "mine.yaml", code=0)
     walk("bundle", "results/mine")
     forget_file(load_file("shy.py"))
     for run in ("results/mine", "mine.olb"):
-        assert "of 2 update counts reproduced" in walk("report", run)
+        assert "of 3 update counts reproduced" in walk("report", run)
     assert '"mine2026"' in walk("summary", "--format", "json")
     (tmp_path / "paper.yaml").unlink()
     for words in (("summary", "--format", "json"), ("site", "results/mine", "--output", "site")):
