@@ -168,7 +168,7 @@ def _replace_labels(entry: CatalogEntry, spec: DatasetSpec) -> CatalogEntry:
 
 
 def describe_file(path: Path, spec: DatasetSpec) -> CatalogEntry:
-    """Return an entry for a user's file, without facts to check and without a size limit."""
+    """Return an entry for a user's file, without facts to check."""
     name = base_name(path.name)
     return CatalogEntry(
         name=plain_name(name),
