@@ -70,7 +70,21 @@ def _sklearn(name: str, algorithm: str, arguments: dict[str, Any], **other: Any)
 
 
 def _river(name: str, algorithm: str, arguments: dict[str, Any], **other: Any) -> SurveyedLearner:
-    return SurveyedLearner("river", "river.linear_model", name, algorithm, arguments, **other)
+    adapted = {"adapt": _without_zeros, **other}
+    return SurveyedLearner("river", "river.linear_model", name, algorithm, arguments, **adapted)
+
+
+def _without_zeros(learner: Any, arguments: dict[str, Any]) -> Any:
+    """Return a learner of River that is given the non-zero features only, as from a bag of words."""
+
+    class Adapted(learner):  # type: ignore[misc]
+        def predict_one(self, x: Any) -> Any:
+            return super().predict_one({j: value for j, value in x.items() if value})
+
+        def learn_one(self, x: Any, y: Any) -> None:
+            super().learn_one({j: value for j, value in x.items() if value}, y)
+
+    return Adapted(**arguments)
 
 
 class _Workspace:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.inputs import Input
 from olbench.conformance.replica import make_replica
 from olbench.conformance.subjects import Recording, Recordings, Sighting, Subject
 from olbench.errors import UserError, count, describe_error, short, show_name, suggest
@@ -99,18 +98,6 @@ class ObjectSubject(Subject):
         self.make, self.exposed, self.style = make, exposed, ""
         #: Whether learn_one gets -1 and +1; River's learners get False and True.
         self.signed = False
-        #: Whether learn_one gets the non-zero features only, as River's learners may.
-        self.sparse = True
-
-    def record(self, given: Input) -> Recording:
-        recording = super().record(given)
-        if recording.failure and self.sparse and self.style == "one":
-            self.sparse = False
-            recording = super().record(given)
-            self.sparse = bool(recording.failure)
-            if not self.sparse:
-                self.remarks["it fails on rows that leave out zeros, so it received all features"] = None
-        return recording
 
     def watch(self, recording: Recording) -> None:
         """Show the rows one by one; a learner that can only fit is fitted from scratch to ever more rows."""
@@ -157,7 +144,7 @@ class ObjectSubject(Subject):
         return Sighting(**self._expose(model, d))
 
     def _learn(self, model: Any, state: Any, original: Floats, y: float) -> Any:
-        x, row = original.copy(), self._read(original)
+        x, row = original.copy(), dict(enumerate(original.tolist()))
         if self.style == "step":
             state = model(state, x, y)
         elif self.style == "one":
@@ -165,18 +152,15 @@ class ObjectSubject(Subject):
         else:
             takes = "classes" in inspect.signature(model.partial_fit).parameters
             model.partial_fit(x.reshape(1, -1), np.array([y]), **({"classes": [-1.0, 1.0]} if takes else {}))
-        if not np.array_equal(x, original) or row != self._read(original):
+        if not np.array_equal(x, original) or row != dict(enumerate(original.tolist())):
             self.remarks[CHANGES_ROWS] = None
         return state
-
-    def _read(self, x: Floats) -> dict[int, float]:
-        return {j: value for j, value in enumerate(x.tolist()) if value or not self.sparse}
 
     def _predict(self, model: Any, x: Floats) -> dict[str, Any]:
         if self.style == "step":
             return {}
         if self.style == "one":
-            label = model.predict_one(self._read(x))
+            label = model.predict_one(dict(enumerate(x.tolist())))
             return {} if label is None else {"prediction": 1.0 if label > 0 else -1.0}
         found = {"prediction": 1.0 if np.ravel(model.predict(x.reshape(1, -1)))[0] > 0 else -1.0}
         if hasattr(model, "decision_function"):

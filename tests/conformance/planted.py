@@ -139,7 +139,7 @@ class SparseAlma(SparsePa2):
         self.alpha, self.C, self.w, self.k = alpha, C, {}, 1
 
     def learn_one(self, x, y):
-        label, root = (1 if y else -1), math.sqrt(self.k)
+        x, label, root = {j: value for j, value in x.items() if value}, (1 if y else -1), math.sqrt(self.k)
         if label * self.score(x) < (1 - self.alpha) / (self.alpha * root):
             self.w |= {j: self.w.get(j, 0.0) + self.C / root * label * value for j, value in x.items()}
             norm = max(1.0, math.hypot(*self.w.values()))

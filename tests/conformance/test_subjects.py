@@ -53,19 +53,11 @@ def test_an_oddity_that_changes_no_number_is_a_remark(capfd):
         def tau(self, loss, s):
             return min(self.C, float(loss) / float(s))
 
-    class NeedsZeros(PA1):
-        def predict_one(self, x):
-            return self.w @ list(x.values()) >= 0
-
-        def learn_one(self, x, y):
-            self.learn(np.array(list(x.values())), 1.0 if y else -1.0)
-
     zero = "after an all-zero row, which the paper does not define, it fails with"
     for subject, remark in (
         (odd(lambda self, x: print("still\nlearning"), since=2), "it prints while it learns, first 'still'"),
         (odd(lambda self, x: x.__iadd__(1.0)), "it changes the rows that it is given"),
         (lambda d: Divides(d, **C), zero),
-        (lambda d: NeedsZeros(d, **C), "it fails on rows that leave out zeros, so it received all features"),
     ):
         verdict = conform(subject, "pa1", **C)
         assert verdict.conforms
