@@ -204,8 +204,9 @@ def _algorithms(
         spec = _algorithm(item, protocol, tuning, covariance)
         if spec in specs:
             raise item.fail(f"the algorithm '{spec.id}' is listed twice with the same settings")
-        if spec.name and any(spec.name in (other.name, other.id) for other in specs):
-            raise item.fail(f"two algorithms would be called '{spec.name}'; give one of them another name")
+        called = spec.name or spec.id
+        if any(called == other.name or spec.name in {other.name, other.id} - {""} for other in specs):
+            raise item.fail(f"'{called}' names two algorithms, or is the id of another; choose another name")
         specs.append(spec)
     return tuple(specs)
 

@@ -58,6 +58,10 @@ BROKEN = {
     "datasets: [{path: none.libsvm}]\n" + ALGORITHMS: "bad.yaml:1: there is no file none.libsvm",
     "datasets: [{name: usps, positive: one}]\n" + ALGORITHMS: "bad.yaml:1: positive must be a label or a "
     "list of labels, not 'one'",
+    DATA + "algorithms: [{id: arow, name: scw1}, scw1]": "bad.yaml:2: 'scw1' names two algorithms, "
+    "or is the id of another; choose another name",
+    DATA + "algorithms: [{id: arow, name: pa}, {id: pa, name: arow}]": "bad.yaml:2: 'arow' names two "
+    "algorithms, or is the id of another; choose another name",
     DATA + "algorithms:\n  - arow\n  - arow\n": "bad.yaml:4: the algorithm 'arow' is listed twice with the "
     "same settings",
     DATA + "algorithms:\n  - perceptron\n  - arrow\n": "bad.yaml:4: unknown algorithm 'arrow' (did you mean "
