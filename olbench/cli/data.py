@@ -157,7 +157,7 @@ def _describe_file(name: str, positive: tuple[str, ...], given: dict[str, Any]) 
     try:
         data = load_dataset(path, list(positive) or None, **given)
     except UserError as error:
-        if positive or given.keys() - {"label", "delimiter"}:
+        if positive or given.keys() - {"label", "delimiter", "missing", "categorical"}:
             raise
         say(f"not read without further options: {error}")
         return

@@ -83,6 +83,8 @@ def test_init_replaces_nothing_and_refuses_a_missing_file(here, shop):
     assert "  olbench run 'a shop.yaml'\n" in here.out("init", "a shop.csv", "--label", "sold")
     out = here.out("data", "info", "a shop.csv", "--label", "sold")
     assert "not read without further options: a shop.csv:5: column 'weight' has no value; choose" in out
+    out = here.out("data", "info", "a shop.csv", "--label", "sold", "--missing", "mean")
+    assert "not read without further options: a shop.csv:2: column 'colour' has the text 'red'" in out
 
 
 def test_a_first_look_says_what_became_positive(here, shop):
