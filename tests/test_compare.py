@@ -160,6 +160,21 @@ def test_constant_id_like_and_leaking_columns_are_named_and_left_out(tmp_path):
     assert "scale: standard deviations of the features from 3.19 to 3.19" in look.lines()
 
 
+@pytest.mark.parametrize(
+    ("a", "said"),
+    [
+        ("xy", "no column of numbers varies"),
+        (
+            [1, 1.2],
+            "standard deviations of the features from 0.1 to 0.1, against a bias of 1, so scale: standard",
+        ),
+    ],
+)
+def test_the_reason_for_a_scale_is_said(a, said):
+    look = look_at_data(pd.DataFrame({"a": [*a] * 10, "y": ["n", "j", "j", "n"] * 5}), Reading(label="y"))
+    assert f"scale: {said}" in look.lines()
+
+
 def test_what_a_table_cannot_use_is_said_with_its_reason_and_the_rest_is_kept(tmp_path):
     path = tmp_path / "offers.csv"
     rows = [f"{k % 28 + 1:02}.12.2022,{k % 7},{k % 9 or ''},{'no' if k % 8 else 'yes'}" for k in range(60)]

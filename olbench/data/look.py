@@ -255,7 +255,10 @@ def _describe_cells(table: TypedFrame, columns: list[int], dates: Collection[int
 
 def _describe_scale(deviations: tuple[float, float], reading: Reading) -> str:
     low, high = deviations
-    chosen = f", so scale: {reading.scale}" if reading.scale else ""
+    if not high:
+        return "scale: no column of numbers varies"
+    reason = "" if low <= 1.0 <= high else ", against a bias of 1"
+    chosen = f"{reason}, so scale: {reading.scale}" if reading.scale else ""
     return f"scale: standard deviations of the features from {low:.3g} to {high:.3g}{chosen}"
 
 
