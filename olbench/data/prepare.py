@@ -249,7 +249,7 @@ def _encode_column(table: TypedFrame, place: int, spec: ColumnSpec, categorical:
         raise table.fail(
             f"{table.column_name(place)} has {len(texts):,} distinct texts, more than the "
             f"{MOST_CATEGORIES:,} that onehot takes; leave out all columns of text with --categorical drop, "
-            "or only this one under columns in a config, as `olbench init` does"
+            "or only this one under columns in a config (drop, or encode: date), as `olbench init` does"
         )
     codes = cells.cat.set_categories(texts).cat.codes.to_numpy()
     values = np.where(codes[:, None] < 0, np.nan, codes[:, None] == np.arange(len(texts)))
