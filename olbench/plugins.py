@@ -257,6 +257,8 @@ def _execute(name: str, file: Path, given: str) -> None:
         reason = str(error) if isinstance(error, UserError) else f"the plugin failed: {describe_error(error)}"
         if reason.startswith(str(file)):
             raise
+        if isinstance(error, ModuleNotFoundError):
+            reason += "; install it, or put its folder on PYTHONPATH, even if the plugin is in it"
         line = find_line(error, str(file))
         place = f"{given}:{line}" if line else given
         raise UserError(f"{place}: {reason.replace(f' ({file.name}, line {line})', '')}") from error
