@@ -284,13 +284,13 @@ def against_control(
     rope: float | None = None,
 ) -> Control | str:
     """The default control, with the best average rank, makes p somewhat too small."""
-    found = _tabulate(means, better)
-    if isinstance(found, str):
-        return found
-    table, _, labels = found
-    n, k = table.shape
+    table, _, labels = _find_losses(means, better)
+    n, k = len(table), len(labels)
     if n < FEWEST_FOR_CONTROL:
-        return f"a comparison with a control needs {FEWEST_FOR_CONTROL} data sets; this run has {n}"
+        needed = f"{FEWEST_FOR_CONTROL} data sets that have all {k} algorithms"
+        return f"a comparison with a control needs {needed}; this run has {n}"
+    if isinstance(found := _tabulate(means, better), str):
+        return found
     ranks = _average_ranks(table, labels)
     order = sorted(ranks, key=lambda label: (ranks[label], label))
     control = order[0] if control is None else control
