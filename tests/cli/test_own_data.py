@@ -44,6 +44,7 @@ def test_three_commands_from_a_csv_file_to_a_report(here, shop):
     err = here.err(*words, "--set", "tuning.search=none", code=0)
     assert "shop: every feature scaled to mean 0 and standard deviation 1 by all rows" in err
     assert "perceptron" in here.out("report", "results/shop")
+    assert "Preparation of shop: label: column 'sold'" in here.out("report", "results/shop", "--format", "md")
     prepared = json.loads(Path("results/shop/run.json").read_text())["data"]["shop"]["prepared"]
     assert "3 missing values replaced by the mean of their column over all rows" in prepared
     assert "nothing to do: all 4 trials are in" in here.out(*words, "--set", "tuning.search=none")

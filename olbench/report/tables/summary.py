@@ -203,6 +203,8 @@ def in_words(report: Report) -> str | None:
         f"{count(len(results.datasets), 'data set')} ({list_some(results.datasets, 20)}), over "
         f"{count(most, results.numbered)} each (protocol {report.protocol.id}, seed {results.config.seed})."
     ]
+    prepared = {name: "; ".join(results.run.data[name].prepared) for name in results.datasets}
+    sentences += [f"Preparation of {name}: {steps}." for name, steps in prepared.items() if steps]
     if results.within:
         sentences.append(
             f"Within a data set, differences in {report.headline.title} from the best algorithm were tested "
