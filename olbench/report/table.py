@@ -174,6 +174,8 @@ class Column:
     name: str = ""
     #: The heading in LaTeX, if different.
     on_paper: str = ""
+    #: The part of the table's note that explains only this column.
+    about: str = ""
 
     @property
     def id(self) -> str:

@@ -127,6 +127,8 @@ def fit(table: "Table", width: int) -> "Table":
     if not dropped:
         return table
     note = f"{table.note} Not shown at this width: {', '.join(dropped)}."
+    for about in {column.about for x, column in enumerate(table.columns) if column.about and x not in kept}:
+        note = note.replace(f"{about} ", "")
     return replace(table.keep(kept), note=note.strip())
 
 

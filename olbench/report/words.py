@@ -29,10 +29,11 @@ UNITS = {
 }
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
 CONDITIONAL_ON_STREAM = "conditional on this stream: over blocks of its rounds, not over other data"
-COSTS_NOTE = (
-    "Learner size: the bytes of its arrays. Trial memory: the most that one trial holds, computed and not "
-    "measured: the learner, the weights it returns, its order and the values kept per prediction. The "
-    "examples, which all trials share, are not included."
+SIZE_NOTE = "Learner size: the bytes of its arrays."
+MEMORY_NOTE = (
+    "Trial memory: the most that one trial holds, computed and not measured: the learner, the weights it "
+    "returns, its order and the values kept per prediction. The examples, which all trials share, are not "
+    "included."
 )
 
 

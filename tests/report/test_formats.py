@@ -117,7 +117,7 @@ BLOCKS = Table(
         Column("data set", name="dataset"),
         Column("algorithm", t.ALGORITHM),
         Column("time", t.DURATION, name="seconds"),
-        Column("size", t.BYTES, t.COST),
+        Column("size", t.BYTES, t.COST, about="Of its arrays."),
         Column("id", drop=t.HIDDEN),
     ),
     [
@@ -125,6 +125,7 @@ BLOCKS = Table(
         ("b", Flagged("arow"), Best(Spread(4e-5, 1e-6)), None, 8),
         ("a", "scw1", Spread(3.0, None, shared=True), 12, 9),
     ],
+    "Means. Of its arrays.",
     group="data set",
     group_titles={"b": "b (5 × 2)"},
     ranked_by="seconds",
@@ -149,7 +150,8 @@ def test_a_table_keeps_its_numbers_and_every_format_prints_them():
 
 def test_a_narrow_terminal_drops_columns_in_their_order_and_stacks_the_rest():
     shown = write_text([BLOCKS], 30)
-    assert "Not shown at this width: size." in " ".join(shown.split())
+    assert shown.split("\nMeans.")[1].split() == ["Not", "shown", "at", "this", "width:", "size."]
+    assert "Means. Of its arrays." in write_text([BLOCKS], 80)
     assert "250 ± 10 ms" in shown
     wide = Table("wide", (Column("name"), *columns(*"abcdef", format=t.number(3))), [("x", *range(6))])
     for width in (20, 40, 80):
