@@ -18,7 +18,7 @@ from olbench.report.table import Part, Table
 from olbench.report.tables import REGISTRY, Figures, all_items, find_table
 from olbench.report.tables.curves import curve_data
 from olbench.report.tables.facts import config_yaml
-from olbench.report.tables.results import flag_notes, is_time, results, results_note
+from olbench.report.tables.results import flag_notes, is_time, results
 from olbench.report.tables.summary import (
     headline_lines,
     list_gaps,
@@ -153,7 +153,7 @@ def brief_parts(report: Report, again: str, width: int = 80, height: int = 40) -
 
 def run_parts(report: Report) -> list[Part]:
     """Return what a run prints when it ends: results, undecided tunings and missing trials."""
-    table = replace(results(report).printed(t.PAPER).ranked(), note=results_note(report))
+    table = results(report).printed(t.PAPER).ranked()
     REGISTRY.load()
     undecided = (part for part in REGISTRY["tuning"].parts(report) if isinstance(part, str))
     return [*([table] if table.rows else []), *undecided, *filter(None, ["\n".join(list_gaps(report))])]

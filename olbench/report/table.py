@@ -174,8 +174,8 @@ class Column:
     name: str = ""
     #: The heading in LaTeX, if different.
     on_paper: str = ""
-    #: The part of the table's note that explains only this column.
-    about: str = ""
+    #: Sentences of the note of the table that are left out with the column.
+    note: str = ""
 
     @property
     def id(self) -> str:
@@ -233,9 +233,13 @@ class Table:
 
     def keep(self, places: Sequence[int]) -> "Table":
         """Return the table with these columns."""
-        again = {place: new for new, place in enumerate(places)}
+        again, note = {place: new for new, place in enumerate(places)}, self.note
+        for x, column in enumerate(self.columns):
+            if column.note and x not in again:
+                note = note.replace(column.note, "").replace("  ", " ").strip()
         return replace(
             self,
+            note=note,
             columns=tuple(self.columns[place] for place in places),
             rows=[[row[place] for place in places] for row in self.rows],
             best=frozenset((y, again[x]) for y, x in self.best if x in again),
@@ -250,8 +254,11 @@ class Table:
         return self.keep([x for x, column in enumerate(self.columns) if column.drop <= most])
 
     def on_paper(self) -> "Table":
-        """Return the table with the columns that fit a paper."""
-        return self.printed(TIME)
+        """Return the table with the columns that fit a paper; the note lists the others."""
+        table = self.printed(TIME)
+        dropped = [column.heading for column in self.columns if TIME < column.drop < HIDDEN]
+        note = f"{table.note} Not shown: {', '.join(dropped)}.".strip()
+        return replace(table, note=note) if dropped else table
 
     def is_name(self, cell: Any) -> bool:
         """Return whether a cell is a name that stands out; numbers never do, as bold means the best."""

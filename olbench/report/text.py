@@ -126,10 +126,9 @@ def fit(table: "Table", width: int) -> "Table":
     dropped = [column.heading for x, column in enumerate(table.columns) if x not in kept]
     if not dropped:
         return table
+    table = table.keep(kept)
     note = f"{table.note} Not shown at this width: {', '.join(dropped)}."
-    for about in {column.about for x, column in enumerate(table.columns) if column.about and x not in kept}:
-        note = note.replace(f"{about} ", "")
-    return replace(table.keep(kept), note=note.strip())
+    return replace(table, note=note.strip())
 
 
 def stack(table: "Table", width: float, total: Callable[[list[int]], float]) -> "list[Table]":

@@ -48,7 +48,7 @@ def spread_of(entry: Entry, quantity: Quantity) -> Spread:
 
 def quantity_column(quantity: Quantity) -> Column:
     if is_time(quantity):
-        return Column("time", t.DURATION, t.TIME, name=quantity.name, about=SHARED_NOTE)
+        return Column("time", t.DURATION, t.TIME, name=quantity.name, note=SHARED_NOTE)
     return Column(quantity.title, t.spread(quantity), name=quantity.name)
 
 
@@ -131,9 +131,9 @@ def results(report: Report) -> Table:
     if report.time_ratios:
         columns.append(Column(f"paper's time / ours{shared}", t.number(0), t.COST, name="time_ratio"))
     columns += [
-        Column("learner size", t.BYTES, t.COST, name="state_bytes", about=words.SIZE_NOTE),
+        Column("learner size", t.BYTES, t.COST, name="state_bytes", note=words.SIZE_NOTE),
         Column("size from", drop=t.HIDDEN, name="state_from"),
-        Column("trial memory", t.BYTES, t.COST, name="peak_bytes", about=words.MEMORY_NOTE),
+        Column("trial memory", t.BYTES, t.COST, name="peak_bytes", note=words.MEMORY_NOTE),
         Column(f"examples/s{shared}", t.RATE, t.COST, name="examples_per_second"),
     ]
     return Table(
