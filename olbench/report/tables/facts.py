@@ -78,6 +78,7 @@ def run_data(report: Report) -> Mapping[str, Any]:
 @table("Provenance", 250, data=run_data)
 def provenance(report: Report) -> Table:
     run, name = report.results.run, report.results.name
+    again = shlex.join(("olbench", "run", f"{name}.yaml", "--out", f"results/{name}"))
     facts = {
         "commit": commit_text(run),
         "started": run.start,
@@ -87,8 +88,7 @@ def provenance(report: Report) -> Table:
         "seed": f"{report.results.config.seed}, streams {', '.join(STREAMS)}",
         "versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
         "during the run": "; ".join(run.deaths),
-        # The page offers the config under this name.
-        "to run it again": shlex.join(("olbench", "run", f"{name}.yaml", "--out", f"results/{name}")),
+        "to run it again": f"{again}, where {name}.yaml is the config to download from the HTML page",
     }
     return Table("Provenance", columns("fact", "value"), [pair for pair in facts.items() if pair[1]])
 
