@@ -38,7 +38,7 @@ CHAPTERS = {
 MEASURES = {
     "mistake_rate": "share of wrong predictions",
     "accuracy": "share of right predictions",
-    "balanced_accuracy": "mean of sensitivity and specificity",
+    "balanced_accuracy": "mean over the classes of the share that is predicted right",
     "sensitivity": "share of the positive examples that are recognised",
     "specificity": "share of the negative examples that are recognised",
     "precision": "share of the positive predictions that are right",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @choice_flag("--format", OUTPUTS, "Write the full report in this format, by default text.", "form")
 @OUTPUT
 @click.option("--table", metavar="NAME", help="Write only this table, such as ranking, results or within.")
-@names_flag("--measures", "measures to show; the first determines the ranking.")
+@names_flag("--measures", "measures, such as accuracy,f1,kappa,auc; the first determines the ranking.")
 @names_flag("--algorithms", "ids, titles or labels: compare only these algorithms.")
 @names_flag("--datasets", "data sets: compare only on these.")
 @names_flag("--highlight", "algorithms that stand out in tables and figures.")

@@ -7,7 +7,9 @@ import re
 import pytest
 
 from olbench.protocols import protocols
+from olbench.protocols.measuring import OF_CLASSES
 from olbench.protocols.specs import own_keys
+from olbench.protocols.stream import STREAM_MEASURES
 from tests import ROOT
 
 DOCS = ROOT / "docs"
@@ -56,3 +58,11 @@ def test_every_key_of_a_config_is_described(pages):
     general = text.partition("\n## An entry of `datasets`")[0]
     assert re.findall(r"^\| `(\w+)` \|.*\|  \|$", general, flags=re.MULTILINE) == []
     assert "| `seed` | whole number from 0 | `0` |" in general
+
+
+def test_the_page_of_config_keys_names_every_measure():
+    section = (DOCS / "reference/config.md").read_text(encoding="utf-8").partition("\n## Measures\n")[2]
+    lines = re.split(r"\n(?:- |\n)", section.partition("\n## ")[0])
+    named = {line[:20]: tuple(re.findall("`([a-z0-9_]+)`", line)) for line in lines}
+    assert named["Of [several classes]"] == OF_CLASSES
+    assert {name for names in named.values() for name in names} >= set(STREAM_MEASURES)
