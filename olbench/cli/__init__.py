@@ -90,7 +90,7 @@ def cli(debug: bool) -> None:
     \b
     Examples:
       olbench run quick           a first experiment
-      olbench report              its results, next to the published ones
+      olbench report              its results: who wins, and how certain that is
       olbench run my.libsvm       a first look at your own data
       olbench data list           the data sets
       olbench algorithms          the algorithms
