@@ -134,8 +134,9 @@ def brief_parts(report: Report, again: str, width: int = 80, height: int = 40) -
         headlines.append(f"Claims of the paper: {', '.join(listed)}")
     before = "\n".join(headlines)
     steps = next_steps(report, again)
-    longest = max(len(command) for command, _ in steps)
-    next_lines = "\n".join(["Next", *(f"  {command:{longest}}  {why}" for command, why in steps)])
+    longest, reason = (max(map(len, texts)) for texts in zip(*steps, strict=True))
+    shown = "  {:{}}  {}" if longest + reason + 4 <= width else "  {0}\n    {2}"
+    next_lines = "\n".join(["Next", *(shown.format(command, longest, why) for command, why in steps)])
     guesses = describe_guesses(report.guesses, report.headline, NAMED)
     after = filter(None, (describe_ranks(report), guesses, describe_flags(report), next_lines))
     texts = (before, *after)
