@@ -27,8 +27,8 @@ UNITS = {
     verdicts.DEVIATION: ("standard deviations", "the larger of the paper's and ours"),
     BINOMIAL: ("standard errors", f"{ERRORS}, because the paper prints no standard deviation"),
 }
-CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
-CONDITIONAL_ON_STREAM = "conditional on this stream: over blocks of its rounds, not over other data"
+CONDITIONAL = "conditional on the data set: over orders of the same examples, not over other data"
+CONDITIONAL_ON_STREAM = "conditional on the stream: over blocks of its rounds, not over other data"
 SIZE_NOTE = "Learner size: the bytes of its arrays."
 MEMORY_NOTE = (
     "Trial memory: the most that one trial holds, computed and not measured: the learner, the weights it "
