@@ -170,6 +170,7 @@ def list_winners(report: Report) -> Table:
         printed = [report.judgements_of(best).get(each.name) for each in judged]
         rows.append((best.dataset, name_of(best), *numbers, equals, *printed))
         found |= {judgement.verdict for judgement in printed if judgement}
+    letters = " ".join(f"{sign}: {verdict}." for verdict, sign in words.LETTERS.items() if verdict in found)
     shown = (
         Column("data set"),
         Column("best", t.ALGORITHM),
@@ -177,11 +178,11 @@ def list_winners(report: Report) -> Table:
         # For winners, the paper's numbers matter more than times.
         *(replace(quantity_column(each), drop=t.COST) for each in times),
         Column("as good", AS_GOOD, t.DETAIL),
-        *(Column("paper", PRINTED, t.PAPER) for _ in judged),
+        *(Column("paper", PRINTED, t.PAPER, note=letters) for _ in judged),
     )
     note = f"As good: not significantly different from the best ({words.describe_test(report.results)})."
-    note += "".join(f" {letter}: {verdict}." for verdict, letter in words.LETTERS.items() if verdict in found)
-    return Table(f"Best on each data set: {headline.best} {headline.title}", shown, rows, note)
+    title = f"Best on each data set: {headline.best} {headline.title}"
+    return Table(title, shown, rows, f"{note} {letters}".strip())
 
 
 @table("Ranking", 14)
