@@ -15,6 +15,8 @@ from typing import Any, cast
 
 import numba
 from numba import boolean, float64, int64, types, uint32, void
+from numba.core.ccallback import CFunc
+from numba.core.compiler_lock import global_compiler_lock
 
 from olbench.errors import UserError
 from olbench.kernels.cache import choose_cache, find_folder
@@ -113,11 +115,43 @@ def pass_kernel(rule: Any, *state: Any) -> Callable[[Function], Function]:
     return kernel(void(types.FunctionType(rule), READ_1D, ROWS, READ_1D, READ_INT64, *state, WRITE_2D))
 
 
+class Rule(CFunc):
+    """A first-class function; unlike numba's own class, it keeps the environment of its code."""
+
+    @global_compiler_lock  # type: ignore[untyped-decorator]
+    def compile(self: Any) -> None:
+        result = self._cache.load_overload(self._sig, self._targetdescr.target_context)
+        self._cache_hits = int(result is not None)
+        if result is None:
+            result = self._compile_uncached()
+            self._cache.save_overload(self._sig, result)
+        self.overloads, self._library = {self._sig: result}, result.library
+        self._wrapper_name = result.fndesc.llvm_cfunc_wrapper_name
+        self._wrapper_address = self._library.get_pointer_to_function(self._wrapper_name)
+
+
 def rule(signature: Any, function: Callable[..., Any], **how: Any) -> Any:
     """Compile a rule as a first-class function, cached on disk if its source is a file."""
-    return _compile(numba.cfunc, function, signature, **how)
+    return _compile(_compile_rule, function, signature, **how)
+
+
+def _compile_rule(signature: Any, cache: bool, **options: Any) -> Callable[[Any], Rule]:
+    def decorate(function: Any) -> Rule:
+        compiled = Rule(function, (signature.args, signature.return_type), {}, options)
+        if cache:
+            compiled.enable_caching()
+        compiled.compile()
+        return compiled
+
+    return decorate
 
 
 def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signature: Any, **how: Any) -> Any:
     with choose_cache(function, str(how)) as is_cached:
-        return compiler(signature, cache=is_cached, error_model="numpy", **how)(function)
+        compiled = compiler(signature, cache=is_cached, error_model="numpy", **how)(function)
+    for result in compiled.overloads.values():
+        # To print or to format a message, code reads its environment. Numba sets none for a new rule or a
+        # new part of a learner, and such code never releases the GIL.
+        for environment in result._find_referenced_environments():
+            result.library.codegen.set_env(environment.env_name, environment)
+    return compiled
