@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.algorithms.definition import Definition
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 from olbench.kernels import counters
 from olbench.learners.examples import Floats, Ints, as_matrix
 from olbench.learners.state import Learner, family
 
 CLASSES = np.array([-1.0, 1.0])
+#: What an object may predict; with None, it abstains.
+LABELS = (-1, 0, 1, None)
 #: With more columns than this, the author must state whether an object gets the zeros.
 MOST_COLUMNS = 10_000
 #: The methods of a learner by what it takes: single examples, arrays, or all examples at once.
@@ -108,8 +110,8 @@ class ObjectLearner(Learner):
     def _predict(self, x: Any, truth: bool) -> None:
         positive = True
         if self.updates:
-            predicted = self.model.predict_one(x) if self.style == "one" else self.model.predict(x)[0]
-            positive = predicted is None or bool(predicted > 0)
+            predicted = [self.model.predict_one(x)] if self.style == "one" else self.model.predict(x)
+            positive = bool(self._read_labels(predicted, 1)[0] > 0)
         if self.margins.shape[0]:
             place = self.rounds % self.margins.shape[0]
             self.margins[place, :2], self.signs[place] = (self._score(x, positive), 0.0), positive
@@ -147,9 +149,21 @@ class ObjectLearner(Learner):
         if not self.updates:
             return np.ones(order.size)
         if self.style == "batch":
-            return np.where(np.asarray(self.model.predict(as_matrix(rows)[order])) > 0, 1.0, -1.0)
-        predicted = (self.model.predict_one(self._read(rows, i)) for i in order)
-        return np.array([1.0 if label is None or label > 0 else -1.0 for label in predicted])
+            predicted = self.model.predict(as_matrix(rows)[order])
+        else:
+            predicted = [self.model.predict_one(self._read(rows, i)) for i in order]
+        return self._read_labels(predicted, order.size)
+
+    def _read_labels(self, predicted: Any, n: int) -> Floats:
+        """Return n predictions as -1 or +1; NaN, or a class that is not in the data, would count as -1."""
+        found = np.asarray(predicted).tolist()
+        wrong = [found] if np.shape(predicted) != (n,) else [each for each in found if each not in LABELS]
+        if wrong:
+            raise UserError(
+                f"{STYLES[self.style][0]} of {self.algorithm.id} returns {shorten(repr(wrong[0]))}; it must "
+                "return -1 or +1" + (" for each row" if self.style == "batch" else ", or False or True")
+            )
+        return np.array([1.0 if each is None or each > 0 else -1.0 for each in found])
 
     @property
     def weights(self) -> Floats:

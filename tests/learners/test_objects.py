@@ -45,6 +45,29 @@ def test_an_object_sees_every_column_or_only_those_that_are_not_zero(watch, kind
     assert seen == [{0: 1.0, 2: 2.0}, {}, {1: 3.0}]
 
 
+class Answers:
+    def __init__(self, answer):
+        self.predict, self.partial_fit = lambda X: answer, lambda X, y: None
+
+
+class AnswersOne:
+    def __init__(self, answer):
+        self.predict_one, self.learn_one = lambda x: answer, lambda x, y: None
+
+
+def test_what_is_not_a_prediction_is_refused():
+    """It would count as -1 or +1."""
+    for answer in ([np.nan], [2], [[1]], ["spam"], [1, 1], None):
+        with pytest.raises(UserError, match=r"predict of Answers returns .* -1 or \+1 for each row"):
+            online_pass(wrap(Answers(answer)), X, Y)
+    for answer in (np.nan, 2, "spam", [1]):
+        with pytest.raises(UserError, match=r"predict_one of AnswersOne returns .*or False or True"):
+            online_pass(wrap(AnswersOne(answer)), X, Y)
+    for answer in (True, np.False_, 1, -1.0, 0, None):
+        mistakes = online_pass(wrap(AnswersOne(answer)), X, [1, 1, 1]).mistakes
+        assert mistakes == (0 if answer in (True, None) else 2)
+
+
 def test_a_class_is_not_an_object():
     with pytest.raises(UserError, match=r"wrap takes an object, not a class: wrap\(Watcher\(\)\)"):
         wrap(Watcher)
