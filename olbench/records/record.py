@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from olbench.errors import describe_error, escape_controls, shorten
+from olbench.errors import UserError, describe_error, escape_controls, find_line, shorten
 from olbench.records import FORMAT
 from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS, STATE_BYTES
 from olbench.records.trial import Outcome, Record, Trial
@@ -50,8 +50,11 @@ def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Re
 
 def failure(trial: Trial, error: BaseException, numbered: str, fields: Sequence[str]) -> Record:
     """Return the record of a trial that failed: every field that it would have measured is null."""
-    empty = dict.fromkeys((*fields, "seconds"))
-    told = {"timing": "shared", "status": "failed", "error": describe_error(error)}
+    empty, definition = dict.fromkeys((*fields, "seconds")), trial.definition
+    is_raw = definition.is_own and not isinstance(error, UserError)
+    line = find_line(error, definition.file) if is_raw else 0
+    place = f"{definition.file}:{line}: " if line else ""
+    told = {"timing": "shared", "status": "failed", "error": f"{place}{describe_error(error)}"}
     return {**_head(trial, numbered), **empty, **told}
 
 
