@@ -102,7 +102,7 @@ def command(
     if is_config(what) and (stream or look):
         raise UserError(
             "--stream, --algorithms, --covariance, --plugin and flags for files (--positive, --label and so "
-            "on) go with a data set; in a config use its keys or --set"
+            "on) go with a data set; in a config use its keys, such as plugins, or --set"
         )
     with limit_memory(parse_size(memory) if memory else None):
         with show_progress(quiet) as progress:

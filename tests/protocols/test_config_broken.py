@@ -145,8 +145,8 @@ def test_an_override_is_checked_like_the_file(override, message, here):
         (["nothing", "--algorithms", "arow"], "there is no config, data set or file 'nothing'"),
         (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
         (["good.yaml", "--algorithms", "arow"], "--stream, --algorithms, --covariance, --plugin and "
-         "flags for files (--positive, --label and so on) go with a data set; in a config use its keys or "
-         "--set"),
+         "flags for files (--positive, --label and so on) go with a data set; in a config use its keys, "
+         "such as plugins, or --set"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_or_environment_is_refused(words, message, here, monkeypatch):
