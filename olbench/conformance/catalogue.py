@@ -340,6 +340,8 @@ DEFECTS: list[tuple[Any, ...]] = [
     ("covariance-halved", "subtracts half the update of Sigma", "second", scale_step(beta=0.5)),
     ("covariance-grows", "adds the update of Sigma instead of subtracting it", "second",
      scale_step(beta=-1.0)),
+    ("beta-for-gain", "takes beta for c, and so subtracts beta / (1 + beta v) instead of beta", "second",
+     with_step(lambda step, m, v, s: replace(step, beta=step.beta / (1.0 + step.beta * v)))),
     ("covariance-fixed", "never updates Sigma", "second", scale_step(beta=0.0)),
     ("label-forgotten-in-step", "forgets y in the step: mu += alpha Sigma x", "",
      {"move": lambda before, s, step, y, z, x: before(s, step, 1.0, z, x)}),

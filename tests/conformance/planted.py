@@ -179,6 +179,8 @@ RETYPED = [
     ("scw1", SOFT, book.SCW1, {"under_root": lambda self, m, v: m * m * self.phi**4 / 4 + v * self.phi**2},
      {"zeta-missing-in-root"}),
     ("arow", R, book.AROW,
+     {"coefficients": lambda self, m, v: ((1 - m) / (v + self.r), 1 / (2 * v + self.r))}, {"beta-for-gain"}),
+    ("arow", R, book.AROW,
      {"update": lambda self, x, y, alpha, beta: book.AROW.update(self, x, y, alpha, -beta)},
      {"covariance-grows"}),
     ("pa", {}, book.PA, {"tau": lambda self, loss, s: -book.PA.tau(self, loss, s)}, {"step-negated"}),
