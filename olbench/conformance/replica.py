@@ -165,8 +165,9 @@ class CompiledReplica(Replica):
         found = self.rule(self.arrays, columns, x[columns], y, self.t, self.p)
         places = np.arange(x.size, dtype=np.uint32)[:, None]
         self.mu = np.array([score(self.arrays, j, np.ones(1), self.t + 1, self.p) for j in places])
-        step = RuleStep(float(found), math.nan)
-        return ReplicaRound(margin, float(x @ x), step, self.mu, self.mu, margin, None)
+        step, sigma = RuleStep(float(found), math.nan), np.array(getattr(self.arrays, "sigma", ()))
+        shown = sigma if sigma.ndim == 2 else None
+        return ReplicaRound(margin, float(x @ x), step, self.mu, self.mu, margin, shown)
 
 
 def make_replica(

@@ -157,6 +157,9 @@ def test_a_rule_of_ones_own_is_compared_with_an_algorithm_at_several_values(here
     assert "--allow" not in out
     out = here.out("algorithms", "--plugin", "mine.py", "mine-rule", "--conform-to", "arow", code=1)
     assert "it has no parameter r; arow has r = 1." in out
+    learners = ("--plugin", ROOT / "docs/examples/my_learners.py", "weighted-arow")
+    out = here.out("algorithms", *learners, "--conform-to", "arow", code=1)
+    assert re.search(r"covariance +\([\d.]+\) +\([\d.]+\)", out), out
     assert "it is scw2-libol" in here.out("algorithms", "scw2-libol", "--conform-to", "scw2", code=1)
     assert here("algorithms", "--conform-to", "arow")[0] == 2
 
