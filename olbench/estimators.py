@@ -262,4 +262,4 @@ ESTIMATORS: dict[str, type[OnlineClassifier]] = {
     for name, each in list(globals().items())
     if isinstance(each, type) and issubclass(each, OnlineClassifier) and hasattr(each, "algorithm_id")
 }
-__all__ = ["OnlineClassifier", "SecondOrderClassifier", *ESTIMATORS]
+__all__ = ["OnlineClassifier", "SecondOrderClassifier", "estimator", *ESTIMATORS]

@@ -348,7 +348,7 @@ def estimator(id: str) -> Callable[[Estimator], Estimator]:
             note = f"; instead of {each.instead_of}" if each.instead_of else note
             lines += [f"{each.name} : {kind}, default={default!r}", f"    {each.doc}{note}"]
         heading = ["", "Parameters", "----------"] if lines else []
-        cls.__doc__ = "\n".join([str(cls.__doc__), *heading, *lines])
+        cls.__doc__ = "\n".join([cls.__doc__ or get_definition(id).title, *heading, *lines])
         cls.algorithm_id = id  # type: ignore[attr-defined]
         dataclass(eq=False, repr=False, kw_only=True)(cls)
         return cls

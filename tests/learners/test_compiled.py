@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import olbench
 from olbench import UserError, load_plugin, make_algorithm, online_pass
 from olbench.algorithms.definition import REGISTRY
+from olbench.estimators import OnlineClassifier, estimator
 from olbench.learners.breakdowns import find_breakdown
 from olbench.learners.start import count_state_bytes, start
 from tests import ROOT
@@ -65,6 +66,15 @@ def test_an_own_arow_is_the_built_in_one(data):
     np.testing.assert_allclose(mine.learner.state.sigma, arow.learner.covariance, rtol=1e-10, atol=1e-13)
     np.testing.assert_array_equal(mine.learner.state.sigma, mine.learner.state.sigma.T)
     assert mine.effective_updates == mine.updates - int((~X.any(axis=1)).sum())
+
+    @estimator("weighted-arow")
+    class WeightedArow(OnlineClassifier):
+        r: float = 1.0
+        weight: float = 2.0
+
+    model = WeightedArow(weight=1.0, shuffle=False).fit(X, y)
+    np.testing.assert_array_equal(model.coef_[0], mine.weights)
+    assert model.__doc__.startswith("AROW with class weights\n\nParameters")
 
 
 def test_a_trace_shows_margins_and_weights_of_every_round(data):
