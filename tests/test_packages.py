@@ -32,15 +32,14 @@ tables:
     numbers:
       my-points: {perceptron: "0.500 ± 0.100"}
 """
-AUDIT = '''"""Nobody, Six points, 2026."""
-
+AUDIT = """
 from olbench.papers.audit import Instance, check
 
 
 @check(paper="mine2026", where="Lemma 1", statement="one is not above one")
 def lemma_1(rng, trials):
     yield Instance(0.0)
-'''
+"""
 CONFIG = "permutations: 3\npaper: mine2026\ndatasets: [my-points]\nalgorithms: [perceptron]\n"
 
 
@@ -88,7 +87,7 @@ def test_a_package_brings_a_data_set_with_its_files_and_a_paper(installed, tmp_p
     assert row["reported"]["mistake_rate"]["mean"] == 0.5
     audit = olbench("audit", "mine2026")
     assert audit.returncode == 0, audit.stderr
-    assert "Nobody, Six points, 2026." in audit.stdout
+    assert "mine2026: Six points" in audit.stdout
     assert "illustrations.py must define ILLUSTRATIONS, a dict" in olbench("figures", "mine2026").stderr
 
 

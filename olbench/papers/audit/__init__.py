@@ -15,7 +15,7 @@ import yaml
 from threadpoolctl import threadpool_limits
 
 from olbench.errors import UserError, suggest
-from olbench.plugins import find_paper_part, paper_ids
+from olbench.plugins import find_paper_part, is_paper_file, paper_ids
 
 Plain = float | int | str | list[float] | list[list[float]]
 Within = tuple[float, str]
@@ -176,6 +176,9 @@ def checks(paper: str | None = None, id: str | None = None) -> list[Check]:
             import_module(module)
     order = list(dict.fromkeys([*FIRST, *(paper for paper, _ in REGISTRY)]))
     if paper is not None and paper not in order:
+        if is_paper_file(paper) or paper in paper_ids():
+            place = "beside numbers.yaml in the folder of a paper"
+            raise UserError(f"there is no audit of {paper}: its checks would be in audit.py, {place}")
         raise UserError(
             f"there is no audit of '{paper}'{suggest(paper, order)}; the papers are {', '.join(order)}"
         )

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from itertools import groupby
 
+from olbench.analysis.published import load_paper
 from olbench.papers.audit import Check, Evidence, Plain, Result
 from olbench.report.document import Document
 from olbench.report.table import Part, Table, columns
@@ -68,7 +69,7 @@ def parts(results: Sequence[Result]) -> list[Part]:
     found: list[Part] = []
     for paper, group in groupby(results, lambda result: result.check.paper):
         own = list(group)
-        doc = sys.modules[own[0].check.examine.__module__].__doc__ or paper
+        doc = sys.modules[own[0].check.examine.__module__].__doc__ or load_paper(paper).title
         rows = []
         for result in own:
             check, doubt = result.check, "" if result.as_expected else " !"

@@ -31,6 +31,8 @@ def test_a_wrong_correction_or_a_lost_counter_example_gives_exit_code_1(here, mo
 def test_mistakes_get_exit_code_2(here):
     for words, message in (
         (("cw2007",), "there is no audit of 'cw2007' (did you mean 'cw2008'?); the papers are cw2008,"),
+        (("my-paper.yaml",), "there is no audit of my-paper.yaml: its checks would be in audit.py, "),
+        (("libol2013",), "there is no audit of libol2013: its checks would be in audit.py, "),
         (("cw2008", "--check", "theorem-5"), "there is no check 'theorem-5' (did you mean 'theorem-"),
         (("--trials", "0"), "0 is not in the range"),
         ((*FAST[1:], "--output", "/proc/none/audit.md"), "cannot write /proc/none/audit.md"),
