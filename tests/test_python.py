@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 import types
 
@@ -114,15 +113,6 @@ def test_parquet_files_hold_what_the_frames_hold(scw, tmp_path, monkeypatch):
     assert curves["updates"].dtype == np.int64
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "olbench[parquet]" in refusal(scw.to_parquet, tmp_path)
-
-
-def test_the_plots_load_nothing_heavy_before_they_are_asked_to_draw():
-    code = (
-        "import olbench, olbench.plot, sys; "
-        "print([name for name in ('matplotlib', 'pandas', 'numpy', 'numba') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
 
 
 class Shell:

@@ -48,9 +48,9 @@ def test_a_command_imports_what_it_needs(command, tmp_path):
     assert set(done.stdout.splitlines()[-1].split()) <= set(IMPORTED[command].split())
 
 
-def test_the_help_of_every_verb_imports_nothing_heavy():
+def test_the_help_of_every_verb_and_the_plots_import_nothing_heavy():
     program = (
-        f"HEAVY = {HEAVY}\nimport sys, olbench\nfrom click.testing import CliRunner\n"
+        f"HEAVY = {HEAVY}\nimport sys, olbench, olbench.plot\nfrom click.testing import CliRunner\n"
         "from olbench.cli import VERBS, cli\n"
         "for verb in VERBS:\n    assert CliRunner().invoke(cli, [verb, '--help']).exit_code == 0\n"
         "print([name for name in HEAVY if name in sys.modules])"
