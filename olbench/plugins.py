@@ -289,7 +289,7 @@ def find_parts(function: Any) -> list[Any]:
                 inside = [vars(value)[name] for name in names if name in vars(value)]
                 values += [each for each in inside if not any(each is known for known in values)]
             is_jitted = type(value).__module__.startswith(("numba.", "olbench.kernels."))
-            if is_jitted or hasattr(value, "tobytes") or isinstance(value, int | float | str | tuple):
+            if is_jitted or hasattr(type(value), "tobytes") or isinstance(value, int | float | str | tuple):
                 value = getattr(value, "__wrapped__", value)
                 if not any(value is known for known in [function, *parts]):
                     parts.append(value)
