@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olbench.algorithms.definition import KERNEL, NATIVE, OPTIONS, Definition, Value, get_definition
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 
 #: The covariances of a native learner of several classes.
 COVARIANCES = ("block", "shared", "diag")
@@ -107,9 +107,14 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     return Algorithm(definition, definition.resolve(params), extras=extras, **options)
 
 
-def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> Algorithm:
+def find_algorithm(algorithm: Any, settings: Mapping[str, Any]) -> Algorithm:
     if isinstance(algorithm, str):
         return make_algorithm(algorithm, **settings)
+    if not isinstance(algorithm, Algorithm):
+        raise UserError(
+            f"{shorten(repr(algorithm))} is not an algorithm; give its id, what make_algorithm returns, or "
+            "wrap(...) around an object of another library"
+        )
     if settings:
         raise UserError(
             f"{', '.join(settings)}: {algorithm.id} is made already; give its settings to make_algorithm, or "

@@ -73,6 +73,11 @@ def test_a_class_is_not_an_object():
         wrap(Watcher)
 
 
+def test_an_object_must_be_wrapped():
+    with pytest.raises(UserError, match=r"^<tests.*Answers object at .*is not an algorithm; .*wrap\("):
+        online_pass(Answers([1]), X, Y)
+
+
 def test_with_many_columns_the_choice_must_be_stated(watch):
     wide = csr_matrix(([1.0], ([0], [0])), shape=(3, 10_001))
     watch()
