@@ -57,7 +57,8 @@ def _check_rule(definition: "Definition") -> None:
         if isinstance(found, Exception):
             raise UserError(f"{_locate(found, definition)}{what} fails: {describe_error(found)}") from None
         if not _is_answer(found, order):
-            raise UserError(f"{place}{what} returns {_describe(found)}; it must {form}")
+            where = f" at m = {m:g}" if found is None else ""
+            raise UserError(f"{place}{what} returns {_describe(found)}{where}; it must {form}")
         if order == "second" and found[2] < 0.0:
             raise UserError(
                 f"{place}{what} returns c = {found[2]:g} at m = {m:g}, v = {size:g}; c must not be negative, "

@@ -265,7 +265,7 @@ REFUSED_RULES = [
     ),
     ("return 1.0, 0.5", f"returns 2 values; it must be {FORM}"),
     ("return 1.0", f"returns one value, 1.0; it must be {FORM}"),
-    ("pass", f"returns nothing; it must be {FORM}"),
+    ("if m < 0.2: return 0.0, 0.0, 0.0", rf"returns nothing at m = 0\.3; it must be {FORM}"),
     ("return los, 0.5, 0.5", "mine.py:6: the rule of 'ID' fails: NameError: name 'los' is not"),
     ("return 'a', 0.5, 0.5", rf"returns \('a', 0.5, 0.5\); it must be {FORM}"),
     ("seen[t] = m; return 1.0, 0.5, 0.5", "mine.py:6: the rule of 'ID' does not compile: Untyped"),
