@@ -447,7 +447,11 @@ def register(definition: Definition) -> Definition:
     options = {"first": NATIVE, "second": OPTIONS.keys() - KERNEL}.get(order, frozenset())
     _check_name(id, f"{place}an algorithm")
     names: list[str] = []
+    parameter: Any
     for parameter in definition.parameters:
+        if not isinstance(parameter, Parameter):
+            wanted = f"use Parameter({shorten(repr(parameter))}, default, doc)"
+            raise UserError(f"{place}'{id}' has a parameter {shorten(repr(parameter))}; {wanted}")
         _check_name(parameter.name, f"{place}a parameter")
         if parameter.name in names:
             raise UserError(f"{place}'{id}' has two parameters named '{parameter.name}'; rename one of them")

@@ -204,6 +204,10 @@ REFUSED_FILES = [
         ONE.format("'mine-one'", "Parameter('r', 1.0, '', grid=(1.0, -2.0)),"),
         ":2: mine-one, its default or grid: r must lie in (0, inf), not -2.0",
     ),
+    (
+        ONE.format("'mine-one'", "'r',"),
+        ":2: 'mine-one' has a parameter 'r'; use Parameter('r', default, doc)",
+    ),
     (ONE.replace("({}, parameters=({}))", ""), ":2: the decorator of an algorithm needs an id, such as"),
     (ONE.format("'mine-one', params=()", ""), ":2: 'mine-one' has an unknown keyword 'params' (did you mean"),
     (
