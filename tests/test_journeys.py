@@ -91,6 +91,7 @@ def test_the_paper_of_an_own_learner_is_read_without_its_file_and_a_lost_one_sto
     forget_file(load_file("shy.py"))
     for run in ("results/mine", "mine.olb"):
         assert "of 3 update counts reproduced" in walk("report", run)
+    assert re.search(r"shy +Timid AROW +– +– +–", walk("report", "results/mine", "--table", "algorithms"))
     assert '"mine2026"' in walk("summary", "--format", "json")
     (tmp_path / "paper.yaml").unlink()
     for words in (("summary", "--format", "json"), ("site", "results/mine", "--output", "site")):

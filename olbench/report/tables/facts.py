@@ -1,6 +1,7 @@
 """Facts about the run: algorithms, data sets, and provenance."""
 
 import json
+import math
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +26,7 @@ def algorithms(report: Report) -> Table:
     for id in dict.fromkeys(entry.algorithm for entry in report.results.entries):
         definition = known.get(id)
         traits = definition.traits if definition else None
-        marks = [bool(traits and getattr(traits, trait)) for trait in TRAITS]
+        marks = [getattr(traits, trait, math.nan) for trait in TRAITS]
         rows.append((id, title_of(id), *marks, (definition and definition.source) or "the user's own"))
     where = report.paper.traits_where if report.paper else ""
     shown = (*columns("algorithm", "name"), *columns(*TRAITS.values(), format=t.MARK))
