@@ -9,7 +9,7 @@ import olbench
 from olbench.records.shipped import find_run
 from olbench.report.model import make_report
 from olbench.report.tables import classes
-from olbench.report.tables.classes import confusion
+from olbench.report.tables.classes import confusion, confusion_figures
 from tests.refusals import refusal
 from tests.report.pages import render
 
@@ -19,8 +19,13 @@ def test_the_note_names_the_classes_of_a_table(tmp_path):
     path.write_text("".join(f"{k % 7},{k % 5},{['stem', 'leaf', 'root'][k % 3]}\n" for k in range(60)))
     config = {"datasets": [{"path": str(path), "labels": "all"}], "algorithms": ["pa1"], "permutations": 1}
     olbench.run(config, tmp_path / "run", jobs=1)
-    (table,) = confusion(make_report(tmp_path / "run"))
-    assert table.note.endswith("; 3 classes: 'leaf' (20 rows), 'root' (20 rows), 'stem' (20 rows).")
+    report = make_report(tmp_path / "run")
+    (table,) = confusion(report)
+    assert table.note == "3 classes: 'leaf' (20 rows), 'root' (20 rows), 'stem' (20 rows)."
+    assert [each.heading for each in table.columns] == ["true class", "leaf", "root", "stem"]
+    assert table["true class"] == ["leaf", "root", "stem"]
+    (figure,) = (draw() for draw in confusion_figures(report).values())
+    assert [each.get_text() for each in figure.axes[0].get_yticklabels()] == ["leaf", "root", "stem"]
 
 
 @pytest.fixture(scope="module")

@@ -37,6 +37,8 @@ PALE = Style("#c4c4c4", "", width=0.7)
 EARLY = 0.1
 #: The most classes of a confusion matrix whose shares are written into cells, and the most ticks.
 WRITTEN, NUMBERED = 12, 20
+#: Names of classes are written upright below a matrix if all have more letters than this.
+LEVEL_LETTERS = 80
 #: Rows between the bars of a diagram of ranks.
 BAR = 0.55
 #: What a band shows: one standard deviation over the trials, or the confidence interval of the mean.
@@ -274,7 +276,9 @@ def _draw_ranks(panel: Axes, across: "Across", look: Looks) -> None:
         panel.annotate(text, (side, y), **how)
 
 
-def confusion_figure(dataset: str, label: str, matrix: NDArray[np.int64]) -> Figure:
+def confusion_figure(
+    dataset: str, label: str, matrix: NDArray[np.int64], names: Sequence[str] = ()
+) -> Figure:
     """Draw the shares of predictions by true class; correct ones are not coloured, to show the others."""
     shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
     wrong = np.where(np.eye(len(matrix), dtype=bool), np.nan, shares)
@@ -283,7 +287,11 @@ def confusion_figure(dataset: str, label: str, matrix: NDArray[np.int64]) -> Fig
         panel.grid(visible=False)
         image = panel.imshow(wrong, cmap="Blues", vmin=0, aspect="auto")
         ticks = range(0, len(matrix), max(1, len(matrix) // NUMBERED))
-        panel.set(xlabel="predicted class", ylabel="true class", xticks=ticks, yticks=ticks)
+        shown = [shorten(names[k] if names else str(k), style.BESIDE) for k in ticks]
+        panel.set(xlabel="predicted class", ylabel="true class")
+        is_wide = len(shown) * max(map(len, shown)) > LEVEL_LETTERS
+        panel.set_xticks(ticks, shown, rotation=90 if is_wide else 0)
+        panel.set_yticks(ticks, shown)
         if len(matrix) <= WRITTEN:
             dark = 0.6 * np.nanmax(wrong, initial=0.0)
             for (k, j), share in np.ndenumerate(shares):

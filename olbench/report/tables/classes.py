@@ -1,5 +1,6 @@
 """Confusion of several classes, and the costs of concept drift in streams."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -38,9 +39,21 @@ def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
     return np.asarray(np.sum(matrices, axis=0), np.int64) if matrices else None
 
 
-def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64]]]:
-    found = ((best, matrix_of(report.results, best)) for best, _ in report.winners)
-    return {best.dataset: (best.label, matrix) for best, matrix in found if matrix is not None}
+def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64], list[str]]]:
+    """Return, by data set, the best algorithm, its matrix, and the classes: labels of a file, or numbers."""
+    found = {}
+    for best, _ in report.winners:
+        if (matrix := matrix_of(report.results, best)) is not None:
+            listed = find_classes(report, best.dataset, len(matrix))
+            names = re.findall(r"'([^']*)' \([\d,]+ rows?\)", listed)
+            numbers = list(map(str, range(len(matrix))))
+            found[best.dataset] = best.label, matrix, names if len(names) == len(matrix) else numbers
+    return found
+
+
+def find_classes(report: Report, dataset: str, size: int) -> str:
+    steps = report.results.run.data[dataset].prepared
+    return next((step for step in steps if step.startswith(f"{size} classes: ")), "")
 
 
 def confusion_data(report: Report) -> Mapping[str, Any]:
@@ -53,22 +66,22 @@ def confusion_data(report: Report) -> Mapping[str, Any]:
 
 @table("Confusion", 90, data=confusion_data)
 def confusion(report: Report) -> Iterator[Table]:
-    for dataset, (label, matrix) in best_matrices(report).items():
-        steps = report.results.run.data[dataset].prepared
-        named = next((step for step in steps if step.startswith(f"{len(matrix)} classes: ")), "")
+    for dataset, (label, matrix, names) in best_matrices(report).items():
+        named = find_classes(report, dataset, len(matrix))
         note = f"Classes are numbered from 0 in the order of their labels{named and f'; {named}'}."
+        note = note if names[0] == "0" else f"{named}."
         shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
         if len(matrix) <= WIDEST:
-            rows: list[Any] = [[f"class {k}", *row] for k, row in enumerate(shares.tolist())]
-            shown = (Column("true class"), *columns(*map(str, range(len(matrix))), format=t.number(1)))
+            rows: list[Any] = [[name, *row] for name, row in zip(names, shares.tolist(), strict=True)]
+            shown = (Column("true class"), *columns(*names, format=t.number(1)))
             title = f"{dataset}: predictions of {label}, the best algorithm, in % of each true class"
         else:
             wrong = matrix * ~np.eye(len(matrix), dtype=bool)
             order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS]
             pairs = [tuple(map(int, np.unravel_index(place, wrong.shape))) for place in order]
-            rows = [[k, j, int(wrong[k, j]), float(shares[k, j])] for k, j in pairs]
-            shown = columns("true class", "predicted", "times", format=t.COUNT)
-            shown += columns("% of the class", format=t.number(1))
+            rows = [[names[k], names[j], int(wrong[k, j]), float(shares[k, j])] for k, j in pairs]
+            shown = columns("true class", "predicted", format=t.RIGHT)
+            shown += (Column("times", t.COUNT), Column("% of the class", t.number(1)))
             title = f"{dataset}: classes that {label}, the best algorithm, confuses most often"
         yield Table(title, shown, rows, note)
 
