@@ -162,7 +162,7 @@ def _project(weights, digits=DIGITS):
     A few numbers stand for all weights: each is another chance that rounding noise far below the last digit
     tips it over, and there may be thousands of weights.
     """
-    if not np.abs(weights).max() < 1e150:
+    if not np.abs(weights).max(initial=0.0) < 1e150:
         return ["diverged"]  # as OGD does with the squared loss; the norm would overflow
     numbers = np.arange(weights.size)
     products = (weights @ np.cos(numbers), weights @ np.sin(numbers), np.sqrt(weights @ weights))
