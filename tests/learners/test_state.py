@@ -8,24 +8,20 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import SGDClassifier
 
 from olbench import make_algorithm, online_pass
-from olbench.algorithms.algorithm import COVARIANCES, list_ways
+from olbench.algorithms.algorithm import COVARIANCES
 from olbench.estimators import AROW
 from olbench.learners.contestants import wrap
 from olbench.learners.examples import as_examples
 from olbench.learners.start import count_state_bytes, start, start_classes
+from tests.behaviours import list_forms
 from tests.cases import for_each
 from tests.examples import built_in, built_in_native, noisy
 
 
 def ways(definition, native):
-    """Yield the algorithm in every form, as a binary learner or as one of several classes."""
-    for way in [{}, *list_ways(definition)]:
-        for values in product(*way.values()):
-            settings = dict(zip(way, values, strict=True))
-            if ("multiclass" in settings) == native:
-                yield make_algorithm(definition.id, **settings)
-    if definition.is_gaussian and not native and definition.diagonal:
-        yield make_algorithm(definition.id, covariance="diag", forgetting=0.99)
+    """Return the algorithm in every form, as a binary learner or as one of several classes."""
+    made = [make_algorithm(definition.id, **options) for options in list_forms(definition)]
+    return [each for each in made if (each.multiclass == "native") == native]
 
 
 @for_each("d", [1, 33, 133, 260])
@@ -39,7 +35,7 @@ def test_the_form_of_a_binary_learner_determines_its_bytes(definition, d):
 @for_each("definition", [*built_in(), *built_in_native()])
 def test_the_form_determines_the_bytes_for_several_classes(definition, classes):
     found = [*ways(definition, native=True)]
-    if not definition.only_native and not definition.takes:
+    if not definition.takes:
         found += [*ways(definition, native=False)]
     for each, d in product((each for each in found if each.kernel is None), (7, 30)):
         assert start_classes(each, d, classes).state_bytes == count_state_bytes(each, d, classes), each
@@ -70,7 +66,7 @@ def start_all(d, classes):
     """Return a learner of every class in every form, with full and diagonal covariances."""
     found = {}
     for definition, native in product([*built_in(), *built_in_native()], (False, True)):
-        for each in ways(definition, native) if native or not definition.only_native else ():
+        for each in ways(definition, native):
             for learner in (start_classes(each, d, classes), *([] if native else [start(each, d)])):
                 found.setdefault((type(learner), each.covariance, each.form), learner)
     return found.values()
