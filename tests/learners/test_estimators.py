@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from olbench import estimators, make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP, SOPLibol
+from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP
 from olbench.learners.examples import as_examples
 from olbench.papers.adviceptron2010.estimators import ABOUT_RULES
 from tests.cases import for_each
@@ -186,12 +186,7 @@ def test_an_intercept_helps_where_the_classes_share_a_side():
 REFUSED = [
     (AROW(r=-1.0), {}, "arow: r must lie in"),
     (AROW(epochs=0), {}, "epochs must be a whole number above zero"),
-    (SOPLibol(covariance="diag"), {}, "sop-libol has no diagonal form"),
-    (AROW(form="qr"), {}, "arow: form must be one of covariance, root"),
-    (AROW(kernel="sigmoid"), {}, "arow: kernel must be one of linear, rbf, poly, not 'sigmoid'"),
     (AROW(kernel="poly", degree=2.5), {}, "arow: degree must be a whole number, not 2.5"),
-    (CW(eta=0.9, phi=1.0), {}, "cw: give eta or phi, not both"),
-    (AROW(covariance="diag", projection="exact"), {}, "arow has no exact diagonal step"),
     (AROW(), {"classes": None}, "must name all classes"),
     (AROW(), {"classes": [1, 2]}, "label -1.0 is not among the classes"),
     (AROW().fit(*noisy()), {"classes": [0, 1]}, "differ from those of the first call"),

@@ -103,6 +103,7 @@ WRONG = [
     ("scw1", {"projection": "exact"}, f"scw1 {NO_STEP}"),
     ("cw", {"projection": "exact"}, "cw: projection='exact' is a diagonal step; add covariance='diag'"),
     ("arow", {"kernel": "rbf", "gamma": 0.0}, "arow: gamma must lie in (0, inf), not 0.0"),
+    ("arow", {"kernel": "sigmoid"}, "arow: kernel must be one of linear, rbf, poly, not 'sigmoid'"),
     ("arow", {"gamma": 2.0}, "arow: gamma needs kernel='rbf' or kernel='poly'"),
     ("arow", {"kernel": "rbf", "covariance": "diag"},
      "arow: a kernel has no diagonal covariance; use covariance='full'"),
