@@ -4,7 +4,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass
 from olbench.learners import learners
@@ -96,16 +95,6 @@ def test_the_representer_theorem_holds(id, params, kernel):
     np.testing.assert_allclose(ours.learner.margin_variance(Z), variances.astype(float), atol=1e-8)
     scores, found = (nu @ cross).astype(float), ours.learner.scores(as_examples(Z).rows(), np.arange(20))
     np.testing.assert_allclose(found, scores, atol=1e-8 * np.abs(scores).max())
-
-
-@every_kernel
-@for_each("id", ["cw", "scw1", "scw2", "arow"])
-def test_dense_and_csr_are_equal_to_the_bit(id, kernel):
-    X, y = noisy(n=150, d=40, density=0.3)
-    dense, sparse = (online_pass(make_algorithm(id, **kernel), Z, y) for Z in (X, sp.csr_matrix(X)))
-    assert counts(dense) == counts(sparse)
-    np.testing.assert_array_equal(dense.learner.coefficients, sparse.learner.coefficients)
-    np.testing.assert_array_equal(dense.learner.support.toarray(), sparse.learner.support.toarray())
 
 
 @for_each("chunk", [1, 7, 512])
