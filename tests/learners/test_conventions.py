@@ -30,6 +30,7 @@ FORGETFUL = [
     ("cw", {"eta": 0.8, "forgetting": 0.95, **options})
     for options in ({}, {"covariance": "diag"}, {"covariance": "diag", "projection": "exact"})
 ]
+CURVED = [(id, {"kernel": name, "gamma": 0.1}) for id in ("scw1", "arow") for name in ("rbf", "poly")]
 #: Learners whose penalty moves the weights in every round.
 PENALISED = ("tg", "fobos", "rda")
 EXACT = {"covariance": "diag", "projection": "exact"}
@@ -165,7 +166,7 @@ SHAPES = [(140, 0.04), (140, 0.5), (140, 1.0), (54, 0.5), (54, 1.0), (9, 0.6)]
 
 
 @for_each(("d", "density"), SHAPES)
-@for_each(("id", "options"), VARIANTS + FORGETFUL)
+@for_each(("id", "options"), VARIANTS + FORGETFUL + CURVED)
 def test_dense_csr_and_slices_are_equal_to_the_bit(id, options, d, density):
     X, y = noisy(n=150, d=d, density=density)
     algorithm = make_algorithm(id, **options)
