@@ -12,6 +12,7 @@ from olbench.learners.examples import as_examples
 from olbench.learners.schedules import count_predictions, make_schedule
 from olbench.learners.start import start
 from tests.cases import for_each
+from tests.examples import noisy
 from tests.refusals import refusal
 
 N, D, WIDE = 300, 6, 140
@@ -32,10 +33,7 @@ FORGETFUL = [
 
 
 def data(id):
-    rng, d = np.random.default_rng(5), WIDE if id == "wide" else D
-    X = rng.standard_normal((N, d)) * (rng.random((N, d)) < 0.8)
-    y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(N) >= 0, 1.0, -1.0)
-    return X, y
+    return noisy(n=N, d=WIDE if id == "wide" else D, density=0.8)
 
 
 def make(id, settings):
