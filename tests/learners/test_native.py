@@ -16,7 +16,7 @@ from olbench.kernels.losses import excess
 from olbench.learners.passes import windowed_pass
 from olbench.learners.start import start_classes
 from tests.cases import for_each
-from tests.examples import noisy
+from tests.examples import counts, noisy
 from tests.reference import learners
 from tests.refusals import find_wrong, refusal
 
@@ -65,10 +65,6 @@ def noisy_classes(n=400, d=8, classes=4, seed=0, density=0.7):
 
 def native(id, X, y, order=None, **settings):
     return online_pass(make_algorithm(id, multiclass="native", **settings), X, y, order, labels="all")
-
-
-def counts(result):
-    return result.n, result.mistakes, result.updates, result.effective_updates, result.breakdowns
 
 
 def assert_same_bits(one, other):
@@ -222,8 +218,6 @@ NO_FORM = [
 ]
 TWO = "supports two classes only; remove multiclass"
 NO_CONFIG = [
-    ("{id: nherd, multiclass: native}", "online", "depends on the variance"),
-    ("{id: pa, allocation: prop}", "online", "allocation is for a perceptron"),
     ("arow-libol", "online", "arow-libol learns several classes"),
     ("{id: pa, multiclass: native}", "crossval", f"the protocol crossval {TWO}"),
     ("cw-libol", "stream", "the protocol stream supports only two"),
