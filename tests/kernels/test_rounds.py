@@ -147,7 +147,8 @@ def test_the_seconds_of_a_curve_are_those_of_a_clock():
     [
         ("perceptron", {}, 1.0), ("romma", {}, 1.0), ("averaged-perceptron", {}, 1.0), ("arow", {}, 1.0),
         ("scw1", {"covariance": "diag"}, 1.0), ("sop", {"covariance": "diag"}, 1.0),
-        ("arow", {"kernel": "rbf"}, 1.0), ("cw", {"form": "root"}, 1e40),  # the learner rescales itself
+        ("arow", {"kernel": "rbf"}, 1.0), ("adagrad", {}, 1.0), ("fobos", {}, 1.0),
+        ("cw", {"form": "root"}, 1e40),  # the learner rescales itself
     ],
 )  # fmt: skip
 def test_steps_are_a_pass_to_the_bit_and_the_score_is_the_next_margin(id, settings, scale):
