@@ -244,16 +244,10 @@ class FirstOrder(Counting):
         self.total = self.total + self.w
 
 
-class Adaptive(Counting):
+class Adaptive(FirstOrder):
     """AdaGrad, and FOBOS with every weight moved in every round."""
 
-    def __init__(self, id, d, p, options):
-        super().__init__()
-        self.id, self.p, self.w, self.squares = id, p, np.zeros(d, L), np.zeros(d, L)
-
-    def look(self, x):
-        f = self.w @ x
-        return f >= 0, f, None
+    squares = L(0)
 
     def learn(self, x, y):
         self.learnt += 1
