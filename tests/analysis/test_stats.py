@@ -329,20 +329,6 @@ def test_the_posterior_of_the_signed_rank_test_is_baycomps(differences, rope, ex
     assert none == (stats.Posterior(0, 1, 0) if rope else stats.Posterior(0.5, 0, 0.5))
 
 
-def test_the_posterior_is_what_one_sample_after_another_gives():
-    """The definition, without matrices."""
-    differences = np.random.default_rng(3).normal(0.005, 0.01, (2, 6))
-    [_, found] = stats.bayesian_signed_rank(differences, 0.01, samples=500, seed=9)
-    observed = [0.0, *differences[1]]
-    counts = [0, 0, 0]
-    for weights in np.random.default_rng(9).dirichlet([0.5] + [1.0] * 6, 500):
-        masses = [0.0, 0.0, 0.0]
-        for (a, u), (b, v) in product(zip(observed, weights, strict=True), repeat=2):
-            masses[int(a + b >= -0.02) + int(a + b > 0.02)] += u * v
-        counts[int(np.argmax(masses))] += 1
-    assert (found.left, found.rope, found.right) == tuple(count / 500 for count in counts)
-
-
 @given(counts)
 def test_equals_share_the_average_of_their_ranks_or_the_smallest(table):
     means = {f"d{j}": {f"a{i}": float(table[i, j]) for i in range(len(table))} for j in range(table.shape[1])}
