@@ -66,17 +66,6 @@ def test_intervals_cover_the_truth_on_dependent_rounds(name, rho, n):
     assert 0.93 <= covered / RUNS <= 0.97
 
 
-def test_equal_learners_are_rarely_told_apart():
-    rng, told = np.random.default_rng(13), 0
-    for seed in range(RUNS):
-        labels = np.where(rng.random(3000) < 0.4, 1.0, -1.0)
-        hard = autoregressive(rng, 3000, 0.9)
-        margins = [labels + 1.0 + hard + autoregressive(rng, 3000, 0.9) for _ in range(2)]
-        counts = [count(f, labels) for f in margins]
-        told += compare_counts(*counts, columns(measures.accuracy), seed).p < 0.05
-    assert 0.02 <= told / RUNS <= 0.08
-
-
 def test_a_learner_is_not_different_from_itself(rng):
     labels = np.where(rng.random(500) < 0.5, 1.0, -1.0)
     margins = rng.standard_normal(500)
