@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -72,10 +71,3 @@ def test_a_loss_that_is_not_finite_is_no_number():
     assert np.isnan(measures.hinge_loss(np.array([1.0, -1.0]), np.array([0.0, np.inf])))
     assert np.isnan(measures.squared_loss(np.array([1.0]), np.array([1e300])))
     assert np.isnan(measures.hinge_loss(np.empty(0), np.empty(0)))
-
-
-@pytest.mark.parametrize("n", [3, 1000])
-def test_the_auc_of_equal_margins_is_a_half(n):
-    y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
-    assert (measures.auc(y, np.zeros(n)), measures.auc(y, y)) == (0.5, 1.0)
-    assert measures.auc(y, -y) == 0.0
