@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from olbench.errors import UserError, describe_error, escape_controls, find_line, shorten
@@ -53,7 +54,7 @@ def failure(trial: Trial, error: BaseException, numbered: str, fields: Sequence[
     empty, definition = dict.fromkeys((*fields, "seconds")), trial.definition
     is_raw = definition.is_own and not isinstance(error, UserError)
     line = find_line(error, definition.file) if is_raw else 0
-    place = f"{definition.file}:{line}: " if line else ""
+    place = f"{Path(definition.file).name}:{line}: " if line else ""
     told = {"timing": "shared", "status": "failed", "error": f"{place}{describe_error(error)}"}
     return {**_head(trial, numbered), **empty, **told}
 

@@ -68,7 +68,7 @@ def test_check_of_failing_trials_exits_3(here, config):
     Path("base.json").write_text(EMPTY)
     words = ("check", "small.yaml", "--against", "base.json", "--quiet", "--jobs", 1)
     names = ("breast-cancer", "digits-1-vs-7")
-    lines = "".join(f"broken on {name} failed: RuntimeError: no\n" for name in names)
+    lines = "".join(f"broken on {name} failed: bad.py:7: RuntimeError: no\n" for name in names)
     assert here(*words)[0::2] == (3, lines)
     error = here.err(*words, "--update", code=3)
     assert error.endswith("olbench: base.json was not written, because trials failed\n")
@@ -166,9 +166,9 @@ def test_verify_of_a_trial_that_fails_says_why(here, config, records):
     text = "datasets: [digits-1-vs-7]\nalgorithms: [hopeless]\nplugins: [bad.py]\npermutations: 1\n"
     assert here("run", config(text), "--out", "out", "--quiet", "--jobs", 1)[0] == 3
     out = here.out("verify", "out", "--trial", records("out")[0]["key"], code=3)
-    assert out.splitlines()[-1] == "It fails here: RuntimeError: no"
+    assert out.splitlines()[-1] == "It fails here: bad.py:7: RuntimeError: no"
     out = here.out("run", "small.yaml", "--out", "out", "--dry-run")
-    assert "it failed before (RuntimeError: no) (1 trial)" in out
+    assert "it failed before (bad.py:7: RuntimeError: no) (1 trial)" in out
 
 
 @for_each(
