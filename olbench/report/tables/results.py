@@ -102,7 +102,7 @@ def results_note(report: Report) -> str:
     """Return the meanings of flags, with a command that explains the first, of bold, and of brackets."""
     notes = [words.describe_bold(report.results)]
     if first := next((entry for entry in report.rows if entry.flagged), None):
-        flags = f"{t.FLAG.strip()} {' '.join(flag_notes(report))} After that, results depend on rounding"
+        flags = f"{t.FLAG.strip()} {' '.join(flag_notes(report))} After that, results may depend on rounding"
         notes.insert(0, f"{flags}; `olbench verify RUN --trial {first.first_flagged}` explains the first.")
     if any(map(is_time, report.protocol.quantities)) and not report.results.exclusive:
         notes.append(SHARED_NOTE)
