@@ -270,9 +270,10 @@ def run(
             count_breakdown(counters, entry, rounds)
         loss, alpha, c = rule(m, v, mistake, t, p)
         updates += loss > 0.0
-        if v == 0.0 or (alpha == 0.0 and c == 0.0):
+        undefined = np.isnan(loss)
+        if v == 0.0 or (alpha == 0.0 and c == 0.0 and not undefined):
             continue
-        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+        if undefined or not (np.isfinite(alpha) and 0.0 <= c < np.inf):
             count_breakdown(counters, entry, rounds)
             continue
         effective += 1

@@ -176,9 +176,10 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
         t = rounds - unlearned
         loss, shrink, tau = rule(m, s, mistake, scale * scale * norm, t, updates, p)
         updates += loss > 0.0
-        if n == 0 or (shrink == 1.0 and tau == 0.0):
+        undefined = np.isnan(loss)
+        if n == 0 or (shrink == 1.0 and tau == 0.0 and not undefined):
             continue
-        if not (np.isfinite(shrink) and np.isfinite(tau)):
+        if undefined or not (np.isfinite(shrink) and np.isfinite(tau)):
             count_breakdown(counters, entry, rounds)
             continue
         effective += 1

@@ -127,21 +127,24 @@ def usable_variance(v):
 def is_change(counters, entry, v, loss, alpha, c):
     """Return whether a second-order rule changes the state, and count its update, change or breakdown.
 
-    A variance of zero allows no change. A step that is not finite, or a gain below zero, is a breakdown.
+    A variance of zero allows no change. A loss that is NaN, a step that is not finite, or a gain below zero,
+    is a breakdown.
     """
     counters[UPDATES] += loss > 0.0
-    if v == 0.0 or (alpha == 0.0 and c == 0.0):
+    undefined = np.isnan(loss)
+    if v == 0.0 or (alpha == 0.0 and c == 0.0 and not undefined):
         return False
-    return is_effective(counters, entry, np.isfinite(alpha) and 0.0 <= c < np.inf)
+    return is_effective(counters, entry, np.isfinite(alpha) and 0.0 <= c < np.inf and not undefined)
 
 
 @inlined
 def is_shift(counters, entry, n, loss, shrink, tau):
     """Return whether a first-order rule changes the weights, and count as `is_change` does."""
     counters[UPDATES] += loss > 0.0
-    if n == 0 or (shrink == 1.0 and tau == 0.0):
+    undefined = np.isnan(loss)
+    if n == 0 or (shrink == 1.0 and tau == 0.0 and not undefined):
         return False
-    return is_effective(counters, entry, np.isfinite(shrink) and np.isfinite(tau))
+    return is_effective(counters, entry, np.isfinite(shrink) and np.isfinite(tau) and not undefined)
 
 
 @inlined

@@ -67,11 +67,25 @@ def explain(learner: Learner, rows: tuple[Any, ...], label: float, row: int) -> 
         if not np.isfinite(f):
             return "the margin is not finite: the weights are too large for the values of this row"
         if learner.algorithm.definition.order == "second":
-            return _explain_step(learner, x, f, label)
-        return f"the step is not finite at the margin {label * f:.3g}"
+            return _explain_step(learner, x, rows, row, f, label)
+        m = label * f
+        if learner.algorithm.definition.order == "first":
+            loss, *_ = _ask(learner, rows, row, m, float(rows[4][row]), f, label)
+            if np.isnan(loss):
+                return f"the rule returns the loss {loss} at the margin {m:.3g}"
+        return f"the step is not finite at the margin {m:.3g}"
 
 
-def _explain_step(learner: Any, x: Any, f: float, label: float) -> str:
+def _ask(
+    learner: Learner, rows: tuple[Any, ...], row: int, m: float, size: float, f: float, label: float
+) -> Floats:
+    """Return what the rule answers in a round, as compiled code: in Python, log(-1) is an error."""
+    answer = np.zeros(3)
+    learner.prepare_question(rows, row, answer)(m, size, (f >= 0.0) != (label > 0.0))
+    return answer
+
+
+def _explain_step(learner: Any, x: Any, rows: tuple[Any, ...], row: int, f: float, label: float) -> str:
     """Return why the step of a Gaussian from the score f is a breakdown."""
     algorithm, exponent = learner.algorithm, -learner.scale_exponent
     m = float(np.ldexp(label * f, exponent))
@@ -84,10 +98,9 @@ def _explain_step(learner: Any, x: Any, f: float, label: float) -> str:
     at = f"at m = {m:.3g}, v = {v:.3g}"
     if algorithm.projection == "exact":
         return f"the exact step is not finite {at}"
-    mistake = (1.0 if f >= 0.0 else -1.0) != label
-    _, alpha, c = algorithm.definition.rule(
-        np.float64(m), np.float64(v), mistake, learner.learnt + 1, learner.p
-    )
+    loss, alpha, c = _ask(learner, rows, row, m, v, f, label)
+    if np.isnan(loss):
+        return f"the rule returns the loss {loss} {at}"
     if not (np.isfinite(alpha) and np.isfinite(c)):
         return f"the rule returns alpha = {alpha:.3g} and c = {c:.3g} {at}"
     if c < 0.0:

@@ -266,7 +266,8 @@ class Learner(ABC):
     updates = _counter(at.UPDATES, "Rounds with a loss above zero.")
     effective_updates = _counter(at.EFFECTIVE, "Rounds that changed the state.")
     breakdowns = _counter(
-        at.BREAKDOWNS, "Rounds whose margin or step is not finite, or with a variance <= 0 on a non-zero row."
+        at.BREAKDOWNS,
+        "Rounds with a margin or step that is not finite, a NaN loss, or a variance <= 0 on a non-zero row.",
     )
 
     @property

@@ -1,5 +1,6 @@
 """A breakdown has a reason, and its warning is shown at every width."""
 
+import math
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench import make_algorithm, online_pass, second_order
+from olbench import first_order, make_algorithm, online_pass, second_order
 from olbench.learners.breakdowns import find_breakdown
 from olbench.learners.schedules import make_schedule
 from tests.cases import for_each
@@ -86,6 +87,28 @@ def test_a_step_of_the_rule_is_named(covariance):
         found = find_breakdown(make_algorithm(id, covariance=covariance), X, y)
     assert found.round == 200
     assert found.reason.startswith("the rule returns c = -0.25 at m = ")
+
+
+def undefined(m, v, mistake, t, p):
+    return math.log(200.5 - t), 0.0, 0.0
+
+
+def undefined_first(m, s, mistake, q, t, k, p):
+    return math.log(200.5 - t), 1.0, 0.0
+
+
+def test_a_loss_that_is_nan_is_named():
+    """It looked like a round without a loss."""
+    X, y = np.tile(ROWS, (10, 1)), np.tile(LABELS, 10)
+    with (
+        defined(second_order("undefined"), undefined),
+        defined(first_order("undefined_first"), undefined_first),
+    ):
+        for id, options in ("undefined_first", {}), ("undefined", {}), ("undefined", {"covariance": "diag"}):
+            algorithm = make_algorithm(id, **options)
+            result, found = online_pass(algorithm, X, y), find_breakdown(algorithm, X, y)
+            assert (result.updates, result.breakdowns, found.round) == (199, 200, 201)
+            assert found.reason.startswith("the rule returns the loss nan at ")
 
 
 BROKEN = """\
