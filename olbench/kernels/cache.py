@@ -85,7 +85,7 @@ def _digest(file: Path, how: str) -> str:
     sources = {file, *(source for folder in folders for source in folder.glob("*.py"))}
     if file.is_relative_to(_PACKAGE):
         sources.update(file.parent.glob("*.py"))
-    versions = f"{sys.version_info[:2]} {numba.__version__} {how} {_PACKAGE}"
+    versions = f"{sys.version_info[:2]} {numba.__version__} {numba.config.BOUNDSCHECK} {how} {_PACKAGE}"
     content = b"".join(source.read_bytes() for source in sorted(sources))
     return hashlib.sha256(versions.encode(errors="surrogateescape") + content).hexdigest()[:16]
 

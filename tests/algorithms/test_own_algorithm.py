@@ -92,7 +92,7 @@ def test_a_second_process_compiles_nothing():
     assert (set(hits), set(map(tuple, kernels))) == ({1}, {(1, 0)})
 
 
-PRINTS = """import olbench, numpy as np
+PRINTS = """import olbench, sys, numpy as np
 from olbench import compiled_learner, first_order
 @first_order("printing")
 def printing(m, s, mistake, q, t, k, p):
@@ -104,10 +104,11 @@ class Learner:
     def score(arrays, columns, values, t, p): return 0.0
     def learn(arrays, columns, values, y, t, p):
         if t == 60: print(arrays.w)
+        if t > 60: arrays.w[t] = 1.0
         return 0
 if __name__ == "__main__":
     X, y = np.ones((60, 1)), np.ones(60)
-    olbench.online_pass("printing-learner", X, y)
+    olbench.online_pass("printing-learner", np.ones((int(sys.argv[1]), 1)), np.ones(int(sys.argv[1])))
     olbench.online_pass("printing", np.tile(X, (2, 1)), np.ones(120))
 """
 
@@ -117,9 +118,12 @@ def test_what_has_just_been_compiled_may_print_and_format_a_message(tmp_path):
     file = tmp_path / "printing.py"
     file.write_text(f"{PRINTS}# {tmp_path}")
     for _ in ("compiled", "from the cache"):
-        done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([sys.executable, file, "60"], capture_output=True, text=True, timeout=300)
         assert done.stdout == "[0.]\n60 []\n"
         assert f"{file}:6: the rule of 'printing' fails during a pass: ValueError: round 61" in done.stderr
+    checked = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
+    done = subprocess.run([sys.executable, file, "61"], capture_output=True, text=True, env=checked)
+    assert f"{file}:11: the rule of 'printing-learner' fails during a pass: IndexError" in done.stderr
 
 
 def test_an_installed_package_offers_its_algorithms(tmp_path):
