@@ -33,7 +33,7 @@ from olbench.records.bundle import digest_records
 from olbench.records.compare import Mismatch, compare_records, name_trial
 from olbench.records.container import is_bundle, is_trusted, trust
 from olbench.records.run_file import CellFacts
-from olbench.records.shipped import find_run
+from olbench.records.shipped import find_plugin, find_run
 from olbench.records.trial import Record, Trial, code_of
 
 TRIALS, SHARE = 20, 0.05
@@ -369,7 +369,7 @@ def verify_trial(run: str | Path, key: str, trust_plugins: bool, say: Callable[[
 def _repeat(verifier: Verifier, drawn: Sequence[Record], jobs: int) -> tuple[list[Mismatch], list[Record]]:
     mismatches: list[Mismatch] = []
     failed: list[Record] = []
-    executor = LocalExecutor(jobs, verifier.config.plugins, verifier.say)
+    executor = LocalExecutor(jobs, [*map(find_plugin, verifier.config.plugins)], verifier.say)
     work = f"running {count(len(drawn), 'trial')}"
     verifier.say(work)
     with stop_on_interrupt() as stop:

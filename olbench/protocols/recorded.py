@@ -28,10 +28,7 @@ class RecordedRun:
 
     @cached_property
     def config(self) -> Experiment:
-        content = dict(self.file.config)
-        if "plugins" in content:
-            content["plugins"] = [find_plugin(path) for path in content["plugins"]]
-        node = from_plain(content, f"{run_file.NAME}.config", paths=True)
+        node = from_plain(self.file.config, f"{run_file.NAME}.config", paths=True)
         return read_experiment(node, "config")
 
     @cached_property
@@ -50,7 +47,7 @@ class RecordedRun:
                     f"the bundle {self.folder.name} contains Python code ({path}), which is run only if you "
                     "trust it; read it, then add --trust-plugins"
                 )
-            load_plugin(path)
+            load_plugin(find_plugin(path))
 
     def refuse_edited(self) -> None:
         """Refuse a run whose plugins are no longer the code of its trials."""
