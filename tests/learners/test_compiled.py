@@ -145,7 +145,7 @@ BROKEN = [
     ({"learn": "z = numpy.zeros(k)"}, "zeros(int64); a learner cannot allocate arrays: declare those that"),
     ({"learn": "z = numpy.zeros(k)"}, "mine.py:11: the rule of 'mine' does not compile: No implement"),
     ({"shape": '"n"'}, "the array w must have one of the shapes 'd', 'd x d', '1', or a shape"),
-    ({"shape": '"d"}, parameters={"x": 1'}, "mine.py:6: the plugin failed: AttributeError"),
+    ({"shape": '"d"}, parameters={"x": 1'}, "mine.py:9: 'mine' has a parameter 'x'; use Parameter("),
 ]
 
 
