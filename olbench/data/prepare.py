@@ -323,10 +323,10 @@ def refuse_text(table: TypedFrame, place: int, spec: ColumnSpec, categorical: st
         return
     if is_number(with_point(first)):
         has_thousands = any("," in text and "." in text for text in cells.cat.categories)
-        options, more = "sep=';', decimal=','", ""
+        options, more = "sep=';', decimal=','", " where ';' separates the columns"
         if has_thousands:  # pandas takes such dates for numbers
             options += ", thousands='.'"
-            more = ", but write dates such as 31.12.2024 as 2024-12-31 first"
+            more += ", but write dates such as 31.12.2024 as 2024-12-31 first"
         done = f"pandas.read_csv(FILE, {options}).to_csv(NEW, index=False)"
         remedy = f"numbers need a decimal point: convert the file, as {done} does{more}"
     elif spec.encode == "number":

@@ -11,6 +11,7 @@ import secrets
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -85,6 +86,8 @@ class VerifiedRun:
     #: Whether the results could be compared with the config and the trials.
     planned: bool
     missing: int
+    #: How many trials the record says have failed; these are not run again.
+    recorded_failures: int
     not_rerun: Mapping[str, tuple[Record, ...]]
     share: float
     when: str = field(default_factory=run_file.now)
@@ -136,6 +139,8 @@ class VerifiedRun:
             rest += " Whether the results of the run are those of its trials was not verified."
         if self.missing:
             rest += f" The run is incomplete: {count(self.missing, 'reported trial')} missing or failed."
+        if self.recorded_failures:
+            rest += f" {count(self.recorded_failures, 'trial')} failed by the record; none of them ran again."
         return f"{ran}, and all matched exactly. {found}{rest}"
 
     def name_unrun(self, reason: str, most: int = 5) -> str:
@@ -238,6 +243,14 @@ class Verifier:
                 stated = replace(stated, prepared=facts.prepared, majority=majority)
             if stated != facts:
                 yield f"{name}: {run_file.NAME} states another fingerprint, size or majority"
+        ids = {cell.algorithm for cell in self.run.file.cells}
+        for name, id in {(cell.label, cell.algorithm) for cell in self.run.file.cells}:
+            if name in ids - {id}:
+                yield f"{name}: the results of {id} have the id of another algorithm as their name"
+        for id, title in self.run.file.titles.items():
+            with suppress(UserError):  # the plugin may not be trusted
+                if (own := get_definition(id).title) != title:
+                    yield f"{id}: {run_file.NAME} states the title {title!r}, its plugin {own!r}"
         planned = {(cell.source.name, cell.entry, cell.label): cell for cell in cells}
         named = {(each.dataset, each.entry, each.label): each for each in self.run.file.cells}
         for place in sorted(planned.keys() | named.keys()):
@@ -316,7 +329,10 @@ def verify(
         mismatches=tuple(mismatches),
         wrong=tuple(verifier.find_wrong(cells)),
         planned=bool(cells),
-        missing=len({key for cell in verifier.run.file.cells for key in cell.keys} - good.keys()),
+        missing=sum(
+            max(0, cell.planned - sum(key in good for key in cell.keys)) for cell in verifier.run.file.cells
+        ),
+        recorded_failures=len(verifier.records) - len(good),
         not_rerun={reason: tuple(records) for reason, records in unable.items()},
         share=share,
     )

@@ -195,6 +195,14 @@ def swap_names(run):
             ["perceptron on breast-cancer: only run.json"],
         ),
         (
+            lambda run: run["cells"][0].update(label="pa1"),
+            ["pa1: the results of perceptron have the id of another"],
+        ),
+        (
+            lambda run: run.update(titles={"pa1": "PA"}),
+            ["pa1: run.json states the title 'PA', its plugin 'PA-I'"],
+        ),
+        (
             lambda run: run["config"].update(seed=4),
             ["perceptron on breast-cancer: run.json names other trials"],
         ),
@@ -238,6 +246,9 @@ def test_a_count_that_contradicts_its_curve_and_a_missing_trial_are_told(here, r
     records.remove(next(record for record in records if record["role"] == "report"))
     forge("x.olb", records)
     assert "The run is incomplete: 1 reported trial missing or failed." in here.out("verify", "x.olb", "-q")
+    records[1].update(status="failed", error="none")
+    forge("x.olb", records)
+    assert " 1 trial failed by the record; none of them ran again." in here.out("verify", "x.olb", "-q")
     first = records[0]
     first["mistakes"] -= 1
     forge("x.olb", records)
