@@ -225,9 +225,10 @@ class Verifier:
         used = {(record["dataset"], record["fingerprint"]) for record in self.good}
         found = [each for each in self.sources.values() if isinstance(each, Source)]
         sources = [each for each in found if (each.name, each.fingerprint) in used]
-        if not sources or (self.config.plugins and self.no_plugin):
+        try:
+            return list(cells_of(self.config, sources)) if sources else []
+        except UserError:  # a plugin is not trusted, or a package is not installed
             return []
-        return cells_of(self.config, sources)
 
     def find_wrong(self, cells: Sequence[Cell]) -> Iterator[str]:
         """Yield what is stated, but does not follow from the config, the data and the trials."""

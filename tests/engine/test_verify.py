@@ -276,6 +276,22 @@ def test_trials_of_another_version_are_counted_apart(here, made, records, forge)
     assert out.splitlines()[-1] == "It did not run again: another version of the algorithm."
 
 
+def test_an_algorithm_that_is_not_installed_here_does_not_stop_the_others(here, made, records, forge):
+    content, keys = json.loads((made[0] / "run.json").read_text()), {}
+    for record in records:
+        if record["algorithm"] == "perceptron":
+            before, record["algorithm"] = record["key"], "nobody"
+            record["key"] = keys[before] = key_of(record)
+    content["config"]["algorithms"][0]["id"] = "nobody"
+    content["cells"][0].update(algorithm="nobody", label="nobody", keys=[*keys.values()])
+    forge("x.olb", records, content)
+    out = here.out("verify", "x.olb", "-q")
+    assert out.startswith(
+        "not run, unknown algorithm: 4 trials: nobody on breast-cancer (4)\n6 of the 6 trials"
+    )
+    assert "Whether the results of the run are those of its trials was not verified." in out
+
+
 def test_records_that_contradict_themselves_are_refused(records, forge):
     changed = [{**records[0], "seed": 4}, *records[1:]]
     with pytest.raises(olbench.UserError, match=r"its key does not match its fields|differ in their seed"):
