@@ -53,6 +53,7 @@ class ClusterExecutor(ExitStack):
         self.warn: Callable[[str], None] = print
         self.plugins = worker.write_plugins(plugins)
         self.newcomers: deque[str] = deque()
+        self.retired: set[str] = set()
         self.deaths: list[str] = []
         self.queue, self.suspects = deque[Trial](), deque[Trial]()
         #: The futures of submitted trials by their keys, each with its trial and whether it runs alone.
@@ -127,9 +128,12 @@ class ClusterExecutor(ExitStack):
         return len(others)
 
     def _retire(self, address: str, reason: str) -> None:
-        self.warn(f"the worker {address} is retired: {reason}")
-        self._ask(self.client.retire_workers, [address])
-        if not self._ask(self.client.nthreads):
+        if address not in self.retired:  # several of its trials may be refused
+            self.warn(f"the worker {address} is retired: {reason}")
+            self.retired.add(address)
+            self._ask(self.client.retire_workers, [address])
+        # One that is closing is still listed.
+        if not self._ask(self.client.nthreads).keys() - self.retired:
             raise UserError(f"no worker is left; {address}: {reason}")
 
     def _note_event(self, event: tuple[float, Any]) -> None:
