@@ -11,6 +11,7 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.claims import OUTCOMES
 from olbench.analysis.published import Paper
 from olbench.errors import UserError, count, list_some
+from olbench.records.container import is_bundle
 from olbench.report import table as t
 from olbench.report.formats import write_csv
 from olbench.report.model import Report
@@ -193,7 +194,8 @@ def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
         steps.append(("olbench run ... --set tuning.search=grid", "tunes parameters"))
     elif any(map(is_time, report.protocol.quantities)) and not all(entry.exclusive for entry in report.rows):
         steps.append(("olbench run ... --timing exclusive", "comparable times"))
-    return [*steps, (f"{again} --full", "all tables"), (f"{again} --all", "all formats and figures")]
+    steps.append((f"{again} --full", "all tables"))
+    return steps if is_bundle(run.folder) else [*steps, (f"{again} --all", "all formats and figures")]
 
 
 def _is_tunable(spec: AlgorithmSpec) -> bool:

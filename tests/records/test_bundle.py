@@ -97,6 +97,8 @@ def test_a_bundle_is_reported_as_its_folder_is_and_nothing_is_written_beside_it(
         if form == "json":  # the name of the machine is nobody's business
             reports = [re.sub('.*"host".*\n', "", each) for each in reports]
         assert reports[0] == reports[1] != "", form
+    assert "--full" in (brief := here.out("report", "cw-usps.olb"))
+    assert "--all" not in brief, "it writes to a folder"
 
 
 def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
