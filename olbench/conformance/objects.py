@@ -16,9 +16,9 @@ import numpy as np
 
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.replica import make_replica
-from olbench.conformance.subjects import Recording, Recordings, Sighting, Subject
-from olbench.errors import UserError, count, describe_error, short, show_name, suggest
-from olbench.learners.contestants import find_style
+from olbench.conformance.subjects import Recording, Recordings, Sighting, Subject, SubjectError
+from olbench.errors import UserError, count, describe_error, short, shorten, show_name, suggest
+from olbench.learners.contestants import LABELS, find_style
 from olbench.learners.examples import Floats
 from olbench.plugins import make_module
 
@@ -160,10 +160,14 @@ class ObjectSubject(Subject):
         if self.style == "step":
             return {}
         if self.style == "one":
-            label = model.predict_one(dict(enumerate(x.tolist())))
-            return {} if label is None else {"prediction": 1.0 if label > 0 else -1.0}
-        found = {"prediction": 1.0 if np.ravel(model.predict(x.reshape(1, -1)))[0] > 0 else -1.0}
-        if hasattr(model, "decision_function"):
+            predicted = model.predict_one(dict(enumerate(x.tolist())))
+        else:
+            predicted = model.predict(x.reshape(1, -1))
+        label = np.ravel(predicted).tolist()[0]
+        if label not in LABELS:
+            raise SubjectError(f"it predicts {shorten(repr(label))} where it must predict -1 or +1")
+        found = {} if label is None else {"prediction": 1.0 if label > 0 else -1.0}
+        if self.style == "batch" and hasattr(model, "decision_function"):
             found["margin"] = float(np.ravel(model.decision_function(x.reshape(1, -1)))[0])
         return found
 

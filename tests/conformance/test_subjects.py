@@ -35,12 +35,19 @@ def crash(self, x):
     raise RuntimeError("out of\npaper")
 
 
+def predicts(label):
+    """Return an act after which a learner predicts this label."""
+    return lambda self, x: setattr(self, "predict", lambda X: [label])
+
+
 def test_a_subject_that_fails_gives_one_sentence(capfd):
     place = ", in round 3 of 'orthogonal rows'"
     for act, sentence in (
         (lambda self, x: sys.exit(5), f"it ends the process (exit code 5){place}"),
         (crash, "it fails with RuntimeError: out of"),
         (lambda self, x: self.w.fill(np.nan), f"what it shows is not a number{place}"),
+        (predicts(np.nan), "it predicts nan where it must predict -1 or +1, in round 4 of "),
+        (predicts(2), "it predicts 2 where it must predict -1 or +1, in round 4 of "),
     ):
         verdict = conform(odd(act), "pa1", **C)
         assert (verdict.conforms, verdict.outcome) == (False, "failed")
