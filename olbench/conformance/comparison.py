@@ -49,7 +49,7 @@ class Agreement:
 
     @property
     def holds(self) -> bool:
-        return self.divergence is None and self.rounds > 0
+        return self.divergence is None and bool(self.quantities)
 
     def explains(self, first: Divergence) -> bool:
         """Whether nothing differs, up to and including the round where the algorithm itself did."""

@@ -110,9 +110,9 @@ def render_text(verdict: "Conformance") -> str:
 
 def list_lines(verdict: "Conformance") -> list[str]:
     lines, agreement = [f"{verdict.headline}."], verdict.agreement
-    if agreement.rounds and verdict.outcome != "differs" and not verdict.order:
+    if agreement.quantities and verdict.outcome != "differs" and not verdict.order:
         start = "With that, the exact learner agrees in" if verdict.candidate else "It agrees in"
-        what = ", ".join(sorted(agreement.quantities)) or "nothing"
+        what = ", ".join(sorted(agreement.quantities))
         lines.append(
             f"{start} {count(agreement.rounds, 'round')} to {max(agreement.largest, 1e-17):.0e} "
             f"(tolerance {tolerance_of(verdict.unit):.0e}); compared: {what}."

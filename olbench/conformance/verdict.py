@@ -157,7 +157,8 @@ def _judge(subject: Subject, target: Candidate, inputs: Sequence[Input]) -> Conf
         if agreement.holds and not failures:
             remarks += zero_rows + _list_remarks(target, agreement, recordings)
             return replace(verdict, remarks=tuple(remarks))
-        failure = failures[0] if failures else "nothing that it shows can be compared"
+        nothing = "it shows no prediction, margin or weights that can be compared"
+        failure = failures[0] if failures else nothing
         return replace(verdict, outcome="failed", failure=failure, remarks=tuple(remarks))
     remarks += failures[:1]
     verdict = replace(verdict, divergence=first, example=find_example(subject, target, first, recordings))

@@ -40,16 +40,27 @@ def predicts(label):
     return lambda self, x: setattr(self, "predict", lambda X: [label])
 
 
+class Silent:
+    """Abstains in every round, and has no weights."""
+
+    def predict_one(self, x):
+        return None
+
+    def learn_one(self, x, y):
+        pass
+
+
 def test_a_subject_that_fails_gives_one_sentence(capfd):
     place = ", in round 3 of 'orthogonal rows'"
     for act, sentence in (
         (lambda self, x: sys.exit(5), f"it ends the process (exit code 5){place}"),
         (crash, "it fails with RuntimeError: out of"),
         (lambda self, x: self.w.fill(np.nan), f"what it shows is not a number{place}"),
+        (None, "it shows no prediction, margin or weights that can be compared"),
         (predicts(np.nan), "it predicts nan where it must predict -1 or +1, in round 4 of "),
         (predicts(2), "it predicts 2 where it must predict -1 or +1, in round 4 of "),
     ):
-        verdict = conform(odd(act), "pa1", **C)
+        verdict = conform(odd(act) if act else Silent, "pa1", **C)
         assert (verdict.conforms, verdict.outcome) == (False, "failed")
         assert sentence in verdict.headline
         assert capfd.readouterr() == ("", "")
