@@ -60,6 +60,8 @@ def test_an_undefined_mean_is_neither_ranked_nor_best():
     assert (report.complete, report.ranks) == (2, {"perceptron": 1.5, "arow": 1.5})
     assert [best.label for best, _ in report.winners] == ["arow", "perceptron", "arow"]
     assert {each.label: each.wins for each in report.standings} == {"perceptron": 1, "arow": 2}
+    alone = winner_sentence(Report(made.results(entries[-2:]), None))
+    assert alone.endswith("on synthetic, 0.2500 ± 0.0000; no other algorithm has this measure.")
 
 
 def test_every_variant_of_an_algorithm_is_named():

@@ -69,7 +69,11 @@ def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
         [(best, _)] = won
         entries = {entry.label: entry for entry in report.results.contestants(best.dataset)}
         ranked = [entries[each.label] for each in report.standings]
-        means = [(each.label, t.spread(headline).text(spread_of(each, headline))) for each in ranked]
+        means = [
+            (each.label, t.spread(headline).text(spread_of(each, headline)))
+            for each in ranked
+            if not math.isnan(each.mean(headline))
+        ]
         lead = f"has the {headline.best} {headline.title} on {best.dataset}, {means[0][1]}"
         who = f"{name(best.label)} {lead}"
         return f"{who}{_name_second(best.label, means, name)}{_rivals(report, best.dataset, name)}."
@@ -102,7 +106,10 @@ def _rivals(report: Report, dataset: str, name: Callable[[str], str]) -> str:
     """Return the algorithms that the best on a data set does not beat, with Holm's correction."""
     if dataset not in report.results.within or report.results.missing:
         return ""
-    _, differences = report.results.within[dataset]
+    _, found = report.results.within[dataset]
+    differences = [each for each in found if not math.isnan(each.mean)]
+    if not differences:
+        return "; no other algorithm has this measure"
     if all(math.isnan(each.p) for each in differences):
         return "; one trial is too few for a test"
     tested = f"{words.name_test(report.results)}, with Holm's correction, 5%"
