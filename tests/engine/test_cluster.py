@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,7 +29,7 @@ from olbench.errors import UserError
 from olbench.protocols.online import Online, OnlineExperiment
 from tests import ROOT
 
-pytest.importorskip("distributed", reason="the tests of clusters need dask.distributed")
+distributed = pytest.importorskip("distributed", reason="the tests of clusters need dask.distributed")
 
 WAIT = 300
 MANY = """\
@@ -128,12 +128,6 @@ class Nursery:
         self.reader.join(WAIT)
         self.process.stdout.close()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
@@ -149,7 +143,7 @@ def shared(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def nursery(shared):
-    with Nursery(shared, 2, "perceptron,arow,cw") as nursery:
+    with closing(Nursery(shared, 2, "perceptron,arow,cw")) as nursery:
         yield nursery
 
 
@@ -174,12 +168,8 @@ def start():
         process.communicate()
 
 
-@contextmanager
 def client_of(nursery):
-    import distributed
-
-    with distributed.Client(scheduler_file=str(nursery.file), set_as_default=False) as client:
-        yield client
+    return distributed.Client(scheduler_file=str(nursery.file), set_as_default=False)
 
 
 def lines_of(folder):
@@ -284,7 +274,7 @@ def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
 
 def test_the_death_of_the_scheduler_ends_a_run_that_resumes(shared, nursery, start, here, config, counts):
     config(MANY)
-    with Nursery(shared, 2, "perceptron,arow,cw") as doomed:
+    with closing(Nursery(shared, 2, "perceptron,arow,cw")) as doomed:
         run = start("run", "small.yaml", "--cluster", doomed.file, "--out", "cluster", "--quiet")
         wait_for(lambda: lines_of("cluster") >= 20 or run.poll() is not None, "20 trials")
         os.kill(doomed.scheduler, signal.SIGKILL)
@@ -321,7 +311,7 @@ def test_a_worker_with_other_sources_is_refused_or_retired_if_it_comes_late(
     words = ("run", "small.yaml", "--cluster", nursery.file, "--quiet", "--out")
     run = start(*words, "late", "--set", "permutations=20000")
     wait_for(lambda: lines_of("late") or run.poll() is not None, "the first trial")
-    with Nursery(shared, 1, python_path=other, join=nursery.file) as late:
+    with closing(Nursery(shared, 1, python_path=other, join=nursery.file)) as late:
         wait_for(lambda: late.born > 1, "the end of the other worker, which is replaced")
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=WAIT)
@@ -335,7 +325,7 @@ def test_a_worker_with_other_sources_is_refused_or_retired_if_it_comes_late(
     retired = {sentence.split()[3] for sentence in sentences}
     assert retired
     assert not retired & {record["worker"].split()[0] for record in records("late")}
-    with Nursery(shared, 1, python_path=other, join=nursery.file):
+    with closing(Nursery(shared, 1, python_path=other, join=nursery.file)):
         with client_of(nursery) as client:
             wait_for(lambda: len(client.nthreads()) == 3, "the other worker")
         err = here.err(*words, "mixed")
