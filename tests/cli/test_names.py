@@ -97,13 +97,6 @@ def test_the_title_of_an_own_algorithm_is_on_record_and_in_figures(here, tmp_pat
     assert [line.split(",")[1] for line in out.splitlines()[1:]] == ["titled"]
 
 
-def test_forensics_check_and_fetch_know_the_names_of_configs(here):
-    assert "breast-cancer: built in, nothing to fetch" in here.out("data", "fetch", "--config", "quick")
-    assert "0 changed" in here.out("check", "ci", "--quiet")
-    code, _, err = here("forensics", "forensics", "--dry-run", "--set", "datasets=[synthetic]")
-    assert code in (0, 4), err
-
-
 @for_each("protocol", [each.id for each in protocols()])
 def test_all_algorithms_are_those_that_the_protocol_can_run(protocol, tmp_path):
     config = next(path for path in configs().values() if (read_config(path)).protocol == protocol)
