@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from olbench.errors import UserError, describe_error, escape_controls, find_line, shorten
 from olbench.records import FORMAT
-from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS, STATE_BYTES
+from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, NONZEROS, SECONDS, STATE_BYTES
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import is_number, is_whole
 
@@ -129,7 +129,8 @@ def _check_measured(record: Mapping[str, Any]) -> None:
         if name in _NO_NUMBERS:
             continue
         if name in COUNTS:
-            whole = is_whole(value)
+            # Those of an object are not counted.
+            whole = is_whole(value) or (value is None and name == NONZEROS.name)
             limit = COUNTS[name].at_most_n
             bound = most
             if limit == "per class" and isinstance(most, int):

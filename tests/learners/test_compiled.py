@@ -19,6 +19,7 @@ from tests.examples import noisy
 from tests.refusals import find_wrong
 
 PLUGIN = ROOT / "docs/examples/my_learners.py"
+CONTESTANTS = ROOT / "docs/examples/my_contestants.py"
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +174,12 @@ def test_a_run_resumes_and_counts_nonzeros(tmp_path, monkeypatch, here):
     rows = json.loads(here.out("report", "out", "--format", "json"))["rows"]
     assert all(0 < row["nonzeros"]["mean"] <= 30 for row in rows)
     for protocol in ("stream\ndelay: 3\nmeasures: [accuracy, nonzeros]", "crossval\nfolds: 3"):
-        text = f"protocol: {protocol}\ndatasets: [breast-cancer]\nalgorithms: [ftrl, weighted-arow]\n"
-        (tmp_path / "other.yaml").write_text(f"{text}plugins: ['{PLUGIN}']\n")
+        text = f"protocol: {protocol}\ndatasets: [breast-cancer]\nalgorithms: [ftrl, my-sgd-logistic]\n"
+        (tmp_path / "other.yaml").write_text(f"{text}plugins: ['{PLUGIN}', '{CONTESTANTS}']\n")
         here.out("run", "other.yaml", "--out", protocol[:6], "--quiet")
+    # An object does not tell its weights.
+    rows = json.loads(here.out("report", "stream", "--format", "json"))["rows"]
+    found = {row["algorithm"]: row["nonzeros"]["mean"] for row in rows}
+    assert found["ftrl"] > 0
+    assert found["my-sgd-logistic"] is None
     assert "mu (d), sigma (d x d), z (d)" in here.out("algorithms", "--plugin", PLUGIN, "weighted-arow")
