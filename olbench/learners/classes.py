@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import Algorithm
+from olbench.errors import UserError
 from olbench.kernels import counters as at
 from olbench.kernels.counters import AHEAD_FROM, TILE, choose_depth, count_blocks, count_columns, spread_rows
 from olbench.learners.examples import Floats, Ints
@@ -68,7 +69,10 @@ class OneVsRest(ClassLearner):
         for k, learner in enumerate(self.learners):
             # Only the rows of the slice are relabelled, for one learner after the other.
             signs[own] = np.where(truth == k, 1.0, -1.0)
-            learner.run(rows, signs, order)
+            try:
+                learner.run(rows, signs, order)
+            except UserError as error:
+                raise UserError(f"class {k} against the rest: {error}") from error
             margins[k] = learner.margins[places]
         predicted = choose_class(margins[:, :, 0], margins[:, :, 1])
         self._count(predicted, y, order)

@@ -60,6 +60,8 @@ def test_what_is_not_a_prediction_is_refused():
     for answer in ([np.nan], [2], [[1]], ["spam"], [1, 1], None):
         with pytest.raises(UserError, match=r"predict of Answers returns .* -1 or \+1 for each row"):
             online_pass(wrap(Answers(answer)), X, Y)
+    with pytest.raises(UserError, match=r"^class 0 against the rest: predict of Answers returns nan"):
+        online_pass(wrap(Answers([np.nan])), X, [0, 1, 2], labels="all")
     for answer in (np.nan, 2, "spam", [1]):
         with pytest.raises(UserError, match=r"predict_one of AnswersOne returns .*or False or True"):
             online_pass(wrap(AnswersOne(answer)), X, Y)
