@@ -60,6 +60,8 @@ def explain(learner: Learner, rows: tuple[Any, ...], label: float, row: int) -> 
         if reason := _explain_row(values):
             return reason
         if not np.isfinite(learner.weights).all():
+            if learner.algorithm.definition.order == "compiled":
+                return "`score` is not finite for a row with a single 1"
             return "the weights are not finite"
         if learner.classes > 1:
             return "the variance or the step of a class is not finite or not positive"

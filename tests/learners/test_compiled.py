@@ -159,6 +159,12 @@ def test_a_learner_that_cannot_work_is_refused_with_its_line(write):
     assert find_wrong(BROKEN, use) == []
 
 
+def test_a_score_that_is_nan_is_told_apart_from_weights(write):
+    load_plugin(write(score="t, p): return numpy.nan if t > 60 else 0.0"))
+    reason = find_breakdown("mine", np.ones((90, 2)), np.ones(90)).reason
+    assert reason == "`score` is not finite for a row with a single 1"
+
+
 def test_a_run_resumes_and_counts_nonzeros(tmp_path, monkeypatch, here):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text(
