@@ -129,7 +129,7 @@ def _check_measured(record: Mapping[str, Any]) -> None:
         if name in _NO_NUMBERS:
             continue
         if name in COUNTS:
-            # Those of an object are not counted.
+            # The non-zero weights of an object are not counted.
             whole = is_whole(value) or (value is None and name == NONZEROS.name)
             limit = COUNTS[name].at_most_n
             bound = most
