@@ -68,13 +68,15 @@ def bundle(run: Path, output: Path | None) -> None:
 def verify(run: Path, trial: str | None, trust_plugins: bool, quiet: bool, form: str, **sample: Any) -> None:
     """Run a random sample of the trials of RUN again, and compare every count with its record.
 
+    Names, parameters and sizes that RUN states must be those that its config, data and trials give.
     RUN is a folder, a bundle (.olb) or the name of a run that ships. Nobody can predict the sample, so
     altered counts are detected with the printed probability. Trials whose data is not available, or whose
     algorithm has another version now, cannot be checked and are counted separately. Times are not compared.
 
     --trial runs one trial again and, if it breaks down numerically, explains why.
 
-    Exit codes: 0 if all counts agree, 1 if one differs, 3 if trials fail, 4 if nothing could run again.
+    Exit codes: 0 if whatever ran again agrees, 1 if a count differs or a statement is wrong, 2 if the record
+    contradicts itself, 3 if trials fail, 4 if nothing could run again.
 
     \b
     Examples:

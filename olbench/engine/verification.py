@@ -11,7 +11,6 @@ import secrets
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -225,10 +224,18 @@ class Verifier:
         used = {(record["dataset"], record["fingerprint"]) for record in self.good}
         found = [each for each in self.sources.values() if isinstance(each, Source)]
         sources = [each for each in found if (each.name, each.fingerprint) in used]
-        try:
-            return list(cells_of(self.config, sources)) if sources else []
-        except UserError:  # a plugin is not trusted, or a package is not installed
+        # Algorithms of a plugin that is not trusted, or of a package that is not here, cannot be planned.
+        known = [place for place, spec in enumerate(self.config.algorithms) if self._is_known(spec.id)]
+        if not sources or not known:
             return []
+        config = replace(self.config, algorithms=tuple(self.config.algorithms[place] for place in known))
+        return [replace(cell, entry=known[cell.entry]) for cell in cells_of(config, sources)]
+
+    def _is_known(self, id: str) -> bool:
+        try:
+            return bool(get_definition(id))
+        except UserError:
+            return False
 
     def find_wrong(self, cells: Sequence[Cell]) -> Iterator[str]:
         """Yield what is stated, but does not follow from the config, the data and the trials."""
@@ -245,17 +252,16 @@ class Verifier:
             if stated != facts:
                 yield f"{name}: {run_file.NAME} states another fingerprint, size or majority"
         ids = {cell.algorithm for cell in self.run.file.cells}
-        for name, id in {(cell.label, cell.algorithm) for cell in self.run.file.cells}:
+        for name, id in dict.fromkeys((cell.label, cell.algorithm) for cell in self.run.file.cells):
             if name in ids - {id}:
                 yield f"{name}: the results of {id} have the id of another algorithm as their name"
         for id, title in self.run.file.titles.items():
-            with suppress(UserError):  # the plugin may not be trusted
-                if (own := get_definition(id).title) != title:
-                    yield f"{id}: {run_file.NAME} states the title {title!r}, its plugin {own!r}"
+            if self._is_known(id) and (own := get_definition(id).title) != title:
+                yield f"{id}: {run_file.NAME} states the title {title!r}, its plugin {own!r}"
         planned = {(cell.source.name, cell.entry, cell.label): cell for cell in cells}
         named = {(each.dataset, each.entry, each.label): each for each in self.run.file.cells}
         for place in sorted(planned.keys() | named.keys()):
-            if place[0] in sources:
+            if place[0] in sources and self._is_known(self.config.algorithms[place[1]].id):
                 yield from self._compare_cell(place, named.get(place), planned.get(place))
 
     def _compare_cell(

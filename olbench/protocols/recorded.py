@@ -161,6 +161,8 @@ def find_contradiction(protocol: Protocol, record: Record) -> str:
     """Return how a count differs from the end of its own curve, or ''."""
     for each in (each for each in protocol.series if each.per_example):
         curve = record.get(each.of, {})
+        if not isinstance(curve, dict):
+            return f"its {each.of} is {shorten(repr(curve))}"
         points, counts = curve.get(each.along), curve.get(each.name)
         if points and counts and points[-1] == record["n"] and counts[-1] != record[each.name]:
             return f"its {each.name} are {record[each.name]}, but its {each.of} ends at {counts[-1]}"

@@ -1,6 +1,8 @@
 """verify finds altered counts with the probability that it states, and says what it could not run."""
 
 import json
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import numpy as np
@@ -178,64 +180,32 @@ def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, records, f
     assert "but 1 statement of the run is wrong" in shown.sentence
 
 
-def swap_names(run):
-    first, second = run["cells"]
-    first["label"], second["label"] = second["label"], first["label"]
+#: What a forger writes at a place of run.json, and what is said of it.
+FORGED = [
+    (("cells", 0, "label"), "arow", "perceptron on breast-cancer: only the config has it"),
+    (("cells", 0, "label"), "arow", "arow on breast-cancer: only run.json has it"),
+    (("cells", 0, "label"), "pa1", "pa1: the results of perceptron have the id of another"),
+    (("cells", 0, "params"), {"C": 9}, "perceptron on breast-cancer: run.json states params"),
+    (("cells", 0, "planned"), 3, "run.json states planned 3, its config and trials 4"),
+    (("cells", 0, "keys"), [], "perceptron on breast-cancer: run.json names other trials"),
+    (("config", "algorithms", 0, "id"), "pa", "perceptron on breast-cancer: only run.json has it"),
+    (("config", "seed"), 4, "perceptron on breast-cancer: run.json names other trials"),
+    (("titles",), {"pa1": "PA"}, "pa1: run.json states the title 'PA', its plugin 'PA-I'"),
+    (("data", "breast-cancer", "rows"), 9, "breast-cancer: run.json states another"),
+    (("data", "breast-cancer", "majority"), 9, "breast-cancer: run.json states another"),
+    (("data", "breast-cancer", "fingerprint"), "0", "breast-cancer: run.json states another"),
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
-        (
-            swap_names,
-            ["pa1 on breast-cancer: only run.json has it", "pa1 on breast-cancer: only the config has"],
-        ),
-        (
-            lambda run: run["config"]["algorithms"][0].update(id="pa"),
-            ["perceptron on breast-cancer: only run.json"],
-        ),
-        (
-            lambda run: run["cells"][0].update(label="pa1"),
-            ["pa1: the results of perceptron have the id of another"],
-        ),
-        (
-            lambda run: run.update(titles={"pa1": "PA"}),
-            ["pa1: run.json states the title 'PA', its plugin 'PA-I'"],
-        ),
-        (
-            lambda run: run["config"].update(seed=4),
-            ["perceptron on breast-cancer: run.json names other trials"],
-        ),
-        (
-            lambda run: run["cells"][0].update(params={"C": 9}),
-            ["perceptron on breast-cancer: run.json states params"],
-        ),
-        (
-            lambda run: run["cells"][0].update(planned=3),
-            ["run.json states planned 3, its config and trials 4"],
-        ),
-        (
-            lambda run: run["cells"][0]["keys"].pop(),
-            ["perceptron on breast-cancer: run.json names other trials"],
-        ),
-        (lambda run: run["data"]["breast-cancer"].update(rows=9), ["breast-cancer: run.json states another"]),
-        (
-            lambda run: run["data"]["breast-cancer"].update(majority=9),
-            ["breast-cancer: run.json states another"],
-        ),
-        (
-            lambda run: run["data"]["breast-cancer"].update(fingerprint="0"),
-            ["breast-cancer: run.json states another"],
-        ),
-    ],
-)
-def test_a_run_file_that_contradicts_its_config_or_data_is_found(change, found, made, records, forge):
+@pytest.mark.parametrize(("place", "value", "sentence"), FORGED)
+def test_a_run_file_that_contradicts_its_config_or_data_is_found(
+    place, value, sentence, made, records, forge
+):
     content = json.loads((made[0] / "run.json").read_text())
-    change(content)
+    reduce(getitem, place[:-1], content)[place[-1]] = value
     shown = olbench.verify(forge("x.olb", records, content), trials=2, jobs=1)
     assert not shown.mismatches
-    for sentence in found:
-        assert any(sentence in each for each in shown.wrong), shown.wrong
+    assert any(sentence in each for each in shown.wrong), shown.wrong
 
 
 def test_a_count_that_contradicts_its_curve_and_a_missing_trial_are_told(here, records, forge):
@@ -255,6 +225,10 @@ def test_a_count_that_contradicts_its_curve_and_a_missing_trial_are_told(here, r
     count = first["mistakes"]
     told = f"({first['key']}): its mistakes are {count}, but its curve ends at {count + 1}\n"
     assert told in here.out("verify", "x.olb", "--trials", 1, "-q", code=1)
+    for curve in ([], None, 5):
+        first["curve"] = curve
+        forge("x.olb", records)
+        assert f": its curve is {curve}\n" in here.out("verify", "x.olb", "--trials", 1, "-q", code=1)
 
 
 def test_trials_of_another_version_are_counted_apart(here, made, records, forge):
@@ -289,7 +263,11 @@ def test_an_algorithm_that_is_not_installed_here_does_not_stop_the_others(here, 
     assert out.startswith(
         "not run, unknown algorithm: 4 trials: nobody on breast-cancer (4)\n6 of the 6 trials"
     )
-    assert "Whether the results of the run are those of its trials was not verified." in out
+    content["cells"][1]["params"] = {"C": 9}
+    forge("x.olb", records, content)
+    assert "DIFFERS: pa1 on breast-cancer: run.json states params" in here.out(
+        "verify", "x.olb", "-q", code=1
+    )
 
 
 def test_records_that_contradict_themselves_are_refused(records, forge):
