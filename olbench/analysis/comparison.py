@@ -147,13 +147,14 @@ def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) ->
 
 
 def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> MeanChange:
+    """Return the change over the trials that both have; all trials count if their orders are not shared."""
     difference = after.mean(quantity) - before.mean(quantity)
-    if why_unpaired(first, before, other, after):
+    if math.isnan(difference) or why_unpaired(first, before, other, after):
         return MeanChange(difference, None, quantity)
     one, two = (entry.align(entry.values(quantity)) for entry in (before, after))
     shared = min(one.size, two.size)
-    p = resampled_t(two[:shared], one[:shared], max(before.overlap, after.overlap)).p
-    return MeanChange(difference, None if math.isnan(p) else p, quantity)
+    test = resampled_t(two[:shared], one[:shared], max(before.overlap, after.overlap))
+    return MeanChange(test.mean, None if math.isnan(test.p) else test.p, quantity)
 
 
 def describe(value: Any) -> str:

@@ -87,8 +87,9 @@ def side_by_side(compared: ComparedRuns) -> Iterator[Table]:
     note = "No test: there is one trial only."
     if several:
         note = (
-            f"* or bold: significant at the 5% level ({words.name_paired_test(compared.runs[0])} over "
-            f"{plural(compared.numbered)} with the same number, if their orders are shared)."
+            f"Differences are over the {plural(compared.numbered)} that both runs have, if their orders are "
+            "shared, else of the means. * or bold: significant at the 5% level "
+            f"({words.name_paired_test(compared.runs[0])})."
         )
     for quantity in compared.quantities:
         rows = []

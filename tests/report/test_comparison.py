@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, ComparedRuns, MeanChange
@@ -13,6 +14,7 @@ from olbench.records.quantities import MISTAKE_RATE, Quantity
 from olbench.report.comparison import comparison_document, config_differences, describe_left_out, flatten
 from olbench.report.table import Table
 from olbench.report.tables import curves
+from tests.report import made
 
 SMALL = Path(__file__).with_name("small")
 
@@ -51,6 +53,15 @@ def test_runs_that_are_equal_in_every_count_are_called_identical(before: Results
             before, replace(same, entries=(replace(first, columns=other), *others))
         )
     assert "identical" not in sentences(before, replace(same, entries=same.entries[1:]))
+
+
+def test_a_change_is_measured_over_the_permutations_that_it_is_tested_on():
+    updates = np.array([400, 401, 402, 404] + [300] * 16)
+    long, short = (made.entry("splice", "pa", np.full(n, 0.2), updates[:n]) for n in (20, 4))
+    short = replace(short, columns={**short.columns, "updates": short.columns["updates"] - [6, 6, 7, 6]})
+    compared = ComparedRuns([made.results([long]), made.results([short])])
+    [[change]] = compared.changes["updates"].values()
+    assert (change.difference, change.outcome) == (-6.25, BETTER)
 
 
 def test_runs_with_other_orders_are_not_tested_and_the_reason_is_given(before: Results, tmp_path: Path):
