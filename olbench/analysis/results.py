@@ -252,6 +252,10 @@ class Results:
         """Return whether an entry is of the first tuning; only those are compared with each other."""
         return self.tuning_of(entry) == self.tunings[0]
 
+    def comparable(self, dataset: str, quantity: Quantity) -> list[Entry]:
+        """Return the contestants with a mean: a quantity that is undefined in one trial has none."""
+        return [each for each in self.contestants(dataset) if not np.isnan(each.mean(quantity))]
+
     @cached_property
     def twins(self) -> dict[str, str]:
         """By label, the earlier one that it equals in every count of every trial, on the same data sets.
@@ -290,7 +294,7 @@ class Results:
         return {name: self._best_on(name, quantity) for name in self.datasets}
 
     def _best_on(self, dataset: str, quantity: Quantity) -> set[str]:
-        entries = [each for each in self.contestants(dataset) if not np.isnan(each.values(quantity)).all()]
+        entries = self.comparable(dataset, quantity)
         needed = array_for(quantity)
         if dataset in self.single and len(entries) > 1 and all(_is_single(each, needed) for each in entries):
             best, differences = self._compare_stream(entries, quantity)
@@ -307,8 +311,8 @@ class Results:
         """Differences from the best algorithm on each data set, conditional on that data set."""
         headline, found = self.protocol.quantities[0], {}
         for dataset in self.datasets:
-            entries = self.contestants(dataset)
-            if len(entries) < 2:
+            entries = self.comparable(dataset, headline)
+            if not entries or len(self.contestants(dataset)) < 2:
                 continue
             if dataset in self.single:
                 found[dataset] = self._compare_stream(entries, headline)

@@ -64,6 +64,18 @@ def test_an_undefined_mean_is_neither_ranked_nor_best():
     assert alone.endswith("on synthetic, 0.2500 ± 0.0000; no other algorithm has this measure.")
 
 
+def test_an_algorithm_that_diverges_in_some_permutations_is_never_the_best():
+    diverges = [0.1, np.nan, 0.1, np.nan, 0.1, 0.1]
+    steady = {"arow": [0.2, 0.2, 0.2, 0.2, 0.2, 0.2], "pa": [0.2, 0.3, 0.3, 0.3, 0.3, 0.3]}
+    given = {"perceptron": diverges, **steady}
+    results = made.results([made.entry("splice", id, rates) for id, rates in given.items()])
+    best, differences = results.within["splice"]
+    assert (best, [each.label for each in differences]) == ("arow", ["pa"])
+    assert results.best == {"splice": {"arow"}}
+    nothing = made.results([made.entry("splice", id, diverges) for id in given])
+    assert (nothing.within, nothing.best) == ({}, {"splice": set()})
+
+
 def test_every_variant_of_an_algorithm_is_named():
     labels = ("arow", "arow-native", "arow [diag]")
     entries = [made.entry("splice", "arow", [0.25, 0.25], label=label) for label in labels]
