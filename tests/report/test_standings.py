@@ -76,6 +76,13 @@ def test_an_algorithm_that_diverges_in_some_permutations_is_never_the_best():
     assert (nothing.within, nothing.best) == ({}, {"splice": set()})
 
 
+def test_one_permutation_is_described_without_a_test():
+    for size in (1, 2):
+        rates = {"arow": [0.2, 0.21], "pa": [0.3, 0.33]}
+        results = made.results([made.entry("splice", id, own[:size]) for id, own in rates.items()])
+        assert ("Holm" in in_words(Report(results, None))) == (size == 2)
+
+
 def test_every_variant_of_an_algorithm_is_named():
     labels = ("arow", "arow-native", "arow [diag]")
     entries = [made.entry("splice", "arow", [0.25, 0.25], label=label) for label in labels]

@@ -213,7 +213,8 @@ def in_words(report: Report) -> str | None:
     ]
     prepared = {name: "; ".join(results.run.data[name].prepared) for name in results.datasets}
     sentences += [f"Preparation of {name}: {steps}." for name, steps in prepared.items() if steps]
-    if results.within:
+    differences = [each for _, found in results.within.values() for each in found]
+    if not all(math.isnan(each.p) for each in differences):
         sentences.append(
             f"Within a data set, differences in {report.headline.title} from the best algorithm were tested "
             f"by the {words.name_test(results)}, with Holm's correction, at the 5% level."
