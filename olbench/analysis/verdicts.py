@@ -261,9 +261,10 @@ def _judge_by_paper(reported: Reported, mean: float) -> str:
 
 
 def _is_near(reported: Reported, mean: float) -> bool:
-    """Return whether two numbers are within CLOSE_RATIO, wherever in its last digit the printed one is."""
-    low, high = sorted((abs(mean), abs(reported.mean)))
-    return high - reported.rounding <= CLOSE_RATIO * (low + reported.rounding)
+    """Return whether our mean is within CLOSE_RATIO of some number that is printed like the reported one."""
+    ours, printed, rounding = abs(mean), abs(reported.mean), reported.rounding
+    low, high = sorted((ours, min(max(ours, printed - rounding), printed + rounding)))
+    return high <= CLOSE_RATIO * low
 
 
 def time_ratios(attempt: Attempt) -> dict[tuple[str, str], float]:

@@ -54,6 +54,9 @@ def test_the_bounds_are_two_and_four_deviations_and_half_a_digit():
         (number(0.002, 0.0, 0.0005), 0.002501, 0.0, DIFFERS),
         (number(0.12, 0.02, 0.0005), 0.061, 0.01, DIFFERS),  # by a factor, however large the deviation
         (number(0.12, 0.015, 0.0005), 0.0797, 0.015, CLOSE),
+        # Only the printed number is rounded: 0.018 is at most 0.0185, and a factor of 1.5 makes that 0.02775.
+        (number(0.018, 0.001, 0.0005), 0.02775, 0.003, CLOSE),
+        (number(0.018, 0.001, 0.0005), 0.02776, 0.003, DIFFERS),
     ],
 )
 def test_print_hides_half_a_digit_and_the_larger_deviation_counts_but_no_factor(
